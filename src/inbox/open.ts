@@ -5,7 +5,7 @@ import { describeDatabase } from '../base/database-url.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { ClusterPort } from './cluster-port.ts'
 import { orphanedHandlers, type CrashedRun, type GapRecord, type Inbox } from './port.ts'
-import type { OnUpgrade } from './types.ts'
+import type { OnUpgrade, OnWarning } from './types.ts'
 import type { MigrateSetting } from './postgres/migrate.ts'
 import { openDispatchChannel } from './rpc.ts'
 import { createSqliteInbox, type SqliteInbox } from './sqlite/inbox.ts'
@@ -106,13 +106,14 @@ async function open(
         ...(migrate !== undefined && { migrate }),
         onUpgrade,
         ...(orphanHours !== undefined && { orphanMs: orphanHours * 3_600_000 }),
-        onWarning: (text) => log.warn(text),
+        onWarning: (message, details) => log.warn(details, message),
       })
       log.info({ database: describeDatabase(url), replica: inbox.replicaId }, 'database opened')
       return { inbox, openDispatchChannel: async () => openDispatchChannel(inbox), cluster: inbox }
     }
     case 'sqlite': {
-      const inbox = await createSqliteInbox({ file: database.file, onWarning: (text) => log.warn(text), onUpgrade })
+      const onWarning: OnWarning = (message, details) => log.warn(details, message)
+      const inbox = await createSqliteInbox({ file: database.file, onWarning, onUpgrade })
       reportIntegrity(inbox, database.file, log)
       reportDead(inbox.deadAtStart, clock, log)
       return { inbox, openDispatchChannel: () => inbox.openDispatchChannel() }

@@ -257,5 +257,8 @@ export interface SubscriptionPort {
   endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
 }
 
+/** Receives problems in the background, for the log: a constant message and its details. */
+export type OnWarning = (message: string, details: Readonly<Record<string, unknown>>) => void
+
 /** Reports the step of a database upgrade and its progress from 0 to 1; a copy counts as half of it. */
 export type OnUpgrade = (step: string, done: number) => void

@@ -147,7 +147,7 @@ describe.skipIf(!canMount())('a disk that cannot be written (needs root, to moun
   test('is named at the start, empty or with a database on it', async () => {
     await using disk = await aDisk('size=8m')
     await using sidecar = await sidecarOn(disk)
-    const message = /"code":"store_unavailable","message":".*inbox\.db cannot be opened: .*writable for this user"/
+    const message = /"code":"store_unavailable","message":".*inbox\.db cannot be opened: .*writable by this user"/
     await disk.remount('ro')
     expect(await sidecar.run()).toEqual({ code: 75, signal: null })
     expect(sidecar.output.text).toMatch(message)
@@ -175,6 +175,6 @@ describe.skipIf(!canMount())('a disk that cannot be written (needs root, to moun
     const file = join(disk.path, 'data', 'inbox.db')
     await using sidecar = await Sidecar.create({ env: { INBOX_DATABASE_URL: `sqlite:${file}` } })
     expect(await sidecar.run()).toEqual({ code: 75, signal: null })
-    expect(sidecar.output.text).toMatch(/data\/inbox\.db cannot be opened: .*mkdir .*writable for this user/)
+    expect(sidecar.output.text).toMatch(/data\/inbox\.db cannot be opened: .*mkdir .*writable by this user/)
   })
 })

@@ -204,7 +204,7 @@ test('a second instance on the same file ends with 75 and names the first, which
   await using second = await Sidecar.create({ env: { INBOX_DATABASE_URL: `sqlite:${first.databaseFile}` } })
   expect(await second.run()).toEqual({ code: 75, signal: null })
   expect(second.output.text).toContain('database_in_use')
-  expect(second.output.text).toContain(`${first.databaseFile} is in use by the process ${first.pid}.`)
+  expect(second.output.text).toContain(`${first.databaseFile} is in use by process ${first.pid}.`)
 
   expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
   expect(await first.stop()).toEqual({ code: 0, signal: null })
@@ -221,7 +221,7 @@ test('a second instance on a hard link of the file ends with 75; the first, whic
 
   using client = new RecordingClient({ url: () => first.url })
   expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
-  await until(() => first.output.text.includes('inbox.db has 2 names (hard links)'), 'a warning')
+  await until(() => first.output.text.includes('database file has hard links'), 'a warning')
   expect(await first.stop()).toEqual({ code: 0, signal: null })
   await first.start()
   expect(await client.deliver(anEvent('again'))).toMatchObject({ answer: 200 })

@@ -293,7 +293,7 @@ describe('a move is refused, with both sides as they were,', () => {
     await using other = await aStore()
     const url = await postgres.createDatabase()
     await ask(url, `INSERT INTO inbox.handler (name) VALUES ('somebody')`)
-    await expect(move(store.file, url)).rejects.toThrow('it holds rows of its own (handler)')
+    await expect(move(store.file, url)).rejects.toThrow('it contains other rows (handler)')
     await ask(url, 'DELETE FROM inbox.handler')
     await move(other.file, url)
     await expect(move(store.file, url)).rejects.toThrow('another file was moved there')

@@ -178,7 +178,7 @@ test('plans go by indexes, with 20,000 keys, with and without statistics', async
       const batch = Array.from({ length: 100 }, (_, n) =>
         anEvent(`e${before}${n * 410}`, { key: `k${n * 300}`, headers: '{}' }),
       )
-      await client.query(acceptStatement, acceptValues(batch, { ...given, makeOffer: () => null }).values)
+      await client.query(acceptStatement, acceptValues(batch, { ...given, openHandoff: () => null }).values)
       client.off('notice', note)
       const lookedUp = new Set(plans.flatMap((plan) => plan.match(/using \w+/g) ?? []))
       expect([...lookedUp]).toEqual(

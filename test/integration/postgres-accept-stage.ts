@@ -56,7 +56,7 @@ export async function openAcceptStage(url: string): Promise<AcceptStage> {
         clock,
         definitions,
         gaps,
-        makeOffer: () => null,
+        openHandoff: () => null,
         wake: () => {},
       })
       return { db: own, accept, definitions, statements: () => statements }

@@ -188,7 +188,7 @@ describe('where a settle of the same key is not committed yet', () => {
       now: 0,
       known: await it.definitions.known(it.db),
       headerSets,
-      makeOffer: () => null,
+      openHandoff: () => null,
     })
     await it.beside.query('BEGIN')
     await it.beside.query(acceptStatement, values)

@@ -48,7 +48,7 @@ export async function openActsStage(server: PostgresInboxes): Promise<ActionsSta
   let woken = 0
   const wake = () => void (woken += 1)
   const gaps = { arrived: () => {} }
-  const accept = createAccept({ db, clock, definitions, gaps, makeOffer: () => null, wake })
+  const accept = createAccept({ db, clock, definitions, gaps, openHandoff: () => null, wake })
   const replaysOn = (on: Database, isLeader = () => true) => createReplays({ db: on, definitions, isLeader, wake })
   const replays = replaysOn(db)
   await db.query(

@@ -29,7 +29,10 @@ async function openStage() {
     db,
     warnings,
     replica() {
-      const gaps = createGaps({ db, onWarning: (text) => warnings.push(text) })
+      const gaps = createGaps({
+        db,
+        onWarning: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
+      })
       const list = async () => {
         await gaps.flush()
         return createViews(db, clock).gaps()
@@ -108,7 +111,7 @@ test('all replicas that stood still together record it once, and say so; one alo
   await clock.advance(2 * hour)
   await Promise.all([one.beat(), other.beat()])
   expect(await one.list()).toMatchObject([{ from, to: clock.now(), kind: 'stood_still' }])
-  expect(stage.warnings).toEqual([expect.stringContaining(`no replica took anything from ${at(from)}`)])
+  expect(stage.warnings).toEqual([expect.stringContaining(`all replicas stood still {"from":"${at(from)}"`)])
 
   for (let n = 0; n < 40; n++) {
     await clock.advance(2 * second)

@@ -27,7 +27,7 @@ function start(to: string, applicationName: string): Heard {
     url: to,
     applicationName,
     onWake,
-    onWarning: (text) => void warnings.push(text),
+    onWarning: (message, details) => void warnings.push(`${message} ${JSON.stringify(details)}`),
     keepAliveMs: 100,
   })
   onTestFinished(() => listener.close())

@@ -222,7 +222,7 @@ test('a migration that fails leaves everything as it was', async () => {
   )
   await expect(failing).rejects.toMatchObject({
     code: 'database_corrupt',
-    message: expect.stringContaining('left as it was') as string,
+    message: expect.stringContaining('it is unchanged') as string,
   })
   expect(await appliedTo(url)).toEqual(all)
   expect(await ask(url, `SELECT to_regclass('inbox.half') AS half`)).toEqual([{ half: null }])
@@ -239,7 +239,7 @@ test('a database of another encoding is refused', async () => {
   try {
     await expect(openSchema(latin, 'refuse')).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining('has the encoding LATIN1: expected UTF8') as string,
+      message: expect.stringContaining('must have the encoding UTF8 (got LATIN1)') as string,
     })
   } finally {
     await ask(url, `DROP DATABASE ${new URL(latin).pathname.slice(1)} WITH (FORCE)`)
@@ -252,12 +252,12 @@ test('what keeps it from the database is said without the password', async () =>
     [
       changed(url, { password: 's3cr3t' }),
       'config_invalid',
-      /password authentication failed.*the user and the password/,
+      /password authentication failed.*correct the user and password/,
     ],
     [
       changed(url, { pathname: '/not_there', password: new URL(url).password }),
       'config_invalid',
-      /does not exist; make it with CREATE DATABASE/,
+      /does not exist; create it with CREATE DATABASE/,
     ],
     [changed(url, { password: 's3cr3t', port: String(await freePort()) }), 'store_unavailable', /ECONNREFUSED/],
     ['postgres://user:s3cr3t@[half/db', 'config_invalid', /that is no URL of a PostgreSQL database/],
@@ -282,7 +282,7 @@ test('a user who may make no schema is told so, and can use one that somebody ma
   try {
     await expect(openSchema(changed(url, { username: user, password: 'small' }), 'auto')).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining('the user needs the right to make a schema') as string,
+      message: expect.stringContaining('grant the user the right to create a schema') as string,
     })
     await ask(url, `CREATE SCHEMA inbox AUTHORIZATION ${user}`)
     await openSchema(changed(url, { username: user, password: 'small' }), 'auto')

@@ -121,7 +121,7 @@ describe('what is accepted while a claim waits', () => {
       clock: stage.clock,
       definitions: stage.definitions,
       gaps: { arrived: () => {} },
-      makeOffer: stage.work.offer,
+      openHandoff: stage.work.openHandoff,
       wake: () => stage.work.wake(),
     })
     await expect(accept.accept([anEvent('a')])).rejects.toThrow('the connection broke')

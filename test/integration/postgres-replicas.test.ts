@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
+import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
@@ -38,7 +39,7 @@ async function join({ to = url, id = newReplicaId(), connections = 10 }: JoinOpt
   onTestFinished(() => db.close())
   const warnings: string[] = []
   const onReaped = () => void joined.reaped++
-  const onWarning = (text: string) => void warnings.push(text)
+  const onWarning: OnWarning = (message, details) => void warnings.push([message, ...Object.values(details)].join(' '))
   const cluster = await joinCluster({
     db,
     id,
@@ -113,9 +114,9 @@ test('runs of a replica that is silent, or that nobody knows, are taken from it;
   expect([await stateOf(1), await stateOf(2)]).toEqual([running, running])
   expect(one.reaped + other.reaped).toBe(3)
   expect([...one.warnings, ...other.warnings].sort()).toEqual([
-    'the replica silent is gone: 1 run was taken from it',
-    'the replica unknown is gone: 1 run was taken from it',
-    'the replica unknown is gone: 1 run was taken from it',
+    'replica died silent 1',
+    'replica died unknown 1',
+    'replica died unknown 1',
   ])
 })
 
@@ -128,12 +129,12 @@ test('what a dead replica was given late is taken as well', async () => {
   expect(one.reaped).toBe(2)
 })
 
-test('a run that crashes once too often is said to be a dead letter', async () => {
+test('warns of a run that becomes a dead letter after too many crashes', async () => {
   const one = await join()
   await giveRun(1, 'dead 1')
   await ask(url, `UPDATE inbox.run SET crashed = 2`)
   await until(() => one.warnings.length === 2, 'it is said')
-  expect(one.warnings[1]).toMatch(/^run became a dead letter: h of event 1: .*\(crash 3 of 3\)$/)
+  expect(one.warnings[1]).toMatch(/^run became a dead letter h event 1 .*\(crash 3 of 3\)$/)
 })
 
 test('after an outage everybody may beat before anybody is taken for dead', async () => {
@@ -169,7 +170,7 @@ test('listeners are called after a beat, and one that fails keeps nothing up', a
   one.onBeat(() => Promise.reject(new Error('no beat of mine')))
   one.onBeat(async () => void calls.push('called'))
   await until(() => calls.length >= 2, 'it was called twice')
-  expect(one.warnings).toContain('no beat of mine')
+  expect(one.warnings).toContain('heartbeat task failed no beat of mine')
   expect(one.health()).toEqual({ ok: true })
 })
 

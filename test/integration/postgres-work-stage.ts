@@ -43,14 +43,19 @@ export async function openWorkStage<C extends Clock>(
 ): Promise<WorkStage<C>> {
   const db = createDatabase({ url, now: () => clock.now() })
   const warnings: string[] = []
-  const work = createWork({ db: between(db), clock, replicaId, onWarning: (text) => warnings.push(text) })
+  const work = createWork({
+    db: between(db),
+    clock,
+    replicaId,
+    onWarning: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
+  })
   const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 86_400_000 })
   const accept = createAccept({
     db,
     clock,
     definitions,
     gaps: { arrived: () => {} },
-    makeOffer: work.offer,
+    openHandoff: work.openHandoff,
     wake: () => work.wake(),
   })
   await definitions.register(routes)

@@ -150,7 +150,7 @@ describe('a claim', () => {
     const died = await stage.db
       .query(`SELECT r.event_seq AS seq, r.error_group AS "group", a.error_name AS name FROM inbox.run r
       JOIN inbox.attempt a ON a.run_id = r.id WHERE r.state = 5 ORDER BY r.id`)
-    const group = expect.stringMatching(/^body_missing: its event/)
+    const group = expect.stringMatching(/^body_missing: the event/)
     expect(died).toEqual([1, 2].map((seq) => ({ seq, group, name: 'body_missing' })))
   })
 

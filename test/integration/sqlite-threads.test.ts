@@ -79,12 +79,14 @@ describe('the inbox in its threads', () => {
     const db = new Database(file)
     db.exec(`UPDATE replay SET filter = 'not what was written' WHERE id = 1`)
     db.close()
-    const warnings: string[] = []
-    await using inbox = await anInbox(file, { onWarning: (text) => void warnings.push(text) })
+    const warnings: unknown[] = []
+    await using inbox = await anInbox(file, { onWarning: (...warning) => void warnings.push(warning) })
     await inbox.register([ordered])
     await until(async () => (await inbox.replay(2))?.runs === 1, 'the other replay goes on')
     await until(() => warnings.length > 0, 'a warning')
-    expect(warnings).toEqual([expect.stringMatching(/^replay 1 fails and is tried again: Unexpected token/)])
+    expect(warnings).toEqual([
+      ['job step failed', { job: 'replay 1', error: expect.stringMatching(/^Unexpected token/) as string }],
+    ])
   })
 
   test('ends when its writer thread dies: told once, calls that wait and later ones reject, views still answer', async () => {
@@ -242,14 +244,14 @@ describe('one process at a time', () => {
     const file = sidecar.databaseFile
     await expect(anInbox(file)).rejects.toMatchObject({
       code: 'database_in_use',
-      message: expect.stringContaining(`in use by the process ${sidecar.pid}.`),
+      message: expect.stringContaining(`in use by process ${sidecar.pid}.`),
     })
     await sidecar.kill()
     const taken = await anInbox(file)
     expect(taken.integrity).toMatchObject({ cleanStop: false, missingSeqs: 0 })
 
     expect(await sidecar.run()).toEqual({ code: 75, signal: null })
-    expect(sidecar.output.text).toContain(`in use by the process ${process.pid}.`)
+    expect(sidecar.output.text).toContain(`in use by process ${process.pid}.`)
 
     await taken.close()
     await sidecar.start()

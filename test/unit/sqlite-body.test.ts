@@ -40,7 +40,7 @@ test('a run whose body is gone becomes a dead letter that says so, and its key g
   stage.lose('body', 1)
   expect(idsOf(await stage.claim(10))).toEqual(['b', 'a2'])
   const { data } = await stage.inbox.deadLetters({ limit: 10 })
-  const error = { name: 'body_missing', message: expect.stringMatching(/not in the database any more/) }
+  const error = { name: 'body_missing', message: expect.stringMatching(/missing in the database/) }
   expect(data).toMatchObject([{ eventId: 'a', attempt: 1, error }])
 })
 

@@ -259,15 +259,18 @@ describe('a file that is taken away while it is served', () => {
   })
 
   test('a file with a hard link is served on, with one warning', async () => {
-    const warnings: string[] = []
+    const warnings: unknown[] = []
     const file = await aClosedFile()
     linkSync(file, `${file}.copy`)
-    const opened = await openFileStore(file, { clock: systemClock, onWarning: (text) => void warnings.push(text) })
+    const opened = await openFileStore(file, {
+      clock: systemClock,
+      onWarning: (...warning) => void warnings.push(warning),
+    })
     const inbox = createLocalSqliteInbox(opened, { clock: systemClock })
     expect(await inbox.accept([anEvent('a')])).toEqual(['accepted'])
     expect(await inbox.accept([anEvent('b')])).toEqual(['accepted'])
     await inbox.close()
-    expect(warnings).toEqual([expect.stringMatching(/inbox\.db has 2 names \(hard links\)\. A hard link is no backup/)])
+    expect(warnings).toEqual([['database file has hard links', expect.objectContaining({ file, names: 2 })]])
   })
 })
 

@@ -207,7 +207,7 @@ describe('the schema of a file', () => {
     await expect(open(file, [...migrations, failing])).rejects.toMatchObject({
       code: 'database_corrupt',
       message: expect.stringMatching(
-        /migrating .*inbox\.db failed: no such table: main\.nowhere; the file was left as it was/,
+        /migrating .*inbox\.db failed: no such table: main\.nowhere; the file is unchanged/,
       ),
     })
     expect(contentOf(file)).toEqual(before)
@@ -316,7 +316,7 @@ describe('a file of a newer program', () => {
       code: 'database_newer',
       exitCode: 1,
       message: expect.stringContaining(
-        `has the migration ${later.name}, this program knows up to ${migrations.at(-1)?.name}. Run the newer`,
+        `has the migration ${later.name}, this version knows up to ${migrations.at(-1)?.name}. Run the newer`,
       ),
     })
     expect(bytesOf(file)).toEqual(before)

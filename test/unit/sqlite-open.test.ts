@@ -65,7 +65,7 @@ describe('the durability of a connection', () => {
   test('is refused where the file system has no WAL', async () => {
     await expect(openWriterConnection('')).rejects.toMatchObject({
       code: 'not_durable',
-      message: expect.stringMatching(/journal_mode=delete and synchronous=2, expected wal and 2 .*local disk/),
+      message: expect.stringMatching(/journal_mode=wal and synchronous=2 \(got delete and 2\).*local disk/),
     })
   })
 
@@ -92,7 +92,7 @@ describe('a second opening of the same file', () => {
     await expect(open(file)).rejects.toMatchObject({
       code: 'database_in_use',
       message: expect.stringMatching(
-        new RegExp(`inbox\\.db is in use by the process ${process.pid}\\..*INBOX_DATABASE_URL`),
+        new RegExp(`inbox\\.db is in use by process ${process.pid}\\..*INBOX_DATABASE_URL`),
       ),
     })
     first.close()
@@ -144,7 +144,7 @@ describe('a file that cannot be opened', () => {
     const before = readFileSync(file)
     await expect(open(file)).rejects.toMatchObject({
       code: 'database_corrupt',
-      message: expect.stringMatching(/inbox\.db is damaged, or no SQLite database: .*NOTADB.* Restore a backup; or/),
+      message: expect.stringMatching(/inbox\.db is damaged, or not an SQLite database: .*NOTADB.* Restore a backup\./),
     })
     expect(readFileSync(file)).toEqual(before)
   })
@@ -171,7 +171,9 @@ describe('a file that cannot be opened', () => {
     await expect(open(file)).rejects.toMatchObject({
       code: 'config_invalid',
       exitCode: 1,
-      message: expect.stringMatching(/^the database .*inbox\.db cannot be used: it is a folder; name a file in it$/),
+      message: expect.stringMatching(
+        /^the database .*inbox\.db cannot be used: it is a folder; give the path of a file in it$/,
+      ),
     })
   })
 
@@ -186,7 +188,7 @@ describe('a file that cannot be opened', () => {
       code: 'config_invalid',
       exitCode: 1,
       message: expect.stringMatching(
-        /^.*inbox\.db\.lock is not a lock file of onchain-inbox: .* Stop every process that uses .*inbox\.db, then delete it/,
+        /^.*inbox\.db\.lock is not a lock file of onchain-inbox: .* Stop every process that uses .*inbox\.db, then delete the lock file/,
       ),
     })
   })
@@ -196,7 +198,7 @@ describe('a file that cannot be opened', () => {
     writeFileSync(blocking, '')
     await expect(open(join(blocking, 'deeper', 'inbox.db'))).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringMatching(/cannot be used: ENOTDIR.*let this user write there, or name another place$/),
+      message: expect.stringMatching(/cannot be used: ENOTDIR.*make it writable by this user, or choose another path$/),
     })
   })
 
@@ -208,7 +210,7 @@ describe('a file that cannot be opened', () => {
       await expect(open(file)).rejects.toMatchObject({
         code: 'store_unavailable',
         exitCode: 75,
-        message: expect.stringContaining('another program holds a lock on it'),
+        message: expect.stringContaining('another program has locked it'),
       })
     } finally {
       other.close()

@@ -221,7 +221,7 @@ describe('a failed transaction', () => {
       const affected = stage.accept('a')
       await expect(affected).rejects.toMatchObject({
         code: 'store_unavailable',
-        message: expect.stringMatching(new RegExp(`last commit in doubt \\(${code}\\); start the process again`)),
+        message: expect.stringMatching(new RegExp(`last commit in doubt \\(${code}\\); restart the process`)),
       })
       expect(await claim).toEqual([])
       stage.fail()
@@ -377,9 +377,7 @@ describe('the handing out of runs', () => {
     stage.failClaims(() => new TypeError('a bug'))
     expect(await stage.accept('a')).toEqual(['accepted'])
     expect(await waiting).toEqual([])
-    expect(stage.seen.failures).toMatchObject([
-      { code: 'store_unavailable', message: 'runs cannot be handed out: a bug' },
-    ])
+    expect(stage.seen.failures).toMatchObject([{ code: 'store_unavailable', message: 'leasing runs failed: a bug' }])
   })
 
   test('buries very many of them without an end to the writer', async () => {

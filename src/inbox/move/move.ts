@@ -28,13 +28,13 @@ export interface MoveReport {
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly compared: number }[]
 }
 
-/** Rows of a table that are compared: all of a small one, else windows that are spread evenly over its keys. */
+/** Maximum compared rows of a table. Larger tables are compared in windows, spread evenly over the keys. */
 const maxCompared = 1_000
 const windows = 20
 
 /**
- * Moves a SQLite file to PostgreSQL: copies all rows with their ids, compares both sides, and marks them. An interrupted move is resumed
- * by the same call: each statement stores rows in the order of their keys, so the last stored row says where to go on.
+ * Moves a SQLite file to PostgreSQL: copies all rows with their ids, compares both sides, and marks them. The same call resumes an
+ * interrupted move: rows are stored in the order of their keys, so the last stored row shows where to continue.
  *
  * @throws InboxError `database_in_use` while either side is served, `database_older`, `usage` for a database with other rows,
  *   `database_corrupt` where the sides differ, `store_unavailable`
@@ -57,8 +57,7 @@ export async function moveInbox(options: MoveOptions): Promise<MoveReport> {
 export async function undoMove(from: string, clock: Clock): Promise<string> {
   const source = openSource(from, clock)
   try {
-    if (source.marks() === null)
-      throw new InboxError('usage', `${source.file} was not moved: there is nothing to take back`)
+    if (source.marks() === null) throw new InboxError('usage', `${source.file} was not moved: there is nothing to undo`)
     await source.undo()
     return source.file
   } finally {
@@ -80,14 +79,14 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
   if (isVerifyOnly) {
     await target.refuseServed()
     if (there.id === null)
-      throw new InboxError('usage', `${source.file} was not moved to ${target.name}: nothing is there`)
+      throw new InboxError('usage', `${source.file} was not moved to ${target.name}: that database is empty`)
     return { result: 'verified', ...report, tables: await verify(source, target, tables, there.isDone) }
   }
   if (before?.movedAt && !there.isDone) {
     const when = new Date(before.movedAt).toISOString()
     throw new InboxError(
       'usage',
-      `${source.file} was moved elsewhere at ${when}; to move it again, undo that first: move --undo`,
+      `${source.file} was moved to another database at ${when}; to move it again, first run \`onchain-inbox move --undo\``,
     )
   }
   if (there.isDone) {
@@ -100,7 +99,7 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
   if (before === null) await source.begin(id)
   if (there.id === null) {
     await target.begin(id, clock.now())
-    // A replica that started meanwhile has not seen the mark.
+    // A replica that started before `begin` has not seen the mark.
     await target.refuseServed()
   }
   await copy(source, target, tables, (done) => onProgress(done, 'copying'))
@@ -153,11 +152,11 @@ async function verify(
   if (counters[0] !== counters[1]) differences.push(`counters: expected ${counters[0]}, found ${counters[1]}`)
   if (differences.length === 0) return found
   const advice = isDone
-    ? '. If a replica has worked there since the move, the difference is normal: use what is there'
-    : '; it is not served. DROP SCHEMA inbox CASCADE there, and move again'
+    ? '. If a replica has served the database since the move, differences are normal'
+    : '; replicas refuse to serve it. Run DROP SCHEMA inbox CASCADE there, and move again'
   throw new InboxError(
     'database_corrupt',
-    `${target.name} does not hold what ${source.file} does${advice}:\n  ${differences.join('\n  ')}`,
+    `${target.name} differs from ${source.file}${advice}:\n  ${differences.join('\n  ')}`,
   )
 }
 

@@ -11,7 +11,7 @@ import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
 import { state } from '../sqlite/statements.ts'
 
-/** A table of both databases, read from their catalogues. Its columns are those that both have. */
+/** A table of both databases, read from their catalogues. Its columns exist in both. */
 export interface MovedTable {
   readonly name: string
   /** Rows are copied in the order of these columns: the primary key, or the row number that PostgreSQL has as a column. */
@@ -30,7 +30,7 @@ export type Row = Readonly<Record<string, Value>>
 /** The values of `MovedTable.key`. */
 export type Key = readonly (number | string)[]
 
-/** The highest numbers that the inbox has given out. */
+/** The highest numbers in use. */
 export interface Counts {
   readonly lastSeq: number
   readonly lastRunId: number
@@ -108,8 +108,8 @@ export function openSource(given: string, clock: Clock) {
     /** Null: its move has not begun. */
     marks: () => readMoveMarks(db),
     /**
-     * Opens the file once as `serve` does, so that attempts in flight when the last process died count as crashed by the same rules.
-     * Then marks it: nobody serves it from then on, so it stays as it is however often the move is interrupted.
+     * Opens the file once as `serve` does, so that attempts in flight when the last process died count as crashed. Then marks it: nobody
+     * can serve it from then on, so it stays unchanged however often the move is interrupted.
      */
     async begin(id: number) {
       db.close()
@@ -152,7 +152,7 @@ export function openSource(given: string, clock: Clock) {
         )
         .all(...movedMeta),
     counts: (): Counts => ({
-      // `verified_seq` includes the mark beside the file, which knows of lost events.
+      // `verified_seq` includes the mark in the `.seq` file, which knows of lost events.
       lastSeq: Math.max(
         number('SELECT max(seq) FROM event'),
         number(`SELECT value FROM meta WHERE name = 'verified_seq'`),
@@ -184,8 +184,8 @@ function keyIn(table: MovedTable): string {
 function checkSchema(file: string): void {
   const { schema, damage } = lookAtDatabase(file, { isChecked: false })
   if (damage !== null || schema === null) {
-    const problem = damage ?? 'it has none of the tables of this program'
-    throw new InboxError('database_corrupt', `${file} is damaged, or no database of this program: ${problem}`)
+    const problem = damage ?? 'it has no onchain-inbox tables'
+    throw new InboxError('database_corrupt', `${file} is damaged, or not an onchain-inbox database: ${problem}`)
   }
   if (schema === newestSchema) return
   const db = openReaderConnection(file)
@@ -196,8 +196,8 @@ function checkSchema(file: string): void {
   }
   throw new InboxError(
     'database_older',
-    `${file} has the schema ${schema}, and only one with ${newestSchema} can be moved: run \`onchain-inbox migrate\` with ` +
-      `INBOX_DATABASE_URL=sqlite:${file} before`,
+    `${file} must have the schema ${newestSchema} to be moved (got ${schema}): first run \`onchain-inbox migrate\` with ` +
+      `INBOX_DATABASE_URL=sqlite:${file}`,
   )
 }
 

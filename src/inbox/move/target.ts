@@ -19,7 +19,7 @@ import {
 const silentSeconds = 30
 /** A table may have millions of rows. */
 const statementMs = 30 * 60_000
-/** Tables of both sides whose rows are not copied: those of the schema, and `meta`, of which `settle` stores some. */
+/** Shared tables whose rows are not copied: migration tables, and `meta`, of which `settle` stores some. */
 const notCopied: ReadonlySet<string> = new Set(['kysely_migration', 'kysely_migration_lock', 'meta'])
 
 export type Target = Awaited<ReturnType<typeof openTarget>>
@@ -71,7 +71,7 @@ export async function openTarget(url: string) {
         if (await one<boolean>(`SELECT EXISTS (SELECT 1 FROM inbox."${table.name}") AS value`)) filled.push(table.name)
       }
       if (filled.length === 0) return { id, isDone: false }
-      throw new InboxError('usage', notEmpty(name, `it holds rows of its own (${filled.join(', ')})`))
+      throw new InboxError('usage', notEmpty(name, `it contains other rows (${filled.join(', ')})`))
     },
     /** Throws `database_in_use` while replicas serve the database. */
     async refuseServed(): Promise<void> {
@@ -81,7 +81,7 @@ export async function openTarget(url: string) {
       if (!alive) return
       throw new InboxError(
         'database_in_use',
-        `${name} is served by ${alive} replica${alive === 1 ? '' : 's'} that said so within ${silentSeconds} s: stop them before the move`,
+        `${name} is served by ${alive} replica${alive === 1 ? '' : 's'} (heartbeat within ${silentSeconds} s): stop them before the move`,
       )
     },
     begin: (id: number, now: number) =>
@@ -128,7 +128,7 @@ export async function openTarget(url: string) {
       )
       return found.map(asRead)
     },
-    /** Lets all numbers go on behind those of the file, and stores its rows of `meta`. */
+    /** Sets all counters and sequences behind the numbers of the file, and stores its rows of `meta`. */
     settle: (
       tables: readonly MovedTable[],
       { lastSeq, lastRunId, bodyBytes }: Counts,
@@ -160,7 +160,7 @@ export async function openTarget(url: string) {
     },
     /** Opens the database for replicas. */
     async finish(tables: readonly MovedTable[], now: number): Promise<void> {
-      // Until then the planner takes the tables for empty.
+      // Without statistics, the planner assumes that the tables are empty.
       await db.query(`ANALYZE ${tables.map((table) => `inbox."${table.name}"`).join(', ')}`)
       await db.alone(async (trx) => {
         await trx.query('DELETE FROM inbox.meta WHERE name = $1', [moveMarks.movingAt])
@@ -174,8 +174,8 @@ export async function openTarget(url: string) {
 /** The message for a database that can't take a file. */
 export function notEmpty(name: string, why: string): string {
   return (
-    `${name} cannot take the file: ${why}. Expected an empty database, or the one that a move of this file began with; make another, ` +
-    'or, if nothing in it is of worth, DROP SCHEMA inbox CASCADE'
+    `${name} cannot be the target: ${why}. Expected an empty database, or the one that an earlier move of this file used. Create another, ` +
+    'or, if its data is not needed, run DROP SCHEMA inbox CASCADE'
   )
 }
 

@@ -8,25 +8,25 @@ import { createRouteKeys } from '../route-key.ts'
 import { bigintArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 import type { KnownClaim } from './leases.ts'
-import { mostHeaderSets } from './functions/accept.ts'
+import { maxHeaderSets } from './functions/accept.ts'
 
 export interface AcceptOptions {
   readonly db: Database
   readonly clock: Clock
   readonly definitions: Pick<Definitions, 'known' | 'read'>
   readonly gaps: Pick<Gaps, 'arrived'>
-  /** Who new runs can be given to at once. */
-  readonly makeOffer: MakeOffer
-  /** There are new runs that nobody was given. */
+  /** Reserves waiting claims for new runs. */
+  readonly openHandoff: OpenHandoff
+  /** Called when new runs are claimable. */
   readonly wake: () => void
 }
 
 export interface Accept {
-  /** As the port says. Throws `store_full`, `store_unavailable` or `shutting_down`. */
+  /** See `AcceptPort`. Throws `store_full`, `store_unavailable` or `shutting_down`. */
   accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]>
-  /** The same with one event, as a part of a transaction. What is told of it after its commit is left out. */
+  /** Accepts one event within a transaction. Doesn't count it as late: call `gaps.arrived` after the commit. */
   acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult>
-  /** Resolves when no call is under way. */
+  /** Resolves when no call is in progress. */
   ended(): Promise<void>
 }
 
@@ -43,25 +43,25 @@ const results: Readonly<Record<string, AcceptResult>> = {
   q: 'quarantined',
 }
 
-/** One call may have more: what is given as one is committed as one. */
-const mostArrivals = 1_000
-const mostBytes = 8 * 1024 * 1024
-/** A claim is not given more at once. */
-const mostGivenBytes = 4 * 1024 * 1024
+/** Limits of a group commit. One call may exceed them, because a call is committed as a whole. */
+const maxDeliveries = 1_000
+const maxBytes = 8 * 1024 * 1024
+/** Larger batches are not leased directly to waiting claims. */
+const maxHandoffBytes = 4 * 1024 * 1024
 
-const nobody: MakeOffer = () => null
+const nobody: OpenHandoff = () => null
 const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
 
 /**
- * Group commit: what gathers while a statement is under way goes into the next one. So calls keep their order; and two statements of one
- * process would only wait for each other, at the counter.
+ * Group commit: calls that arrive during a statement go into the next one. This keeps their order. Parallel statements would not be
+ * faster, because they wait for each other at the counter.
  */
-export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: AcceptOptions): Accept {
+export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }: AcceptOptions): Accept {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
   let underWay: Promise<void> | undefined
 
-  async function store(rows: Rows, batch: readonly IncomingDelivery[], toWhom: MakeOffer): Promise<AcceptResult[]> {
+  async function store(rows: Rows, batch: readonly IncomingDelivery[], toWhom: OpenHandoff): Promise<AcceptResult[]> {
     let known = await definitions.known(rows)
     for (;;) {
       const results = await storeBy(known, rows, batch, toWhom)
@@ -70,40 +70,40 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
     }
   }
 
-  /** Null: the definitions have changed, and nothing was stored. */
+  /** Returns null if the definitions have changed and nothing was stored. */
   async function storeBy(
     known: KnownDefinitions,
     rows: Rows,
     batch: readonly IncomingDelivery[],
-    toWhom: MakeOffer,
+    toWhom: OpenHandoff,
   ): Promise<AcceptResult[] | null> {
-    const given = { now: clock.now(), known, headerSets, makeOffer: toWhom }
-    const { values, hasNewHeaders, runs, offer } = acceptValues(batch, given)
+    const given = { now: clock.now(), known, headerSets, openHandoff: toWhom }
+    const { values, hasNewHeaders, runs, handoff } = acceptValues(batch, given)
     let row: AcceptedRow | undefined
     try {
       ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
     } catch (error) {
-      // What the server says of it was undone.
-      if (error instanceof InboxError && error.code === 'store_unavailable') offer?.lose()
-      else offer?.end(new Map())
+      // The transaction was rolled back, unless the connection was lost.
+      if (error instanceof InboxError && error.code === 'store_unavailable') handoff?.lose()
+      else handoff?.end(new Map())
       throw error
     }
     if (row === undefined) throw new InboxError('internal', 'accept gave no row')
     const { results: letters } = row
-    offer?.end(letters === null ? new Map() : givenLeases(batch, runs, { ...row, results: letters }))
+    handoff?.end(letters === null ? new Map() : directLeases(batch, runs, { ...row, results: letters }))
     if (letters === null) return null
     if (row.areReady === true) wake()
     if (hasNewHeaders) await headerSets.learn(rows)
     return Array.from(letters, (letter, index) => {
       const result = results[letter]
       if (result === undefined)
-        throw new InboxError('internal', `arrival ${index} became ${JSON.stringify(letter)}, which means nothing`)
+        throw new InboxError('internal', `delivery ${index} has the unknown result ${JSON.stringify(letter)}`)
       return result
     })
   }
 
   async function commit(batch: readonly IncomingDelivery[]): Promise<AcceptResult[]> {
-    const became = await store(db, batch, bytesOf(batch) > mostGivenBytes ? nobody : makeOffer)
+    const became = await store(db, batch, bytesOf(batch) > maxHandoffBytes ? nobody : openHandoff)
     for (const [index, arrival] of batch.entries()) {
       if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival)
     }
@@ -116,19 +116,19 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
       let from = 0
       for (const { batch, resolve } of calls) resolve(became.slice(from, (from += batch.length)))
     } catch (error) {
-      // What throws for another reason than the database throws for one of the calls only.
+      // Errors of other origin than the database belong to one call, so each call is tried by itself.
       if (calls.length > 1 && !(error instanceof InboxError)) for (const call of calls) await commitCalls([call])
       else for (const { reject } of calls) reject(error)
     }
   }
 
-  /** The calls that go into one statement, in the order in which they came. */
+  /** Takes the calls of the next statement, in order. */
   function take(): Call[] {
-    let [count, arrivals, bytes] = [0, 0, 0]
+    let [count, deliveries, bytes] = [0, 0, 0]
     for (const { batch } of waiting) {
-      arrivals += batch.length
+      deliveries += batch.length
       bytes += bytesOf(batch)
-      if (count > 0 && (arrivals > mostArrivals || bytes > mostBytes)) break
+      if (count > 0 && (deliveries > maxDeliveries || bytes > maxBytes)) break
       count++
     }
     return waiting.splice(0, count)
@@ -149,15 +149,14 @@ export function createAccept({ db, clock, definitions, gaps, makeOffer, wake }: 
     },
     async acceptIn(trx, event) {
       const [result] = await store(trx, [event], nobody)
-      if (result === undefined)
-        throw new InboxError('internal', `nothing was said of the event ${JSON.stringify(event.id)}`)
+      if (result === undefined) throw new InboxError('internal', `no result for the event ${JSON.stringify(event.id)}`)
       return result
     },
     ended: async () => underWay,
   }
 }
 
-/** Stores a batch; its one row is an `AcceptedRow`: see the function. */
+/** Stores a batch with the function `inbox.accept`. Returns one `AcceptedRow`. */
 export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "givenAt",
     array_to_string(given_runs, ' ') AS "givenRuns", array_to_string(given_claims, ' ') AS "givenClaims"
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
@@ -166,10 +165,10 @@ export const acceptStatement = `SELECT results, last_before AS "lastBefore", are
   $21::text[], $22::text[], $23::bigint[], $24::integer[])`
 
 export interface AcceptedRow {
-  /** A letter for each arrival; null: the definitions have another version, and nothing was stored. */
+  /** One letter per delivery, see `results`. Null if the definitions have changed and nothing was stored. */
   readonly results: string | null
   readonly lastBefore: number
-  /** Whether there are new runs to claim; null where nothing is new. */
+  /** Whether new runs are claimable; null if no event is new. */
   readonly areReady: boolean | null
   readonly givenAt: string | null
   readonly givenRuns: string | null
@@ -178,27 +177,27 @@ export interface AcceptedRow {
 
 type StoredRow = AcceptedRow & { readonly results: string }
 
-/** A run of a new event. */
+/** A run that a new event gets. */
 export interface PlannedRun {
-  /** The place of its event in the batch, from 1. */
+  /** Position of its event in the batch, from 1. */
   readonly at: number
   readonly handler: string
   readonly key: string | null
 }
 
 interface Given {
-  /** By the clock that arrivals were received by, in milliseconds since 1970. */
+  /** Milliseconds since 1970, by the clock that `receivedAt` is from. */
   readonly now: number
   readonly known: Pick<KnownDefinitions, 'version' | 'routesOf'>
   readonly headerSets: Pick<HeaderSets, 'knownId' | 'hasRoom'>
-  readonly makeOffer: MakeOffer
+  readonly openHandoff: OpenHandoff
 }
 
 /**
- * The parameters of `acceptStatement` for a batch, which has at least one arrival; whether headers are in it that are not known; its runs,
- * if all is new, and who they are offered to.
+ * The parameters of `acceptStatement` for a batch of at least one delivery. `runs`: its runs if all events are new. `handoff`: the claims
+ * reserved for them.
  */
-export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: Given) {
+export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, openHandoff }: Given) {
   const seen = new Set<string>()
   const others: { at: number; id: string; reason: string | null }[] = []
   const runs = createRunList()
@@ -242,9 +241,9 @@ export function acceptValues(batch: readonly IncomingDelivery[], { now, known, h
     known.version,
     ...runs.values(),
   ]
-  // Last: from here on nothing fails that would leave the claims with nobody.
-  const offer = makeOffer(runs.handlers())
-  const claims = offer?.claims ?? []
+  // Last, because an error after this would leave the claims reserved.
+  const handoff = openHandoff(runs.handlers())
+  const claims = handoff?.claims ?? []
   const values = [
     ...stored,
     textArray(claims.map(({ handlers }) => toStoredOrNull(handlers[0] ?? null))),
@@ -252,10 +251,10 @@ export function acceptValues(batch: readonly IncomingDelivery[], { now, known, h
     bigintArray(claims.map(({ id }) => id)),
     integerArray(claims.map(({ max }) => max)),
   ]
-  return { values, hasNewHeaders, runs: runs.planned, offer }
+  return { values, hasNewHeaders, runs: runs.planned, handoff }
 }
 
-/** The runs of a batch. Runs of one handler and key share a slot; so do those of one handler that have none. */
+/** Collects the runs of a batch. Runs with the same handler and key share a slot, also with no key. */
 function createRunList() {
   const handlers = new Map<string, { readonly place: number; readonly slots: Map<string | null, number> }>()
   const slotHandlers: number[] = []
@@ -295,23 +294,23 @@ function createRunList() {
 }
 
 /**
- * Claims of this replica that wait, of what there is no backlog of. What is accepted next can be theirs at once: in the transaction that
- * stores it, and without being read back.
+ * Waiting claims of this replica whose handlers have no backlog. Accept leases new runs to them in the transaction that stores the events,
+ * without reading the events back.
  */
-export interface Offer {
-  /** Each of one handler. */
+export interface ClaimHandoff {
+  /** Each names one handler. */
   readonly claims: readonly KnownClaim[]
-  /** What they got, by their ids; those that are not there got nothing, and wait on. */
+  /** Resolves claims with their leases, by claim id. Claims without leases wait on. */
   end(given: ReadonlyMap<number, readonly Lease[]>): void
-  /** They may have got something, but nobody knows what. */
+  /** The result is unknown: the claims may have got leases. */
   lose(): void
 }
 
-/** Gives the claims that new runs of these handlers can be offered to; null if there are none. It has to be ended, or lost. */
-export type MakeOffer = (handlers: readonly string[]) => Offer | null
+/** Reserves waiting claims of these handlers; null if there are none. Call `end` or `lose` on the result. */
+export type OpenHandoff = (handlers: readonly string[]) => ClaimHandoff | null
 
-/** The leases that an accept gave to claims, by the ids of the claims: what they carry is what was accepted. */
-function givenLeases(
+/** The leases that accept gave to waiting claims, by claim id. */
+function directLeases(
   batch: readonly IncomingDelivery[],
   runs: readonly PlannedRun[],
   row: StoredRow,
@@ -334,7 +333,7 @@ function givenLeases(
   return leases
 }
 
-/** The numbers of what was accepted, by its place in the batch. */
+/** Accept-sequence numbers by position in the batch; null for deliveries that were not accepted. */
 function seqsOf({ results, lastBefore }: Pick<StoredRow, 'results' | 'lastBefore'>): (number | null)[] {
   let last = lastBefore
   return Array.from(results, (letter) => (letter === 'a' ? ++last : null))
@@ -342,7 +341,7 @@ function seqsOf({ results, lastBefore }: Pick<StoredRow, 'results' | 'lastBefore
 
 function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, seq: number): Lease {
   const { id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw, trace = null } = event
-  // Handlers may do with it what they like, and each has its own.
+  // Each handler gets its own copy, because handlers may change it.
   const own = Buffer.from(raw)
   return {
     runId,
@@ -358,13 +357,13 @@ function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, s
   }
 }
 
-/** The sets of headers that events came with, as far as they are known here: each is stored once. */
+/** Cache of the stored sets of delivery headers. */
 export interface HeaderSets {
-  /** The id of a set that is known (its text as stored); null if there is none, or it is not. */
+  /** Id of a known set (its text as stored); null for no headers or an unknown set. */
   knownId(headers: string | null): number | null
-  /** Whether a set that is not known may still be kept. */
+  /** True if more sets may be stored. */
   hasRoom(): boolean
-  /** Learns what was added since, by this process or another. */
+  /** Reads the sets added since, by any process. */
   learn(rows: Rows): Promise<void>
 }
 
@@ -373,7 +372,7 @@ function createHeaderSets(): HeaderSets {
   let lastId = 0
   return {
     knownId: (headers) => (headers === null ? null : (ids.get(headers) ?? null)),
-    hasRoom: () => ids.size < mostHeaderSets,
+    hasRoom: () => ids.size < maxHeaderSets,
     async learn(rows) {
       const added = await rows.query<{ id: number; headers: string }>(
         `SELECT id, headers FROM inbox.header_set WHERE id > $1 ORDER BY id`,

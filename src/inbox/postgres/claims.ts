@@ -2,32 +2,31 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Lease, ReapResult, RunError, DispatchStore, ClaimRequest } from '../port.ts'
 import { bigintArray, textArray } from './database.ts'
 import type { Database, Rows } from './database.ts'
-import type { MakeOffer, Offer } from './accept.ts'
+import type { OpenHandoff, ClaimHandoff } from './accept.ts'
 import { readState } from './leases.ts'
 import { fromStored, toStored } from './text.ts'
 import { settle } from './leases.ts'
 import { messageOf } from '../../base/errors.ts'
+import type { OnWarning } from '../types.ts'
 import { takeLeases, type KnownClaim, type Taken } from './leases.ts'
 
 export interface WorkOptions {
   readonly db: Database
   readonly clock: Clock
-  /** Of this process, among the replicas. */
   readonly replicaId: string
-  /** Is told of what goes wrong in the background. */
-  readonly onWarning: (text: string) => void
+  readonly onWarning: OnWarning
 }
 
 export interface Work extends Omit<DispatchStore, 'register'> {
-  /** Something may have become claimable: here, or at another replica. */
+  /** Call when runs may have become claimable, here or at another replica. */
   wake(): void
-  /** For what is accepted here. */
-  readonly offer: MakeOffer
-  /** Waiting claims resolve with none; leases that are held are not touched. Idempotent. */
+  /** Reserves waiting claims for accept. */
+  readonly openHandoff: OpenHandoff
+  /** Resolves waiting claims empty. Leases stay. Idempotent. */
   close(): Promise<void>
 }
 
-/** What the dispatcher of one replica needs. All but `claim` throw `store_unavailable`, `store_full` or `shutting_down`. */
+/** The `DispatchStore` of a replica. All methods except `claim` throw `store_unavailable`, `store_full` or `shutting_down`. */
 export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
   const claims = createClaims({ db, clock, replicaId, onWarning })
 
@@ -67,7 +66,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
       return result
     },
     wake: () => claims.wake(),
-    offer: (handlers) => claims.offer(handlers),
+    openHandoff: (handlers) => claims.openHandoff(handlers),
     close: () => claims.close(),
   }
 }
@@ -80,7 +79,7 @@ interface ReapedRow {
   readonly message: RunError['message'] | null
 }
 
-/** Ends the leases that are in an owner's name. Idempotent. */
+/** Ends the leases of an owner. Idempotent. */
 async function reap(rows: Rows, owner: string): Promise<ReapResult> {
   const reaped = await rows.query<ReapedRow>(
     `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1)`,
@@ -97,22 +96,22 @@ export interface ClaimsOptions {
   readonly db: Rows
   readonly clock: Clock
   readonly replicaId: string
-  readonly onWarning: (text: string) => void
+  readonly onWarning: OnWarning
 }
 
-/** The claims of this replica that wait for work. */
+/** The waiting claims of this replica. */
 export interface Claims {
-  /** As the port says. Never rejects: while the database is away, it waits. */
+  /** See `DispatchStore`. Never rejects: waits while the database is unavailable. */
   claim(request: ClaimRequest): Promise<readonly Lease[]>
-  /** The owner's claims end with nothing. If one is just being served, it gets what it gets, before this resolves. */
+  /** Resolves the owner's claims empty. A claim that is being served gets its leases first. */
   retire(owner: string): Promise<void>
-  /** The same, but what one that is being served gets is given back. Throws `store_unavailable` if it cannot be. */
+  /** Like `retire`, but releases the leases of a claim that is being served. Throws `store_unavailable` if that fails. */
   refuse(owner: string): Promise<void>
-  /** Something may have become claimable. */
+  /** Call when runs may have become claimable. */
   wake(): void
-  /** The claims that wait for runs of these handlers, of which there were no more when they were claimed last. */
-  offer(handlers: readonly string[]): Offer | null
-  /** Ends all claims with nothing. */
+  /** Reserves waiting claims of these handlers, unless the handler has a backlog. */
+  openHandoff(handlers: readonly string[]): ClaimHandoff | null
+  /** Resolves all claims empty. */
   close(): Promise<void>
 }
 
@@ -121,17 +120,17 @@ interface WaitingClaim {
   readonly resolve: (leases: readonly Lease[]) => void
 }
 
-/** What others did and did not tell of is found no later than after this. */
+/** Maximum wait before claimable runs are searched again, in case a notification was missed. */
 const pollMs = 2_000
 const retryMs = 500
-/** What is due but was not given is just being taken, or given back, by somebody else. */
+/** Wait for due runs that another replica is claiming or releasing. */
 const takenMs = 20
-/** How often it is seen to what was lost. */
+/** Interval for releasing lost claims. */
 const lostMs = 1_000
-/** While answers fail to come, nothing is offered that may be lost as well. */
-const mostLost = 100
+/** With this many lost claims, no claims are offered to accept: they might be lost too. */
+const maxLostClaims = 100
 
-/** Whose name the leases of an owner are in. */
+/** The owner of leases in the database. */
 function ownerIn(replicaId: string, owner: string): string {
   return `${replicaId} ${owner}`
 }
@@ -140,16 +139,16 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
   const lost = createLostClaims(db, clock)
   const retired = new Set<string>()
   const refused = new Set<string>()
-  /** What there was nothing of when it was looked last, and when to look again: milliseconds since 1970. */
+  /** Kinds without claimable runs, and when to search again: milliseconds since 1970. */
   const idle = new Map<string, number>()
-  /** What there was no more of when it was claimed last. */
+  /** Kinds whose latest claim found no further runs. */
   const drained = new Set<string>()
   const offers = new Set<Promise<void>>()
   let waiting: WaitingClaim[] = []
-  /** Those of them that are asked for just now. */
+  /** Waiting claims in the current statement. */
   let asking: readonly WaitingClaim[] = []
   let isServing = false
-  /** The statement that is under way. */
+  /** The current statement. */
   let round: Promise<void> | undefined
   let isChanged = false
   let isFailing = false
@@ -157,8 +156,8 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
   let lastId = 0
   let timer: Timer | undefined
 
-  /** Whether it is to be asked for now; also where the clock was set back. */
-  function isMissed({ request }: WaitingClaim): boolean {
+  /** True if runs for this claim have to be searched now, also after the clock was set back. */
+  function isDue({ request }: WaitingClaim): boolean {
     if (retired.has(request.owner)) return false
     const waitMs = (idle.get(kindOf(request)) ?? -Infinity) - clock.now()
     return waitMs <= 0 || waitMs > pollMs
@@ -173,13 +172,13 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
 
   function look(): void {
     if (lost.count > 0) begin()
-    else serveMissed()
+    else serveDue()
   }
 
-  /** Asks for what it is not known of that there is nothing; else waits until it is to be looked again. */
-  function serveMissed(): void {
+  /** Serves the claims that are due, else sets a timer for the next one. */
+  function serveDue(): void {
     if (isServing || isClosed) return
-    if (waiting.some(isMissed)) return begin()
+    if (waiting.some(isDue)) return begin()
     timer?.cancel()
     const open = waiting.filter(({ request }) => !retired.has(request.owner))
     const waits = open.map(({ request }) => (idle.get(kindOf(request)) ?? 0) - clock.now())
@@ -194,25 +193,24 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
     void serve()
   }
 
-  /** One statement after the other, for as long as there may be something to give. */
+  /** Runs one statement after the other while there may be claimable runs. */
   async function serve(): Promise<void> {
-    // What is asked for in the same turn is asked for together.
+    // Collects all claims of this turn of the event loop into one statement.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       do {
         isChanged = false
         round = serveOnce()
         await round
-      } while (!isClosed && isChanged && waiting.some(isMissed))
+      } while (!isClosed && isChanged && waiting.some(isDue))
       isFailing = false
     } catch (error) {
-      if (!isFailing && !isClosed)
-        onWarning(`runs cannot be claimed, which is tried again until it succeeds: ${messageOf(error)}`)
+      if (!isFailing && !isClosed) onWarning('claiming runs failed', { error: messageOf(error) })
       isFailing = true
     }
     round = undefined
     isServing = false
-    if (!isFailing) return serveMissed()
+    if (!isFailing) return serveDue()
     if (!isClosed) timer = clock.after(retryMs, wake)
   }
 
@@ -221,11 +219,11 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
       idle.clear()
       drained.clear()
     }
-    if (isClosed || !waiting.some(isMissed)) return
-    const claims = waiting.filter(isMissed)
+    if (isClosed || !waiting.some(isDue)) return
+    const claims = waiting.filter(isDue)
     asking = claims
     const known = claims.map(toKnown)
-    // What falls due is counted from before the call, however long the answer takes: asking too early asks again.
+    // `dueIn` counts from before the call, so the next search may be too early, but never too late.
     const askedAt = clock.now()
     let taken: readonly Taken[]
     try {
@@ -262,14 +260,14 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
     claim.resolve(isRefused ? [] : leases)
   }
 
-  function offer(handlers: readonly string[]): Offer | null {
+  function openHandoff(handlers: readonly string[]): ClaimHandoff | null {
     const offered = waiting.filter((claim) => {
       const { request } = claim
       const [handler = '', ...others] = request.handlers
       const isFit = !request.suspects && others.length === 0 && handlers.includes(handler)
       return isFit && drained.has(kindOf(request)) && !retired.has(request.owner) && !asking.includes(claim)
     })
-    if (offered.length === 0 || isClosed || lost.count >= mostLost) return null
+    if (offered.length === 0 || isClosed || lost.count >= maxLostClaims) return null
     waiting = waiting.filter((claim) => !offered.includes(claim))
     const known = offered.map(toKnown)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -284,7 +282,7 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
       }
       offers.delete(promise)
       resolve()
-      serveMissed()
+      serveDue()
     }
 
     return {
@@ -298,8 +296,8 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
     }
   }
 
-  /** What is being served, or offered, just now is answered before. */
-  async function endThoseOf(which: (owner: string) => boolean): Promise<void> {
+  /** Resolves claims empty, after the current statement and offers have ended. */
+  async function endClaims(which: (owner: string) => boolean): Promise<void> {
     await Promise.allSettled([round, ...offers])
     const [ending, others] = [true, false].map((wanted) =>
       waiting.filter(({ request }) => which(request.owner) === wanted),
@@ -310,18 +308,18 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
 
   async function retire(owner: string): Promise<void> {
     retired.add(owner)
-    await endThoseOf((other) => other === owner)
+    await endClaims((other) => other === owner)
   }
 
   return {
     wake,
-    offer,
+    openHandoff,
     retire,
     claim(request) {
       if (isClosed || retired.has(request.owner) || request.max < 1) return Promise.resolve([])
       return new Promise((resolve) => {
         waiting.push({ request, resolve })
-        serveMissed()
+        serveDue()
       })
     },
     async refuse(owner) {
@@ -332,41 +330,40 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
     async close() {
       isClosed = true
       timer?.cancel()
-      await endThoseOf(() => true)
+      await endClaims(() => true)
       await lost.giveBack().catch(() => {})
     },
   }
 }
 
-/** What two claims that ask for the same have in common. */
+/** Claims of the same kind accept the same runs. */
 function kindOf({ handlers, suspects }: ClaimRequest): string {
   return `${suspects} ${handlers.join(' ')}`
 }
 
 /**
- * A backend whose client is gone ends what it was doing, so that what a claim took may show up later: at once as a rule, but after a disk
- * or a machine stood still for as long as that took.
+ * A backend finishes its statement even if the client is gone, so the runs of a lost claim may appear later: usually at once, but much
+ * later if a disk or machine stood still.
  */
 const lateMs = 3_600_000
 const soonMs = 30_000
-/** How often they are looked for: soon after, and later. */
+/** Search intervals for runs of lost claims, within `soonMs` and afterwards. */
 const lookMs = { soon: 1_000, later: 30_000 } as const
 
-/** Claims whose runs, if they got any, belong to nobody: they are given back, uncharged. */
+/** Claims whose runs, if they got any, have no owner. Their runs are released without charging an attempt. */
 export interface LostClaims {
-  /** The answer did not come, so the claim may still be under way in the database. */
+  /** No response arrived, so the claim may still be executing in the database. */
   lose(claims: readonly KnownClaim[]): void
-  /** The answer came, but nobody is there any more to take it. */
+  /** The response arrived, but its owner is gone. */
   refuse(claims: readonly KnownClaim[]): void
-  /** How many there are. */
   readonly count: number
-  /** Gives back what there is, unless that was done just now; whether there was anything. Throws `store_unavailable`. */
+  /** Releases runs of lost claims, unless that was done just now. Returns true if there were any. Throws `store_unavailable`. */
   giveBack(): Promise<boolean>
 }
 
 function createLostClaims(rows: Rows, clock: Clock): LostClaims {
   const lost = new Map<KnownClaim, number>()
-  /** How many times some were added: what comes while others are given back has to be looked for soon. */
+  /** Counts additions: claims added during a release have to be searched soon. */
   let added = 0
   let nextLookAt = -Infinity
   let lookedAt = -Infinity
@@ -385,7 +382,7 @@ function createLostClaims(rows: Rows, clock: Clock): LostClaims {
     },
     async giveBack() {
       const now = clock.now()
-      // Also where the clock was set back.
+      // The second comparison detects a clock that was set back.
       if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return false
       const given = [...lost]
       const addedBefore = added

@@ -4,11 +4,11 @@ import { parseDatabaseUrl } from '../../base/database-url.ts'
 
 export interface ConnectionOptions {
   readonly url: string
-  /** What the server lists the connection as. A name in the URL goes before it. */
+  /** `application_name` of the connection. A name in the URL takes precedence. */
   readonly applicationName?: string
 }
 
-/** The numbers of rows and times fit: a text would have to be converted at each use. */
+/** Parses bigint as number: row numbers and times fit. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 && format !== 'binary'
@@ -16,7 +16,7 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-/** What every connection of this program is opened with: nothing that a PgBouncer in between would refuse. */
+/** The options of every connection. PgBouncer must accept all of them. */
 export function connectionConfig({ url, applicationName = 'onchain-inbox' }: ConnectionOptions): pg.ClientConfig {
   return {
     connectionString: parseDatabaseUrl(url).href,
@@ -28,25 +28,25 @@ export function connectionConfig({ url, applicationName = 'onchain-inbox' }: Con
   }
 }
 
-/** A pool of connections none of which ends the process when it ends: the statement under way, or the next one, says it. */
+/** A pool whose connection errors don't end the process: they reject the current or the next statement. */
 export function createPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config)
-  // One that is ended in the very packet that says it is ready has been lent, and whom it was lent to has not heard of it yet.
+  // A connection can end right after it is ready, before its user has added an error listener.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool.on('error', () => {})
 }
 
-/** The sockets under connections: what is silent cannot be closed in good order. */
+/** The sockets of connections. A connection that doesn't respond can only be ended by destroying its socket. */
 export interface Sockets {
-  /** For `stream` of the driver. */
+  /** The driver's option `stream`. */
   readonly open: () => Socket
   destroy(): void
-  /** Waits until they are closed, half a second at most; then destroys them. */
+  /** Waits up to 500 ms until all are closed, then destroys the rest. */
   ended(): Promise<void>
 }
 
-const goodbyeMs = 500
-/** Longer than a PgBouncer keeps a cancel waiting (`cancel_wait_timeout`). */
+const closeMs = 500
+/** Longer than PgBouncer delays a cancel request (`cancel_wait_timeout`). */
 const cancelMs = 15_000
 
 export function createSockets(): Sockets {
@@ -68,7 +68,7 @@ export function createSockets(): Sockets {
         open.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))),
       )
       let timer: NodeJS.Timeout | undefined
-      await Promise.race([closed, new Promise<void>((resolve) => (timer = setTimeout(resolve, goodbyeMs)))])
+      await Promise.race([closed, new Promise<void>((resolve) => (timer = setTimeout(resolve, closeMs)))])
       clearTimeout(timer)
       destroy()
     },
@@ -76,18 +76,17 @@ export function createSockets(): Sockets {
 }
 
 /**
- * Whether a connection lasts as long as its session: not so where a pooler such as PgBouncer answers in the server's place. Throws what
- * the driver throws.
+ * True if the connection has its own server session. False behind a pooler such as PgBouncer. Throws errors of the driver.
  */
 export async function hasSession(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  // The driver knows what it was told, and does not say so.
+  // The driver's types omit this property.
   return rows[0]?.pid === (client as unknown as { readonly processID?: number }).processID
 }
 
-/** Asks the server to give up what a connection has under way; whether it does is not known, so close the connection afterwards. */
+/** Asks the server to cancel the connection's statement. The result is unknown, so close the connection afterwards. */
 export function cancelStatement(client: pg.ClientBase): void {
-  // The driver knows both, and does not say so.
+  // The driver's types omit these properties.
   const { host, port, processID, secretKey } = client as unknown as Record<
     'host' | 'port' | 'processID' | 'secretKey',
     unknown
@@ -104,7 +103,7 @@ export function cancelStatement(client: pg.ClientBase): void {
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
   socket.on('error', () => {})
   socket.setTimeout(cancelMs, () => socket.destroy())
-  // The other side closes it. A PgBouncer does not heed who closes his first, and version 1.18 may crash of it.
+  // The server must close the socket: PgBouncer ignores a request whose client has closed, and version 1.18 may crash.
   socket.unref().resume().write(request)
 }
 

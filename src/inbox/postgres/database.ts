@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { InboxError } from '../../base/errors.ts'
-import { actLock } from './locks.ts'
+import { exclusiveLock } from './locks.ts'
 import {
   type ConnectionOptions,
   type Sockets,
@@ -12,59 +12,59 @@ import {
 import { classifyFailure, toStoreError } from './failure.ts'
 import { type Health, startPulse } from './pulse.ts'
 
-/** Statements with parameters `$1`, `$2` …; whole numbers of 64 bits come as numbers, `bytea` as buffers. */
+/** Runs statements with parameters `$1`, `$2` …; returns bigint as number and `bytea` as buffer. */
 export interface Rows {
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>
 }
 
 export interface Database extends Rows {
   /**
-   * One statement by itself. It is tried again where it certainly did nothing (deadlock, serialization, a lock that was not had in time).
-   * Throws `store_unavailable` or `store_full`; then it may have been done. While the database is known to be away, it throws at once.
-   * `limitMs`: after so long it is given up, with `store_unavailable`; by default `statementMs`.
+   * Runs one statement. Retries it if it certainly had no effect (deadlock, serialization failure, lock timeout). Throws
+   * `store_unavailable` or `store_full`; the statement may have been executed then. Throws at once while the database is known to be
+   * unavailable. `limitMs`: timeout, by default `statementMs`.
    */
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], limitMs?: number): Promise<R[]>
   /**
-   * One transaction, alone: nobody else accepts, claims, settles or acts meanwhile. For acts of people and steps of jobs, of a bounded
-   * size: acknowledgements wait. `work` may be called more than once. Fails as `query` does.
+   * Runs one exclusive transaction: nobody accepts, claims or settles during it. For bounded operator actions and job steps only, because
+   * acknowledgements wait. `work` may be called more than once. Throws like `query`.
    */
   alone<T>(work: (trx: Rows) => Promise<T>): Promise<T>
-  /** The same as `query` on a connection that is there for this alone: for what must not wait until others are done. */
+  /** `query` on a reserved connection, for statements that must not wait for others. */
   readonly apart: Pick<Database, 'query'>
-  /** Whether the database answers and takes writes, as of a moment ago. */
+  /** Whether the database recently responded and accepts writes. */
   health(): Health
-  /** Waits for what is under way, then closes its connections. Idempotent. */
+  /** Waits for statements in progress, then closes the connections. Idempotent. */
   close(): Promise<void>
 }
 
 export interface DatabaseOptions extends ConnectionOptions {
   readonly connections?: number
-  /** For tests: the time, in milliseconds since 1970, that each statement sets as `inbox.now`, for the `inbox.now_ms` of the tests. */
+  /** For tests: time (milliseconds since 1970) that each statement sets as `inbox.now`, which the tests' `inbox.now_ms` reads. */
   readonly now?: () => number
-  /** Milliseconds for one statement. */
+  /** Timeout of a statement in milliseconds. Default 10,000. */
   readonly statementMs?: number
 }
 
-const mostTries = 5
+const maxTries = 5
 
-/** The connections of a time in which the database was there: when it goes away, none of them is used again. */
-interface Era {
+/** Connections that are replaced together when the database becomes unavailable. */
+interface Pools {
   readonly pool: pg.Pool
-  /** Of one connection. */
+  /** Has one connection. */
   readonly apart: pg.Pool
   readonly sockets: Sockets
-  /** Gives up what waits for an answer. */
-  readonly giveUp: Set<(reason: Error) => void>
+  /** Rejects calls that wait for a response. */
+  readonly abort: Set<(reason: Error) => void>
 }
 
-/** A pool of connections to the database that a URL names. Only the pulse connects before the first statement. */
+/** Connections to a database. Only the pulse connects before the first statement. */
 export function createDatabase(options: DatabaseOptions): Database {
   const { connections = 10, statementMs = 10_000, now } = options
   const config = connectionConfig(options)
   let answeredAt = -Infinity
-  let era = openEra()
+  let current = openPools()
   let closing: Promise<void> | undefined
-  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: endEra })
+  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: replacePools })
 
   async function ask<R>(
     client: pg.PoolClient,
@@ -76,16 +76,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     return askWithin(client, text, values, limitMs)
   }
 
-  function openEra(): Era {
+  function openPools(): Pools {
     const sockets = createSockets()
     const poolOf = (max: number) => createPool({ ...config, stream: sockets.open, max, idleTimeoutMillis: 30_000 })
-    return { pool: poolOf(connections), apart: poolOf(1), sockets, giveUp: new Set() }
+    return { pool: poolOf(connections), apart: poolOf(1), sockets, abort: new Set() }
   }
 
-  function endEra(reason: string): void {
-    const { pool, apart, sockets, giveUp } = era
-    if (closing === undefined) era = openEra()
-    for (const reject of giveUp) reject(new InboxError('store_unavailable', reason))
+  function replacePools(reason: string): void {
+    const { pool, apart, sockets, abort } = current
+    if (closing === undefined) current = openPools()
+    for (const reject of abort) reject(new InboxError('store_unavailable', reason))
     sockets.destroy()
     for (const one of [pool, apart]) one.end().catch(() => {})
   }
@@ -97,33 +97,33 @@ export function createDatabase(options: DatabaseOptions): Database {
       const health = pulse.health()
       if (!health.ok) throw new InboxError('store_unavailable', health.reason)
       try {
-        return await unlessGivenUp(era, of, work)
+        return await unlessAborted(current, of, work)
       } catch (error) {
         const failure = classifyFailure(error)
-        if (failure === 'again' && tries < mostTries) continue
+        if (failure === 'again' && tries < maxTries) continue
         if (failure === 'gone') pulse.poke()
         throw toStoreError(error)
       }
     }
   }
 
-  function unlessGivenUp<T>(
-    { giveUp, ...pools }: Era,
+  function unlessAborted<T>(
+    { abort, ...pools }: Pools,
     of: 'pool' | 'apart',
     work: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
-      giveUp.add(reject)
+      abort.add(reject)
       withClient(pools[of], work)
         .then(resolve, reject)
-        .finally(() => giveUp.delete(reject))
+        .finally(() => abort.delete(reject))
     })
   }
 
   async function withClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await pool.connect()
     let broken: Error | undefined
-    // One that ends between two statements is not to be lent again.
+    // A connection that ends between two statements must not be reused.
     const onError = (error: Error) => (broken = error)
     client.on('error', onError)
     try {
@@ -142,12 +142,12 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   async function transact<T>(client: pg.PoolClient, work: (trx: Rows) => Promise<T>): Promise<T> {
     try {
-      // In one message: what begins a transaction is not to be left without its limits. A client that stops holds nobody up for long.
+      // One message, so that no transaction runs without its timeouts: a client that stops must not block others for long.
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
-        SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${actLock}`
+        SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${exclusiveLock}`
       await askWithin(client, begin, [], statementMs)
       const result = await work({ query: (text, values = []) => ask(client, text, values, statementMs + networkMs) })
-      // The server's limit would end the wait for a standby, and say that all is well.
+      // With a timeout, the server would end its wait for a standby and report success.
       await askWithin(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)
       return result
     } catch (error) {
@@ -157,7 +157,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   async function closeAll(): Promise<void> {
-    const { pool, apart, sockets } = era
+    const { pool, apart, sockets } = current
     await Promise.all([pool.end(), apart.end()])
     await pulse.stop()
     await sockets.ended()
@@ -176,12 +176,12 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Room for the answer, beyond what the statement may take. */
+/** Extra time for the response, in addition to the statement's timeout. */
 const networkMs = 2_000
 
 /**
- * No session has a limit of its own, for behind a PgBouncer it would be anybody's: what takes too long is cancelled from here, and what
- * does not even answer that is left. Its connection is not used again.
+ * Runs a statement with a timeout. Sessions have no timeout, because PgBouncer shares them. The client cancels a slow
+ * statement, abandons one that doesn't respond, and doesn't reuse the connection.
  */
 async function askWithin<R>(
   client: pg.PoolClient,
@@ -195,11 +195,11 @@ async function askWithin<R>(
     cancelStatement(client)
   }, limitMs)
   try {
-    // `values` is copied, for the driver wants one of its own.
+    // The driver needs a mutable array.
     const statement = { text, values: [...values], query_timeout: limitMs + networkMs }
     const { rows } = await client.query(statement)
-    // The cancel is on its way, and would hit what comes next on this connection; and a commit that it cut short in its wait for a standby
-    // looks like any other.
+    // The cancel request may still arrive and would hit the next statement. Also, a commit whose wait for a standby was cancelled looks
+    // successful.
     if (isLate) throw new Error(`timeout exceeded: a statement took longer than ${limitMs} ms`)
     return rows as R[]
   } finally {
@@ -207,9 +207,9 @@ async function askWithin<R>(
   }
 }
 
-/** The same database with at most so many statements and transactions under way; the others wait for their turn. What is left is for others. */
-export function limited(db: Database, most: number): Database {
-  let free = most
+/** Limits parallel statements and transactions to `max`, so that connections are left for other uses. Further calls wait. */
+export function limited(db: Database, max: number): Database {
+  let free = max
   const waiting: (() => void)[] = []
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -232,17 +232,17 @@ export function limited(db: Database, most: number): Database {
 }
 
 /**
- * Arrays as PostgreSQL takes them in binary form. The driver would write them as text, with each element quoted and bytes as hex, which
- * costs both sides more than what is done with them. A parameter that is a buffer is sent as it is; the statement names its type.
+ * Arrays in PostgreSQL's binary format. The driver would send them as quoted text, with bytes as hex, which costs both sides more than
+ * processing them. The driver sends a buffer unchanged; the statement casts it to its type.
  */
 const oids = { boolean: 16, bytea: 17, bigint: 20, integer: 23, text: 25 } as const
 
 const headerBytes = 20
 
-/** `text[]`. No text may have U+0000: see `toStored`. */
+/** `text[]`. Texts must not contain U+0000: see `toStored`. */
 export function textArray(values: readonly (string | null)[]): Buffer {
-  const most = values.reduce((sum, value) => sum + (value?.length ?? 0) * 3, 0)
-  const array = begin('text', values.length, most)
+  const maxSize = values.reduce((sum, value) => sum + (value?.length ?? 0) * 3, 0)
+  const array = begin('text', values.length, maxSize)
   let at = headerBytes
   for (const value of values) {
     const length = value === null ? -1 : array.write(value, at + 4, 'utf8')
@@ -264,7 +264,7 @@ export function byteArray(values: readonly Uint8Array[]): Buffer {
   return array
 }
 
-/** `integer[]`: whole numbers of 32 bits. */
+/** `integer[]`: 32-bit integers. */
 export function integerArray(values: readonly (number | null)[]): Buffer {
   const array = begin('integer', values.length, values.length * 4)
   let at = headerBytes
@@ -275,7 +275,7 @@ export function integerArray(values: readonly (number | null)[]): Buffer {
   return array.subarray(0, at)
 }
 
-/** `bigint[]`: whole numbers that JavaScript has exactly. */
+/** `bigint[]`: safe integers. */
 export function bigintArray(values: readonly number[]): Buffer {
   const array = begin('bigint', values.length, values.length * 8)
   let at = headerBytes
@@ -299,14 +299,14 @@ export function booleanArray(values: readonly boolean[]): Buffer {
   return array
 }
 
-/** Of one dimension, counted from 1; nulls may be among the elements. */
+/** Allocates a one-dimensional array, indexed from 1, which may contain nulls, and writes its header. */
 function begin(type: keyof typeof oids, length: number, size: number): Buffer {
   const array = Buffer.allocUnsafe(headerBytes + length * 4 + size)
   for (const [index, value] of [1, 1, oids[type], length, 1].entries()) array.writeInt32BE(value, index * 4)
   return array
 }
 
-/** What `array_to_string(…, ' ')` gives of an array of numbers; null is an empty one. */
+/** Parses numbers separated by spaces, as from `array_to_string(…, ' ')`. Null is an empty list. */
 export function numbersIn(text: string | null | undefined): number[] {
   return text === null || text === undefined || text === '' ? [] : text.split(' ').map(Number)
 }

@@ -6,42 +6,41 @@ import { fromStored, toStored } from './text.ts'
 
 export interface DefinitionsOptions {
   readonly db: Database
-  /** Of this process. */
   readonly replicaId: string
-  /** A replica that has not beaten for so many milliseconds holds nothing. */
+  /** A replica without a heartbeat for this many milliseconds holds no definitions. */
   readonly silentMs: number
-  /** A handler that no replica holds gets runs for so many milliseconds. */
+  /** A handler that no replica holds still gets runs for this many milliseconds. */
   readonly orphanMs: number
 }
 
-/** The table `definition`, as it was at some time. */
+/** A copy of the table `definition`. */
 export interface KnownDefinitions {
-  /** `counter.definitions`, which every change of the table raises. */
+  /** `counter.definitions`, which every change of the table increments. */
   readonly version: number
-  /** A handler has several while replicas differ: the newest is the last. */
+  /** A handler has several routes while replicas differ; the newest is last. */
   readonly routes: readonly HandlerRoute[]
   readonly routesOf: RouteTable
 }
 
 /**
- * Which events the handlers of all replicas take. Accept creates runs by this table, whichever replica accepts and whichever handlers it
- * has loaded. A definition is the types, the order and the key paths of a handler, named by a digest; a replica holds the definitions that
- * its row in `replica` names, while it beats. One that no replica holds stays until another one of its handler is held, until nobody
- * has held it for `orphanMs`, or until its handler is removed.
+ * The routes of all replicas. Accept creates runs by this table, on any replica, whichever handlers that replica has loaded. A definition
+ * consists of a handler's types, order and key paths, identified by a digest. A replica with heartbeats holds the definitions that its row
+ * in `replica` names. A definition that no replica holds stays until another definition of its handler is held, until `orphanMs` has
+ * passed, or until its handler is removed.
  */
 export interface Definitions {
-  /** As of the last read; reads the table if there was none. Throws `store_unavailable`. */
+  /** Returns the latest copy; reads the table if there is none. Throws `store_unavailable`. */
   known(rows: Rows): Promise<KnownDefinitions>
-  /** Not for a transaction that has changed the table: it may be undone. */
+  /** Reads the table. Don't call it in a transaction that has changed the table: a rollback would leave a wrong copy. */
   read(rows: Rows): Promise<KnownDefinitions>
   /**
-   * Replaces the definitions that this replica holds. Every accept that commits after this creates runs by them. Gives the concurrency
-   * of handlers for which an operator set one. Throws `store_unavailable`; then the replica holds what it held.
+   * Replaces the definitions that this replica holds. Every later commit of accept uses them. Returns the concurrency of handlers for
+   * which an operator set one. Throws `store_unavailable`; the replica keeps its old definitions then.
    */
   register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>>
-  /** To be called after each heartbeat. Throws `store_unavailable`. */
+  /** Call after each heartbeat. Throws `store_unavailable`. */
   beat(): Promise<void>
-  /** Removes the definitions of a handler that no replica holds, in a transaction that is alone. False: there were none. */
+  /** Removes the definitions of a handler that no replica holds. Call in an exclusive transaction. Returns false if there were none. */
   remove(trx: Rows, handler: string): Promise<boolean>
 }
 
@@ -53,11 +52,11 @@ interface Held {
 
 interface Holding {
   readonly held: readonly Held[]
-  /** When they were registered, by the database's clock; null: not yet. */
+  /** When they were registered, by the database's clock; null before that. */
   since: number | null
 }
 
-/** SQL: whether a living replica holds the definition `d`. */
+/** SQL condition: a living replica holds the definition `d`. */
 const isHeld = (silentMs: string) => `EXISTS (SELECT FROM inbox.replica r
   WHERE r.handlers ->> d.handler = d.digest AND r.beat_at > clock_timestamp() - make_interval(secs => ${silentMs}::float8 / 1000))`
 
@@ -75,7 +74,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
     return last
   }
 
-  /** In one act, so that each accept comes before it or after it. */
+  /** Stores what this replica holds. Call in an exclusive transaction, so that each accept commits before or after it. */
   async function hold(trx: Rows, { held, since }: Holding): Promise<void> {
     await trx.query(`UPDATE inbox.replica SET handlers = $2, beat_at = clock_timestamp() WHERE id = $1`, [
       replicaId,
@@ -90,7 +89,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
     await sweep(trx, added.length > 0)
   }
 
-  /** Notes which definitions nobody holds, and removes those whose time is over. */
+  /** Marks definitions that no replica holds, and removes expired ones. */
   async function sweep(trx: Rows, isChanged = false): Promise<void> {
     await trx.query(
       `UPDATE inbox.definition d SET unheld_at = CASE WHEN d.unheld_at IS NULL THEN inbox.now_ms() END
@@ -122,7 +121,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
             `SELECT name, concurrency FROM inbox.handler WHERE concurrency IS NOT NULL`,
           )
         })
-        // What is not read now is read with the next accept or heartbeat.
+        // If this fails, the next accept or heartbeat reads the table.
         await read(db).catch(() => {})
         return Object.fromEntries(concurrencies.map(({ name, concurrency }) => [fromStored(name), concurrency]))
       } catch (error) {
@@ -142,12 +141,12 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
          FROM inbox.counter c`,
         [replicaId, digestsOf(mine?.held ?? []), silentMs, orphanMs],
       )
-      // The others took it for dead, and have removed what it held.
+      // Other replicas considered this one dead and removed its definitions.
       if (mine !== undefined && row?.isHolding === false)
         await db.alone(async (trx) => {
           if (own !== undefined && own.since !== null) await hold(trx, own)
         })
-      // Commands open the inbox as well; they don't know how long definitions are kept.
+      // Only a replica with handlers sweeps: commands also open the inbox, but don't know `orphanMs`.
       else if (mine !== undefined && row?.isDue === true) await db.alone((trx) => sweep(trx))
       if (row?.version !== last?.version) await read(db)
     },
@@ -175,12 +174,12 @@ function routeIn(name: string, route: string): HandlerRoute {
   return { ...(JSON.parse(fromStored(route)) as Omit<HandlerRoute, 'name'>), name }
 }
 
-/** As `replica.handlers` has them. */
+/** The value of `replica.handlers`. */
 function digestsOf(held: readonly Held[]): string {
   return JSON.stringify(Object.fromEntries(held.map(({ name, digest }) => [name, digest])))
 }
 
-/** Keeps what the database needs to know of each handler, as the last replica that started says it. `from` is for new ones only. */
+/** Stores the settings of handlers; the replica that registered last wins. `from` applies to new handlers only. */
 async function setHandlers(trx: Rows, routes: readonly HandlerRoute[]): Promise<void> {
   const rows = routes.map(({ name, onDead = 'skip', latestOnly = false, from = 'now' }, place) => ({
     place,

@@ -1,26 +1,26 @@
 import { InboxError, messageOf } from '../../base/errors.ts'
 
 /**
- * What a failed statement means.
- *   again  it certainly did nothing, and may well succeed when it is tried again: serialization, deadlock, a lock that was not had in time
- *   full   no space on the disk
- *   gone   the connection, or the server: it may have done everything or nothing
- *   bug    anything else
+ * Consequence of a failed statement.
+ *   again  it had no effect and a retry may succeed: serialization failure, deadlock, lock timeout
+ *   full   no disk space
+ *   gone   the connection or the server failed: the statement may or may not have been executed
+ *   bug    any other error
  */
 export type Failure = 'again' | 'full' | 'gone' | 'bug'
 
 const again = new Set(['40001', '40P01', '55P03'])
 const full = '53100'
-/** Of the socket, and of the pool. */
+/** Error codes of the socket, and messages of the pool. */
 const network = /^E(CONN|PIPE|HOST|NET|TIMEDOUT|AI_AGAIN|NOTFOUND)|^ENOENT$/
 const ofConnection = /connection|Client was closed|timeout|terminat/i
 
 export function classifyFailure(thrown: unknown): Failure {
   const code = codeOf(thrown)
-  if (again.has(code) || isFirstTwice(thrown)) return 'again'
+  if (again.has(code) || isFirstRunConflict(thrown)) return 'again'
   if (code === full) return 'full'
   // 08: connection; 53: memory, connections or another limit; 58: its disk; 57P: the server shuts down or starts; 57014: the statement took too long; 25006: it is a standby now; 25P03: idle too long.
-  // 28, 3D000: what could be opened at the start cannot be now: passwords and names change.
+  // 28, 3D000: the password or the database name changed since the start.
   if (
     /^(08|28|57P|58|53)/.test(code) ||
     code === '3D000' ||
@@ -33,33 +33,33 @@ export function classifyFailure(thrown: unknown): Failure {
   return code === '' && ofConnection.test(messageOf(thrown)) ? 'gone' : 'bug'
 }
 
-/** An accept, and a settle that leaves an item for a sink, each found a key without an open run. The one that is tried again finds one. */
-function isFirstTwice(thrown: unknown): boolean {
+/** Accept and a settle with an item both created the first open run of a key. The retry finds the other's run. */
+function isFirstRunConflict(thrown: unknown): boolean {
   return (
     codeOf(thrown) === '23505' && thrown instanceof Error && 'constraint' in thrown && thrown.constraint === 'run_one'
   )
 }
 
-/** The SQLSTATE, or the code of the socket's error; empty where there is none. */
+/** The SQLSTATE, or the code of a socket error; empty if there is none. */
 export function codeOf(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 }
 
-/** The error that callers see for a statement that failed. */
+/** The error that callers get for a failed statement. */
 export function toStoreError(thrown: unknown): Error {
   if (thrown instanceof InboxError) return thrown
   switch (classifyFailure(thrown)) {
     case 'full':
       return new InboxError(
         'store_full',
-        `PostgreSQL has no space left (${messageOf(thrown)}); it recovers by itself once there is some`,
+        `PostgreSQL has no disk space left (${messageOf(thrown)}); deliveries resume once space is freed`,
         { cause: thrown },
       )
     case 'again':
     case 'gone':
       return new InboxError(
         'store_unavailable',
-        `PostgreSQL cannot be reached, or does not answer: ${messageOf(thrown)}`,
+        `PostgreSQL cannot be reached, or does not respond: ${messageOf(thrown)}`,
         {
           cause: thrown,
         },
@@ -69,13 +69,13 @@ export function toStoreError(thrown: unknown): Error {
   }
 }
 
-/** What a start makes of it: what no waiting mends is for a person to put right. `name` is the database, without its password. */
+/** The error for a failed start. `config_invalid` means that waiting doesn't help. `name`: the database, without its password. */
 export function toStartError(thrown: unknown, name: string): Error {
   if (thrown instanceof InboxError) return thrown
   const code = codeOf(thrown)
   const hint = startHints.find(([pattern]) => pattern.test(code))?.[1]
   if (hint === undefined && classifyFailure(thrown) === 'gone') {
-    const message = `${name} cannot be reached, or does not answer: ${messageOf(thrown)}`
+    const message = `${name} cannot be reached, or does not respond: ${messageOf(thrown)}`
     return new InboxError('store_unavailable', message, { cause: thrown })
   }
   if (hint === undefined) return toStoreError(thrown)
@@ -83,10 +83,10 @@ export function toStartError(thrown: unknown, name: string): Error {
 }
 
 const startHints: readonly (readonly [RegExp, string])[] = [
-  [/^28/, 'put the user and the password of INBOX_DATABASE_URL right, or let the user in by pg_hba.conf'],
+  [/^28/, 'correct the user and password in INBOX_DATABASE_URL, or allow the user in pg_hba.conf'],
   [
     /^3D000$/,
-    "make it with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, or put the name in INBOX_DATABASE_URL right",
+    "create it with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, or correct the name in INBOX_DATABASE_URL",
   ],
-  [/^42501$/, 'the user needs the right to make a schema there (GRANT CREATE ON DATABASE), or to use the schema inbox'],
+  [/^42501$/, 'grant the user the right to create a schema (GRANT CREATE ON DATABASE), or to use the schema inbox'],
 ]

@@ -2,28 +2,28 @@ import { randomUUID } from 'node:crypto'
 import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
 import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
+import type { OnWarning } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import { createNotes } from './notes.ts'
 
 export interface GapsOptions {
   readonly db: Database
-  /** Is told of a time in which no replica took deliveries, though some were there. */
-  readonly onWarning: (text: string) => void
+  readonly onWarning: OnWarning
 }
 
-/** The times in which no replica took deliveries, and what came later of the events that were created then. */
+/** Records gaps, in which no replica accepted deliveries, and counts late events that were created in them. */
 export interface Gaps {
-  /** An event is new, and stored: it may be one that was awaited. */
+  /** Counts a new, stored event as late if it was created in a watched gap. */
   arrived(event: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void
-  /** This replica takes deliveries from now on: if none did, what lies between the last time that one did and now is a gap. */
+  /** This replica accepts deliveries from now on. If no replica did before, records the time since one did as a gap. */
   start(): Promise<void>
-  /** It still does; to be called every few seconds. */
+  /** Heartbeat while deliveries are accepted. Call every few seconds. */
   beat(): Promise<void>
-  /** It does not any more. */
+  /** This replica no longer accepts deliveries. */
   end(): Promise<void>
-  /** Stores what was counted since the last time. */
+  /** Stores the counts since the last call. */
   flush(): Promise<void>
-  /** What is lost was seen to. The accept sequence of a cluster has no gaps. */
+  /** Acknowledges gaps with lost events, and missing numbers that a moved SQLite file brought along. */
   acknowledge(by?: string): Promise<Acknowledged>
 }
 
@@ -51,7 +51,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
     return found.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
   }
 
-  /** Stores what was counted since the last time. What cannot be stored now is with the next time. */
+  /** Stores the counts since the last call. Keeps them for the next call if that fails. */
   async function flush(): Promise<void> {
     for (const gap of watched) {
       const { arrived, arrivedLost } = gap
@@ -71,13 +71,13 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
     }
   }
 
-  /** Gives the gap, if this replica stood still together with all others. */
+  /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
     const { gap, next } = await db.alone(async (trx) => {
-      const last = await lastTaken(trx, now, id)
+      const last = await lastAccepted(trx, now, id)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
-      await sayServing(trx, now, id)
+      await writeHeartbeat(trx, now, id)
       return { gap: silence, next: await watch(trx) }
     })
     watched = next
@@ -86,7 +86,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
 
   return {
     arrived({ createdAt, secretLabel }) {
-      // The inbox's own warnings make up for nothing that the sender sent.
+      // The inbox's own warnings are not late deliveries of the sender.
       if (watched.length === 0 || secretLabel === internalLabel) return
       const at = Date.parse(createdAt)
       for (const gap of watched) {
@@ -99,7 +99,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       const now = await readNow(db)
       watched = await db.alone(async (trx) => {
-        const last = await lastTaken(trx, now, id)
+        const last = await lastAccepted(trx, now, id)
         if (last !== null && !last.goesOn && now - last.at >= minGapMs) {
           await record(trx, { from: last.at, to: now }, last.ended ? 'stopped' : 'killed')
         }
@@ -113,10 +113,13 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       const now = await readNow(db)
-      if (now - lastBeat <= maxSilenceMs) await sayServing(db, now, id)
+      if (now - lastBeat <= maxSilenceMs) await writeHeartbeat(db, now, id)
       else {
         const gap = await resume(now)
-        if (gap !== null) onWarning(describeStandstill(gap))
+        if (gap !== null) {
+          const [from, to] = [gap.from, gap.to].map((ms) => new Date(ms).toISOString())
+          onWarning('all replicas stood still', { from, to, advice: 'run onchain-inbox doctor' })
+        }
       }
       lastBeat = now
     },
@@ -129,23 +132,24 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
     flush,
     acknowledge: (by) =>
       db.alone(async (trx) => {
-        const seen = await trx.query(
+        const gaps = await trx.query(
           `UPDATE inbox.gap SET acknowledged_at = inbox.now_ms() WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
         )
         const [missing] = await trx.query<{ value: number }>(
           `DELETE FROM inbox.meta WHERE name = 'missing_seqs' RETURNING value`,
         )
-        const seenTo = { missingSeqs: missing?.value ?? 0, gaps: seen.length }
-        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) await notes.note(trx, 'gaps.acknowledge', seenTo, by)
-        return seenTo
+        const acknowledged = { missingSeqs: missing?.value ?? 0, gaps: gaps.length }
+        if (acknowledged.missingSeqs > 0 || acknowledged.gaps > 0)
+          await notes.note(trx, 'gaps.acknowledge', acknowledged, by)
+        return acknowledged
       }),
   }
 }
 
-/** The database's time, so that replicas whose clocks differ find the same gaps. */
+/** The database's time, so that replicas with different clocks find the same gaps. */
 async function readNow(rows: Rows): Promise<number> {
   const [row] = await rows.query<{ now: number }>('SELECT inbox.now_ms() AS now')
-  if (row === undefined) throw new Error('the database gave no time')
+  if (row === undefined) throw new Error('the database returned no time')
   return row.now
 }
 
@@ -165,21 +169,16 @@ async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): P
   )
 }
 
-function describeStandstill({ from, to }: Span): string {
-  const [since, until] = [from, to].map((ms) => new Date(ms).toISOString())
-  return `no replica took anything from ${since} to ${until}: they stood still, could not write, or the clock of the database was set forward; onchain-inbox doctor says what it costs`
-}
-
-/** A replica that is at work says so more often. */
+/** A serving replica writes a heartbeat more often than this. */
 const stillServesMs = 10_000
 
-/** When deliveries are last known to have been taken, by whichever replica. */
-export interface LastTaken {
+/** When any replica last accepted deliveries. */
+export interface LastAccepted {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Whether a replica takes them still, as far as can be told. */
+  /** True if another replica has a recent heartbeat. */
   readonly goesOn: boolean
-  /** Whether the last one had the time to say that it ends. */
+  /** True if the last replica stopped cleanly. */
   readonly ended: boolean
 }
 
@@ -190,8 +189,8 @@ interface MetaRow {
 
 const prefix = 'serving:'
 
-/** Of all replicas but this one, `id`. Null: they never were. */
-async function lastTaken(rows: Rows, now: number, id: string): Promise<LastTaken | null> {
+/** When deliveries were last accepted; null if never. `id`: this replica, which doesn't count for `goesOn`. */
+async function lastAccepted(rows: Rows, now: number, id: string): Promise<LastAccepted | null> {
   const found = await rows.query<MetaRow>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
     [prefix],
@@ -200,7 +199,7 @@ async function lastTaken(rows: Rows, now: number, id: string): Promise<LastTaken
   const [last] = await rows.query<{ receivedAt: number }>(
     `SELECT received_at AS "receivedAt" FROM inbox.event ORDER BY seq DESC LIMIT 1`,
   )
-  // A time that is yet to come was seen before the clock was set back.
+  // A time in the future is from before the clock was set back.
   const received = last !== undefined && last.receivedAt <= now ? last.receivedAt : 0
   const said = Math.max(...found.map(({ value }) => value))
   const others = found.filter(({ name }) => name !== 'served_at' && name !== prefix + id)
@@ -211,12 +210,12 @@ async function lastTaken(rows: Rows, now: number, id: string): Promise<LastTaken
   }
 }
 
-/** Says that a replica takes deliveries. */
-async function sayServing(rows: Rows, now: number, id: string): Promise<void> {
+/** Stores a replica's heartbeat. */
+async function writeHeartbeat(rows: Rows, now: number, id: string): Promise<void> {
   await setMeta(rows, prefix + id, now)
 }
 
-/** Says it of one that begins, and forgets those that died. */
+/** Stores the first heartbeat of a replica, and deletes the heartbeats of dead replicas. */
 async function beginServing(rows: Rows, now: number, id: string): Promise<void> {
   await rows.query(`DELETE FROM inbox.meta WHERE starts_with(name, $1) AND abs(value - $2::bigint) >= $3::bigint`, [
     prefix,
@@ -224,10 +223,10 @@ async function beginServing(rows: Rows, now: number, id: string): Promise<void> 
     stillServesMs,
   ])
   await setMeta(rows, 'served_at', now)
-  await sayServing(rows, now, id)
+  await writeHeartbeat(rows, now, id)
 }
 
-/** Says that one takes no more. */
+/** Deletes the heartbeat of a replica that stops cleanly. */
 async function endServing(rows: Rows, now: number, id: string): Promise<void> {
   await setMeta(rows, 'served_at', now)
   await rows.query(`DELETE FROM inbox.meta WHERE name = $1`, [prefix + id])

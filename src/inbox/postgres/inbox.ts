@@ -12,7 +12,7 @@ import { createDatabase, type Database, limited } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
 import { listen } from './listen.ts'
-import type { OnUpgrade } from '../types.ts'
+import type { OnUpgrade, OnWarning } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
 import type { Health } from './pulse.ts'
@@ -25,16 +25,15 @@ import { fromStored } from './text.ts'
 export interface PostgresInboxOptions {
   readonly url: string
   readonly clock: Clock
-  /** What to do about a schema that is older than this program: default `refuse`. An empty database gets its schema in any case. */
+  /** Handling of an older schema. Default `refuse`. An empty database always gets its schema. */
   readonly migrate?: MigrateSetting
-  /** Is told of what goes wrong in the background. */
-  readonly onWarning?: (text: string) => void
+  readonly onWarning?: OnWarning
   readonly onUpgrade?: OnUpgrade
-  /** Milliseconds: the runs of a replica that the others have not heard for so long are taken from it. Default 10,000. */
+  /** Milliseconds without a heartbeat after which other replicas take over a replica's runs. Default 10,000. */
   readonly silentMs?: number
-  /** Milliseconds: a handler that no replica holds any more gets runs for so long. Default 24 hours. */
+  /** Milliseconds that a handler still gets runs after no replica holds it. Default 24 hours. */
   readonly orphanMs?: number
-  /** As of `DatabaseOptions`. */
+  /** See `DatabaseOptions`. */
   readonly now?: () => number
 }
 
@@ -57,24 +56,26 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   let closing: Promise<void> | undefined
 
   const cluster = await orClose(db, joinCluster({ db, id, silentMs, onWarning, onReaped: () => work.wake() }))
-  // A move that began meanwhile did not see this replica; one that begins from now on does.
+  // A move that began before the replica joined did not see it. A later move does.
   await orClose({ close: leaveAndClose }, refuseMoving(db))
   const work = createWork({ db, clock, replicaId: cluster.id, onWarning })
   const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
   const definitions = createDefinitions({ db, replicaId: cluster.id, silentMs, orphanMs })
-  const accept = createAccept({ db, clock, definitions, gaps, makeOffer: work.offer, wake })
-  // However many people look, there are connections for deliveries and runs.
+  const accept = createAccept({ db, clock, definitions, gaps, openHandoff: work.openHandoff, wake })
+  // Leaves connections for deliveries and runs, however many people use the console.
   const readDb = limited(db, 4)
   let loadedViews: Promise<Views> | undefined
-  // Kysely loads with the first call.
+  // The first call loads Kysely.
   const loadViews = () => (loadedViews ??= import('./views.ts').then(({ createViews }) => createViews(readDb, clock)))
   const views = remote<Views>(async (name, args) => {
     const view = (await loadViews())[name as keyof Views] as (...args: readonly unknown[]) => Promise<unknown>
     return view(...args)
   }, viewNames)
   const replays = createReplays({ db, definitions, isLeader: () => cluster.isLeader(), wake })
-  const jobs = new Jobs(replays.jobs, clock, (job, error) => onWarning(`${job} does not go on: ${messageOf(error)}`))
+  const jobs = new Jobs(replays.jobs, clock, (job, error) =>
+    onWarning('job step failed', { job, error: messageOf(error) }),
+  )
   const listener = listen({
     url,
     applicationName,
@@ -106,7 +107,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     for (const listener of stateListeners) listener(now, before)
   })
 
-  /** From now on nothing is taken, and nothing begins. */
+  /** Fails for good: nothing is accepted or claimed any more. */
   function fail(error: InboxError): void {
     if (failed !== undefined) return
     failed = error
@@ -155,7 +156,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     async register(given) {
       assertOpen()
       const concurrencies = await definitions.register(given)
-      // What is not read now is read with the next heartbeat.
+      // If this fails, the next heartbeat reads them.
       await replays.refresh().catch(() => {})
       jobs.poke()
       return concurrencies
@@ -186,7 +187,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     startServing: () => gaps.start(),
     acknowledgeGaps: (by) => gaps.acknowledge(by),
     health,
-    // A database that is away comes back: only what a start would refuse fails for good.
+    // An unavailable database recovers. Only a move, which also fails a start, is permanent.
     onFailure(listener) {
       if (failed === undefined) failureListeners.push(listener)
       else listener(failed)
@@ -195,7 +196,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   }
 }
 
-/** What fails at the start leaves nothing open. */
+/** Closes `opened` if a step of the start fails. */
 async function orClose<T>(opened: Pick<Database, 'close'>, step: Promise<T>): Promise<T> {
   try {
     return await step
@@ -212,7 +213,7 @@ interface Row {
   readonly hasSuspects: boolean
 }
 
-/** Reads what other replicas may have changed; `known` is what this process knows by itself. */
+/** Reads state that other replicas can change. `known`: the part that this process knows without reading. */
 async function readClusterState(
   db: Database,
   known: Pick<ClusterState, 'replicas' | 'wasSilent'>,

@@ -7,39 +7,40 @@ import { matchesFilter, partsOfKey } from '../replays.ts'
 import { progressOf } from './progress.ts'
 import { fromStored, fromStoredOrNull, toStored } from './text.ts'
 
-/** Events looked at for one step; at once: few at first, for often these are enough. */
-const mostScanned = 8_000
+/** Maximum events scanned per step. Portions start small, because a few events are often enough. */
+const maxScanned = 8_000
 const firstPortion = 250
-/** Bodies read at once, where a key stands in them. */
+/** Bodies per read, for keys from `keyPaths`. */
 const bodiesAtOnce = 20
 
 export interface PlanRequest {
   readonly filter: ReplayFilter
-  /** The handlers that are to get an event of a type; null where it is not one that is looked for. */
+  /** Routes of the handlers that get events of a type; null for types that the job ignores. */
   readonly routesFor: (type: string) => readonly HandlerRoute[] | null
   readonly fromSeq: number
   readonly lastSeq: number
-  /** So many runs at the least, if there are as many: an event gets all of its runs or none. */
+  /** Number of runs to plan. May be exceeded, because an event gets all of its runs or none. */
   readonly room: number
 }
 
-/** What a step of a replay or a backfill is to do. */
+/** Plan of a step of a replay or a backfill. */
 export interface Plan {
-  /** Where the next step goes on. */
+  /** Where the next step continues. */
   readonly nextSeq: number
+  /** Matching events. */
   readonly events: number
-  /** Those of them without a body. */
+  /** Matching events without a body. */
   readonly skipped: number
   readonly runs: readonly NewRun[]
 }
 
-/** Looks for what the next step is to do; changes nothing. */
+/** Plans the next step. Changes nothing. */
 export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> {
   const { filter, routesFor, fromSeq, lastSeq, room } = request
   const wanted: { readonly event: ScannedEvent; readonly routes: readonly HandlerRoute[] }[] = []
   let [next, events, count] = [fromSeq, 0, 0]
   let size = firstPortion
-  const isEnough = () => count >= room || next > lastSeq || next - fromSeq >= mostScanned
+  const isEnough = () => count >= room || next > lastSeq || next - fromSeq >= maxScanned
   while (!isEnough()) {
     const { found, nextSeq } = await scan(rows, filter, { fromSeq: next, size, lastSeq })
     next = nextSeq
@@ -87,23 +88,23 @@ async function bodiesOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMa
   return new Map(found.map(({ seq, raw }) => [seq, raw]))
 }
 
-/** An event as a replay or a backfill looks at it. */
+/** The fields of an event that replays and backfills read. */
 export interface ScannedEvent {
   readonly seq: number
   readonly id: string
   readonly type: string
   readonly receivedAt: number
-  /** Null: the event's own id. */
+  /** Null if the key is the event's own id. */
   readonly key: string | null
   readonly hasBody: boolean
 }
 
 interface ScannedRow extends ScannedEvent {
-  /** Of one that was pruned. */
+  /** Null unless the event was pruned. */
   readonly finalStatus: number | null
 }
 
-/** A part of the accept sequence: from one number on, so many at the most, up to a last one. */
+/** A range of the accept sequence: up to `size` numbers from `fromSeq`, but not beyond `lastSeq`. */
 export interface Stretch {
   readonly fromSeq: number
   readonly size: number
@@ -113,7 +114,7 @@ export interface Stretch {
 export interface Scanned {
   /** In accept order. */
   readonly found: readonly ScannedEvent[]
-  /** Where to go on. */
+  /** Where to continue. */
   readonly nextSeq: number
 }
 
@@ -122,7 +123,7 @@ const columns = `e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.fi
 
 const withBody = `LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.body b WHERE b.seq = e.seq LIMIT 1) body ON true`
 
-/** What a filter finds in a stretch, whatever its handler; of one that names ids, in all that is left. */
+/** Finds matching events in a range, ignoring the filter's handler. A filter with ids searches up to the last number. */
 async function scan(rows: Rows, filter: ReplayFilter, stretch: Stretch): Promise<Scanned> {
   const { ids } = filter
   const read = ids === undefined ? await readStretch(rows, filter, stretch) : await readIds(rows, ids, stretch)
@@ -137,7 +138,7 @@ async function scan(rows: Rows, filter: ReplayFilter, stretch: Stretch): Promise
   return { found: await filtered(rows, filter, found), nextSeq }
 }
 
-/** The database leaves out most of what is not wanted; what it gives is looked at again. */
+/** Reads candidates in a range. `filtered` applies the exact conditions. */
 function readStretch(rows: Rows, filter: ReplayFilter, { fromSeq, size, lastSeq }: Stretch): Promise<ScannedRow[]> {
   const { type, network, from, to } = filter
   return rows.query<ScannedRow>(
@@ -177,8 +178,8 @@ async function filtered(rows: Rows, filter: ReplayFilter, events: readonly Scann
 }
 
 /**
- * SQL: one row of `open` and `ready`, as `OpenBacklog` has them, of the runs of a generation by the handlers `h` for which a condition holds.
- * `replayId` is an expression. Both counts go along an index; it is counted far only where hardly anything is ready.
+ * SQL that returns an `OpenBacklog` for the runs of a replay (0: live) and the handlers `h` that meet a condition. `replayId` is an SQL
+ * expression. Both counts use an index. Open runs are counted up to `maxBlockedRuns` only if few are ready.
  */
 export function backlogOf({ handlers, replayId }: BacklogQuery): string {
   return `SELECT coalesce(sum(o.count), 0)::integer AS open, coalesce(sum(y.count), 0)::integer AS ready
@@ -198,10 +199,10 @@ interface BacklogQuery {
   readonly replayId: string
 }
 
-/** SQL: how many runs of a generation by the handler `h` have not ended, dead letters aside; counted up to `most`. */
-function openCount(replayId: string, most: number): string {
+/** SQL that counts open runs of the handler `h` without dead letters, up to `max`. */
+function openCount(replayId: string, max: number): string {
   return `(SELECT count(*) FROM (
     SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = ${replayId} AND r.state < 5 AND r.state < 4
-    ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${most}
+    ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${max}
   ) few)`
 }

@@ -16,14 +16,14 @@ import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from './text.t
 import { errorGroupOf } from '../error-group.ts'
 import { afterKey, prefixEnd } from '../state-keys.ts'
 
-/** A claim as the database knows it: no other one of its owner has its id. */
+/** A claim as sent to the database. `id` is unique per owner. */
 export interface KnownClaim extends ClaimRequest {
   readonly id: number
 }
 
 /**
- * What a claim got. If there was nothing to get, `dueIn` says in how many milliseconds the next run that it may take falls due; null if
- * none is to. `isMore`: some of what it got could not be handed out, and there may be others behind it.
+ * Result of a claim. `dueIn`: for a claim without leases, milliseconds until its next run is due; null if there is none. `isMore`: some
+ * claimed runs could not be leased, and there may be more.
  */
 export interface Taken {
   readonly leases: readonly Lease[]
@@ -67,14 +67,14 @@ interface LeaseRow {
 
 const bodyMissing: RunError = {
   name: 'body_missing',
-  message: 'its event, or the body of it, is not in the database any more: it was restored in part, or changed by hand',
+  message: 'the event or its body is missing in the database: it was restored in part or changed by hand',
 }
-/** Of the bodies that one claim is given: what comes beyond goes back. */
-const mostClaimBytes = 4 * 1024 * 1024
+/** A claim with this many bytes of bodies gets no more runs; further claimed runs are released. */
+const maxClaimBytes = 4 * 1024 * 1024
 
 /**
- * Takes runs for claims, and reads what their leases carry: gives for each claim what it got, in order. `now` by this machine's clock.
- * Whatever it throws, any of the claims may have got runs: they are to be given back by their owners and ids.
+ * Takes runs for claims and reads their leases. Returns a result per claim, in order. `now`: by this machine's clock. If it throws, any
+ * claim may have got runs: release them by owner and claim id.
  */
 export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now: number): Promise<Taken[]> {
   const asked = claims.map(({ id, handlers, max, owner, suspects }) => {
@@ -108,7 +108,7 @@ async function toLeases(rows: Rows, runs: readonly ClaimedRow[], now: number): P
       bigintArray(runs.map(({ claimId }) => claimId)),
       bigintArray(runs.map(({ runId }) => runId)),
       bigintArray(runs.map(({ seq }) => seq)),
-      mostClaimBytes,
+      maxClaimBytes,
     ],
   )
   const detailOf = new Map(details.map((detail) => [detail.runId, detail]))
@@ -166,22 +166,25 @@ function toLease(run: ClaimedRow, row: WholeRow): Lease {
   }
 }
 
-/** A lease that is given back unworked. */
+/** Releases a lease, like an outcome. */
 type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
 
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
-/** More than one expired value per write of one that will expire, so that there are ever fewer of them. */
+/** Expired entries deleted per write of an expiring entry. More than one, so that their number shrinks. */
 const purgedPerWrite = 4
 
 export interface Settled {
   /** One per verdict, in order. */
   readonly results: readonly SettleResult[]
-  /** Whether there may be something to claim that was not before. */
+  /** True if runs may have become claimable. */
   readonly areReady: boolean
 }
 
-/** Reports what became of leases. `now`: by the clock that the verdicts have their times from, in milliseconds since 1970. Throws `store_unavailable`, `store_full`. */
+/**
+ * Stores the outcomes of leases. `now`: milliseconds since 1970, by the clock of the verdicts' times. Throws `store_unavailable` or
+ * `store_full`.
+ */
 export async function settle(rows: Rows, verdicts: readonly (Outcome | Release)[], now: number): Promise<Settled> {
   const results = verdicts.map((): SettleResult => 'stale')
   if (verdicts.length === 0) return { results, areReady: false }
@@ -199,7 +202,7 @@ export async function settle(rows: Rows, verdicts: readonly (Outcome | Release)[
 function valuesOf(verdicts: readonly (Outcome | Release)[], now: number): unknown[] {
   const numbers = (of: (verdict: Outcome | Release) => number) =>
     bigintArray(verdicts.map((verdict) => Math.trunc(of(verdict))))
-  const told = verdicts.map((verdict, index) => ({ verdict, place: index + 1 }))
+  const placed = verdicts.map((verdict, index) => ({ verdict, place: index + 1 }))
   return [
     numbers(({ runId }) => runId),
     numbers(({ token }) => token),
@@ -209,19 +212,19 @@ function valuesOf(verdicts: readonly (Outcome | Release)[], now: number): unknow
     numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.endedAt - now)),
     textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? toStored(errorGroupOf(verdict.error)) : null))),
     JSON.stringify(
-      told.flatMap(({ verdict, place }) =>
+      placed.flatMap(({ verdict, place }) =>
         verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...errorToStored(verdict.error) } : [],
       ),
     ),
-    JSON.stringify(told.flatMap(({ verdict, place }) => stateOf(verdict, place))),
-    JSON.stringify(told.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
+    JSON.stringify(placed.flatMap(({ verdict, place }) => stateOf(verdict, place))),
+    JSON.stringify(placed.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
     purgedPerWrite *
       verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
         .length,
   ]
 }
 
-/** What is cut off may leave half a character, which is no text that PostgreSQL takes. */
+/** Cutting may leave half a surrogate pair, which PostgreSQL rejects. */
 function errorToStored({ name, message, stack }: RunError): { name: string; message: string; stack: string | null } {
   return {
     name: wellFormed(name),
@@ -269,14 +272,14 @@ function itemsOf(verdict: Outcome | Release, place: number): object[] {
   }))
 }
 
-/** A query of state as the database is asked: of the stored keys from `from` on and before `to` the first `most`. */
+/** A state query for the database: the first `most` stored keys from `from` until before `to`. */
 export interface StateRange {
   readonly from: string
   readonly to: string
   readonly most: number
 }
 
-/** Pure. No stored key has U+0001 followed by the end, so what a key is followed by comes behind `to` of that key alone. */
+/** `to` excludes all other keys, because no stored key ends with a single U+0001. */
 function rangeOf(query: StateQuery): StateRange {
   if ('key' in query) return { from: toStored(query.key), to: `${toStored(query.key)}\u0001`, most: 1 }
   const { prefix, after, limit } = query
@@ -284,7 +287,7 @@ function rangeOf(query: StateQuery): StateRange {
   return { from: toStored(from), to: toStored(prefixEnd(prefix)), most: limit }
 }
 
-/** What is stored of a handler's state; nothing of a handler that is not known. */
+/** Reads a handler's state. Empty for an unknown handler. */
 export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
   const { from, to, most } = rangeOf(query)
   const found = await rows.query<StateEntry>(

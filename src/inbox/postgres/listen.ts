@@ -1,15 +1,16 @@
 import pg from 'pg'
 import { messageOf } from '../../base/errors.ts'
 import { connectionConfig, createSockets, hasSession } from './connection.ts'
+import type { OnWarning } from '../types.ts'
 
 export interface ListenOptions {
   readonly url: string
-  /** What the server lists the connection as. */
+  /** `application_name` of the connection. */
   readonly applicationName?: string
-  /** Some replica made runs claimable, or may have: at most once in 20 ms. */
+  /** Called when a replica may have made runs claimable, at most every 20 ms. */
   readonly onWake: () => void
-  readonly onWarning: (text: string) => void
-  /** How often the connection is asked whether it is still there, in milliseconds. Default 5,000. */
+  readonly onWarning: OnWarning
+  /** Interval in milliseconds for checking the connection. Default 5,000. */
   readonly keepAliveMs?: number
 }
 
@@ -23,16 +24,16 @@ const answerMs = 2_000
 const backoffMs = { first: 100, most: 2_000 }
 
 /**
- * Listens on a connection of its own, in real time. It is a hint only: what it misses, while it is connected anew, is found by who polls.
- * Behind a PgBouncer it listens to nothing: a session that is lent to somebody else would be told in its place, for as long as it lasts.
- * Never throws; a failure that lasts is warned of once, and so is that there is no listening.
+ * Listens for notifications on its own connection. Notifications are hints: those missed during a reconnect are found by polling. Doesn't
+ * listen behind PgBouncer, where the notifications of a shared session would go to other clients. Never throws. Warns once of a lasting
+ * failure, and once if it can't listen.
  */
 export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 5_000 }: ListenOptions): Listener {
   const config = connectionConfig({ url, ...(applicationName !== undefined && { applicationName }) })
-  const wake = calmed(onWake)
+  const wake = throttled(onWake)
   let isClosed = false
   let isLent = false
-  /** Ends what is being waited for. */
+  /** Ends the current wait. */
   let interrupt = () => {}
   const done = keepListening()
 
@@ -42,21 +43,18 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
       try {
         await listenUntilLost(() => {
           failures = 0
-          // Nobody knows what was said while nobody listened.
+          // Notifications may have been missed before.
           wake()
         })
       } catch (error) {
         failures++
-        if (failures === warnAfter)
-          onWarning(
-            `new work is found by looking now and then, for PostgreSQL does not tell of it: ${messageOf(error)}`,
-          )
+        if (failures === warnAfter) onWarning('listening failed, polling instead', { error: messageOf(error) })
       }
       if (!isClosed && !isLent) await pause(Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures, 10)))
     }
   }
 
-  /** Rejects when the connection is lost; resolves once all is closed, or there is nothing to listen to. */
+  /** Rejects when the connection is lost. Resolves on `close`, or if it can't listen. */
   async function listenUntilLost(onListening: () => void): Promise<void> {
     const sockets = createSockets()
     const client = new pg.Client({ ...config, stream: sockets.open, query_timeout: answerMs })
@@ -67,7 +65,7 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
         client.on('error', reject)
         client.on('end', () => reject(new Error('the connection was closed')))
         client.on('notification', wake)
-        // A connection that is only half there is as silent as one on which nothing is said: so it is asked.
+        // A half-open connection looks the same as a quiet one, so it is checked.
         const keepAlive = () => {
           timer = setTimeout(() => void client.query('SELECT 1').then(keepAlive, reject), keepAliveMs).unref()
         }
@@ -77,7 +75,7 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
           .then(async (isOwn) => {
             if (!isOwn) {
               isLent = true
-              onWarning(notTold)
+              onWarning('pooler prevents notifications, polling instead', { pollMs: 2_000 })
               return resolve()
             }
             await client.query(`LISTEN ${channel}`)
@@ -113,15 +111,11 @@ export function listen({ url, applicationName, onWake, onWarning, keepAliveMs = 
   }
 }
 
-const notTold =
-  'what other replicas have for this one is found by looking every two seconds: PostgreSQL cannot tell of it through a pooler such as ' +
-  'PgBouncer, which lends its sessions'
-
-/** About 1.5 s without a connection. */
+/** Failed attempts before the warning: about 1.5 s without a connection. */
 const warnAfter = 4
 
-/** Calls at once, and then again where there was more, at most once in `calmMs`. */
-function calmed(fn: () => void): (() => void) & { cancel(): void } {
+/** Calls `fn` at once, and once more after `calmMs` if it was called again in the meantime. */
+function throttled(fn: () => void): (() => void) & { cancel(): void } {
   let timer: NodeJS.Timeout | undefined
   let again = false
   function call(): void {

@@ -1,35 +1,35 @@
 /**
- * What keeps transactions of many replicas from each other's way. Whoever takes several takes them in this order:
+ * Locks of transactions. To avoid deadlocks, a transaction takes them in this order:
  *
- *   the act lock   shared by accept, claim, settle, release and reap; an act of people or a step of a job has it alone
- *   the counter    one row, of accept: so the accept sequence has no gaps, and its order is the order of commits
- *   handlers       rows of those whose state a settle reads or writes, by id
- *   lanes          rows of what a key may fall on, by id: who has them decides which run of a key is first
+ *   action lock    shared by accept, claim, settle, release and reap; exclusive for operator actions and job steps
+ *   the counter    one row, locked by accept: the accept sequence has no gaps, and its order is the commit order
+ *   handlers       rows of handlers whose state a settle reads or writes, by id
+ *   lanes          65,536 rows, one per hash of a key, by id: their owner decides which run of a key is first
  *   runs           rows, by id
  */
 const classOfLocks = 7217
 
-/** Alone in the database. */
-export const actLock = `pg_advisory_xact_lock(${classOfLocks}, 1)`
-/** Beside others of its kind, but not beside an act. */
-export const workLock = `pg_advisory_xact_lock_shared(${classOfLocks}, 1)`
-/** Held while the schema is made or changed. */
+/** Exclusive. */
+export const exclusiveLock = `pg_advisory_xact_lock(${classOfLocks}, 1)`
+/** Compatible with itself, but not with `exclusiveLock`. */
+export const sharedLock = `pg_advisory_xact_lock_shared(${classOfLocks}, 1)`
+/** Held while the schema is created or changed. */
 export const migrationLock = `pg_advisory_xact_lock(${classOfLocks}, 2)`
 
 /**
- * The time in milliseconds since 1970, by the clock of the database: so the clocks of the replicas don't have to agree. Tests replace it.
+ * Milliseconds since 1970, by the database's clock, so that the clocks of replicas may differ. Tests replace this function.
  */
 export const nowFunction = `
 CREATE FUNCTION inbox.now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$`
 
-/** The lane that a key of a handler's generation falls on. */
+/** The lane of a key of a handler and a replay (0: live). */
 export const laneFunction = `
 CREATE FUNCTION inbox.lane_of(handler integer, replay integer, key text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (hashtextextended(key, handler::bigint * 1000003 + replay) & 65535)::integer $$`
 
-/** Of functions that many call at once: their plans are those of small sets that look things up, whatever the statistics say. */
+/** Settings of frequent functions: forces plans with index lookups, independent of statistics. */
 export const hotSettings = `SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan`
-/** Of those that are a transaction by themselves: who does not get a lock in time is tried again. */
+/** Settings of functions that are called as a whole transaction. The caller retries after a lock timeout. */
 export const callSettings = `${hotSettings} SET lock_timeout = '3s'`

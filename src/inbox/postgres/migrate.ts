@@ -14,8 +14,9 @@ import { describeDatabase } from '../../base/database-url.ts'
 import type { OnUpgrade } from '../types.ts'
 
 /**
- * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. A migration makes tables
- * only: the functions are installed after all of them. Functions that an older program can't call come with a migration that shuts it out.
+ * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. Migrations
+ * change tables only; the functions are installed after all of them. If older programs can't call the new functions, add a migration that
+ * excludes them.
  */
 export interface NumberedMigration {
   readonly name: string
@@ -31,35 +32,35 @@ export const migrations: readonly NumberedMigration[] = [
   { name: '0005-definitions', oldest: 5, migration: definitions },
 ]
 
-/** What to do about a database that an older version made: refuse to open it, or bring it up to date. */
+/** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
 export type MigrateSetting = 'refuse' | 'auto'
 
 export interface SchemaChange {
-  /** The newest migration that the database had; null: none. */
+  /** Newest migration before; null for an empty database. */
   readonly from: string | null
   readonly to: string
-  /** False: nothing was to be done. With the same `from` and `to`, only the functions were replaced. */
+  /** False if nothing was changed. True with equal `from` and `to`: only the functions were replaced. */
   readonly isChanged: boolean
 }
 
-/** What a database has of a schema. */
+/** State of a database's schema. */
 interface Present {
   /** Names of migrations, in order. */
   readonly applied: readonly string[]
-  /** Whether this program has to run migrations, or to install its functions. */
+  /** True if this program has to run migrations or install its functions. */
   readonly isOlder: boolean
 }
 
-/** Of PostgreSQL, as in `server_version_num`. */
+/** Minimum major version of PostgreSQL. */
 const oldestServer = 14
 
-/** For the schema lock: somebody else may be at work, on tables that are large. */
+/** Timeout of the schema lock: another process may be migrating large tables. */
 const lockMs = 120_000
 
 /**
- * Makes sure that a database can be served: gives an empty one its schema, and brings an older one up to date if it is to. Safe for many
- * replicas that start at once. Throws `database_older` or `database_newer`; `config_invalid` for a database that no waiting will make
- * right (password, name, rights, version, encoding); `store_unavailable` if it cannot be reached.
+ * Checks that a database can be served. Creates the schema of an empty one, and upgrades an older one if `setting` allows it. Safe for
+ * replicas that start at the same time. Throws `database_older`, `database_newer`, `config_invalid` for errors that waiting doesn't fix
+ * (password, name, rights, version, encoding), or `store_unavailable`.
  */
 export async function openSchema(
   url: string,
@@ -73,15 +74,15 @@ export async function openSchema(
     if (applied.length > 0 && setting === 'refuse') {
       throw new InboxError(
         'database_older',
-        `${name} was made by an older version: it has the schema ${applied.at(-1)}, this program needs ${known.at(-1)?.name} and its functions. ` +
-          'Run `onchain-inbox migrate`, once for all replicas; or set INBOX_MIGRATE=auto, so that the first one that starts does it.',
+        `${name} was created by an older version: it has the schema ${applied.at(-1)}, this version needs ${known.at(-1)?.name} and its functions. ` +
+          'Run `onchain-inbox migrate` once for all replicas, or set INBOX_MIGRATE=auto to migrate at the start.',
       )
     }
     await bringUp(db, name, known, onUpgrade)
   })
 }
 
-/** Gives a database the newest schema that is known. Fails as `openSchema` does. */
+/** Upgrades a database to the newest known schema. Throws like `openSchema`. */
 export async function migrateSchema(url: string, known = migrations, onUpgrade?: OnUpgrade): Promise<SchemaChange> {
   return withConnection(url, async (db, name) => {
     await lookAt(db, name, known)
@@ -89,17 +90,16 @@ export async function migrateSchema(url: string, known = migrations, onUpgrade?:
   })
 }
 
-/** What a database is, without a change to it. */
 export interface SchemaLook {
-  /** Of PostgreSQL, such as 16. */
+  /** Major version of PostgreSQL, such as 16. */
   readonly server: number
-  /** The name of its newest migration; null: it has none yet. */
+  /** Name of its newest migration; null if it has none. */
   readonly schema: string | null
-  /** Whether this program needs a newer one, or other functions. */
+  /** True if this program needs a newer schema or other functions. */
   readonly isOlder: boolean
 }
 
-/** Looks whether a database can be served. Fails as `openSchema` does, but for an older schema. */
+/** Checks whether a database can be served, without changing it. Throws like `openSchema`, except for an older schema. */
 export async function lookAtSchema(url: string, known = migrations): Promise<SchemaLook> {
   return withConnection(url, async (db, name) => {
     const { applied, isOlder } = await lookAt(db, name, known)
@@ -111,7 +111,7 @@ export async function lookAtSchema(url: string, known = migrations): Promise<Sch
   })
 }
 
-/** One connection of its own, whose statements may take as long as they need. */
+/** Runs `work` on its own connection, without statement timeout. */
 async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: string) => Promise<T>): Promise<T> {
   const name = describeDatabase(url)
   const pool = createPool({ ...connectionConfig({ url, applicationName: 'onchain-inbox schema' }), max: 1 })
@@ -125,7 +125,7 @@ async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: 
   }
 }
 
-/** What a database has, once it is clear that it can be served. */
+/** Reads the state of the schema. Throws if the database can't be served. */
 async function lookAt(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<Present> {
   const { rows } = await sql<{ version: number; encoding: string; standby: boolean; made: boolean; isolation: string }>`
     SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
@@ -133,26 +133,26 @@ async function lookAt(db: Kysely<unknown>, name: string, known: readonly Numbere
     db,
   )
   const [server] = rows
-  if (server === undefined) throw new InboxError('store_unavailable', `${name} answers nothing`)
+  if (server === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
   const version = majorOf(server.version)
   if (version < oldestServer) {
-    throw new InboxError('config_invalid', `${name} is PostgreSQL ${version}: expected ${oldestServer} or newer`)
+    throw new InboxError('config_invalid', `${name} must be PostgreSQL ${oldestServer} or newer (got ${version})`)
   }
   if (server.encoding !== 'UTF8') {
     throw new InboxError(
       'config_invalid',
-      `${name} has the encoding ${server.encoding}: expected UTF8; make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
+      `${name} must have the encoding UTF8 (got ${server.encoding}): create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
     )
   }
   if (server.isolation !== 'read committed') {
     throw new InboxError(
       'config_invalid',
-      `${name} has default_transaction_isolation = '${server.isolation}' for this user: expected 'read committed'; change it with ALTER ROLE … SET ` +
-        'or ALTER DATABASE … SET',
+      `${name} must have default_transaction_isolation = 'read committed' for this user (got '${server.isolation}'): change it with ` +
+        'ALTER ROLE … SET or ALTER DATABASE … SET',
     )
   }
   if (server.standby)
-    throw new InboxError('store_unavailable', `${name} is a standby, which takes no writes: name the primary`)
+    throw new InboxError('store_unavailable', `${name} is a read-only standby: set INBOX_DATABASE_URL to the primary`)
   return server.made ? presentIn(db, name, known) : { applied: [], isOlder: true }
 }
 
@@ -160,7 +160,7 @@ function majorOf(version: number): number {
   return Math.floor(version / 10_000)
 }
 
-/** Throws `database_newer` where a migration is not known and leaves this program no room. */
+/** Throws `database_newer` for unknown migrations that exclude this program. */
 async function presentIn(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<Present> {
   const { rows } = await sql<{
     name: string
@@ -175,17 +175,17 @@ async function presentIn(db: Kysely<unknown>, name: string, known: readonly Numb
     const isOlder = applied.length < known.length || !marks.some((mark) => mark.name === functionsMark)
     return { applied, isOlder }
   }
-  // While replicas are replaced one by one, those of the version before serve a schema that its makers say they can.
+  // During a rolling upgrade, replicas of the previous version may serve a newer schema if its `oldest` allows it.
   const oldest = marks.find((mark) => mark.name === 'oldest_program')?.value
   if (Number(oldest ?? Infinity) <= known.length) return { applied, isOlder: false }
   throw new InboxError(
     'database_newer',
-    `${name} was changed by a newer version: it has the migration ${unknown.join(', ')}, this program knows up to ` +
-      `${known.at(-1)?.name}. Run the newer version, or restore the backup that was made before it.`,
+    `${name} was changed by a newer version: it has the migration ${unknown.join(', ')}, this version knows up to ` +
+      `${known.at(-1)?.name}. Run the newer version, or restore a backup from before its upgrade.`,
   )
 }
 
-/** In one transaction: it is all done, or nothing is. Whoever comes second finds it done. */
+/** Upgrades in one transaction. A second process that waits for the lock finds it done. */
 async function bringUp(
   db: Kysely<unknown>,
   name: string,
@@ -199,7 +199,7 @@ async function bringUp(
     const from = applied.at(-1) ?? null
     const newest = known.at(-1)?.name ?? ''
     if (!isOlder) return { from, to: from ?? newest, isChanged: false }
-    // Somebody with more rights may have made it, for a user who may make none.
+    // An administrator may have created the schema for a user without the right to create one.
     const { rows } = await sql<{ made: boolean }>`SELECT to_regnamespace('inbox') IS NOT NULL AS made`.execute(trx)
     if (rows[0]?.made !== true) await sql`CREATE SCHEMA inbox`.execute(trx)
     const reported = known.map(({ name: migrationName, migration }, index): [string, Migration] => {
@@ -226,9 +226,9 @@ async function bringUp(
 }
 
 function failed(error: unknown, name: string): Error {
-  const told = toStartError(error, name)
-  if (told instanceof InboxError) return told
-  return new InboxError('database_corrupt', `migrating ${name} failed: ${messageOf(error)}; it was left as it was`, {
+  const startError = toStartError(error, name)
+  if (startError instanceof InboxError) return startError
+  return new InboxError('database_corrupt', `migrating ${name} failed: ${messageOf(error)}; it is unchanged`, {
     cause: error,
   })
 }

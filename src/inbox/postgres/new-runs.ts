@@ -3,7 +3,7 @@ import { wakeAll } from './run-actions.ts'
 import { state } from './progress.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 
-/** A run to be created of an event that is stored already. */
+/** A run to create for a stored event. */
 export interface NewRun {
   readonly seq: number
   readonly handler: string
@@ -12,14 +12,13 @@ export interface NewRun {
 
 export interface CreatedRuns {
   readonly created: number
-  /** Events that got none, because their bodies are gone. */
+  /** Events without runs, because their bodies were pruned. */
   readonly gone: number
 }
 
 /**
- * Creates runs of a generation in the order in which they stand, each behind the open ones of its key; to be called in a transaction
- * that is alone in the database. `replayId` 0: live ones, of which an event has one of a handler at the most; where a handler wants the
- * latest only, they supersede those of their key that are not running.
+ * Creates runs of a replay in the given order, each behind open runs of its key. Call in an exclusive transaction. `replayId` 0 creates live
+ * runs: at most one per event and handler; runs of a `latestOnly` handler supersede the runs of their key that are not running.
  */
 export async function createRuns(trx: Rows, replayId: number, runs: readonly NewRun[]): Promise<CreatedRuns> {
   const seqs = [...new Set(runs.map(({ seq }) => seq))]

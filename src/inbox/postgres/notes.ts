@@ -3,11 +3,11 @@ import type { Rows, Database } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
 import type { ActionResult, AuditNote, ActionStep } from '../operator-actions.ts'
 
-/** Writes into the audit; to be called in the transaction of what it is about. */
+/** Writes audit records. Call in the transaction of the audited action. */
 export interface Notes {
-  /** Gives the id of the note. `by`: who did it; nothing: this program itself, or a command. */
+  /** Returns the id of the record. `by`: the caller; undefined for the inbox itself and for commands. */
   note(trx: Rows, action: AuditRecord['action'], detail: AuditRecord['detail'], by: string | undefined): Promise<number>
-  /** Says something else in a note that was written before, of an act that went on. */
+  /** Updates the record of an action in progress. */
   updateNote(trx: Rows, id: number, detail: AuditRecord['detail']): Promise<void>
 }
 
@@ -18,7 +18,7 @@ export function createNotes(): Notes {
         `INSERT INTO inbox.audit (at, action, detail, by_whom) VALUES (inbox.now_ms(), $1, $2, $3) RETURNING id`,
         [action, toStored(JSON.stringify(detail)), toStoredOrNull(by ?? null)],
       )
-      if (row === undefined) throw new Error('the audit gave no number for its note')
+      if (row === undefined) throw new Error('the audit table returned no id')
       return row.id
     },
     async updateNote(trx, id, detail) {
@@ -28,28 +28,28 @@ export function createNotes(): Notes {
 }
 
 /**
- * Does a bounded piece of an act, from a place on: it may look first, and gives the work for a transaction that is alone, or, where
- * there is none, what it came to.
+ * Does one step of an action, starting at `from`. It may read first. Returns the work for an exclusive transaction, or its result if there
+ * is nothing to change.
  */
 export type Step = (from: number) => Promise<ActionStep | ((trx: Rows) => Promise<ActionStep>)>
 
 export type EachStep = (noting: AuditNote | null, step: Step, noted?: number | null) => Promise<ActionResult>
 
 /**
- * A large act, step after step, each in a transaction of its own. It is noted in that of the first one that changed anything, and
- * what it came to is said anew in that of each later one: so of one that is interrupted it is known how far it came.
+ * Runs a large action, one transaction per step. The first step that changes anything writes the audit record, and each later one
+ * updates its total, so an interrupted action shows how far it got.
  */
 export function createSteps(db: Database, notes: Notes): EachStep {
   return async (noting, step, noted = null) => {
-    let so: ActionResult & { readonly after: number | null } = { total: 0, noted, after: 0 }
-    while (so.after !== null) {
-      const { total: before, noted: known, after: from } = so
+    let progress: ActionResult & { readonly after: number | null } = { total: 0, noted, after: 0 }
+    while (progress.after !== null) {
+      const { total: before, noted: known, after: from } = progress
       const work = await step(from)
       if (typeof work !== 'function') {
-        so = { total: before + work.done, noted: known, after: work.after }
+        progress = { total: before + work.done, noted: known, after: work.after }
         continue
       }
-      so = await db.alone(async (trx) => {
+      progress = await db.alone(async (trx) => {
         const { done, after } = await work(trx)
         const total = before + done
         if (done === 0 || noting === null) return { total, noted: known, after }
@@ -59,6 +59,6 @@ export function createSteps(db: Database, notes: Notes): EachStep {
         return { total, noted: known, after }
       })
     }
-    return { total: so.total, noted: so.noted }
+    return { total: progress.total, noted: progress.noted }
   }
 }

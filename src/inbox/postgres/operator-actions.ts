@@ -14,7 +14,7 @@ export interface OperatorActionsOptions {
   readonly clock: Clock
   readonly accept: { acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> }
   readonly definitions: Pick<Definitions, 'remove'>
-  /** There may be something to claim. */
+  /** Called when runs may have become claimable. */
   readonly wake: () => void
 }
 
@@ -32,7 +32,7 @@ export function createOperatorActions({
   const eachStep = createSteps(db, notes)
   const pruning = createPruning({ db, clock })
 
-  /** One transaction, with a note if it changed anything. */
+  /** Runs an action in one transaction, with an audit record if it changed anything. */
   async function runAction<T>(
     action: AuditRecord['action'],
     detail: AuditRecord['detail'],
@@ -48,7 +48,7 @@ export function createOperatorActions({
     return result
   }
 
-  /** Of those given by their ids: in order of the ids, so that of one key the older run comes first. */
+  /** Applies `work` to all or the given dead letters, in order of run ids, so that the older run of a key comes first. */
   async function eachDead(
     which: 'all' | readonly number[],
     action: 'dead.requeue' | 'dead.drop',
@@ -67,7 +67,7 @@ export function createOperatorActions({
         const next = from + batchSize
         return { done: await work(trx, runIds.slice(from, next)), after: next < runIds.length ? next : null }
       }
-      // Those that die again meanwhile keep their run id, which lies behind.
+      // Runs that die again during the action keep their id, which is behind `from`.
       const batch = await deadAfter(trx, from, batchSize)
       return { done: await work(trx, batch), after: batch.at(-1) ?? null }
     })
@@ -83,7 +83,7 @@ export function createOperatorActions({
       const isRemoved = await definitions.remove(trx, handler)
       await trx.query(`UPDATE inbox.handler SET backfill_seq = NULL WHERE id = $1`, [known.id])
       const dropped = await dropOpen(trx, known.id, batchSize, reason)
-      // Steps that drop nothing are not noted.
+      // `eachStep` writes no audit record for a step that drops nothing.
       if (isRemoved && dropped === 0) await notes.note(trx, noting.action, noting.detail(0), by)
       return { done: dropped, after: dropped === batchSize ? 0 : null }
     })
@@ -143,7 +143,7 @@ async function pauseAll(trx: Rows, paused: boolean): Promise<boolean> {
   return true
 }
 
-/** False if no handler of that name was ever registered. */
+/** Returns false if the handler was never registered. */
 async function pauseOne(trx: Rows, handler: string, paused: boolean): Promise<boolean> {
   const set = await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [
     paused,
@@ -152,7 +152,7 @@ async function pauseOne(trx: Rows, handler: string, paused: boolean): Promise<bo
   return set.length === 1
 }
 
-/** Takes a body out of the quarantine; false if it is not there. */
+/** Deletes a body from quarantine. Returns false if it is not there. */
 async function takeQuarantined(trx: Rows, id: string): Promise<boolean> {
   return (await trx.query(`DELETE FROM inbox.quarantine WHERE id = $1 RETURNING seq`, [toStored(id)])).length === 1
 }

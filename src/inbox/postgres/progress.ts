@@ -2,15 +2,15 @@ import { runStates, type EventStatus, type RunState } from '../port.ts'
 import { statusOf, type ProgressRow as RunRow } from '../status.ts'
 import type { Rows } from './database.ts'
 
-/** The numbers that `run.state` holds. */
+/** Values of `run.state`. */
 export const state = Object.fromEntries(runStates.map((name, index) => [name, index])) as Readonly<
   Record<RunState, number>
 >
 
-/** What became of an event, by its runs. */
+/** Status and runs of an event. */
 export interface EventProgress {
   readonly status: EventStatus
-  /** Whether any of its runs has not ended, or is a dead letter. */
+  /** True if any run is open or a dead letter. */
   readonly isOpen: boolean
   readonly runIds: readonly number[]
 }
@@ -20,7 +20,7 @@ interface ProgressRow extends RunRow {
   readonly seq: number
 }
 
-/** Of each of these events, by its place in the accept sequence. Of one that was pruned it says nothing of use. */
+/** Progress of events by accept-sequence number. Meaningless for pruned events, which have no runs. */
 export async function progressOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMap<number, EventProgress>> {
   const found = await rows.query<ProgressRow>(
     `SELECT r.id, u.seq, r.state, r.attempt, r.replay_id AS "replayId" FROM unnest($1::bigint[]) u(seq) CROSS JOIN LATERAL (

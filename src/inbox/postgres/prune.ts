@@ -5,23 +5,23 @@ import type { Database, Rows } from './database.ts'
 import { progressOf } from './progress.ts'
 import type { Step } from './notes.ts'
 
-/** A transaction that deletes more would hold up acknowledgements. */
-const mostPruned = 200
-const mostLookedAt = 1_000
-/** What is younger is not pruned for its size: it may be looked at, or come again. */
-const shortestKeptMs = 3_600_000
-/** Of the size that the database may have, so much is left to the newest bodies, whatever else takes its space. */
+/** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
+const maxPruned = 200
+const maxScanned = 1_000
+/** Younger bodies are not pruned for size: they may be inspected or delivered again. */
+const minAgeMs = 3_600_000
+/** Shares of the maximum size that are reserved for the newest bodies. */
 const eventsShare = 1 / 2
 const quarantineShare = 1 / 4
 
-/** A body as pruning looks at it. */
+/** The fields of a body that pruning reads. */
 interface KeptBody {
   readonly seq: number
   readonly receivedAt: number
-  /** How many bytes the bodies of its table had up to it, itself among them. */
+  /** Running sum of body bytes in its table, including this body. */
   readonly total: number
   readonly bytes: number
-  /** Whether a run of its event has not ended, or is a dead letter. */
+  /** True if a run of its event is open or a dead letter. */
   readonly isOpen: boolean
 }
 
@@ -30,27 +30,27 @@ export interface PruningOptions {
   readonly clock: Clock
 }
 
-/** One time of pruning, in two acts of many steps. */
+/** One pruning: two actions of many steps. */
 export interface Pruning {
   readonly pruneEvents: Step
   readonly pruneQuarantined: Step
-  /** Whether there was more than there may be, and is, after all steps. */
+  /** After all steps: true if the database still exceeds `maxBytes`. */
   readonly isTooLarge: () => boolean
 }
 
 /**
- * Takes old bodies out of the database, a bounded piece at a time: what is looked at before a step holds nobody up. PostgreSQL uses the
- * space again once its autovacuum has been there; so what was pruned counts as gone at once.
+ * Prunes old bodies in bounded steps. Reads before a step block nobody. Pruned bodies count as freed space at once, although PostgreSQL
+ * reuses the space only after autovacuum.
  */
 export function createPruning(options: PruningOptions): (limits: PruneLimits) => Promise<Pruning> {
   const { db, clock } = options
   return async ({ receivedBefore, maxBytes }) => {
-    /** Bytes of which the database is to get rid. */
+    /** Bytes above `maxBytes`. */
     let surplus = maxBytes === null ? 0 : (await measureSize(db)).usedBytes - maxBytes
 
     /**
-     * Which bodies of those that stand in the order in which they were received are to go: what comes behind a young one is younger.
-     * `after`: where to look next.
+     * Chooses the bodies to prune. Bodies are in order of receipt, so all bodies after a young one are younger. `after`: where the next step
+     * continues; null at the end.
      */
     function choose(bodies: readonly KeptBody[], lastTotal: number, share: number) {
       const now = clock.now()
@@ -58,12 +58,12 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
       let [left, after]: [number, number | null] = [surplus, bodies.at(-1)?.seq ?? null]
       for (const body of bodies) {
         const isOver = left > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
-        const isOld = isOver && body.receivedAt < now - shortestKeptMs
+        const isOld = isOver && body.receivedAt < now - minAgeMs
         if (isOld || body.receivedAt < (receivedBefore ?? -Infinity)) {
           if (body.isOpen) continue
           chosen.push(body)
           left -= body.bytes * bodyOverhead
-          if (chosen.length === mostPruned) {
+          if (chosen.length === maxPruned) {
             after = body.seq
             break
           }
@@ -71,12 +71,12 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
           after = null
           break
         }
-        // Else it came while the clock was wrong.
+        // Else it was received in the future, because the clock was wrong.
       }
       return { chosen, after }
     }
 
-    /** What a step did, whose transaction may be tried again. */
+    /** Result of a step. Computes `surplus` from its value before the step, because the transaction may be retried. */
     function pruned(bodies: readonly KeptBody[], surplusBefore: number, after: number | null): ActionStep {
       surplus = surplusBefore - bodies.reduce((sum, { bytes }) => sum + bytes * bodyOverhead, 0)
       return { done: bodies.length, after }
@@ -86,7 +86,7 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
       async pruneEvents(from) {
         const end = await firstBackfill(db)
         const [last] = await db.query<{ total: number }>(`SELECT body_bytes AS total FROM inbox.counter`)
-        const bodies = await db.query<KeptBody>(keptBodies, [from, mostLookedAt])
+        const bodies = await db.query<KeptBody>(keptBodies, [from, maxScanned])
         const before = bodies.filter(({ seq }) => seq < end)
         const { chosen, after } = choose(before, last?.total ?? 0, eventsShare)
         const next = before.length < bodies.length && after === before.at(-1)?.seq ? null : after
@@ -95,7 +95,7 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
         return async (trx) => pruned(await pruneBodies(trx, chosen, await firstBackfill(trx)), surplusBefore, next)
       },
       async pruneQuarantined(from) {
-        const bodies = await db.query<KeptBody>(quarantinedBodies, [from, mostLookedAt])
+        const bodies = await db.query<KeptBody>(quarantinedBodies, [from, maxScanned])
         const [last] = await db.query<{ total: number }>(`SELECT total FROM inbox.quarantine ORDER BY seq DESC LIMIT 1`)
         const { chosen, after } = choose(bodies, last?.total ?? 0, quarantineShare)
         if (chosen.length === 0) return { done: 0, after }
@@ -117,8 +117,8 @@ export function createPruning(options: PruningOptions): (limits: PruneLimits) =>
 }
 
 /**
- * From there on in the accept sequence a new handler is still to get what is stored; Infinity: none is. A handler without a definition
- * gets nothing. Before any replica has registered nobody knows which have none.
+ * First accept-sequence number that a backfill still needs; Infinity if none. Handlers without a definition don't count, except before any
+ * replica has registered its handlers.
  */
 async function firstBackfill(rows: Rows): Promise<number> {
   const [row] = await rows.query<{ seq: number | null }>(
@@ -140,8 +140,8 @@ const quarantinedBodies = `
   FROM inbox.quarantine WHERE seq > $1 ORDER BY seq LIMIT $2`
 
 /**
- * The events stay, with what became of them; all else about them goes. Gives those that were pruned: not those that got a run since they
- * were looked at, or that a new handler is to get.
+ * Deletes the bodies and runs of events, and stores their final statuses. Skips events that got a run since they were chosen, and events
+ * that a backfill needs. Returns the pruned ones.
  */
 async function pruneBodies(trx: Rows, chosen: readonly KeptBody[], end: number): Promise<readonly KeptBody[]> {
   const progress = await progressOf(
@@ -161,7 +161,7 @@ async function pruneBodies(trx: Rows, chosen: readonly KeptBody[], end: number):
   return ended.flatMap(({ body }) => (gone.has(body.seq) ? [body] : []))
 }
 
-/** Numbers of runs come from a sequence: none is given again. */
+/** Run ids come from a sequence, so deleted ones are not reused. */
 const pruneStatement = `
   WITH kept AS (
     UPDATE inbox.event e SET final_status = s.status
@@ -173,7 +173,7 @@ const pruneStatement = `
   )
   DELETE FROM inbox.body WHERE seq = ANY ($1::bigint[]) RETURNING seq`
 
-/** What a body takes of the database for each of its bytes, at the most: those of some lengths leave much of a page empty. */
+/** Maximum bytes of disk space per byte of a body: bodies of some lengths leave much of a page empty. */
 const bodyOverhead = 1.4
 
 interface SizeRow {
@@ -181,16 +181,15 @@ interface SizeRow {
   readonly bodyTable: number
   readonly bodyBytes: number
   readonly lastSeq: number
-  /** How many bytes came before the oldest body that is there. */
+  /** Bytes of bodies before the oldest stored one; null if none is stored. */
   readonly bytesBefore: number | null
-  /** How many there are, as autovacuum counted them last; negative: it has not. */
+  /** Number of bodies, as autovacuum last estimated; negative if it never did. */
   readonly bodies: number
 }
 
 /**
- * How large the inbox is, in bytes: `totalBytes` of its files, and `usedBytes` without the space in the table of bodies that pruned ones
- * left, which those to come will take. PostgreSQL tells nobody how much that is; so it is estimated from the bodies since the oldest
- * that is there, or from how many there are.
+ * Size of the inbox in bytes. `totalBytes`: its files. `usedBytes`: without the space of pruned bodies, which new bodies will reuse.
+ * PostgreSQL doesn't report that space, so it is estimated: from the bytes since the oldest stored body, or from the number of bodies.
  */
 export async function measureSize(rows: Rows): Promise<{ readonly totalBytes: number; readonly usedBytes: number }> {
   const [row] = await rows.query<SizeRow>(`
@@ -201,7 +200,7 @@ export async function measureSize(rows: Rows): Promise<{ readonly totalBytes: nu
        WHERE t.relnamespace = 'inbox'::regnamespace AND t.relkind = 'r') AS total
     FROM inbox.counter c
     LEFT JOIN (SELECT total - length(raw) AS before FROM inbox.body ORDER BY seq LIMIT 1) f ON true`)
-  if (row === undefined) throw new Error('the counter of the inbox is not there: inbox.counter has to have one row')
+  if (row === undefined) throw new Error('inbox.counter must have one row (got none)')
   const { total, bodyTable, bodyBytes, lastSeq, bodies, bytesBefore } = row
   const sinceOldest = bodyBytes - (bytesBefore ?? bodyBytes)
   const ofAsMany = bodies < 0 || lastSeq === 0 ? Infinity : (bodies * bodyBytes) / lastSeq

@@ -7,31 +7,31 @@ import { codeOf } from './failure.ts'
 export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 export interface PulseOptions {
-  /** For a connection of its own. */
+  /** Options of the pulse's own connection. */
   readonly config: pg.ClientConfig
-  /** When the database last answered anything else, as `performance.now()`. */
+  /** `performance.now()` of the latest response to any other statement. */
   readonly answeredAt: () => number
-  /** The database is away: whatever waits for it waits in vain. */
+  /** Called when the database becomes unavailable: calls that wait for it should fail. */
   readonly onDown: (reason: string) => void
 }
 
-/** Tells a database that is away from one that is slow, by a question that is answered at once unless it is away. Real time. */
+/** Distinguishes an unavailable database from a slow one, with a query that a slow database answers at once. Uses real time. */
 export interface Pulse {
-  /** Resolves after the first look. */
+  /** Resolves after the first check. */
   readonly begun: Promise<void>
   health(): Health
-  /** Something failed: looks now. */
+  /** Checks now, because a statement failed. */
   poke(): void
   stop(): Promise<void>
 }
 
-/** A request is to be answered within a second of the moment from which the database is silent: both together, and some room. */
+/** A delivery must get a response within a second after the database goes silent. The sum of both leaves some room. */
 const everyMs = 250
 const silentMs = 600
 const stepMs = 50
 /**
- * A connection may take so long, for there may be an ocean and a handshake in between. One that takes longer than `silentMs`, and much
- * longer than others took, is not waited for.
+ * Timeout for connecting: the database may be far away and use TLS. The pulse stops waiting earlier, if connecting takes longer than
+ * `silentMs` and `muchLonger` times the fastest connection so far.
  */
 const connectMs = 2_000
 const muchLonger = 2
@@ -44,7 +44,7 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let wasHere = false
-  /** How long a connection takes where nothing is in its way. */
+  /** Fastest connection so far, in milliseconds. */
   let usualMs = connectMs
   let stopped = false
   let looking = look()
@@ -58,14 +58,14 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
         if (wasHere && isDeaf()) down('no connection in time')
       })
       if (await isReadOnly(client)) {
-        throw new InboxError('store_unavailable', 'it takes no writes: it is a standby, or was set so')
+        throw new InboxError('store_unavailable', 'it is read-only: a standby, or set to read-only')
       }
       health = { ok: true }
       wasHere = true
     } catch (error) {
       client = undefined
       sockets.destroy()
-      // Others may have had an answer meanwhile, which only waits to be read.
+      // Lets responses to other statements be read that have already arrived.
       await turn()
       const isAway = codeOf(error) !== tooMany && (isDeaf() || error instanceof InboxError)
       if (isAway && !stopped) down(messageOf(error))
@@ -87,7 +87,7 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
 
   async function connect(onSilence: () => void): Promise<pg.Client> {
     const fresh = new pg.Client({ ...config, stream: sockets.open, connectionTimeoutMillis: connectMs })
-    // A connection alone may end as well: the next look has another.
+    // If only this connection ends, the next check opens another.
     fresh.on('error', () => {
       if (client === fresh) client = undefined
     })
@@ -125,14 +125,14 @@ async function isReadOnly(client: pg.Client): Promise<boolean> {
   return rows[0]?.value !== 'off'
 }
 
-/** Calls back after a time, in small steps: on a machine that is busy with something else, answers take longer as they do. */
+/** Calls back after a time, in small steps: on a busy machine, the timer is slowed down like the responses. */
 function afterSilence(onSilence: () => void, ms: number): () => void {
   let steps = Math.ceil(ms / stepMs)
   let timer = setTimeout(step, stepMs)
   let last: NodeJS.Immediate | undefined
   function step(): void {
     if (--steps > 0) timer = setTimeout(step, stepMs)
-    // This process may itself have stood still: what has come meanwhile is read first.
+    // This process may have stood still itself, so responses that have arrived are read first.
     else last = setImmediate(onSilence)
   }
   return () => {

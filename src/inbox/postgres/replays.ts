@@ -20,23 +20,23 @@ import { toStored, fromStored } from './text.ts'
 export interface ReplaysOptions {
   readonly db: Database
   readonly definitions: Pick<Definitions, 'known' | 'read'>
-  /** Only the leader creates runs. Two may take themselves for it. */
+  /** Only the leader creates runs. For a moment two replicas may lead. */
   readonly isLeader: () => boolean
-  /** There may be something to claim. */
+  /** Called when runs may have become claimable. */
   readonly wake: () => void
 }
 
-/** Replays and backfills: runs of events that are stored already, created step by step, by one replica. */
+/** Replays and backfills: one replica creates runs of stored events, step by step. */
 export interface Replays {
-  /** Throws `bad_request` or `not_found` where the filter says nothing, or names a handler that is not there. */
+  /** Throws `bad_request` for an empty filter, `not_found` for an unknown handler. */
   start(replay: NewReplay, by?: string): Promise<ReplayRecord>
   cancel(id: number, by?: string): Promise<boolean>
-  /** Reads which replays run and which handlers get what was stored before them, for `jobs`. */
+  /** Reads the running replays and backfills, for `jobs`. */
   refresh(): Promise<void>
   readonly jobs: JobSource
 }
 
-/** Closer to the end than this, a backfill plans while nothing is accepted: else it would never reach the end. */
+/** This close to the end, a backfill plans in an exclusive transaction. Otherwise it would never catch up with new events. */
 const nearEnd = 250
 
 interface BackfillRow extends OpenBacklog {
@@ -48,9 +48,9 @@ interface BackfillRow extends OpenBacklog {
 
 export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions): Replays {
   const notes = createNotes()
-  /** As they were read last, or have changed here since. */
+  /** Running replays, as last read or changed here. */
   const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
-  /** Ids of the handlers that get stored events first. */
+  /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
 
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
@@ -62,8 +62,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
          SELECT $1, $2, $3, ${replayCodes.running}, inbox.now_ms(), 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
         [toStored(JSON.stringify(filter)), perSecond, newKeys],
       )
-      if (begun === undefined)
-        throw new Error('the counter of the inbox is not there: inbox.counter has to have one row')
+      if (begun === undefined) throw new Error('inbox.counter must have one row (got none)')
       await notes.note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
       return begun
     })
@@ -88,8 +87,8 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return isCancelled
   }
 
-  /** Creates up to `most` runs of a replay. What it looks at before holds nobody up: up to where it goes is settled at its start. */
-  async function step(id: number, most: number): Promise<StepResult> {
+  /** Creates up to `max` runs of a replay. Plans before the transaction, which blocks nobody: the replay's range is fixed at its start. */
+  async function step(id: number, max: number): Promise<StepResult> {
     const [row] = await db.query<ReplayRow & OpenBacklog>(
       `SELECT ${replayColumns}, a.open, a.ready FROM inbox.replay p CROSS JOIN LATERAL (
          ${backlogOf({ handlers: 'true', replayId: 'p.id' })}
@@ -99,7 +98,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     if (row === undefined || row.state !== replayCodes.running) return ended(id)
     const { nextSeq: fromSeq, lastSeq, open } = row
     if (fromSeq > lastSeq) return open > 0 ? { created: 0, next: 'waits' } : finish(id)
-    const room = roomFor(most, row)
+    const room = roomFor(max, row)
     if (room <= 0) return { created: 0, next: 'waits' }
 
     const { filter } = toReplayRecord(row, open)
@@ -121,7 +120,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       return { created: 0, next: 'more' }
     }
     const created = await db.alone(async (trx) => {
-      // Another one may have gone on with it, or cancelled it.
+      // Another replica may have continued or cancelled the replay.
       if (!(await isAt(trx, id, fromSeq))) return 0
       const { created: count, gone } = await createRuns(trx, id, plan.runs)
       await move(trx, count, gone)
@@ -152,8 +151,8 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return { created: 0, next: 'ended' }
   }
 
-  /** Creates up to `most` runs of a handler that is new, of what was stored before it came. Until all of it has runs, accept creates none. */
-  async function backfill(handlerId: number, most: number): Promise<StepResult> {
+  /** Creates up to `max` runs of a new handler for events stored before it. Accept creates none of its runs until the backfill has ended. */
+  async function backfill(handlerId: number, max: number): Promise<StepResult> {
     const { version, routesOf: tableFor } = await definitions.known(db)
     const [row] = await db.query<BackfillRow>(
       `SELECT h.name, h.backfill_seq AS "fromSeq", h.backfill_from AS "receivedFrom", c.last_seq AS "lastSeq", a.open, a.ready
@@ -163,7 +162,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     )
     if (row === undefined || row.fromSeq === null) return backfilled(handlerId)
     const { fromSeq } = row
-    const room = roomFor(most, row)
+    const room = roomFor(max, row)
     if (room <= 0) return { created: 0, next: 'waits' }
 
     const filter = { from: row.receivedFrom ?? 0 }
@@ -183,7 +182,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
       const { created } = await createRuns(trx, 0, runs)
       const isEnded = nextSeq > lastSeq
-      // From the next event on accept creates its runs.
+      // From the next event on, accept creates its runs.
       await moveBackfill(trx, place, isEnded ? null : nextSeq)
       return { created, isEnded }
     })
@@ -233,14 +232,14 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 interface BackfillPlace {
   readonly handlerId: number
   readonly fromSeq: number
-  /** Of the definitions by which it is planned. */
+  /** Version of the definitions that it was planned by. */
   readonly version: number
 }
 
-/** SQL: the handler `h` and the counter `c`, if the backfill is at this place and the definitions are those that it was planned by. */
+/** SQL condition on the handler `h` and the counter `c`: neither the backfill nor the definitions have changed since it was planned. */
 const atPlace = `h.id = $1 AND h.backfill_seq = $2 AND c.definitions = $3`
 
-/** False: another one has gone on with it, or the definitions have changed. */
+/** Returns false if another replica has continued the backfill, or if the definitions have changed. */
 async function moveBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | null): Promise<boolean> {
   const moved = await rows.query(
     `UPDATE inbox.handler h SET backfill_seq = $4 FROM inbox.counter c WHERE ${atPlace} RETURNING h.id`,
@@ -249,7 +248,7 @@ async function moveBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | 
   return moved.length === 1
 }
 
-/** The last number of the accept sequence; null as of `moveBackfill`. */
+/** The last accept-sequence number; null if `moveBackfill` would return false. */
 async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPlace): Promise<number | null> {
   const [row] = await trx.query<{ lastSeq: number }>(
     `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c WHERE ${atPlace}`,
@@ -258,21 +257,21 @@ async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPla
   return row?.lastSeq ?? null
 }
 
-/** Of the handlers that take an event, those that are to handle it; null where it is not one of the handler that was asked for. */
+/** Routes of the handlers that get runs of an event; null if the filter's handler doesn't take it. */
 function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
   if (handler === undefined) return all
   const found = all.filter(({ name }) => name === handler)
   return found.length === 0 ? null : found
 }
 
-/** The numbers that `replay.state` holds. */
+/** Values of `replay.state`. */
 const replayCodes = Object.fromEntries(replayStates.map((name, index) => [name, index])) as Readonly<
   Record<ReplayState, number>
 >
 
 type ReplayRow = StoredReplay<boolean>
 
-/** Of `inbox.replay p`: a `ReplayRow`. */
+/** Columns of `inbox.replay p` that form a `ReplayRow`. */
 const replayColumns = `p.id, p.filter, p.per_second AS "perSecond", p.new_keys AS "newKeys", p.state, p.created_at AS "createdAt",
   p.ended_at AS "endedAt", p.next_seq AS "nextSeq", p.last_seq AS "lastSeq", p.events, p.runs, p.skipped`
 

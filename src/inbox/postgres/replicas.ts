@@ -3,18 +3,19 @@ import { hostname } from 'node:os'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { version } from '../../base/version.ts'
 import type { Replica } from '../cluster-port.ts'
+import type { OnWarning } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import type { Health } from './pulse.ts'
 import { safeText } from '../../base/log.ts'
 
 export interface ClusterOptions {
   readonly db: Database
-  /** As `newReplicaId` makes it. */
+  /** See `newReplicaId`. */
   readonly id: string
-  /** Whom nobody has heard for so many milliseconds is gone. */
+  /** A replica without a heartbeat for this many milliseconds is dead. */
   readonly silentMs: number
-  readonly onWarning: (text: string) => void
-  /** Runs were taken from a replica that is gone: some may be claimable. */
+  readonly onWarning: OnWarning
+  /** Called after the runs of a dead replica were reaped: some may be claimable. */
   readonly onReaped: () => void
 }
 
@@ -22,31 +23,30 @@ export interface ClusterOptions {
 export interface Cluster {
   readonly id: string
   /**
-   * Whether this replica does what one has to do: the one that is alive and started first. False where it has not beaten lately. One that
-   * was silent for so long that it was forgotten is the last again. For a moment two may lead: after a machine stood still whose clock did
-   * so too, or while one has not heard of the other. So what a leader does holds then as well: each step of a replay, a backfill or the
-   * index is one transaction that changes nothing unless all is as it was when the step was planned; what is pruned is chosen again in the
-   * transaction that prunes it, and only beyond a size twice as much may go; a warning may be told twice.
+   * True if this replica is the living one that started first. False without a recent heartbeat. A replica that was deleted for its silence
+   * starts over as the newest. For a moment two replicas may lead: after a machine and its clock stood still, or before one has seen the
+   * other's heartbeat. The leader's work allows that. A step of a replay or backfill is one transaction that changes nothing if anything
+   * has changed since it was planned. Pruning chooses its events again in its transaction; only pruning by size may prune twice as much. A
+   * warning may be sent twice.
    */
   isLeader(): boolean
-  /** How many are alive as of the last beat, this one among them. */
+  /** Number of living replicas at the latest heartbeat, including this one. */
   alive(): number
-  /** All that were there within the last hour, those that started first before the others. */
+  /** All replicas of the last hour, in order of their start. */
   replicas(): Promise<readonly Replica[]>
   health(): Health
-  /** Called after beats, one call at a time: where that takes long, not after each. What it throws is a warning. */
+  /** Calls the listener after heartbeats, one call at a time; a slow listener misses some. Its errors become warnings. */
   onBeat(listener: (beat: BeatEnd) => Promise<void>): void
-  /** Ends its heartbeat, and what it still has under way. */
+  /** Ends the heartbeat and the leases of this replica. */
   leave(): Promise<void>
 }
 
-/** What is known at the end of a beat. */
 export interface BeatEnd {
-  /** Whether this process was silent, at any time since the last call, for so long that others may have taken its runs over. */
+  /** True if this process was silent since the last call, and others may have taken over its runs. */
   readonly wasSilent: boolean
 }
 
-/** Without spaces, for an owner is `<replica id> <owner of the claim>`. */
+/** Contains no spaces, because the owner of a lease is `<replica id> <owner of the claim>`. */
 export function newReplicaId(): string {
   const host = hostname()
     .replaceAll(/[^A-Za-z0-9.-]+/g, '-')
@@ -66,7 +66,7 @@ interface Beat {
 }
 
 const failedBeatMs = 250
-/** What takes longer is tried again on another connection, before the others take this replica for silent. */
+/** Timeout of a heartbeat: it is repeated on another connection before the other replicas consider this one dead. */
 const beatLimitMs = 4_000
 const keptMs = 3_600_000
 
@@ -76,15 +76,15 @@ const listed = `
   FROM inbox.replica WHERE beat_at > clock_timestamp() - make_interval(secs => $2) ORDER BY replica.started_at, id`
 
 /**
- * Says that this process is there, from now on every fifth of `silentMs`, on a connection of its own: whatever else is slow, the others
- * hear of it. Throws as `db.query` if that cannot be said.
+ * Writes a heartbeat now and then every fifth of `silentMs`, on its own connection, so that slow statements don't delay it. Throws like
+ * `db.query` if the first one fails.
  */
 export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   const { db, id, silentMs, onWarning, onReaped } = options
   const reaper = createReaper({ db, silentMs, onWarning, onReaped })
   const listeners: ((beat: BeatEnd) => Promise<void>)[] = []
   const processLoad = createProcessLoad()
-  /** When this process last began to say that it is there, and succeeded. */
+  /** Start of the latest successful heartbeat, as `performance.now()`. */
   let beatenAt: number | undefined
   let wasSilent = false
   let leads = false
@@ -94,7 +94,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   let timer: NodeJS.Timeout | undefined
   let following: Promise<void> | undefined
 
-  async function sayHere(): Promise<void> {
+  async function writeHeartbeat(): Promise<void> {
     const at = performance.now()
     await db.apart.query(
       `INSERT INTO inbox.replica AS r (id, version, started_at, beat_at, load) VALUES ($1, $2, clock_timestamp(), clock_timestamp(), $3)
@@ -109,26 +109,26 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     leads = living[0]?.id === id
     alive = living.length
     failure = undefined
-    reaper.heard(new Map(beats.map((beat) => [beat.id, beat.beat])))
+    reaper.observe(new Map(beats.map((beat) => [beat.id, beat.beat])))
   }
 
-  /** What follows a beat may take longer than the time until the next one. */
+  /** Runs the reaper and the listeners. May take longer than the time until the next heartbeat. */
   async function follow(): Promise<void> {
     const end = { wasSilent }
     wasSilent = false
     for (const step of [() => reaper.reap(), ...listeners])
       await step(end).catch((error: unknown) => {
-        if (!isClosed(error)) onWarning(messageOf(error))
+        if (!isClosed(error)) onWarning('heartbeat task failed', { error: messageOf(error) })
       })
   }
 
   async function beat(): Promise<void> {
     try {
-      await sayHere()
+      await writeHeartbeat()
       following ??= follow().finally(() => (following = undefined))
     } catch (error) {
       failure = messageOf(error)
-      // It was closed without a word: nothing is to be said any more.
+      // The database was closed without `leave`: end the heartbeat.
       if (isClosed(error)) left = true
       reaper.forget()
     }
@@ -142,7 +142,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     timer = setTimeout(again, failure === undefined ? silentMs / 5 : failedBeatMs).unref()
   }
 
-  await sayHere()
+  await writeHeartbeat()
   let beating: Promise<void> = Promise.resolve()
   beatLater()
 
@@ -189,7 +189,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof InboxError && error.code === 'shutting_down'
 }
 
-/** `cpu`: of one processor, since the last call, 1 for all of it. `memory_bytes`: of the process. */
+/** `cpu`: processors used since the last call (1: one whole processor). `memory_bytes`: memory of the process. */
 function createProcessLoad(): () => Record<string, number> {
   let usage = process.cpuUsage()
   let at = performance.now()
@@ -206,32 +206,32 @@ function createProcessLoad(): () => Record<string, number> {
 export interface ReaperOptions {
   readonly db: Rows
   readonly silentMs: number
-  readonly onWarning: (text: string) => void
+  readonly onWarning: OnWarning
   readonly onReaped: () => void
 }
 
-/** Takes runs from replicas that are silent. Each replica has one. */
+/** Reaps the runs of silent replicas. Each replica has one. */
 export interface Reaper {
   /**
-   * To be called after each beat of this replica, with when the others last beat, as their texts in the database. Silence is what this
-   * process itself has listened to for `silentMs` without a break, so that neither a clock that is set nor an outage looks like it.
+   * Call after each heartbeat of this replica, with the heartbeats of all replicas as text. A replica is silent if this process has observed
+   * the same heartbeat for `silentMs` without a break. So neither a clock that is set nor an outage makes a replica look silent.
    */
-  heard(beats: ReadonlyMap<string, string>): void
-  /** Takes the runs of those that were silent. One call at a time; it may be under way while more is heard. Throws as `query`. */
+  observe(beats: ReadonlyMap<string, string>): void
+  /** Reaps the runs of silent replicas. One call at a time; `observe` may be called during it. Throws like `query`. */
   reap(): Promise<void>
-  /** What is heard next begins anew: this process could not listen. */
+  /** Restarts the observation, because this process missed heartbeats. */
   forget(): void
-  /** Ends all that this replica itself still has under way. */
+  /** Ends all leases of this replica itself. */
   reapOwn(replicaId: string): Promise<void>
 }
 
-/** What a break in listening may be, as a share of `silentMs`: beats come every fifth. */
+/** Maximum break between two observations, as a share of `silentMs`. Heartbeats come every fifth. */
 const breakShare = 0.6
 
 function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Reaper {
-  /** Since when, as `performance.now()`, it has been as it is: by replica, and null for the beat of one that is not listed. */
+  /** Latest heartbeat by replica (null if it has no row) and since when it is unchanged, as `performance.now()`. */
   const since = new Map<string, { readonly beat: string | null; readonly at: number }>()
-  let heardAt = -Infinity
+  let observedAt = -Infinity
 
   async function reap(owner: string): Promise<void> {
     const runs = await db.query<{ handler: string; event_id: string; error_message: string | null }>(
@@ -241,20 +241,19 @@ function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Rea
     if (runs.length === 0) return
     onReaped()
     const replica = safeText(replicaOf(owner))
-    onWarning(
-      `the replica ${replica} is gone: ${runs.length} ${runs.length === 1 ? 'run was' : 'runs were'} taken from it`,
-    )
+    onWarning('replica died', { replica, reapedRuns: runs.length })
     for (const run of runs) {
       if (run.error_message === null) continue
-      onWarning(`run became a dead letter: ${safeText(run.handler)} of ${safeText(run.event_id)}: ${run.error_message}`)
+      const fields = { handler: safeText(run.handler), eventId: safeText(run.event_id), error: run.error_message }
+      onWarning('run became a dead letter', fields)
     }
   }
 
   return {
-    heard(beats) {
+    observe(beats) {
       const now = performance.now()
-      if (now - heardAt > silentMs * breakShare) since.clear()
-      heardAt = now
+      if (now - observedAt > silentMs * breakShare) since.clear()
+      observedAt = now
       for (const [id, { beat }] of since) if (beat !== null && !beats.has(id)) since.set(id, { beat: null, at: now })
       for (const [id, beat] of beats) if (since.get(id)?.beat !== beat) since.set(id, { beat, at: now })
     },
@@ -265,9 +264,11 @@ function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Rea
       for (const owner of owners) {
         const known = since.get(replicaOf(owner))
         if (known === undefined) since.set(replicaOf(owner), { beat: null, at: performance.now() })
-        // What keeps one from being seen to keeps no other one, and is no fault of this replica: it is tried again at the next beat.
-        else if (heardAt - known.at >= silentMs)
-          await reap(owner).catch((error: unknown) => onWarning(notReaped(owner, error)))
+        // A failure must not stop the other owners, nor this replica. The next heartbeat tries again.
+        else if (observedAt - known.at >= silentMs)
+          await reap(owner).catch((error: unknown) =>
+            onWarning('reaping a replica failed', { replica: safeText(replicaOf(owner)), error: messageOf(error) }),
+          )
       }
     },
     forget() {
@@ -279,15 +280,11 @@ function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Rea
   }
 }
 
-function notReaped(owner: string, error: unknown): string {
-  return `runs of the replica ${safeText(replicaOf(owner))}, which is gone, could not be taken from it: ${messageOf(error)}`
-}
-
 function replicaOf(owner: string): string {
   return owner.split(' ', 1)[0] ?? ''
 }
 
-/** Who has runs under way: from one to the next, so that it costs as much as there are owners, however many runs they have. */
+/** Owners of running runs. Skips from owner to owner in the index, so the cost depends on the owners, not on their runs. */
 async function ownersOf(db: Rows): Promise<string[]> {
   const rows = await db.query<{ owner: string }>(
     `WITH RECURSIVE o AS (

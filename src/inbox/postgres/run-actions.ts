@@ -3,9 +3,9 @@ import { state } from './progress.ts'
 import { toStored } from './text.ts'
 
 /**
- * What people do to runs: each to be called in a transaction that is alone in the database, for at most some hundreds of runs. None
- * touches a run that is running. Here and elsewhere LATERAL with a LIMIT or OFFSET 0 makes the planner look things up one by one: without
- * statistics, as of a table that has just been filled, it would read all of it.
+ * Operator actions on runs. Call each in an exclusive transaction, for a few hundred runs. None changes a running run. Here and
+ * elsewhere, LATERAL with LIMIT or OFFSET 0 makes the planner use an index lookup per row: without statistics, as for a table that was just
+ * filled, it would read the whole table.
  */
 
 /** Dead letters with run ids above `after`, in order. */
@@ -18,8 +18,8 @@ export async function deadAfter(trx: Rows, after: number, limit: number): Promis
 }
 
 /**
- * Makes those that are dead letters claimable again; gives how many. One goes behind what is open of its key; of several of a key the
- * oldest comes first.
+ * Makes dead letters claimable again and returns how many. A run goes behind open runs of its key; of several runs of a key, the oldest is
+ * first.
  */
 export async function requeueDead(trx: Rows, runIds: readonly number[]): Promise<number> {
   const requeued = await trx.query<{ id: number }>(
@@ -32,12 +32,12 @@ export async function requeueDead(trx: Rows, runIds: readonly number[]): Promise
   return requeued.length
 }
 
-/** Ends those that are dead letters for good, with a reason; gives how many. */
+/** Drops dead letters and stores the reason. Returns how many. */
 export async function dropDead(trx: Rows, runIds: readonly number[], reason: string): Promise<number> {
   return drop(trx, runIds, { from: state.held, to: state.dead, reason })
 }
 
-/** Ends up to `limit` runs of a handler that nobody works on; gives how many. */
+/** Drops up to `limit` runs of a handler that are not running. Returns how many. */
 export async function dropOpen(trx: Rows, handlerId: number, limit: number, reason: string): Promise<number> {
   const rows = await trx.query<{ id: number }>(
     `SELECT id FROM inbox.run WHERE handler_id = $1 AND state < ${state.dead} AND state <> ${state.running}
@@ -48,7 +48,7 @@ export async function dropOpen(trx: Rows, handlerId: number, limit: number, reas
   return drop(trx, ids, { from: state.waiting, to: state.held, reason })
 }
 
-/** Ends the runs of a replay that wait, but for what others left in the outbox: that belongs to what is done. */
+/** Drops the pending runs of a replay, except outbox items: they belong to completed runs. */
 export async function dropWaiting(trx: Rows, replayId: number): Promise<void> {
   const rows = await trx.query<{ id: number }>(
     `SELECT r.id FROM inbox.handler h CROSS JOIN LATERAL (
@@ -63,10 +63,10 @@ export async function dropWaiting(trx: Rows, replayId: number): Promise<void> {
 }
 
 interface Drop {
-  /** Only runs in these states, but for `running`. */
+  /** Drops only runs in this range of states, and never running ones. */
   readonly from: number
   readonly to: number
-  /** Null: nothing is said of it. */
+  /** Null: no attempt is recorded. */
   readonly reason: string | null
 }
 
@@ -80,18 +80,18 @@ async function drop(trx: Rows, runIds: readonly number[], { from, to, reason }: 
        SELECT id, attempt, inbox.now_ms(), inbox.now_ms(), 'dropped', 'dropped', $4::text FROM dropped WHERE $4::text IS NOT NULL
      )
      SELECT id FROM dropped`,
-    [runIds, from, to, reason === null ? null : toStored(reason.slice(0, longestReason))],
+    [runIds, from, to, reason === null ? null : toStored(reason.slice(0, maxReasonLength))],
   )
   await promote(trx, dropped)
   return dropped.length
 }
 
-/** As of any error of an attempt. */
-const longestReason = 2_000
+/** Same as the maximum length of an attempt's error message. */
+const maxReasonLength = 2_000
 
 /**
- * Of the keys of these runs, whose states were changed: the oldest run that waits becomes ready where no other one stands at the head.
- * What sleeps is woken.
+ * Makes the oldest waiting run of each key of the changed runs ready, unless another run of the key is claimable, running or held. Wakes
+ * all replicas.
  */
 async function promote(trx: Rows, changed: readonly { readonly id: number }[]): Promise<void> {
   if (changed.length === 0) return
@@ -114,7 +114,7 @@ async function promote(trx: Rows, changed: readonly { readonly id: number }[]): 
   await wakeAll(trx)
 }
 
-/** Tells every replica, once this transaction is committed, that there may be something to claim. */
+/** Notifies every replica after the commit that runs may have become claimable. */
 export async function wakeAll(trx: Rows): Promise<void> {
   await trx.query(`SELECT pg_notify('inbox_wake', '')`)
 }

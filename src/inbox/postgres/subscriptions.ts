@@ -8,7 +8,7 @@ interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
   readonly state: number
 }
 
-/** Registrations with the service, for all replicas. Each begin and each end is noted in the audit. */
+/** Registrations with the upstream, shared by all replicas. Each begin and end writes an audit record. */
 export function createSubscriptions(db: Database): SubscriptionPort {
   const notes = createNotes()
   return {
@@ -36,7 +36,7 @@ export function createSubscriptions(db: Database): SubscriptionPort {
   }
 }
 
-/** That has not failed. */
+/** The newest registration that has not failed. */
 async function newest(rows: Rows): Promise<Subscription | null> {
   const [row] = await rows.query<SubscriptionRow>(
     `SELECT id, digest, url, events, secret_label AS "secretLabel", state, at, answer FROM inbox.subscription

@@ -1,16 +1,15 @@
 /**
- * PostgreSQL keeps no U+0000 in text. So each U+0000 is stored as two U+0001, and each U+0001 as U+0001 U+0002: nothing is lost, two
- * texts stay two, and their order by bytes stays what it was. Of text that is not well-formed, which UTF-8 cannot say, each lone
- * surrogate becomes U+FFFD, as everywhere.
+ * PostgreSQL can't store U+0000 in text. So U+0000 is stored as two U+0001, and U+0001 as U+0001 U+0002. The mapping is reversible and keeps
+ * the order by bytes. UTF-8 can't encode lone surrogates; each becomes U+FFFD.
  */
-// oxlint-disable-next-line no-control-regex -- that is what it is about
+// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
 const special = /[\0\u0001]/
 // oxlint-disable-next-line no-control-regex -- as above
 const stored = /[\0\u0001]/g
 // oxlint-disable-next-line no-control-regex -- as above
 const kept = /\u0001([\u0001\u0002])/g
 
-/** Text from outside as it is stored. */
+/** Converts text from outside to its stored form. */
 export function toStored(text: string): string {
   const wellFormed = text.toWellFormed()
   return special.test(wellFormed)
@@ -18,19 +17,17 @@ export function toStored(text: string): string {
     : wellFormed
 }
 
-/** The same, of what may be null. */
 export function toStoredOrNull(text: string | null): string | null {
   return text === null ? null : toStored(text)
 }
 
-/** Stored text as it came. */
+/** Converts stored text back. */
 export function fromStored(text: string): string {
   return text.includes('\u0001')
     ? text.replaceAll(kept, (_, char: string) => (char === '\u0001' ? '\0' : '\u0001'))
     : text
 }
 
-/** The same, of what may be null. */
 export function fromStoredOrNull(text: string | null): string | null {
   return text === null ? null : fromStored(text)
 }

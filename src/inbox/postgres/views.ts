@@ -7,14 +7,14 @@ import type { Rows } from './database.ts'
 import { measureSize } from './prune.ts'
 import { fromStored, toStored } from './text.ts'
 
-/** The views of this store. */
+/** The read side of the store. `clock` decides which state entries have expired. */
 export const createViews = (db: Rows, clock: Pick<Clock, 'now'>): Views => createSharedViews(viewStoreOf(db), clock)
 
 interface ClusterTables extends Tables {
   readonly definition: { readonly handler: string; readonly unheld_at: number | null }
 }
 
-/** `sizeBytes` is the estimate that pruning goes by. */
+/** `sizeBytes` is the estimate that pruning uses. */
 export function viewStoreOf(db: Rows): ViewStore {
   const tables = kyselyOf<Tables>(db)
   return {
@@ -22,7 +22,7 @@ export function viewStoreOf(db: Rows): ViewStore {
     async seqsOfKey(key, { below, from }, limit) {
       const events = tables.selectFrom('event').select('seq').where('key', '=', key)
       const some = events.where('seq', '<', below).where('seq', '>=', from)
-      // In the order of the index, so that it is read whatever the statistics say.
+      // Ordered like the index, so that the planner always uses it.
       const rows = await some.orderBy('key', 'desc').orderBy('seq', 'desc').limit(limit).execute()
       return rows.map(({ seq }) => seq)
     },
@@ -37,7 +37,7 @@ export function viewStoreOf(db: Rows): ViewStore {
   }
 }
 
-/** Kysely over the tables of the inbox. Texts go in and come out as they are, not as PostgreSQL stores them. */
+/** Kysely over the tables of the inbox. Converts texts to and from their stored form. */
 function kyselyOf<T>(db: Rows): Kysely<T> {
   const client = {
     async query(text: string, values: readonly unknown[]) {
@@ -53,7 +53,7 @@ function kyselyOf<T>(db: Rows): Kysely<T> {
   return new Kysely<T>({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) }).withSchema('inbox')
 }
 
-/** A value with all texts in it as they were before they were stored. */
+/** A value with all its texts converted back from their stored form. */
 function unescaped(value: unknown): unknown {
   if (typeof value === 'string') return fromStored(value)
   if (Array.isArray(value)) return value.map(unescaped)

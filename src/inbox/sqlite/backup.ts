@@ -7,15 +7,14 @@ import { openReaderConnection } from './connection.ts'
 import { lockDatabase } from './lock.ts'
 import { migrations, refuseNewer } from './migrate.ts'
 
-/** What a backup was found to hold. */
 export interface BackupReport {
   readonly file: string
-  /** Events, and the highest accept-sequence number: equal if none is missing. */
+  /** Number of events and highest accept-sequence number; equal if none is missing. */
   readonly events: number
   readonly lastSeq: number
   readonly openRuns: number
   readonly deadLetters: number
-  /** When something was last written before it was made; null if nothing ever was: milliseconds since 1970. */
+  /** Time of the last write before the backup: milliseconds since 1970. Null if nothing was ever written. */
   readonly seenAt: number | null
 }
 
@@ -25,15 +24,15 @@ export type OnProgress = (done: number) => void
 const pagesPerStep = 2_000
 
 /**
- * Copies a database, also one that a process is working on, as it is at one moment, and checks the copy. It is durable when this
- * resolves, and only then has its name. Nothing is held up meanwhile, but what is written takes space in the -wal file.
+ * Copies a consistent snapshot of a database, even while a process serves it, and verifies the copy. The copy gets its final name once it
+ * is durable. The copy blocks nobody, but writes during it accumulate in the -wal file.
  *
- * @throws InboxError `not_found`, `usage` if there is such a file already, `database_corrupt` if the copy is damaged,
+ * @throws InboxError `not_found`, `usage` if the target file exists, `database_corrupt` if the copy is damaged,
  *   `store_unavailable` if it cannot be written
  */
 export async function backupDatabase(file: string, to: string, onProgress?: OnProgress): Promise<BackupReport> {
   if (!existsSync(file)) throw new InboxError('not_found', `there is no database at ${file}`)
-  if (existsSync(to)) throw new InboxError('usage', `${to} is there already: give another name, or move it away`)
+  if (existsSync(to)) throw new InboxError('usage', `${to} already exists: choose another name, or move it away`)
   const partial = `${to}.partial`
   try {
     await copyDatabase(file, partial, onProgress)
@@ -44,14 +43,14 @@ export async function backupDatabase(file: string, to: string, onProgress?: OnPr
   } catch (error) {
     rmSync(partial, { force: true })
     if (error instanceof InboxError) throw error
-    const message = `the backup ${to} could not be made: ${messageOf(error)}`
+    const message = `creating the backup ${to} failed: ${messageOf(error)}`
     throw new InboxError('store_unavailable', message, { cause: error })
   }
 }
 
 /**
- * Reads all of a backup, with the log beside it if it has one, and changes nothing. Throws `not_found`, `database_newer`, or
- * `database_corrupt` that says what is wrong with it.
+ * Verifies a whole backup, including its -wal file if it has one, without changing it. Throws `not_found`, `database_newer` or
+ * `database_corrupt`.
  */
 export function verifyBackup(file: string): BackupReport {
   if (!existsSync(file)) throw new InboxError('not_found', `there is no file ${file}`)
@@ -71,10 +70,10 @@ export function verifyBackup(file: string): BackupReport {
 }
 
 /**
- * Puts a backup in the place of a database that no process is working on; what was there is kept beside it, under the name that is
- * given back. The backup is checked before; if there is a log beside it, what that holds is restored, too.
+ * Verifies a backup, then puts it in the place of a database that no process serves. Commits in the backup's -wal file are restored too.
+ * The old database stays next to it; `kept` is its new name, or null if there was none.
  *
- * @throws InboxError as `verifyBackup`, and `database_in_use`
+ * @throws InboxError like `verifyBackup`, and `database_in_use`
  */
 export async function restoreDatabase(
   backup: string,
@@ -100,11 +99,11 @@ export async function restoreDatabase(
   }
 }
 
-/** What is committed at one moment, be it in the file or in the log beside it. The copy is for its own user only. */
+/** Copies a snapshot, including commits in the -wal file. Only the file's owner can read the copy. */
 async function copyDatabase(file: string, to: string, onProgress: OnProgress = () => {}): Promise<void> {
   const source = openReaderConnection(file)
   try {
-    // From here on the source stays as it is for this connection, so that the copy need not begin anew when it is written to.
+    // This read transaction fixes the snapshot. Without it, every write to the source would restart the copy.
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
     await source.backup(to, {
@@ -117,11 +116,11 @@ async function copyDatabase(file: string, to: string, onProgress: OnProgress = (
     source.close()
   }
   chmodSync(to, 0o600)
-  beOneFile(to)
+  leaveWalMode(to)
 }
 
-/** So that nobody who looks at the copy has to make a log beside it. SQLite has fsync'd it then. */
-function beOneFile(file: string): void {
+/** Makes the copy a single file: readers need no -wal next to it. SQLite also fsyncs the file. */
+function leaveWalMode(file: string): void {
   const db = new Sqlite(file)
   try {
     db.pragma('journal_mode = DELETE')
@@ -130,7 +129,7 @@ function beOneFile(file: string): void {
   }
 }
 
-/** So that the next process knows. What the backup says of the process that it was taken from is none of its business. */
+/** Marks the file as restored, for the next start. Resets the marks of the process that served the backed-up file. */
 function noteRestore(file: string, now: number): void {
   const db = new Sqlite(file)
   try {
@@ -146,11 +145,11 @@ function noteRestore(file: string, now: number): void {
 }
 
 /**
- * Gives the old file a second name; the first stays until the new file takes it, so that there is a database at every moment. The
- * log of the old file would be taken for one of the new: its commits go into the file, if that can be, or it goes along.
+ * Links the old file to a second name. The first name stays until the new file replaces it, so a database exists at every moment. The old
+ * -wal must not stay, because SQLite would apply it to the new file: it is checkpointed, or else renamed as well.
  */
 function keepAside(file: string, kept: string): void {
-  foldIn(file)
+  checkpoint(file)
   try {
     linkSync(file, kept)
   } catch {
@@ -164,13 +163,13 @@ function keepAside(file: string, kept: string): void {
   fsyncPath(dirname(file))
 }
 
-function foldIn(file: string): void {
+function checkpoint(file: string): void {
   let db: Database | undefined
   try {
     db = new Sqlite(file)
     db.pragma('wal_checkpoint(TRUNCATE)')
   } catch {
-    // It is damaged: it is kept as it is, log and all.
+    // The file is damaged: keep it and its -wal unchanged.
   } finally {
     db?.close()
   }
@@ -189,5 +188,5 @@ function reportOf(db: Database, file: string): BackupReport {
 }
 
 function damaged(file: string, problem: string): InboxError {
-  return new InboxError('database_corrupt', `${file} is damaged, or no database of this program: ${problem}`)
+  return new InboxError('database_corrupt', `${file} is damaged, or not an onchain-inbox database: ${problem}`)
 }

@@ -8,35 +8,35 @@ import { claimLinked } from './lock.ts'
 import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
 
 const pageCacheKib = 16 * 1024
-/** What is looked through again and again, such as the index of dead letters, is to stay there. */
+/** Large enough for data that is scanned often, such as the index of dead letters. */
 const readerCacheKib = 32 * 1024
-/** A checkpoint holds up the commit that causes it, so it is rarer than one commit in a hundred. At 4 KiB a page, 32 MiB. */
+/** 32 MiB at 4 KiB per page. A checkpoint delays the commit that triggers it, so fewer than one commit in a hundred does. */
 const pagesPerCheckpoint = 8_000
 const walLimitBytes = 64 * 1024 * 1024
 
-/** Durability of a commit: the numbers of `PRAGMA synchronous`. Anything but `full` is for showing what it loses. */
+/** `PRAGMA synchronous`. `normal` can lose commits in a power cut; only tests use it. */
 export type Synchronous = 'full' | 'normal'
 
 export interface WriterConnectionOptions {
   readonly synchronous?: Synchronous
-  /** The schema to bring the file to; default: this program's. */
+  /** The migrations to apply. Default: all. */
   readonly known?: readonly NumberedMigration[]
   readonly onUpgrade?: OnUpgrade | undefined
 }
 
 /**
- * Opens the one writing connection, upgrades the schema, and checks what a 2xx depends on: WAL mode, `synchronous` read back
- * as FULL once a table exists (on an empty file it always reads FULL), and a start-up checkpoint, so that what an earlier
- * process wrote without an fsync is durable before a duplicate of it is acknowledged.
+ * Opens the only writing connection, upgrades the schema, and checks the conditions of a 2xx response: WAL mode, and `synchronous` read
+ * back as FULL. It always reads FULL before the first table exists. A checkpoint at the start makes writes of an earlier process durable
+ * that were not fsync'd, before a duplicate of them is acknowledged.
  */
 export async function openWriterConnection(file: string, options: WriterConnectionOptions = {}): Promise<Database> {
   const { synchronous = 'full', known = migrations, onUpgrade } = options
-  if (existsSync(file)) refuseUntouched(file, known)
+  if (existsSync(file)) refuseNewerReadOnly(file, known)
   const checkClaim = claimLinked(file)
   const db = new Sqlite(file, { timeout: 0 })
   try {
     refuseNewer(db, file, known)
-    // Of a new file only: so that pruned space can be given back bit by bit.
+    // Takes effect in new files only. Pruned space can be returned to the disk in small steps.
     db.pragma('auto_vacuum = INCREMENTAL')
     db.pragma('journal_mode = WAL')
     checkClaim(db)
@@ -49,7 +49,7 @@ export async function openWriterConnection(file: string, options: WriterConnecti
     await migrate(db, file, known, onUpgrade)
     if (file !== ':memory:') {
       checkDurability(db, synchronous)
-      // A foreign reader can keep the checkpoint from doing anything: the log itself must be durable, then nothing is lost.
+      // Another reader can block the checkpoint. The -wal itself must be durable, so that nothing is lost then.
       if (existsSync(`${file}-wal`)) fsyncPath(`${file}-wal`)
       db.pragma('wal_checkpoint(TRUNCATE)')
       fsyncPath(dirname(file))
@@ -61,7 +61,7 @@ export async function openWriterConnection(file: string, options: WriterConnecti
   }
 }
 
-/** A read-only connection to a file that the writer has opened already. */
+/** Opens a read-only connection to a file that the writer has opened. */
 export function openReaderConnection(file: string): Database {
   const db = new Sqlite(file, { readonly: true, timeout: 1_000 })
   db.pragma('trusted_schema = OFF')
@@ -70,17 +70,16 @@ export function openReaderConnection(file: string): Database {
   return db
 }
 
-/** `PRAGMA synchronous` as the connection has it: 2 is FULL, 1 is NORMAL. */
+/** `PRAGMA synchronous` of the connection: 2 is FULL, 1 is NORMAL. */
 export function readSynchronous(db: Database): number {
   return Number(db.pragma('synchronous', { simple: true }))
 }
 
 /**
- * Closing a writing connection can change the file, so a newer one is recognised through one that cannot. Everything else
- * that is wrong is for the writing connection to mend or to report: a kill in the first moments of a file leaves a journal
- * that only it can roll back.
+ * Throws `database_newer` through a read-only connection, because closing a writing one can change the file. Ignores all other errors: the
+ * writing connection reports or repairs them. Only it can roll back the journal of a process killed while creating the file.
  */
-function refuseUntouched(file: string, known: readonly NumberedMigration[]): void {
+function refuseNewerReadOnly(file: string, known: readonly NumberedMigration[]): void {
   let db: Database | undefined
   try {
     db = new Sqlite(file, { readonly: true, timeout: 0 })
@@ -98,7 +97,7 @@ function checkDurability(db: Database, wanted: Synchronous): void {
   if (mode === 'wal' && level === (wanted === 'full' ? 2 : 1)) return
   throw new InboxError(
     'not_durable',
-    `the database runs with journal_mode=${String(mode)} and synchronous=${level}, expected wal and 2 (FULL): an ` +
-      `acknowledged event could be lost in a power cut. Use a local disk that supports WAL (no network file system).`,
+    `the database must run with journal_mode=wal and synchronous=2 (got ${String(mode)} and ${level}), or a power cut could lose ` +
+      `acknowledged events. Use a local disk that supports WAL, not a network file system.`,
   )
 }

@@ -4,12 +4,12 @@ import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../base/errors.ts'
 
 /**
- * What a failed transaction means.
+ * Consequence of a failed transaction.
  *   busy   another connection holds the write lock: nothing was written, try again
- *   full   no space: nothing was written, works again once there is
- *   failed a read or write failed before the commit point: nothing was committed, may work again
- *   fatal  the commit is indeterminate (a failed fsync) or the file is damaged: no 2xx may follow, start anew
- *   bug    not an error of the database
+ *   full   no disk space: nothing was written; works again once space is freed
+ *   failed a read or write failed before the commit point: nothing was committed; may work again
+ *   fatal  the commit is in doubt (a failed fsync) or the file is damaged: no 2xx may follow, the process must restart
+ *   bug    not a database error
  */
 export type Failure = 'busy' | 'full' | 'failed' | 'fatal' | 'bug'
 
@@ -35,32 +35,27 @@ export function classifyFailure(thrown: unknown): Failure {
   return code === 'SQLITE_NOMEM' ? 'failed' : 'bug'
 }
 
-/** The error that callers see for a failed transaction. */
+/** The error that callers get for a failed transaction. */
 export function toStoreError(failure: Exclude<Failure, 'bug'>, cause: unknown): InboxError {
   const code = cause instanceof Sqlite.SqliteError ? cause.code : 'unknown'
   switch (failure) {
     case 'full':
-      return new InboxError(
-        'store_full',
-        'the disk of the database is full; it recovers by itself once there is space',
-        {
-          cause,
-        },
-      )
+      return new InboxError('store_full', 'the database disk is full; deliveries resume once space is freed', {
+        cause,
+      })
     case 'fatal':
       return new InboxError(
         'store_unavailable',
-        `the database failed in a way that leaves the last commit in doubt (${code}); start the process again: it ` +
-          `reopens and checks the file`,
+        `a database failure leaves the last commit in doubt (${code}); restart the process: it reopens and checks the file`,
         { cause },
       )
     case 'busy':
     case 'failed':
-      return new InboxError('store_unavailable', `the database cannot be written at the moment (${code})`, { cause })
+      return new InboxError('store_unavailable', `writing to the database fails (${code})`, { cause })
   }
 }
 
-/** The error for a database file that could not be opened. */
+/** The error for a database file that can't be opened. */
 export function toOpenError(file: string, cause: unknown): InboxError {
   if (cause instanceof InboxError) return cause
   const failure = classifyFailure(cause)
@@ -71,7 +66,7 @@ export function toOpenError(file: string, cause: unknown): InboxError {
   if (failure === 'busy') {
     return new InboxError(
       'store_unavailable',
-      `${file} cannot be opened: another program holds a lock on it (${text}). Let no other program write to the live file`,
+      `${file} cannot be opened: another program has locked it (${text}). Only one process may write to the file`,
       { cause },
     )
   }
@@ -84,30 +79,30 @@ export function toOpenError(file: string, cause: unknown): InboxError {
   if (isDamage && cause instanceof Sqlite.SqliteError && !cause.code.startsWith('SQLITE_IOERR')) {
     return new InboxError(
       'database_corrupt',
-      `${file} is damaged, or no SQLite database: ${text}. Restore a backup; or, to begin with an empty one, move it away ` +
-        `together with its -wal file and have the sender replay`,
+      `${file} is damaged, or not an SQLite database: ${text}. Restore a backup. To start with an empty database, move the file and its ` +
+        `-wal away, and have the sender replay`,
       { cause },
     )
   }
   return new InboxError(
     'store_unavailable',
-    `${file} cannot be opened: ${text}. Its folder must be on a local disk and writable for this user`,
+    `${file} cannot be opened: ${text}. Its folder must be on a local disk and writable by this user`,
     { cause },
   )
 }
 
 /**
- * No right to write, a file in the place of a folder, a place such as /proc where no folder can be made (ENOENT). A disk that is
- * mounted for reading only may be mounted again for writing.
+ * Codes of an unusable path: missing permission, a file where a folder is needed, or a place such as /proc without folders (ENOENT). EROFS
+ * is not among them: a read-only disk may become writable again.
  */
 const mistakes: ReadonlySet<unknown> = new Set(['EACCES', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EPERM'])
 
-/** What a person must mend before trying again can help. */
+/** Describes a mistake that an operator has to fix before a retry can succeed; undefined if there is none. */
 function mistakeInPath(file: string, cause: unknown): string | undefined {
-  if (existsSync(file) && statSync(file).isDirectory()) return 'it is a folder; name a file in it'
+  if (existsSync(file) && statSync(file).isDirectory()) return 'it is a folder; give the path of a file in it'
   const error = cause instanceof Sqlite.SqliteError ? refusedAccess(file) : cause
   if (!(error instanceof Error && 'code' in error && mistakes.has(error.code))) return undefined
-  return `${error.message}; let this user write there, or name another place`
+  return `${error.message}; make it writable by this user, or choose another path`
 }
 
 function refusedAccess(file: string): unknown {

@@ -9,13 +9,13 @@ interface WatchedGap extends GapRow {
   arrivedLost: number
 }
 
-/** The times in which no deliveries were taken, and what came later of the events that were created then. */
+/** Records gaps, and counts late events that were created in them. Call every method except `arrived` and `forget` in a transaction. */
 export function createGaps(sql: Statements, clock: Clock) {
   let watched: WatchedGap[] = []
   let isServing = false
 
-  /** When deliveries are last known to have been taken: at a heartbeat, or when the last event came, unless the clock was set back since. */
-  function lastTaken(): number {
+  /** When deliveries were last accepted: at the last heartbeat or event. Ignores an event received in the future of a reset clock. */
+  function lastAccepted(): number {
     const received = sql.lastReceived.get()?.receivedAt ?? 0
     return Math.max(sql.meta.get('served_at')?.value ?? 0, received > clock.now() ? 0 : received)
   }
@@ -34,22 +34,22 @@ export function createGaps(sql: Statements, clock: Clock) {
 
   return {
     /**
-     * The file is open. If it was restored from a backup, what was accepted since that was made is gone, and the sender, who was
-     * answered 200, does not try it again; nor does it what failed before, and was taken only then.
+     * Records a gap for a restored file: events accepted since the backup are missing, and the sender doesn't retry them, as it got a 2xx.
+     * The loss includes retries of earlier deliveries that were accepted after the backup.
      */
     opened(): void {
       const to = sql.meta.get('restored_at')?.value ?? 0
       if (to === 0) return
       sql.setMeta.run('restored_at', 0)
-      const from = Math.min(lastTaken(), to)
+      const from = Math.min(lastAccepted(), to)
       if (from === 0) return
       sql.insertGap.run(from, to, 'restored', null, sql.firstRetried.get(from)?.from ?? from, to)
       sql.setMeta.run('served_at', to)
     },
-    /** Deliveries are taken from now on: what lies between the last time that they were and now is a gap. */
+    /** Deliveries are accepted from now on. Records the time since they were last accepted as a gap. */
     start(): void {
       const now = clock.now()
-      const from = lastTaken()
+      const from = lastAccepted()
       const isFirst = sql.meta.get('served_at') === undefined
       if (!isFirst && now - from >= minGapMs)
         record({ from, to: now }, sql.meta.get('served_to_end')?.value === 1 ? 'stopped' : 'killed')
@@ -58,7 +58,7 @@ export function createGaps(sql: Statements, clock: Clock) {
       sql.setMeta.run('served_at', now)
       sql.setMeta.run('served_to_end', 0)
     },
-    /** They still are. Gives the time in which this process, or its clock, stood still, if it did. */
+    /** Heartbeat while deliveries are accepted. Returns the gap if this process stood still or its clock jumped. */
     beat(): Span | null {
       if (!isServing) return null
       const now = clock.now()
@@ -71,21 +71,20 @@ export function createGaps(sql: Statements, clock: Clock) {
       sql.setMeta.run('served_at', now)
       return gap
     },
-    /** They are not any more. */
+    /** Deliveries are no longer accepted. */
     end(): void {
       if (!isServing) return
       sql.setMeta.run('served_at', clock.now())
       sql.setMeta.run('served_to_end', 1)
     },
-    /** What is missing or lost was seen to. */
     acknowledge(): Acknowledged {
       const missingSeqs = sql.meta.get('missing_seqs')?.value ?? 0
       sql.setMeta.run('missing_seqs', 0)
       return { missingSeqs, gaps: sql.acknowledgeGaps.run(clock.now()).changes }
     },
-    /** An event is new: it may be one that was awaited. */
+    /** Counts a new event as late if it was created in a watched gap. */
     arrived({ createdAt, secretLabel }: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void {
-      // The inbox's own warnings make up for nothing that the sender sent.
+      // The inbox's own warnings are not late deliveries of the sender.
       if (watched.length === 0 || secretLabel === internalLabel) return
       const at = Date.parse(createdAt)
       for (const gap of watched) {
@@ -94,7 +93,7 @@ export function createGaps(sql: Statements, clock: Clock) {
         if (isLost || (at >= gap.from && at < gap.to)) gap.arrived++
       }
     },
-    /** Stores what was counted since the last call, in the transaction in which it came. */
+    /** Stores the counts since the last call. Call in the transaction of their events. */
     flush(): void {
       for (const gap of watched) {
         if (gap.arrived > 0) sql.countArrivals.run(gap.arrived, gap.arrivedLost, clock.now(), gap.id)
@@ -102,7 +101,7 @@ export function createGaps(sql: Statements, clock: Clock) {
         gap.arrivedLost = 0
       }
     },
-    /** What was counted is not going to be stored. */
+    /** Resets the counts after a rollback. */
     forget(): void {
       for (const gap of watched) {
         gap.arrived = 0

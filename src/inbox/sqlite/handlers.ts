@@ -3,17 +3,17 @@ import { createRouteTable, type RouteTable } from '../routes.ts'
 import type { Undo } from './writer-counters.ts'
 import type { Statements } from './statements.ts'
 
-/** The handlers that were ever registered: their ids, what is known of each, and which events the present ones take. */
+/** All handlers that were ever registered, and the routes of the handlers that are registered now. */
 export class HandlerTable {
   readonly #sql: Statements
   readonly #undo: Undo
   readonly #names = new Map<number, string>()
   readonly #ids = new Map<string, number>()
   readonly #paused = new Set<number>()
-  /** Whose dead letters hold up their keys. */
+  /** Handlers whose dead letters block their keys. */
   readonly #holding = new Set<number>()
   #allPaused: boolean
-  /** Who gets runs of older events first; new ones wait until that is done. */
+  /** Handlers with a backfill in progress: new events create no runs of them until it has ended. */
   readonly #backfilling = new Set<number>()
   #routes: ReadonlyMap<number, HandlerRoute> = new Map()
   #routesOf: RouteTable = () => []
@@ -31,7 +31,7 @@ export class HandlerTable {
     }
   }
 
-  /** Whether any handlers were registered since the start. */
+  /** True once handlers were registered since the start. */
   get isRegistered(): boolean {
     return this.#isRegistered
   }
@@ -48,12 +48,12 @@ export class HandlerTable {
     return [...this.#names.keys()]
   }
 
-  /** Of a handler that is registered now. */
+  /** Undefined for a handler that is not registered now. */
   routeOf(id: number): HandlerRoute | undefined {
     return this.#routes.get(id)
   }
 
-  /** The routes of the registered handlers that take a type. */
+  /** Routes of the registered handlers that take a type. */
   routesOf(type: string): readonly HandlerRoute[] {
     return this.#routesOf(type)
   }
@@ -62,12 +62,11 @@ export class HandlerTable {
     return this.#routesOf(type).includes(route)
   }
 
-  /** Whether a handler gets runs of older events first. */
   isBackfilling(id: number): boolean {
     return this.#backfilling.has(id)
   }
 
-  /** Those of the registered ones that are. */
+  /** Registered handlers with a backfill in progress. */
   backfilling(): number[] {
     return [...this.#backfilling].filter((id) => this.#routes.has(id))
   }
@@ -104,7 +103,7 @@ export class HandlerTable {
     this.#isRegistered = true
   }
 
-  /** The id of a handler, which it gets when it is first heard of. */
+  /** Returns the id of a handler; creates one for a new name. */
   ensure(name: string): number {
     const known = this.#ids.get(name)
     if (known !== undefined) return known
@@ -134,7 +133,7 @@ export class HandlerTable {
     this.#flag(this.#backfilling, id, true)
   }
 
-  /** It is kept in the file, because runs are found to have crashed before the handlers are registered. */
+  /** Stored in the file, because crashed runs are reaped before handlers are registered. */
   #setHolds(id: number, holds: boolean): void {
     if (this.#holding.has(id) === holds) return
     this.#sql.setHolds.run(holds ? 1 : 0, id)

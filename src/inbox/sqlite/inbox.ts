@@ -4,7 +4,7 @@ import { siblingModule } from '../../base/sibling-module.ts'
 import { viewNames, type CrashedRun, type HandlerRoute, type Inbox } from '../port.ts'
 import { patternsOf } from '../routes.ts'
 import { Caller, fromWireError, remote, type Remote } from '../rpc.ts'
-import type { OnUpgrade } from '../types.ts'
+import type { OnUpgrade, OnWarning } from '../types.ts'
 import type { Views } from '../views/views.ts'
 import type { Synchronous } from './connection.ts'
 import type { StartupIntegrityReport } from './open.ts'
@@ -14,31 +14,30 @@ import type { WriterHealth } from './writer.ts'
 
 export interface SqliteInboxOptions {
   readonly file: string
-  /** Anything but `full` is for showing what it loses. */
+  /** Default `full`. `normal` is for tests only. */
   readonly synchronous?: Synchronous
-  /** Is told of what goes wrong in the background. */
-  readonly onWarning?: (text: string) => void
+  readonly onWarning?: OnWarning
   readonly onUpgrade?: OnUpgrade
 }
 
 export interface SqliteInbox extends Inbox {
-  /** What was found when the file was opened. */
+  /** Result of the checks when the file was opened. */
   readonly integrity: StartupIntegrityReport
-  /** The runs in flight when an earlier process died that became dead letters by that. */
+  /** Runs that became dead letters because an earlier process died. */
   readonly deadAtStart: readonly CrashedRun[]
   /**
-   * `ok`, or the first problem found by a check of the whole file's structure. Reads all of it, in a thread of its own, one
-   * table after the other, so that it holds back no view for long and no checkpoint for longer than one table takes.
+   * Checks the structure of the whole file. Returns `ok` or the first problem. Runs in its own thread, one table after the other, so that
+   * it blocks checkpoints only for one table at a time.
    */
   quickCheck(): Promise<string>
-  /** A port for `connectDispatchStore`, to hand to another thread. */
+  /** Opens a port for `connectDispatchStore` in another thread. */
   openDispatchChannel(): Promise<MessagePort>
 }
 
-/** A thread's young generation would grow to several times this, for no speed. */
+/** A larger young generation uses more memory without being faster. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
-/** Joins the write side and the views of a store, in this thread or in others. What depends on where they are is left out. */
+/** Combines the write side and the queries of a store, whichever threads they run in. */
 export function composeInbox(
   side: Remote<Omit<WriteSide, 'health'>>,
   views: Remote<Views>,
@@ -92,7 +91,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
       if ('ready' in message) resolve(message.ready)
       else if ('refused' in message) reject(fromWireError(message.refused))
       else if ('health' in message) health = message.health
-      else if ('warning' in message) onWarning?.(message.warning)
+      else if ('warning' in message) onWarning?.(message.warning.message, message.warning.details)
       else if ('upgrade' in message) onUpgrade?.(message.upgrade.step, message.upgrade.done)
       else if ('failure' in message) fail(fromWireError(message.failure))
     })
@@ -120,7 +119,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     await Promise.all([writerThread.terminate(), reader?.close(closed), checker?.close(closed)])
   }
 
-  /** A reader that died is replaced by the next call. */
+  /** Replaces a reader thread that died. */
   function read(op: string, args: readonly unknown[]): Promise<unknown> {
     if (reader?.isDead && closing === undefined) reader = undefined
     reader ??= startReader(file, 'reader')

@@ -1,35 +1,35 @@
 import type { ClaimRequest, Lease, StoredEvent } from '../port.ts'
 
-/** Where a run stands in line: of one place at most one is worked on, unless it has no key. */
+/** The queue of a run. With a key, at most one run of a place is claimable or running. */
 export interface Place {
   readonly handlerId: number
-  /** 0: it is live. */
+  /** 0 for live runs. */
   readonly replayId: number
   readonly key: string | null
 }
 
-/** What the store keeps of a lease: the run's row says the rest. */
+/** The data of a lease that is not in the run's row. */
 export interface LeaseEntry extends Place {
   readonly token: number
   readonly owner: string
-  /** For what the run leaves in the outbox. */
+  /** Items that the run leaves in the outbox belong to this event. */
   readonly event: StoredEvent
   readonly attempt: number
   readonly crashed: number
-  /** False only if it is known that no run waits behind this one. */
+  /** False only if no run waits behind this one. */
   mayHaveFollowers: boolean
 }
 
-/** A claim without work yet. Fresh runs are given to it in the transaction that creates them. */
+/** A claim that waits for work. New runs are leased to it in the transaction that creates them. */
 export interface WaitingClaim extends ClaimRequest {
   readonly leases: Lease[]
-  /** Sum of their bodies. */
+  /** Total size of their bodies. */
   bytes: number
 }
 
 /**
- * The leases that are given. They live in memory, because they die with the process; what a rollback of the transaction must
- * undo goes to `onUndo`.
+ * The current leases. They live in memory, because they end with the process. `onUndo` receives a step that undoes each change if the
+ * transaction is rolled back.
  */
 export class Leases {
   readonly #byRun = new Map<number, LeaseEntry>()
@@ -40,7 +40,7 @@ export class Leases {
     this.#onUndo = onUndo
   }
 
-  /** The lease of a run, if it has that token still. */
+  /** The lease of a run, if its token is current. */
   get(runId: number, token: number): LeaseEntry | undefined {
     const entry = this.#byRun.get(runId)
     return entry?.token === token ? entry : undefined

@@ -25,14 +25,14 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
   const views = createViews(open.db, options.clock)
   let closed: Promise<void> | undefined
 
-  /** Later, as by another thread, and not once the inbox is closed. */
+  /** Asynchronous like a call to another thread. Rejects once the inbox is closed. */
   async function read(name: string, args: readonly unknown[]): Promise<unknown> {
     const error = new InboxError('shutting_down', 'the inbox is closed')
     if (closed !== undefined) throw error
     try {
       return await (views[name as keyof Views] as (...args: readonly unknown[]) => unknown)(...args)
     } catch (thrown) {
-      // It may have been closed between two statements.
+      // The inbox may have been closed between two statements.
       throw closed === undefined ? thrown : error
     }
   }

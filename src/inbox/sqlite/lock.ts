@@ -7,15 +7,14 @@ import { makeFolder } from '../../base/files.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
 
 export interface DatabaseLock {
-  /** The database file by its one name: without symbolic links, through which it has others. */
+  /** Real path of the database file, with symbolic links resolved. */
   readonly file: string
   release(): void
 }
 
 /**
- * Makes sure that one process at a time works on a database file. The lock is a write lock on an empty SQLite file beside
- * it, so the operating system ends it with the process, however that dies. Throws `database_in_use`, or what keeps the
- * folder from being written.
+ * Locks a database file for one process. The lock is a write lock on an empty SQLite file next to it, so the operating system releases it
+ * when the process dies. Throws `database_in_use`, or an error for a folder that can't be written.
  */
 export function lockDatabase(given: string): DatabaseLock {
   const file = realFile(given)
@@ -29,20 +28,20 @@ export function lockDatabase(given: string): DatabaseLock {
     lock?.close()
     if (isForeign(lockFile, error)) {
       const reason = `${lockFile} is not a lock file of onchain-inbox: ${messageOf(error)}`
-      const advice = `Stop every process that uses ${file}, then delete it: a lock file holds no data`
+      const advice = `Stop every process that uses ${file}, then delete the lock file: it contains no data`
       throw new InboxError('config_invalid', `${reason}. ${advice}`, { cause: error })
     }
     if (classifyFailure(error) !== 'busy') throw toOpenError(file, error)
     throw new InboxError(
       'database_in_use',
-      `${file} is in use by ${describeHolder(holderFile)}. One process serves a SQLite file at a time: stop that one, ` +
-        `or give this one another INBOX_DATABASE_URL.`,
+      `${file} is in use by ${describeHolder(holderFile)}. Only one process can serve a SQLite file: stop the other process, ` +
+        `or set another INBOX_DATABASE_URL.`,
     )
   }
   try {
     writeFileSync(holderFile, `${process.pid}\n`)
   } catch {
-    // Only the message of the next one needs it: a full disk here must not keep this one from starting.
+    // Only the error message of a second process uses this file, so a full disk must not prevent the start.
   }
   return {
     file,
@@ -53,18 +52,18 @@ export function lockDatabase(given: string): DatabaseLock {
 }
 
 /**
- * Keeps out a second process that opens the file by another hard link: there it finds another lock file and another -wal. SQLite's lock
- * on the file itself has no name, and every process in WAL mode shares it. A file with several names is locked exclusively for a moment,
- * which fails while another process has it open, and a random number is written into it. The check that is returned is for the new
- * connection, once that shares the lock: if it reads another number, another process claimed the file in between.
+ * Excludes a second process that opens the file by another hard link, where it finds another lock file and another -wal. All processes in
+ * WAL mode share SQLite's own lock on the file. So a file with several names is locked exclusively for a moment, which fails while another
+ * process has it open, and gets a random number. Call the returned check with the new connection, once it shares the lock: it throws if
+ * another process has changed the number in between.
  */
 export function claimLinked(file: string): (db: Database) => void {
   const { nlink, size } = statSync(file, { throwIfNoEntry: false }) ?? { nlink: 0, size: 0 }
   if (nlink < 2 || size === 0) return () => {}
   const inUse = new InboxError(
     'database_in_use',
-    `${file} has ${nlink} names (hard links), and another process has it open under one of them. One process serves a SQLite ` +
-      `file at a time: stop that one, or give this one another INBOX_DATABASE_URL.`,
+    `${file} has ${nlink} names (hard links), and another process has it open. Only one process can serve a SQLite file: stop the other ` +
+      `process, or set another INBOX_DATABASE_URL.`,
   )
   const claim = randomInt(1, 2 ** 31)
   const alone = new Sqlite(file, { timeout: 0 })
@@ -81,7 +80,7 @@ export function claimLinked(file: string): (db: Database) => void {
   }
 }
 
-/** Makes the folder, too, where it is not there. */
+/** The real path of a file. Creates its folder if needed. */
 function realFile(file: string): string {
   try {
     makeFolder(dirname(file))
@@ -91,7 +90,7 @@ function realFile(file: string): string {
   }
 }
 
-/** True if the lock file holds something else than an SQLite database, or is a folder. */
+/** True if the lock file is not an SQLite database, or is a folder. */
 function isForeign(lockFile: string, error: unknown): boolean {
   return classifyFailure(error) === 'fatal' || statSync(lockFile, { throwIfNoEntry: false })?.isDirectory() === true
 }
@@ -99,7 +98,7 @@ function isForeign(lockFile: string, error: unknown): boolean {
 function describeHolder(holderFile: string): string {
   try {
     const pid = readFileSync(holderFile, 'utf8').trim()
-    return /^\d+$/.test(pid) ? `the process ${pid}` : 'another process'
+    return /^\d+$/.test(pid) ? `process ${pid}` : 'another process'
   } catch {
     return 'another process'
   }

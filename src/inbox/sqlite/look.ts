@@ -11,17 +11,17 @@ import { migrations } from './migrate.ts'
 /** The name of the newest migration that this program knows. */
 export const newestSchema: string = migrations.at(-1)?.name ?? ''
 
-/** What a look at a database file found, without a change to it. */
+/** State of a database file. */
 export interface DatabaseLook {
-  /** The name of its newest migration; null: it has none of this program's tables. */
+  /** Name of its newest migration; null if it has no onchain-inbox tables. */
   readonly schema: string | null
-  /** What keeps it from being used, or null. */
+  /** Problem that makes it unusable; null if none was found. */
   readonly damage: string | null
 }
 
 /**
- * Reads the schema of a database file, also of one that a process works on, and, with `isChecked`, all of its structure, which takes
- * about a second per gigabyte on a quick disk. Throws nothing.
+ * Reads the schema of a database file without changing it, even while a process serves it. With `isChecked`, also checks its structure,
+ * which takes about a second per gigabyte on a fast disk. Never throws.
  */
 export function lookAtDatabase(file: string, { isChecked }: { readonly isChecked: boolean }): DatabaseLook {
   let db: Database | undefined
@@ -37,7 +37,7 @@ export function lookAtDatabase(file: string, { isChecked }: { readonly isChecked
   }
 }
 
-/** Whether a process works on a database file. Throws what keeps its folder from being written. */
+/** True if a process serves the database file. Throws if its folder can't be written. */
 export function isInUse(file: string): boolean {
   try {
     lockDatabase(file).release()
@@ -48,19 +48,18 @@ export function isInUse(file: string): boolean {
   }
 }
 
-/** What became of a database that was brought to the newest schema. */
 export interface Upgrade {
-  /** Names of migrations: its newest one before, null for an empty file, and after. */
+  /** Newest migration before (null for an empty file) and after. */
   readonly from: string | null
   readonly to: string
-  /** The copy of what it was before; null if there was nothing to do, or nothing in it. */
+  /** Path of the copy made before the upgrade; null if nothing was upgraded or the file was empty. */
   readonly backup: string | null
 }
 
 /**
- * Brings a database file that is there to the newest schema, after a copy beside it, as `serve` does at its start.
+ * Copies an existing database file, then upgrades it to the newest schema, as `serve` does at its start.
  *
- * @throws InboxError `database_in_use` if a process works on it, `database_newer`, `database_corrupt`, `store_full`
+ * @throws InboxError `database_in_use` if a process serves it, `database_newer`, `database_corrupt`, `store_full`
  */
 export async function upgradeDatabase(given: string, onUpgrade?: OnUpgrade): Promise<Upgrade> {
   const lock = lockDatabase(given)
@@ -78,7 +77,7 @@ export async function upgradeDatabase(given: string, onUpgrade?: OnUpgrade): Pro
   }
 }
 
-/** The versions of SQLite, and of the package that brings it. */
+/** Versions of SQLite and of its driver package. */
 export function sqliteVersions(): { readonly sqlite: string; readonly driver: string } {
   const db = new Sqlite(':memory:')
   const sqlite = String(db.prepare('SELECT sqlite_version()').pluck().get())

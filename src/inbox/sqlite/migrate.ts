@@ -8,8 +8,8 @@ import type { OnUpgrade } from '../types.ts'
 import { classifyFailure } from './failure.ts'
 
 /**
- * Numbered, forward-only. `oldest` is the number of the oldest program schema that may still run on the result. A migration is
- * loaded, and Kysely with it, only where a file is made or upgraded: else each thread that opens a file would wait for them.
+ * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. `load` is
+ * called only when a file is created or upgraded, because loading Kysely delays every thread that opens a file.
  */
 export interface NumberedMigration {
   readonly name: string
@@ -28,15 +28,15 @@ export const migrations: readonly NumberedMigration[] = [
   numbered('0002-subscription', 1),
   numbered('0003-receipt', 1),
   numbered('0004-stored-headers', 1),
-  // An older program would not count: the time of its events could not be searched.
+  // An older program would not count its events, so searches by time would miss them.
   numbered('0005-tallies', 5),
-  // An older program would look for the index that was.
+  // An older program would use the index that is gone.
   numbered('0006-key-blocks', 6),
 ]
 
 /**
- * Brings a database to the newest schema that is known, in one transaction. An older one is copied to
- * `<file>.before-<version>` first. Newer ones are to be refused before.
+ * Upgrades a database to the newest known schema in one transaction, after copying it to `<file>.before-<version>`. Call `refuseNewer`
+ * before.
  */
 export async function migrate(
   db: Database,
@@ -70,9 +70,9 @@ export async function migrate(
     allowUnorderedMigrations: false,
   })
   const oldest = Math.max(...known.map((m) => m.oldest))
-  // Overwrites what a migration deletes, which otherwise stays readable in free pages.
+  // Overwrites deleted data, which otherwise stays readable in free pages.
   db.pragma('secure_delete = ON')
-  // Kysely gives SQLite no transaction of its own; without one, a kill in between would leave a file that nothing can open.
+  // Kysely starts no transaction on SQLite. Without one, a kill in between would leave a file that can't be opened.
   db.exec('BEGIN IMMEDIATE')
   try {
     const { error } = await migrator.migrateToLatest()
@@ -85,24 +85,22 @@ export async function migrate(
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK')
     if (classifyFailure(error) !== 'bug') throw error
-    throw new InboxError(
-      'database_corrupt',
-      `migrating ${file} failed: ${messageOf(error)}; the file was left as it was`,
-      { cause: error },
-    )
+    throw new InboxError('database_corrupt', `migrating ${file} failed: ${messageOf(error)}; the file is unchanged`, {
+      cause: error,
+    })
   } finally {
     db.pragma('secure_delete = OFF')
   }
 }
 
-/** Some 8 MiB: a report of progress at least each tenth of a second. */
+/** About 8 MiB, so that progress is reported every tenth of a second. */
 const pagesPerStep = 2_000
-/** What the migrations write, their log included, as a share of the file: measured as 0.15 with 10 million events. */
+/** Size of the migrations' writes, -wal included, as a share of the file. Measured: 0.15 with 10 million events. */
 const writtenShare = 0.25
 
 /**
- * Copies a database to `<file>.before-<version>`, which appears only when it is complete. Throws `store_full` if the disk has too
- * little space for the copy and the migrations.
+ * Copies a database to `<file>.before-<version>`. The file gets this name only when it is complete. Throws `store_full` if the disk lacks
+ * space for the copy and the migrations.
  */
 async function copyBefore(db: Database, file: string, version: number, onUpgrade: OnUpgrade): Promise<void> {
   const copy = `${file}.before-${String(version).padStart(4, '0')}`
@@ -116,7 +114,7 @@ async function copyBefore(db: Database, file: string, version: number, onUpgrade
     throw new InboxError(
       'store_full',
       `upgrading ${file} needs ${needed} bytes of free space in its folder, for a copy of ${size} bytes and its changes; ${free} are ` +
-        'free: make space, or move the database with its -wal and .seq to a larger disk',
+        'free: free some space, or move the database with its -wal and .seq to a larger disk',
     )
   }
   await db.backup(partial, {
@@ -139,13 +137,13 @@ function appliedMigrations(db: Database): string[] {
     .map((row) => row.name)
 }
 
-/** Throws `database_newer` for a database that has migrations which are not known. */
+/** Throws `database_newer` for a database with unknown migrations. */
 export function refuseNewer(db: Database, file: string, known: readonly NumberedMigration[]): void {
   const unknown = appliedMigrations(db).filter((name) => !known.some((m) => m.name === name))
   if (unknown.length === 0) return
   throw new InboxError(
     'database_newer',
-    `${file} was written by a newer version: it has the migration ${unknown.join(', ')}, this program knows up to ` +
-      `${known.at(-1)?.name}. Run the newer version, or restore the backup that it made beside the file when it upgraded.`,
+    `${file} was written by a newer version: it has the migration ${unknown.join(', ')}, this version knows up to ` +
+      `${known.at(-1)?.name}. Run the newer version, or restore the copy that its upgrade made next to the file.`,
   )
 }

@@ -4,13 +4,12 @@ import { reduceHeaders } from '../reduce-headers.ts'
 import { keptTallyMinutes } from '../tally.ts'
 
 /**
- * `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead,
- * 6 done, and further ends. `event.final_status` is the index in `eventStatuses` of one whose
- * runs were pruned. `run.replay_id` is 0 for live runs. `replay.state` is the index in `replayStates`.
- * The partial indexes spell those numbers out, because SQLite matches their WHERE clause literally.
+ * `run.state` is an index into `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead, 6 done, and other final
+ * states. `event.final_status` is an index into `eventStatuses`, set when the event is pruned. `run.replay_id` is 0 for live runs.
+ * `replay.state` is an index into `replayStates`. Partial indexes contain literal numbers, because SQLite compares WHERE clauses literally.
  *
- * Bodies stand apart from events, so that pruning old bodies frees whole pages while ids stay known for ever. `total` is how many
- * bytes all bodies of the table had so far, itself among them: so it is known of each how many bytes came after it.
+ * Bodies have their own table, so that pruning frees whole pages while event ids stay. `total` is the running sum of body bytes, so the
+ * bytes stored after each body are known.
  */
 const initial: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -133,7 +132,7 @@ const initial: Migration = {
   },
 }
 
-/** Registrations with the service. `state` is the index of a name in `subscriptionStates` of the port, `events` is JSON. */
+/** Registrations with the upstream. `state` is an index into `subscriptionStates` of the port, `events` is JSON. */
 const subscription: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql`CREATE TABLE subscription (
@@ -150,10 +149,9 @@ const subscription: Migration = {
 }
 
 /**
- * How events came, who acted, and an order for the quarantine by reason. All of it is optional, and older programs leave it
- * empty. Headers are nearly always the same: an event names the set of them that it came with. `stored_ms` is when the
- * transaction that stored it began, in milliseconds after `received_at`. `error_group` is what the error of a dead letter is sorted
- * by; of those that died before there was this column it is looked up.
+ * Receipt data of events, the caller in the audit, error groups, and an index of the quarantine by reason. All columns are nullable;
+ * older programs leave them empty. Most events share their headers, so an event refers to a set of headers. `stored_ms`: start of the
+ * transaction that stored the event, in milliseconds after `received_at`. `error_group` of older dead letters is computed when read.
  */
 const receipt: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -163,11 +161,11 @@ const receipt: Migration = {
       `ALTER TABLE event ADD COLUMN header_set INTEGER`,
       `ALTER TABLE event ADD COLUMN trace TEXT`,
       `ALTER TABLE audit ADD COLUMN by_whom TEXT`,
-      // So that dead letters are looked through without reading their rows.
+      // A covering index: scans of dead letters don't read their rows.
       `ALTER TABLE run ADD COLUMN error_group TEXT`,
       `DROP INDEX run_died`,
       `CREATE INDEX run_died ON run (ended_at, id, handler_id, state, event_seq, error_group) WHERE state >= 4 AND state <= 5`,
-      // So that a list by reason, and the sums of each reason, read no bodies.
+      // A covering index: lists and sums by reason don't read bodies.
       `CREATE INDEX quarantine_reason ON quarantine (reason, seq, secret_label, received_at, length(raw))`,
     ]
     for (const statement of statements) await sql.raw(statement).execute(db)
@@ -175,8 +173,8 @@ const receipt: Migration = {
 }
 
 /**
- * Earlier versions stored headers that may hold secrets: none of them stays in the file. Sets that have become the same keep their
- * ids, because changing events takes long in a large file; so the text is no longer unique.
+ * Removes headers that earlier versions stored and that may contain secrets. Sets that become equal keep their ids, because changing
+ * events is slow in a large file. So the text is no longer unique.
  */
 const storedHeaders: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -190,8 +188,8 @@ const storedHeaders: Migration = {
 }
 
 /**
- * `tally`: accepted events per minute (of receipt, since 1970), type and network ('' for none). `hour`: the first and the last accept
- * sequence number received in an hour. `secret_use`: when a secret verified events. All three are filled from the stored events.
+ * `tally`: accepted events per minute of receipt (since 1970), type and network ('' for none). `hour`: first and last accept-sequence
+ * number received in an hour. `secret_use`: first and last use of each secret. All three are filled from the stored events.
  */
 const tallies: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -222,8 +220,8 @@ const tallies: Migration = {
 }
 
 /**
- * An index of keys in blocks: the events of 1,024 sequence numbers after one another stand together, by the end of their key. So a
- * commit writes to a few pages of it; in the order of keys alone, each event would write to a page of its own.
+ * An index of keys in blocks of 1,024 consecutive accept-sequence numbers. A commit writes to few of its pages. In an index by key alone,
+ * each event would write to another page.
  */
 const keyBlocks: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -232,7 +230,7 @@ const keyBlocks: Migration = {
   },
 }
 
-/** By name. `migrate.ts` says which there are, because loading this file loads Kysely. */
+/** Migrations by name. `migrate.ts` lists the names, because loading this file loads Kysely. */
 export const migrationsByName: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-subscription': subscription,

@@ -1,19 +1,19 @@
 import type { Database } from 'better-sqlite3'
 import { InboxError } from '../../base/errors.ts'
 
-/** What a file says of its move to PostgreSQL, in its table `meta`. */
+/** Marks of a move to PostgreSQL, in the table `meta`. */
 export interface MoveMarks {
-  /** Drawn when the move began: the database that the rows go to has it too. */
+  /** Random number of the move; the target database has the same. */
   readonly id: number
-  /** When it began; null: it is over. Milliseconds since 1970. */
+  /** When the move began: milliseconds since 1970. Null once it has ended. */
   readonly movingAt: number | null
-  /** When it was over, and found complete. */
+  /** When the move was verified and ended: milliseconds since 1970. */
   readonly movedAt: number | null
 }
 
 const names = { id: 'move_id', movingAt: 'moving_at', movedAt: 'moved_at' } as const
 
-/** Null for a file that nobody moves. */
+/** Null for a file that was never moved. */
 export function readMoveMarks(db: Database): MoveMarks | null {
   const value = db.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck()
   const id = value.get(names.id)
@@ -21,7 +21,7 @@ export function readMoveMarks(db: Database): MoveMarks | null {
   return { id, movingAt: value.get(names.movingAt) ?? null, movedAt: value.get(names.movedAt) ?? null }
 }
 
-/** Null takes the marks away. */
+/** Null removes the marks. */
 export function writeMoveMarks(db: Database, marks: MoveMarks | null): void {
   const put = db.prepare('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)')
   const remove = db.prepare('DELETE FROM meta WHERE name = ?')
@@ -35,8 +35,8 @@ export function writeMoveMarks(db: Database, marks: MoveMarks | null): void {
 }
 
 /**
- * Throws `config_invalid` for a file that was moved, or is being moved: what it would accept from now on is in no copy, and what it
- * would run is run elsewhere too.
+ * Throws `config_invalid` for a file that was moved or is being moved: new events would be missing in the copy, and runs would execute
+ * twice.
  */
 export function refuseMoved(db: Database, file: string): void {
   const marks = readMoveMarks(db)
@@ -44,14 +44,14 @@ export function refuseMoved(db: Database, file: string): void {
   const { movingAt, movedAt } = marks
   const what =
     movedAt === null
-      ? `is being moved to PostgreSQL since ${timeOf(movingAt)}: end that with the same \`onchain-inbox move\` as before`
-      : `was moved to PostgreSQL at ${timeOf(movedAt)}: name that database in INBOX_DATABASE_URL`
+      ? `is being moved to PostgreSQL since ${timeOf(movingAt)}: run the same \`onchain-inbox move\` again to finish it`
+      : `was moved to PostgreSQL at ${timeOf(movedAt)}: set INBOX_DATABASE_URL to that database`
   throw new InboxError(
     'config_invalid',
-    `${file} ${what}. To serve the file again, while no replica serves the other one: \`onchain-inbox move --undo --from sqlite:<file>\``,
+    `${file} ${what}. To serve the file again, stop all replicas of that database and run \`onchain-inbox move --undo --from sqlite:<file>\``,
   )
 }
 
 function timeOf(ms: number | null): string {
-  return ms === null ? 'a time that is not known' : new Date(ms).toISOString()
+  return ms === null ? 'an unknown time' : new Date(ms).toISOString()
 }

@@ -8,18 +8,19 @@ import { makeFolder } from '../../base/files.ts'
 import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
 import { toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'
+import type { OnWarning } from '../types.ts'
 import { refuseMoved } from './moved.ts'
 import { createSqliteStore, type SqliteStore } from './store.ts'
 
-/** What was found at start that speaks for or against completeness. */
+/** Result of the integrity checks at the start. */
 export interface StartupIntegrityReport {
-  /** Accept-sequence numbers that should be there and are not. */
+  /** Number of accept-sequence numbers without an event. */
   readonly missingSeqs: number
   /** Highest accept-sequence number found. */
   readonly lastSeq: number
-  /** False if the process before this one did not close the file, or the last that took deliveries did not stop in good order. */
+  /** False if the previous process did not close the file, or the last one that accepted deliveries did not stop cleanly. */
   readonly cleanStop: boolean
-  /** Whether no check of the whole file has found it well since it was last left unclosed. */
+  /** True if the file was left unclosed and no structure check has succeeded since. */
   readonly checkDue: boolean
   /** `PRAGMA synchronous` read back: 2 = FULL. */
   readonly synchronous: number
@@ -29,7 +30,7 @@ export interface OpenStore {
   readonly store: SqliteStore
   readonly db: Database
   readonly integrity: StartupIntegrityReport
-  /** To be called after each commit. An error: the files are no longer where the next start looks, so nothing may be acknowledged. */
+  /** Call after each commit. Returns an error if the files were moved or replaced: then nothing may be acknowledged. */
   committed(): InboxError | null
   close(): void
 }
@@ -43,12 +44,12 @@ export async function openMemoryStore(options: { clock: Clock }): Promise<OpenSt
 }
 
 /**
- * Locks, opens, upgrades and checks a database file, and takes back the runs of the process that died with it. Throws an
- * `InboxError` that says what to do, with nothing left open.
+ * Locks, opens, upgrades and checks a database file, and reaps the runs of a process that died. Throws an `InboxError` with advice, and
+ * closes everything then.
  */
 export async function openFileStore(
   file: string,
-  options: WriterConnectionOptions & { readonly clock: Clock; readonly onWarning?: (text: string) => void },
+  options: WriterConnectionOptions & { readonly clock: Clock; readonly onWarning?: OnWarning },
 ): Promise<OpenStore> {
   const lock = lockDatabase(file)
   let db: Database | undefined
@@ -67,14 +68,14 @@ export async function openFileStore(
   try {
     db = await openWriterConnection(lock.file, options)
     refuseMoved(db, lock.file)
-    // Earlier versions kept a search index beside the database.
+    // Earlier versions had a search index next to the database.
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${lock.file}-index${suffix}`, { force: true })
     mark = openHighWaterMark(lock.file)
     const { integrity, nextSeq } = examine(db, mark.found)
     const store = createSqliteStore(db, { clock: options.clock, firstSeq: nextSeq })
-    // The path as it was given: a symbolic link can be changed to lead elsewhere.
+    // The unresolved path: a symbolic link may be changed later.
     const check = createFileCheck([file, `${lock.file}-wal`], (names) =>
-      options.onWarning?.(describeLinks(file, names)),
+      options.onWarning?.('database file has hard links', { file, names, advice: hardLinkAdvice }),
     )
     return openedStore({ file, db, mark, store, integrity, check, closeAll })
   } catch (error) {
@@ -95,11 +96,11 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
 
   function loseFile({ path, what }: FileChange): InboxError {
     hasChanged = true
-    // With the database in place, its commits can still be saved from the log that this process has open.
+    // If only the -wal is gone, its commits can be saved: this process still has it open.
     const advice =
       path === file
-        ? 'put the file back with its -wal, or restore a backup: a start without them begins an empty database'
-        : saveLog(db)
+        ? 'put the file back with its -wal, or restore a backup; otherwise the next start creates an empty database'
+        : saveWal(db)
     mark.writeAgain()
     return new InboxError('store_unavailable', `${path} ${what} while this process served it: ${advice}`)
   }
@@ -115,13 +116,13 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
       return null
     },
     close() {
-      // Another process may serve the files by now: nothing more is written to them.
+      // Another process may serve the files now, so this one must not write to them.
       if (hasChanged) return closeAll()
       try {
         writeMeta(db, { clean_stop: 1 })
         db.pragma('wal_checkpoint(TRUNCATE)')
       } catch {
-        // A full or failing disk: to the next start it looks like a kill, after which nothing is missing either.
+        // A full or failing disk. The next start treats this as a kill, after which nothing is missing either.
       } finally {
         closeAll()
       }
@@ -129,27 +130,22 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
   }
 }
 
-function saveLog(db: Database): string {
+function saveWal(db: Database): string {
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
-    return 'its commits were written into the database; start the process again'
+    return 'its commits were saved in the database; restart the process'
   } catch (error) {
-    return `its commits could not be written into the database (${messageOf(error)})`
+    return `saving its commits in the database failed (${messageOf(error)})`
   }
 }
 
-function describeLinks(file: string, names: number): string {
-  return (
-    `${file} has ${names} names (hard links). A hard link is no backup: it changes with the file, and lacks the newest commits, ` +
-    `which are in the -wal. To open the file by another name can damage it. Remove the other names; make backups with ` +
-    `\`onchain-inbox backup\``
-  )
-}
+const hardLinkAdvice =
+  'A hard link is no backup: it changes with the file and lacks the newest commits, which are in the -wal. Opening the file by another ' +
+  'name can damage it. Remove the other names, and make backups with `onchain-inbox backup`'
 
 /**
- * Counts the accept sequence since the last start that was found complete. Also notes, in the file, that it is in use, so
- * that the next start knows whether this process closed it. A number that ever was given is never given again, even if its
- * event is lost.
+ * Counts missing accept-sequence numbers since the last verified start, and marks the file as in use, so that the next start knows whether
+ * this process closed it. A number is never reused, even if its event is lost.
  */
 function examine(
   db: Database,
@@ -190,15 +186,15 @@ function writeMeta(db: Database, values: Readonly<Record<string, number>>): void
 }
 
 /**
- * The highest committed accept-sequence number, kept in a small file beside the database. A damaged WAL can lose its last
- * commits without leaving a gap inside the database; this mark, which no WAL holds, still knows that they were there.
- * It is written after each commit and never fsync'd: after a power cut it may be behind, never ahead.
+ * The highest committed accept-sequence number, in a small file next to the database. A damaged -wal can lose its last commits without
+ * leaving a gap in the database; the mark shows that they existed. It is written after each commit and never fsync'd: after a power cut
+ * it may be behind, never ahead.
  */
 interface HighWaterMark {
-  /** What an earlier process left, 0 if none. */
+  /** Number that an earlier process wrote; 0 if none. */
   readonly found: number
   write(seq: number): void
-  /** Writes the mark again if it or its folder was deleted, so that the next start there counts the missing events. */
+  /** Writes the mark again if it or its folder was deleted, so that the next start counts the missing events. */
   writeAgain(): void
   close(): void
 }
@@ -221,7 +217,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
       try {
         writeSync(writable, `${String(seq).padStart(width)}\n`, 0)
       } catch {
-        // StartupIntegrityReport only: a full disk here must not fail a commit that succeeded.
+        // A full disk here must not fail a commit that has succeeded.
       }
     },
     writeAgain() {
@@ -231,24 +227,24 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
         if (there.found < last) there.write(last)
         there.close()
       } catch {
-        // StartupIntegrityReport only, as above.
+        // A missing mark must not hide the error that led here.
       }
     },
     close: () => closeSync(writable),
   }
 }
 
-/** A path that no longer leads to the file that was opened there. */
+/** A path that no longer refers to the opened file. */
 interface FileChange {
   readonly path: string
-  /** Such as "was deleted or moved". */
+  /** For messages, such as "was deleted or moved". */
   readonly what: string
 }
 
 /**
- * SQLite goes on writing to a file that was deleted, moved or replaced, where the next start won't look. The check that this returns
- * compares the paths with the inodes that they had at first. It only uses `stat`: to close a descriptor of the database would release
- * SQLite's locks on it. `onLinked` is called once, when the first path has several names.
+ * SQLite keeps writing to a file that was deleted, moved or replaced, but the next start would not find it. The returned check compares
+ * the inodes of the paths with those at the start. It only calls `stat`: closing a descriptor of the database would release SQLite's
+ * locks. `onLinked` is called once, if the first path has several names.
  */
 function createFileCheck(
   paths: readonly [string, ...string[]],

@@ -7,16 +7,16 @@ import type { HandlerTable } from './handlers.ts'
 import type { WriterCounters } from './writer-counters.ts'
 import type { KeptBody, Statements } from './statements.ts'
 
-/** A transaction that deletes more would hold up acknowledgements. */
-const mostPruned = 200
-const mostLookedAt = 1_000
+/** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
+const maxPruned = 200
+const maxScanned = 1_000
 const pagesPerVacuum = 500
-/** So many unused pages, or this part of all, are kept for what comes. */
+/** Free pages to keep for new data: this number or this share of all pages, the larger of both. */
 const keptPages = 1_000
 const keptShare = 0.1
-/** What is younger is not pruned for its size: it may be looked at, or come again. */
-const shortestKeptMs = 3_600_000
-/** Of the size that the file may have, so much is left to the newest bodies, whatever else takes its space. */
+/** Younger bodies are not pruned for size: they may be inspected or delivered again. */
+const minAgeMs = 3_600_000
+/** Shares of the maximum size that are reserved for the newest bodies. */
 const eventsShare = 1 / 2
 const quarantineShare = 1 / 4
 
@@ -28,16 +28,16 @@ export interface PruningOptions {
   readonly clock: Clock
 }
 
-/** Takes old bodies out of the file, and gives the space back, a bounded piece at a time. */
+/** Prunes old bodies and returns free space to the disk, in bounded steps. */
 export function createPruning({ db, sql, counters, handlers, clock }: PruningOptions) {
   const pages = (name: 'page_count' | 'freelist_count' | 'page_size') => Number(db.pragma(name, { simple: true }))
 
-  /** What is in the file, without the space that is free in it. */
+  /** Size of the file without its free pages. */
   function usedBytes(): number {
     return (pages('page_count') - pages('freelist_count')) * pages('page_size')
   }
 
-  /** From there on in the accept sequence a new handler is still to get what is stored. One that was removed keeps nothing from going. */
+  /** First accept-sequence number that a backfill still needs; Infinity if none. Backfills of removed handlers don't count. */
   function firstBackfill(): number {
     const ids = handlers.isRegistered ? handlers.backfilling() : handlers.ids()
     return Math.min(Infinity, ...ids.map((id) => sql.backfill.get(id)?.nextSeq ?? Infinity))
@@ -47,20 +47,20 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     return maxBytes !== null && usedBytes() > maxBytes
   }
 
-  /** Judges the bodies of a table by their age, and by how many bytes came after them. `ahead`: it came while the clock was wrong. */
+  /** Judges bodies by age and by the bytes stored after them. `ahead`: received in the future, because the clock was wrong. */
   function createJudge({ receivedBefore, maxBytes }: PruneLimits, total: number, share: number) {
     const now = clock.now()
     const isTooLarge = isLargerThan(maxBytes)
     const keptBytes = (maxBytes ?? 0) * share
     return (body: KeptBody): 'old' | 'young' | 'ahead' => {
       const { receivedAt } = body
-      const isSurplus = isTooLarge && receivedAt < now - shortestKeptMs && total - body.total >= keptBytes
+      const isSurplus = isTooLarge && receivedAt < now - minAgeMs && total - body.total >= keptBytes
       if (isSurplus || receivedAt < (receivedBefore ?? -Infinity)) return 'old'
       return receivedAt > now ? 'ahead' : 'young'
     }
   }
 
-  /** Bodies come in the order in which they were received: so what comes behind a young one is younger. */
+  /** Prunes bodies until `prune` returns `end`. Bodies are in order of receipt, so all bodies after a young one are younger. */
   function pruneSome(
     bodies: readonly KeptBody[],
     after: number,
@@ -71,16 +71,16 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
       const result = prune(body)
       if (result === 'end') return { done: pruned, after: null }
       last = body.seq
-      if (result === 'pruned' && ++pruned === mostPruned) break
+      if (result === 'pruned' && ++pruned === maxPruned) break
     }
     return { done: pruned, after: bodies.length === 0 ? null : last }
   }
 
-  /** Prunes some of the events behind `after` in the accept sequence that have ended. */
+  /** Prunes some of the ended events after an accept-sequence number. */
   function pruneEvents(limits: PruneLimits, after: number): ActionStep {
     const judge = createJudge(limits, counters.bodyBytes, eventsShare)
     const end = firstBackfill()
-    return pruneSome(sql.eventsWithBody.all(after, mostLookedAt), after, (body) => {
+    return pruneSome(sql.eventsWithBody.all(after, maxScanned), after, (body) => {
       const verdict = judge(body)
       if (body.seq >= end || verdict === 'young') return 'end'
       if (verdict === 'ahead' || sql.unfinishedRun.get(body.seq) !== undefined) return 'kept'
@@ -89,10 +89,10 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     })
   }
 
-  /** Prunes some of the bodies in quarantine behind `after`. */
+  /** Prunes some of the quarantined bodies after a number. */
   function pruneQuarantined(limits: PruneLimits, after: number): ActionStep {
     const judge = createJudge(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
-    return pruneSome(sql.oldQuarantined.all(after, mostLookedAt), after, (body) => {
+    return pruneSome(sql.oldQuarantined.all(after, maxScanned), after, (body) => {
       const verdict = judge(body)
       if (verdict !== 'old') return verdict === 'young' ? 'end' : 'kept'
       sql.pruneQuarantined.run(body.seq)
@@ -100,7 +100,7 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     })
   }
 
-  /** The event stays, with what became of it; all else about it goes. */
+  /** Deletes an event's body and runs, and stores its final status. */
   function pruneOne(seq: number): void {
     sql.finalStatus.run(eventStatuses.indexOf(statusOf(null, sql.progressOf.all(seq))), seq)
     sql.deleteItems.run(seq)
@@ -108,11 +108,11 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     sql.deleteRuns.run(seq)
     sql.emptyConflicts.run(seq)
     sql.deleteBody.run(seq)
-    // The number of a run is never given again.
+    // A run id must never be reused.
     sql.setMeta.run('last_run_id', counters.nextRunId - 1)
   }
 
-  /** Gives some of the free space back to the disk; true if there is more to give back. */
+  /** Returns some free pages to the disk. Returns true if there are more. */
   function vacuum(): boolean {
     const kept = Math.max(keptPages, pages('page_count') * keptShare)
     const surplus = pages('freelist_count') - kept

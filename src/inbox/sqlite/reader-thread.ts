@@ -5,12 +5,12 @@ import { turn } from '../views/tables.ts'
 import { openReaderConnection } from './connection.ts'
 import { createViews } from './views.ts'
 
-/** The thread that answers the admin side's queries over a read-only connection, so that they never delay a commit. */
+/** The thread that runs queries on a read-only connection, so that they never delay a commit. */
 if (parentPort) {
   const { file } = workerData as { file: string }
   const db = openReaderConnection(file)
 
-  /** `ok`, or the first problem that `PRAGMA quick_check` finds. Table by table, so that none holds up a checkpoint for long. */
+  /** Returns `ok` or the first problem of `PRAGMA quick_check`. Checks table by table, because a check blocks checkpoints. */
   async function quickCheck(): Promise<string> {
     const tables = db
       .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)

@@ -24,16 +24,16 @@ export interface ReplaysOptions {
   readonly runs: Pick<Runs, 'insert' | 'supersedeWaiting' | 'drop'>
 }
 
-/** Events looked at in one step, and read at once: often few of them are enough. */
-const mostScanned = 2_000
+/** Maximum events scanned per step, and events per read. */
+const maxScanned = 2_000
 const portion = 200
-const mostDropped = 100_000
+const maxDropped = 100_000
 
-/** Replays and backfills: runs of events that are stored already, created step by step. */
+/** Replays and backfills: creates runs of stored events, step by step. */
 export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysOptions) {
   const leased = new Map<number, LeasedReplay>()
 
-  /** What leases say of a replay. */
+  /** The replay as leases carry it. */
   function replayOf(id: number): LeasedReplay {
     const known = leased.get(id)
     if (known !== undefined) return known
@@ -49,8 +49,8 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     return sql.replayRow.get(Number(id)) as ReplayRow
   }
 
-  /** Creates up to `most` runs of a replay. */
-  function step(id: number, most: number): StepResult {
+  /** Creates up to `max` runs of a replay. */
+  function step(id: number, max: number): StepResult {
     const row = sql.replayRow.get(id)
     if (row === undefined || row.state !== codeOf('running')) return { created: 0, next: 'ended' }
     if (row.nextSeq > row.lastSeq) {
@@ -58,7 +58,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
       sql.endReplay.run(codeOf('done'), clock.now(), id)
       return { created: 0, next: 'ended' }
     }
-    const room = roomFor(most, backlogOf(handlers.ids(), id))
+    const room = roomFor(max, backlogOf(handlers.ids(), id))
     return room <= 0 ? { created: 0, next: 'waits' } : scan(row, room)
   }
 
@@ -82,7 +82,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     return { created, next: 'more' }
   }
 
-  /** The handlers that are to handle an event; null where it is not one of the handler that was asked for. */
+  /** Routes of the handlers that get runs of an event; null if the filter's handler doesn't take it. */
   function routesFor({ handler }: ReplayFilter, { type }: ScannedEvent): readonly HandlerRoute[] | null {
     const routes = handlers.routesOf(type)
     if (handler === undefined) return routes
@@ -90,7 +90,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     return found.length === 0 ? null : found
   }
 
-  /** Events to look at, in accept order. */
+  /** Events to compare with the filter, in accept order. */
   function candidates({ ids }: ReplayFilter, { nextSeq, lastSeq }: ReplayRow): Iterable<ScannedEvent> {
     if (ids === undefined) return eventsFrom(nextSeq, lastSeq)
     const found = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
@@ -99,7 +99,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   function* eventsFrom(seq: number, lastSeq: number): Generator<ScannedEvent> {
     let from = seq
-    for (let scanned = 0; scanned < mostScanned; scanned += portion) {
+    for (let scanned = 0; scanned < maxScanned; scanned += portion) {
       const events = sql.eventsFrom.all(from, lastSeq, portion)
       yield* events
       if (events.length < portion) return
@@ -132,18 +132,18 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   function cancel(id: number): boolean {
     if (sql.endReplay.run(codeOf('cancelled'), clock.now(), id).changes === 0) return false
     for (const handlerId of handlers.ids()) {
-      // What its runs left in the outbox is not among them: it belongs to what is done.
-      for (const run of sql.waitingOfReplay.all(handlerId, id, mostDropped)) runs.drop(run.id)
+      // Outbox items are not among them: they belong to completed runs.
+      for (const run of sql.waitingOfReplay.all(handlerId, id, maxDropped)) runs.drop(run.id)
     }
     return true
   }
 
-  /** Creates up to `most` runs of a handler that is new, of events that were there before it. */
-  function backfill(handlerId: number, most: number): StepResult {
+  /** Creates up to `max` runs of a new handler for events stored before it. */
+  function backfill(handlerId: number, max: number): StepResult {
     const at = sql.backfill.get(handlerId)
     const route = handlers.routeOf(handlerId)
     if (at === undefined || at.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
-    const room = roomFor(most, backlogOf([handlerId], live))
+    const room = roomFor(max, backlogOf([handlerId], live))
     if (room <= 0) return { created: 0, next: 'waits' }
     const lastSeq = counters.nextSeq - 1
     let [next, created] = [lastSeq + 1, 0]
@@ -159,7 +159,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
       sql.moveBackfill.run(next, handlerId)
       return { created, next: 'more' }
     }
-    // From the next event on it gets its runs like all others.
+    // From the next event on, accept creates its runs.
     handlers.endBackfill(handlerId)
     return { created, next: 'ended' }
   }
@@ -171,7 +171,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     backfill,
     replayOf,
     isCancelled: (id: number) => sql.replayRow.get(id)?.state === codeOf('cancelled'),
-    /** None before it is known which handlers there are. */
+    /** Empty until handlers are registered. */
     running: () => (handlers.isRegistered ? sql.runningReplays.all() : []),
   }
 }

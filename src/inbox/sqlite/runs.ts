@@ -29,7 +29,7 @@ export interface RunsOptions {
   readonly handlers: HandlerTable
   readonly leases: Leases
   readonly states: StateTable
-  /** The claims that wait while the present transaction runs. */
+  /** Claims that wait for work during the current transaction. */
   readonly claims: () => readonly WaitingClaim[]
   readonly replayOf: (id: number) => LeasedReplay | null
   readonly isCancelled: (replayId: number) => boolean
@@ -37,25 +37,26 @@ export interface RunsOptions {
   readonly woken: Set<number>
 }
 
-/** The generation of runs that no replay created. */
+/** The replay id of live runs. */
 export const live = 0
 
 const bodyMissing: RunError = {
   name: 'body_missing',
-  message: 'its event, or the body of it, is not in the database any more: the file was damaged, or changed by hand',
+  message: 'the event or its body is missing in the database: the file was damaged or changed by hand',
 }
 const maxFillRounds = 100
-/** How many bodies are read at once for a claim, and after how many bytes of them it has enough. */
+/** Maximum runs per read for a claim. */
 const fillCount = 32
-const mostClaimBytes = 4 * 1024 * 1024
-/** Usually there is one at most; more only where a handler was made `latestOnly` with a backlog. */
+/** A claim with this many bytes of bodies gets no more runs. */
+const maxClaimBytes = 4 * 1024 * 1024
+/** Maximum runs superseded at once. Usually one; more only if a handler became `latestOnly` with a backlog. */
 const maxSuperseded = 500
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 
 export type Runs = ReturnType<typeof createRuns>
 
-/** Runs: their states, their order, and who works on them. Everything is to be called inside a transaction. */
+/** Runs: their states, order and leases. Call every method inside a transaction. */
 export function createRuns(options: RunsOptions) {
   const { sql, clock, counters, handlers, leases, states, claims, replayOf, isCancelled, woken } = options
 
@@ -76,7 +77,7 @@ export function createRuns(options: RunsOptions) {
     handOver(claim, place, { handler: route.name, event: stored, item: null })
   }
 
-  /** A fresh run goes straight to a waiting claim: its attempt is counted by the same commit that makes it durable. Gives its id. */
+  /** Leases a new run to a waiting claim. One commit stores both the run and its attempt. Returns its id. */
   function handOver(claim: WaitingClaim, place: Place, given: Pick<Lease, 'handler' | 'event' | 'item'>): number {
     const runId = counters.nextRunId++
     const now = clock.now()
@@ -97,7 +98,7 @@ export function createRuns(options: RunsOptions) {
     })
   }
 
-  /** Creates a run that has to be claimed: ready, or behind the open ones of its key. Gives its id. */
+  /** Creates a run without a lease: ready, or waiting behind open runs of its key. Returns its id. */
   function insert(place: Place, seq: number, isBehind = isBusy(place)): number {
     const runId = counters.nextRunId++
     const { handlerId, replayId, key } = place
@@ -107,7 +108,7 @@ export function createRuns(options: RunsOptions) {
     return runId
   }
 
-  /** A newer event of the key is there: what was to be done for the older ones, and is not being done, is not done. */
+  /** Supersedes the runs of a key that are not running. */
   function supersedeWaiting(place: Place): void {
     const { handlerId, replayId, key } = place
     if (key === null || !isBusy(place)) return
@@ -115,7 +116,7 @@ export function createRuns(options: RunsOptions) {
     const older = sql.allOpenOfKey.all(handlerId, replayId, key, maxSuperseded)
     for (const { id, state: now } of older) {
       if (now !== state.waiting && now !== state.ready) continue
-      // Where some are left for the next time, the head stays, so that they have somebody to wait for.
+      // If some runs are left for the next time, the first one stays, because the others wait behind it.
       if (now === state.ready && older.length === maxSuperseded) continue
       sql.supersede.run(clock.now(), id)
       if (now === state.ready) counters.claimable--
@@ -124,11 +125,11 @@ export function createRuns(options: RunsOptions) {
     if (count > 0) sql.countSuperseded.run(count, handlerId)
   }
 
-  /** An item becomes a run of its sink, of the same generation as the run that left it. */
+  /** Creates a run of the sink for an item, in the replay (or live) of the run that left it. */
   function insertItem({ event, replayId }: LeaseEntry, { sink, key, payload, idempotencyKey }: NewItem): void {
     const place = { handlerId: handlers.ensure(sink), replayId, key }
     const isBehind = isBusy(place)
-    // What is live goes first: so what is of a replay has to be claimed.
+    // Live runs go first, so a run of a replay is not leased directly.
     const claim = isBehind || replayId !== live ? undefined : waitingClaim(place.handlerId, sink)
     const runId =
       claim === undefined
@@ -137,7 +138,7 @@ export function createRuns(options: RunsOptions) {
     sql.insertItem.run(runId, payload, idempotencyKey)
   }
 
-  /** Whether an older run of the key is open. The new run is then going to wait behind it. */
+  /** True if an older run of the key is open. The caller's new run waits behind it then. */
   function isBusy({ handlerId, replayId, key }: Place): boolean {
     if (key === null) return false
     const leased = leases.ofKey(handlerId, replayId, key)
@@ -148,20 +149,20 @@ export function createRuns(options: RunsOptions) {
     return counters.claimable + counters.held > 0 && sql.openOfKey.get(handlerId, replayId, key) !== undefined
   }
 
-  /** Puts what can be claimed now into the claim's leases: first what is live, then what is of the oldest replay. */
+  /** Leases claimable runs to the claim: live runs first, then replays, oldest first. */
   function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
     if (handlers.isPaused(handlerId)) return
     const from = claim.suspects ? state.suspect : state.ready
     let generation: number | undefined = live
     while (generation !== undefined && !isFull(claim)) {
-      // Behind runs that had to be buried there are others. Where there are very many, a later transaction goes on.
+      // Runs without a body become dead letters and free the next run. The limit leaves very many to a later transaction.
       const place = { handlerId, replayId: generation, from }
       for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler); round++);
       generation = sql.nextGeneration.get(from, handlerId, generation)?.replay_id
     }
   }
 
-  /** Hands out a few runs; true if there may be more. */
+  /** Leases up to `fillCount` runs. Returns true if there may be more. */
   function fillOnce(
     claim: WaitingClaim,
     { handlerId, replayId, from }: Omit<Place, 'key'> & { readonly from: number },
@@ -241,20 +242,20 @@ export function createRuns(options: RunsOptions) {
     })
   }
 
-  /** A run may be claimed, now or later. */
+  /** Notes that a run became ready or suspect. */
   function open(handlerId: number): void {
     counters.claimable++
     woken.add(handlerId)
   }
 
-  /** What a dead letter is from now on. While one is held, no run of its key is promoted, not even an older one that was requeued. */
+  /** State of a new dead letter. While one is held, no run of its key is promoted, not even an older one that was requeued. */
   function deadState({ handlerId, key }: Place): number {
     if (key === null || !handlers.holds(handlerId)) return state.dead
     counters.held++
     return state.held
   }
 
-  /** Whether a run that would be tried again is superseded by a newer one of its key. */
+  /** True if a newer run of its key supersedes this run instead of a retry. */
   function isOutdated(runId: number, { handlerId, replayId, key, mayHaveFollowers }: LeaseEntry): boolean {
     if (key === null || !mayHaveFollowers || replayId !== live || !handlers.isLatestOnly(handlerId)) return false
     const newest = sql.newestOfKey.get(handlerId, replayId, key)
@@ -262,8 +263,8 @@ export function createRuns(options: RunsOptions) {
   }
 
   /**
-   * Ends a run of a cancelled replay that would be tried again; true if it is one. What a run left in the outbox goes on: it
-   * belongs to what is done.
+   * Drops a run of a cancelled replay instead of retrying it. Returns false for other runs. Outbox items continue: they belong to
+   * completed runs.
    */
   function dropCancelled(runId: number, place: Place, drop = sql.dropRun): boolean {
     if (place.replayId === live || !isCancelled(place.replayId) || sql.isItem.get(runId) !== undefined) return false
@@ -272,7 +273,7 @@ export function createRuns(options: RunsOptions) {
     return true
   }
 
-  /** The next run of the key takes the place of one that is superseded. */
+  /** Supersedes a run and promotes the next run of its key. */
   function replace(runId: number, entry: LeaseEntry, supersede: Statements['supersede']): void {
     supersede.run(clock.now(), runId)
     sql.countSuperseded.run(1, entry.handlerId)
@@ -290,7 +291,7 @@ export function createRuns(options: RunsOptions) {
     if (entry.mayHaveFollowers && to !== state.held) promote(entry)
   }
 
-  /** The oldest waiting run of a key becomes ready once no other run of the key is open for work. */
+  /** Makes the oldest waiting run of a key ready, unless another open run is ahead of it. */
   function promote({ handlerId, replayId, key }: Place): void {
     if (key === null) return
     const next = sql.openOfKey.get(handlerId, replayId, key)
@@ -328,13 +329,13 @@ export function createRuns(options: RunsOptions) {
     }
   }
 
-  /** Releases all leases of an owner except for the runs in `running`. */
+  /** Releases all leases of an owner, except for the runs in `running`. */
   function releaseOthers(owner: string, running: readonly number[]): void {
     const others = leases.ofOwner(owner).filter(([runId]) => !running.includes(runId))
     release(others.map(([runId, { token }]) => ({ runId, token })))
   }
 
-  /** As if it had never been claimed, unless it is superseded meanwhile. */
+  /** Restores the state before the claim, unless the run was superseded or dropped in the meantime. */
   function giveBack(runId: number, entry: LeaseEntry): void {
     if (dropCancelled(runId, entry, sql.dropUntried)) return
     if (isOutdated(runId, entry)) return replace(runId, entry, sql.supersedeUntried)
@@ -351,14 +352,14 @@ export function createRuns(options: RunsOptions) {
     return { runs: owned.length, dead }
   }
 
-  /** Of runs that were in flight when an earlier process died: gives those that became dead letters. */
+  /** Reaps the runs that were in flight when an earlier process died. Returns new dead letters. */
   function reapDeadProcess(): CrashedRun[] {
     return sql.running.all().flatMap((row) => {
       return crash(row.id, { ...row, handlerId: row.handler_id, replayId: row.replay_id }) ?? []
     })
   }
 
-  /** Gives what is to be said of it if it became a dead letter. */
+  /** Counts a crash. Returns the run if it became a dead letter, else null. */
   function crash(runId: number, run: Place & Pick<LeaseEntry, 'attempt' | 'crashed'>): CrashedRun | null {
     const now = clock.now()
     const startedAt = sql.startOf.get(runId)?.started_at ?? now
@@ -386,7 +387,7 @@ export function createRuns(options: RunsOptions) {
     return sql.deadAfter.all(after, limit).map((row) => row.id)
   }
 
-  /** Makes one dead letter claimable again; false if the run is none. */
+  /** Makes a dead letter claimable again. Returns false if the run is not a dead letter. */
   function requeueOne(runId: number): boolean {
     const run = sql.deadRun.get(runId)
     if (run === undefined) return false
@@ -397,14 +398,14 @@ export function createRuns(options: RunsOptions) {
       if (!isBehind) open(run.handler_id)
       return true
     }
-    // It stood at the head of its key; but older dead letters may have been requeued behind it meanwhile.
+    // It blocked its key, but older dead letters may have been requeued behind it in the meantime.
     counters.held--
     sql.requeueRun.run(state.waiting, clock.now(), runId)
     promote(place)
     return true
   }
 
-  /** Ends a run that nobody works on; what waits behind it takes its place. False if there is none to end. */
+  /** Drops a run and promotes the next one of its key. Returns false if the run is running or has ended. */
   function drop(runId: number, reason?: string): boolean {
     const run = sql.place.get(runId)
     if (run === undefined || run.state === state.running || run.state > state.dead) return false
@@ -417,12 +418,12 @@ export function createRuns(options: RunsOptions) {
     return true
   }
 
-  /** Ends a dead letter for good; false if the run is none. */
+  /** Drops a dead letter. Returns false if the run is not a dead letter. */
   function dropDead(runId: number, reason: string): boolean {
     return sql.deadRun.get(runId) !== undefined && drop(runId, reason)
   }
 
-  /** Ends up to `limit` runs of a handler that nobody works on; gives how many. */
+  /** Drops up to `limit` runs of a handler that are not running. Returns how many. */
   function dropOpen(handlerId: number, limit: number, reason: string): number {
     const ids = sql.openOfHandler.all(handlerId, limit)
     for (const { id } of ids) drop(id, reason)
@@ -476,7 +477,7 @@ function toLease(
 }
 
 function isFull({ leases, max, bytes }: WaitingClaim): boolean {
-  return leases.length >= max || bytes >= mostClaimBytes
+  return leases.length >= max || bytes >= maxClaimBytes
 }
 
 function give(claim: WaitingClaim, lease: Lease): void {

@@ -3,12 +3,12 @@ import { afterKey, prefixEnd } from '../state-keys.ts'
 import type { StateEntry, StateQuery, StateRead, StateWrite } from '../port.ts'
 import type { Statements } from './statements.ts'
 
-/** More than one expired entry per write, so that there are ever fewer of them. */
+/** Expired entries deleted per write. More than one, so that their number shrinks. */
 const purgedPerWrite = 4
 
 export type StateTable = ReturnType<typeof createStateTable>
 
-/** The states of handlers: what runs read, whether it is still so, and what they write. */
+/** State of handlers: reads, conflict checks and writes. */
 export function createStateTable(sql: Statements, clock: Clock) {
   function read(handlerId: number, query: StateQuery): StateEntry[] {
     const now = clock.now()

@@ -7,24 +7,24 @@ import type { ReplayRow as StoredReplay } from '../replays.ts'
 
 type Parameter = string | number | null | Uint8Array
 
-/** A statement that changes rows. Its parameters are those of its text, in their order. */
+/** A statement that changes rows. */
 interface Write {
   run(...parameters: Parameter[]): { readonly changes: number; readonly lastInsertRowid: number | bigint }
 }
 
-/** A statement that gives rows. */
+/** A statement that returns rows. */
 interface Read<R> {
   get(...parameters: Parameter[]): R | undefined
   all(...parameters: Parameter[]): R[]
 }
 
-/** The text of a statement, with its type. */
+/** SQL text with the type of its prepared statement. */
 type Text<S> = string & { readonly type?: S }
 
 const write = (text: string): Text<Write> => text
 const read = <R>(text: string): Text<Read<R>> => text
 
-/** The numbers that `run.state` holds. */
+/** Values of `run.state`. */
 export const state = Object.fromEntries(runStates.map((name, index) => [name, index])) as Readonly<
   Record<RunState, number>
 >
@@ -47,22 +47,22 @@ export interface ClaimRow {
   readonly trace: string | null
   readonly payload: string | null
   readonly idempotencyKey: string | null
-  /** Null if it is no longer kept, or the event itself is gone. */
+  /** Null if the body or the event is missing. */
   readonly raw: Buffer | null
 }
 
-/** An event as a replay or a backfill looks at it. */
+/** The fields of an event that replays and backfills read. */
 export interface ScannedEvent {
   readonly seq: number
   readonly id: string
   readonly type: string
   readonly receivedAt: number
   readonly key: string | null
-  /** Of one that was pruned. */
+  /** Null unless the event was pruned. */
   readonly finalStatus: number | null
 }
 
-/** A gap with what is lost of it. */
+/** A gap; `lostFrom` and `lostTo` are null if nothing was lost. */
 export interface GapRow {
   readonly id: number
   readonly from: number
@@ -71,11 +71,11 @@ export interface GapRow {
   readonly lostTo: number | null
 }
 
-/** A body as pruning looks at it. */
+/** The fields of a body that pruning reads. */
 export interface KeptBody {
   readonly seq: number
   readonly receivedAt: number
-  /** How many bytes the bodies of its table had up to it, itself among them. */
+  /** Running sum of body bytes in its table, including this body. */
   readonly total: number
 }
 
@@ -88,9 +88,8 @@ export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> 
 export type ReplayRow = StoredReplay<number>
 
 /**
- * The writer's statements as text. Each names its index, because the planner, left alone, has taken one that reads the whole
- * backlog; a test checks the plan of each. What they say of `state`
- * is in the indexes' WHERE clauses, word for word.
+ * The writer's statements. Each names its index, because the planner has chosen one that reads the whole backlog; a test checks every
+ * plan. Conditions on `state` repeat the WHERE clauses of the indexes literally.
  */
 const texts = {
   insertEvent:
@@ -148,7 +147,7 @@ const texts = {
   retryRun: write(`UPDATE run SET state = ${state.ready}, failed = failed + 1, crashed = 0, run_at = ? WHERE id = ?`),
   readyRun: write(`UPDATE run SET state = ${state.ready} WHERE id = ?`),
   releaseRun: write(`UPDATE run SET state = ?, attempt = attempt - 1 WHERE id = ?`),
-  // One that was a suspect already goes behind the others.
+  // A repeated suspect goes behind the others.
   suspectRun:
     write(`UPDATE run SET state = ${state.suspect}, crashed = ?, run_at = CASE WHEN crashed > 0 THEN ? ELSE run_at END
      WHERE id = ?`),
@@ -317,12 +316,12 @@ const texts = {
   ),
 }
 
-/** A parameter that the planner cannot see the value of. */
+/** A parameter whose value the planner can't see. */
 export const hiddenParameter = 'ifnull(?, NULL)'
 
 /**
- * SQLite plans a query anew whenever another value is bound that its plan could depend on, which takes many times as long as
- * a look into an index. These plans are fixed: so no value is shown.
+ * SQLite plans a query again when a bound value changes that the plan may depend on. Planning takes many times as long as an index lookup.
+ * Hidden parameters keep the plans fixed.
  */
 export const statementTexts = Object.fromEntries(
   Object.entries(texts).map(([name, text]) => [

@@ -29,14 +29,14 @@ import { createStateTable } from './state.ts'
 import { prepareStatements, state, type Statements, type SubscriptionRow } from './statements.ts'
 import { hourMs, keptTallyMinutes, minuteMs, prunedMinutes } from '../tally.ts'
 
-/** A clock is set back if it is so much behind the time that was seen before; less is how clocks are kept right. */
+/** A clock this far behind the latest time was set back. Smaller steps are normal adjustments. */
 const setBackMs = 1_000
-/** How exactly the file says when it was written to last. */
+/** Precision of `seen_at`, the time of the last write, in the file. */
 const noteMs = 1_000
 
 /**
- * The SQLite store: synchronous, one connection, every method to be called inside `transact`. Leases live in memory, because
- * they die with the process: at the next start every run that still says `running` was in flight when it died.
+ * The SQLite store: synchronous, with one connection. Call every method inside `transact`. Leases live in memory, because they end with
+ * the process: at the next start, every run with the state `running` was in flight when the process died.
  */
 export type SqliteStore = ReturnType<typeof createSqliteStore>
 
@@ -85,8 +85,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   })
 
   /**
-   * Runs `work` in one durable transaction, then gives what became claimable to `claims` in the same one. If it throws,
-   * nothing has happened, in the database or out of it.
+   * Runs `work` in one durable transaction, and leases runs that became claimable to `claims` in the same one. If it throws, nothing has
+   * changed, neither in the database nor in memory.
    */
   function transact<T>(claims: readonly WaitingClaim[], work: () => T): T {
     const countersBefore = { ...counters }
@@ -122,7 +122,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     }
   }
 
-  /** When the clock was set back, what is due goes back with it: nothing waits for the old time to come again. */
+  /** If the clock was set back, moves due times back with it, so that no run waits for the old time. */
   function detectClockSetBack(): void {
     const now = clock.now()
     if (wasSetBack(now)) sql.shiftOpenRuns.run(counters.latest - now)
@@ -137,8 +137,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   function accept(batch: readonly IncomingDelivery[]): AcceptResult[] {
-    const results = batch.map((arrival) =>
-      arrival.kind === 'event' ? acceptEvent(arrival) : acceptQuarantined(arrival),
+    const results = batch.map((delivery) =>
+      delivery.kind === 'event' ? acceptEvent(delivery) : acceptQuarantined(delivery),
     )
     gaps.flush()
     return results
@@ -159,7 +159,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       headerSet,
       event.trace ?? null,
     )
-    if (changes === 0) return acceptAgain(event)
+    if (changes === 0) return acceptKnown(event)
     const seq = counters.nextSeq++
     if (headerSet === null) noteHeaders(seq, event.headers)
     counters.bodyBytes += event.raw.length
@@ -171,13 +171,14 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     return 'accepted'
   }
 
-  /** Only of an event that is new: one that comes again and again, each time with others, would use up the sets that are kept. */
+  /** For new events only: repeated deliveries with changing headers would use up the stored sets. */
   function noteHeaders(seq: number, headers: string | null | undefined): void {
     const added = headerSets.add(headers)
     if (added !== null) sql.setHeaderSet.run(added, seq)
   }
 
-  function acceptAgain(event: NewEvent): AcceptResult {
+  /** Counts a duplicate, or records a conflict if the body differs. */
+  function acceptKnown(event: NewEvent): AcceptResult {
     const first = sql.bodyOf.get(event.id)
     if (first === undefined) throw new Error(`event ${event.id} is neither new nor stored`)
     if (first.raw !== null && !first.raw.equals(event.raw)) {
@@ -195,7 +196,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     return 'quarantined'
   }
 
-  /** When the next run of any generation of a handler falls due. */
+  /** When the next run of a handler, live or of a replay, is due; null if none is. */
   function nextDueOf(handlerId: number, from: number): number | null {
     let earliest: number | null = null
     let generation: number | undefined = live
@@ -207,7 +208,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     return earliest
   }
 
-  /** Pauses a handler, or all together; false if there is no such handler. */
+  /** Pauses or resumes a handler; null means all. Returns false if the handler was never registered. */
   function setPaused(name: string | null, paused: boolean): boolean {
     if (name === null) {
       handlers.pauseAll(paused)
@@ -222,7 +223,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   return {
-    /** The runs in flight when an earlier process died that became dead letters by that. */
+    /** Runs that became dead letters because an earlier process died. */
     deadAtStart,
     transact,
     accept,
@@ -238,7 +239,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     deadAfter: runs.deadAfter,
     requeueOne: runs.requeueOne,
     dropDead: runs.dropDead,
-    /** Null if there never was such a handler. */
+    /** Returns how many runs were dropped; null if the handler was never registered. */
     dropOpen(handler: string, limit: number, reason: string): number | null {
       const id = handlers.idOf(handler)
       if (id === undefined) return null
@@ -256,11 +257,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return result
     },
     dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
-    /** Gives the id of the note. `by`: who did it; nothing: this program itself, or a command. */
+    /** Writes an audit record and returns its id. `by`: the caller; absent for the inbox itself and for commands. */
     note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): number {
       return Number(sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null).lastInsertRowid)
     },
-    /** Says something else in a note that was written before, of an act that went on. */
+    /** Updates the audit record of an action in progress. */
     updateNote(id: number, detail: AuditRecord['detail']): void {
       sql.setAuditDetail.run(JSON.stringify(detail), id)
     },
@@ -268,23 +269,23 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     pruning,
     gaps,
     subscriptions: createSubscriptions(sql),
-    /** Handlers that get runs of older events first. */
+    /** Ids of handlers with a backfill in progress. */
     backfilling: () => handlers.backfilling(),
-    /** Of a handler that is not known there is nothing. Reads what is committed, if it is called outside a transaction. */
+    /** Returns nothing for an unknown handler. Outside a transaction, reads committed data. */
     readState(handler: string, query: StateQuery): StateEntry[] {
       const id = handlers.idOf(handler)
       return id === undefined ? [] : states.read(id, query)
     },
-    /** Marks a claim's handlers as worth a look in this transaction. */
+    /** Makes this transaction look for claimable runs of the claim's handlers. */
     wake(claim: ClaimRequest): void {
       for (const name of claim.handlers) {
         const id = handlers.idOf(name)
         if (id !== undefined) woken.add(id)
       }
     },
-    /** Whether any run is ready, now or later, or suspect. */
+    /** True if any run is ready (even if not due yet) or suspect. */
     hasClaimable: () => counters.claimable > 0,
-    /** When the next run that such a claim may take falls due, or null. */
+    /** When the next run for this claim is due; null if none is. */
     nextDueAt(claim: ClaimRequest): number | null {
       let earliest: number | null = null
       if (counters.claimable === 0) return earliest
@@ -296,18 +297,18 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       }
       return earliest
     },
-    /** Whether the clock was set back since it was last looked at. */
+    /** True if the clock was set back since the last check. */
     clockWasSetBack(): boolean {
       const now = clock.now()
       if (wasSetBack(now)) return true
       counters.latest = now
       return false
     },
-    /** Takes note that the whole file was found well. */
+    /** Records that a check of the whole file succeeded. */
     recordIntegrityOk(): void {
       sql.setMeta.run('check_due', 0)
     },
-    /** Writes something, to learn whether it can be committed. */
+    /** Writes a value, to test whether commits succeed. */
     probe(): void {
       sql.setMeta.run('probed_at', clock.now())
     },
@@ -315,16 +316,16 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 }
 
-/** More sets are not kept: a sender whose headers differ from delivery to delivery must not fill the file with them. */
+/** Maximum stored sets: a sender whose headers differ in every delivery must not fill the file. */
 const maxHeaderSets = 1_000
 
-/** The sets of headers that events came with, each stored once. To be called inside a transaction. */
+/** Sets of delivery headers, each stored once. Call inside a transaction. */
 function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'>, undo: Undo) {
   const ids = new Map(sql.headerSets.all().map(({ id, headers }) => [headers, id]))
   return {
-    /** The id of a set that is known; null if there is none, or it is not. */
+    /** Id of a stored set; null for no headers or an unknown set. */
     knownId: (headers: string | null | undefined): number | null => ids.get(headers ?? '') ?? null,
-    /** The id of one that is not known; null if there is none, or there are too many. */
+    /** Stores a new set and returns its id; null for no headers, or if too many sets are stored. */
     add(headers: string | null | undefined): number | null {
       if (headers === null || headers === undefined || ids.size >= maxHeaderSets) return null
       const id = Number(sql.insertHeaderSet.run(headers).lastInsertRowid)
@@ -335,7 +336,7 @@ function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'
   }
 }
 
-/** Registrations with the service, each method to be called inside a transaction. */
+/** Registrations with the upstream. Call every method inside a transaction. */
 function createSubscriptions(sql: Statements) {
   const newest = () => toSubscription(sql.newestSubscription.get())
   return {
@@ -345,7 +346,7 @@ function createSubscriptions(sql: Statements) {
       sql.insertSubscription.run(next.digest, next.url, JSON.stringify(next.events), next.secretLabel, next.at)
       return newest()
     },
-    /** Whether anything was changed. */
+    /** Returns false if the registration had ended or never existed. */
     end: (id: number, { state, answer }: SubscriptionEnd): boolean =>
       sql.endSubscription.run(subscriptionStates.indexOf(state), answer, id).changes === 1,
   }
@@ -357,7 +358,7 @@ function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
   return { ...row, state, events: JSON.parse(row.events) as readonly string[] }
 }
 
-/** Counts new events per minute, type and network, per hour and per secret. Each transaction writes its counts once, at its end. */
+/** Counts new events per minute, type and network, per hour and per secret. Each transaction writes its counts at its end. */
 function createTallies(sql: Statements) {
   const minutes = new Map<string, { minute: number; type: string; network: string; count: number }>()
   const hours = new Map<number, { first: number; last: number }>()
@@ -389,7 +390,7 @@ function createTallies(sql: Statements) {
         use.count++
       }
     },
-    /** Writes what was counted since the last call. Old minutes are pruned when an hour begins. */
+    /** Writes the counts since the last call. Prunes old minutes when an hour begins. */
     flush(): void {
       if (minutes.size === 0) return
       for (const { minute, type, network, count } of minutes.values()) sql.addTally.run(minute, type, network, count)
@@ -402,7 +403,7 @@ function createTallies(sql: Statements) {
       for (const [label, { firstAt, lastAt, count }] of secrets) sql.addSecretUse.run(label, firstAt, lastAt, count)
       forget()
     },
-    /** Drops what was counted: the transaction was rolled back. */
+    /** Resets the counts after a rollback. */
     forget,
   }
 }

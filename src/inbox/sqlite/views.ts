@@ -5,10 +5,10 @@ import type { Clock } from '../../base/clock.ts'
 import type { Tables, ViewStore } from '../views/tables.ts'
 import { createViews as createSharedViews, type Views } from '../views/views.ts'
 
-/** The read side of the store over a connection of its own. `clock` decides which values of a handler's state have expired. */
+/** The read side of the store over its own connection. `clock` decides which state entries have expired. */
 export const createViews = (db: Database, clock: Pick<Clock, 'now'>): Views => createSharedViews(viewStoreOf(db), clock)
 
-/** Looks the key up in each block of the index `event_key`, which is of 1,024 events. */
+/** Looks up a key in each block of 1,024 events of the index `event_key`. */
 const seqsOfKeyText = `
   WITH RECURSIVE block (number) AS (
     SELECT :from >> 10 UNION ALL SELECT number + 1 FROM block WHERE number < (:below - 1) >> 10
@@ -33,7 +33,7 @@ export function viewStoreOf(db: Database): ViewStore {
   }
 }
 
-/** Kysely over a connection that it doesn't close. */
+/** Kysely over a connection. The caller closes the connection. */
 export function kyselyOf<T>(db: Database): Kysely<T> {
   const database = { prepare: (text: string) => db.prepare(text), close: () => {} }
   return new Kysely<T>({ dialect: new SqliteDialect({ database }) })

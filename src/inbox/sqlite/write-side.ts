@@ -12,29 +12,29 @@ export type WriteSide = ReturnType<typeof createWriteSide>
 
 export interface WriteSideOptions extends Omit<WriterOptions, 'store' | 'onCommit'> {
   readonly clock: Clock
-  /** Is told once of a replay or backfill that fails, until it has gone well again. */
+  /** Called once per failing replay or backfill, and again only after it has recovered. */
   readonly onJobError?: (job: string, error: unknown) => void
 }
 
-/** Does a bounded piece of an action, from a place on. */
+/** Does one step of an action, starting at `from`. */
 type Step = (store: SqliteStore, from: number) => ActionStep
 
-/** Everything of the port that writes, in the thread of the store. */
+/** The methods of the port that write, in the thread of the store. */
 export function createWriteSide(open: OpenStore, { onJobError, ...options }: WriteSideOptions) {
   const writer = new Writer({ ...options, store: open.store, onCommit: () => open.committed() })
   const jobs = new Jobs(
     {
       backfilling: () => open.store.backfilling(),
       running: () => open.store.replays.running(),
-      backfill: (handlerId, most) => writer.run(({ replays }) => replays.backfill(handlerId, most), true),
-      step: (replayId, most) => writer.run(({ replays }) => replays.step(replayId, most), true),
+      backfill: (handlerId, max) => writer.run(({ replays }) => replays.backfill(handlerId, max), true),
+      step: (replayId, max) => writer.run(({ replays }) => replays.step(replayId, max), true),
     },
     options.clock,
     onJobError,
   )
   jobs.poke()
 
-  /** One transaction, with a note if it changed anything. */
+  /** Runs an action in one transaction, with an audit record if it changed anything. */
   function runAction<T>(
     action: AuditRecord['action'],
     detail: AuditRecord['detail'],
@@ -49,14 +49,14 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
   }
 
   /**
-   * A large action, step after step, each in a transaction of its own. It is noted in that of the first one that changed anything, and
-   * what it came to is said anew in that of each later one: so of one that is interrupted it is known how far it came.
+   * Runs a large action, one transaction per step. The first step that changes anything writes the audit record, and each later one
+   * updates its total, so an interrupted action shows how far it got.
    */
   async function eachStep(noting: AuditNote | null, step: Step, noted: number | null = null, canWait = false) {
-    let so: ActionResult & { readonly after: number | null } = { total: 0, noted, after: 0 }
-    while (so.after !== null) {
-      const { total: before, noted: known, after: from } = so
-      so = await writer.run((store) => {
+    let progress: ActionResult & { readonly after: number | null } = { total: 0, noted, after: 0 }
+    while (progress.after !== null) {
+      const { total: before, noted: known, after: from } = progress
+      progress = await writer.run((store) => {
         const { done, after } = step(store, from)
         const total = before + done
         if (done === 0 || noting === null) return { total, noted: known, after }
@@ -66,10 +66,10 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
         return { total, noted: known, after }
       }, canWait)
     }
-    return { total: so.total, noted: so.noted } satisfies ActionResult
+    return { total: progress.total, noted: progress.noted } satisfies ActionResult
   }
 
-  /** Of those given by their ids: in order of the ids, so that of one key the older run comes first. */
+  /** Applies `work` to all or the given dead letters, in order of run ids, so that the older run of a key comes first. */
   async function eachDead(
     which: 'all' | readonly number[],
     action: 'dead.requeue' | 'dead.drop',
@@ -89,7 +89,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
         const next = from + batchSize
         return { done: done(store, runIds.slice(from, next)), after: next < runIds.length ? next : null }
       }
-      // Those that die again meanwhile keep their run id, which lies behind.
+      // Runs that die again during the action keep their id, which is behind `from`.
       const batch = store.deadAfter(from, batchSize)
       return { done: done(store, batch), after: batch.at(-1) ?? null }
     })
@@ -125,7 +125,7 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
     },
     cancelReplay: (id, by) => runAction('replay.cancel', { replay: id }, by, (store) => store.replays.cancel(id)),
     startServing: () => writer.run(({ gaps }) => gaps.start()),
-    /** Notes in the file that deliveries are taken. Gives the time in which they were not, if there was one. */
+    /** Heartbeat in the file. Returns a gap if this process stood still. */
     beat: () => writer.run(({ gaps }) => gaps.beat(), true),
     recordIntegrityOk: () => writer.run((store) => store.recordIntegrityOk(), true),
     async close() {
@@ -179,9 +179,10 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
       runAction('quarantine.retry', { id, event: event.id }, by, (store) => store.retryQuarantined(id, event)),
     acknowledgeGaps: (by) =>
       writer.run((store) => {
-        const seenTo = store.gaps.acknowledge()
-        if (seenTo.missingSeqs > 0 || seenTo.gaps > 0) store.note('gaps.acknowledge', { ...seenTo }, by)
-        return seenTo
+        const acknowledged = store.gaps.acknowledge()
+        const { missingSeqs, gaps } = acknowledged
+        if (missingSeqs > 0 || gaps > 0) store.note('gaps.acknowledge', { ...acknowledged }, by)
+        return acknowledged
       }),
     beginSubscription: (next, replaces, by) =>
       writer.run((store) => {

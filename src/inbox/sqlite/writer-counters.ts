@@ -1,19 +1,20 @@
-/** Numbers that the store keeps in memory beside the file, because they are needed all the time; rolled back with it. */
+/** Counters that the store keeps in memory for speed. A rollback restores them. */
 export interface WriterCounters {
   nextSeq: number
   nextRunId: number
-  /** How many bytes the bodies of all events had so far. */
+  /** Total bytes of all event bodies ever stored. */
   bodyBytes: number
-  /** How many runs are ready or suspect. While there are none, and none is held, every open head of a key is leased. */
+  /** Number of ready and suspect runs. If this and `held` are 0, the first open run of every key is leased. */
   claimable: number
-  /** How many dead letters hold up their keys. */
+  /** Number of dead letters that block their keys. */
   held: number
-  /** The latest time seen; the file has it to a second, for a clock that is set back while nobody runs. */
+  /** Clock time of the latest transaction: milliseconds since 1970. */
   latest: number
+  /** The time in the file, up to a second behind `latest`. Detects a clock set back between two processes. */
   noted: number
 }
 
-/** What a rollback has to undo outside the database. */
+/** Undoes changes outside the database when a transaction is rolled back. */
 export class Undo {
   #steps: (() => void)[] = []
 

@@ -7,8 +7,9 @@ import { openFileStore, type StartupIntegrityReport } from './open.ts'
 import { createWriteSide } from './write-side.ts'
 import type { WriterHealth } from './writer.ts'
 import type { CrashedRun } from '../port.ts'
+import type { OnWarning } from '../types.ts'
 
-/** The thread that owns the one writing connection. It answers calls on its own port and on every port it is handed. */
+/** The thread that owns the only writing connection. It answers calls on its own port and on attached ports. */
 export interface WriterThreadData {
   readonly file: string
   readonly synchronous: Synchronous
@@ -16,19 +17,19 @@ export interface WriterThreadData {
 
 type WireError = ReturnType<typeof toWireError>
 
-/** What the thread posts beside answers. `ready` and `refused`: the file is open, or can't be served. */
+/** Messages of the thread, apart from replies. `ready`: the file is open. `refused`: it can't be served. */
 export type WriterMessage =
   | {
       readonly ready: {
         readonly integrity: StartupIntegrityReport
         readonly deadAtStart: readonly CrashedRun[]
-        /** The names of the calls that it answers. */
+        /** Names of the calls that it answers. */
         readonly names: readonly string[]
       }
     }
   | { readonly refused: WireError }
   | { readonly health: WriterHealth }
-  | { readonly warning: string }
+  | { readonly warning: { readonly message: string; readonly details: Readonly<Record<string, unknown>> } }
   | { readonly upgrade: { readonly step: string; readonly done: number } }
   | { readonly failure: WireError }
 
@@ -36,7 +37,7 @@ const heartbeatMs = 5_000
 
 async function start(main: MessagePort, { file, synchronous }: WriterThreadData): Promise<void> {
   const post = (message: WriterMessage) => main.postMessage(message)
-  const onWarning = (warning: string) => post({ warning })
+  const onWarning: OnWarning = (message, details) => post({ warning: { message, details } })
   const open = await openFileStore(file, {
     clock: systemClock,
     synchronous,
@@ -48,19 +49,17 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
     lingerMs: 2,
     onHealth: (health) => post({ health }),
     onFailure: (error) => post({ failure: toWireError(error) }),
-    onJobError: (job, error) => onWarning(`${job} fails and is tried again: ${messageOf(error)}`),
+    onJobError: (job, error) => onWarning('job step failed', { job, error: messageOf(error) }),
   })
-  // The dispatcher's port spares its calls a detour through the main thread.
+  // With its own port, the dispatcher's calls don't go through the main thread.
   answerCalls(main, { ...side, attach: (port: MessagePort) => serveDispatchStore(port, side) })
   const beat = async () => {
     const gap = await side.beat()
     if (gap === null) return
-    const [since, until] = [gap.from, gap.to].map((ms) => new Date(ms).toISOString())
-    onWarning(
-      `nothing was taken from ${since} to ${until}: the process stood still, could not write, or its clock was set forward; onchain-inbox doctor says what it costs`,
-    )
+    const [from, to] = [gap.from, gap.to].map((ms) => new Date(ms).toISOString())
+    onWarning('process stood still', { from, to, advice: 'run onchain-inbox doctor' })
   }
-  // So that the next process can tell when this one was last alive.
+  // The heartbeat shows the next process when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
   post({ ready: { integrity: open.integrity, deadAtStart: open.store.deadAtStart, names: Object.keys(side) } })
 }

@@ -24,30 +24,29 @@ export interface WriterOptions {
   readonly store: SqliteStore
   readonly clock: Clock
   /**
-   * How long work that can wait is held back for the next transaction of work that cannot, while such comes often. Default 0:
-   * not at all.
+   * Milliseconds that work with `canWait` waits for a transaction of urgent work, while urgent work is frequent. Default 0: doesn't wait.
    */
   readonly lingerMs?: number
-  /** Longest sleep until a due run before the clock is read again, because it can be set. Default 5,000. */
+  /** Maximum milliseconds before the clock is read again while waiting for a due run, because the clock may be set. Default 5,000. */
   readonly clockCheckMs?: number
   /** Called when health changes. */
   readonly onHealth?: (health: WriterHealth) => void
-  /** Called once: nothing can be committed any more. */
+  /** Called once when nothing can be committed any more. */
   readonly onFailure?: (error: InboxError) => void
-  /** Called after each commit, before its callers are answered. They are not if it returns an error, and nothing is from then on. */
+  /** Called after each commit, before its callers get their results. If it returns an error, the writer fails for good. */
   readonly onCommit?: () => InboxError | null
 }
 
-/** Work that cannot wait comes often if the last of it came less than this ago. */
-const oftenMs = 10
+/** Urgent work is frequent if the last of it was less than this ago. */
+const frequentMs = 10
 const busyRetryMs = 20
-/** Nobody waits for an answer that long; what is refused then is sent again. */
+/** Work is rejected after this time without the lock; the sender delivers again. */
 const busyLimitMs = 5_000
 const probeMs = 1_000
 
 /**
- * Group commit. All work that gathered while the last commit ran goes into the next transaction: one fsync for all of it.
- * Claims wait here until something can be claimed.
+ * Group commit: all work queued during a commit goes into the next transaction, with one fsync. Claims wait here until a run can be
+ * claimed.
  */
 export class Writer {
   readonly #options: WriterOptions
@@ -74,8 +73,8 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in the next transaction; resolves after its durable commit. What `canWait` a moment rides along with what
-   * cannot, which saves an fsync of its own.
+   * Runs `work` in the next transaction, and resolves after its durable commit. Work with `canWait` shares the transaction of urgent work,
+   * which saves an fsync.
    */
   run<T>(work: (store: SqliteStore) => T, canWait = false): Promise<T> {
     if (this.#stopped) return Promise.reject(this.#stopped)
@@ -89,7 +88,7 @@ export class Writer {
     })
   }
 
-  /** Reads what is committed. Throws once nothing can be committed any more. */
+  /** Reads committed data. Throws once the writer has stopped. */
   read<T>(work: (store: SqliteStore) => T): T {
     if (this.#stopped) throw this.#stopped
     return work(this.#options.store)
@@ -115,7 +114,7 @@ export class Writer {
     return this.run((store) => store.reap(owner))
   }
 
-  /** Commits what is queued, then refuses everything. Waiting claims resolve empty. */
+  /** Commits queued work, then rejects all calls. Waiting claims resolve empty. */
   async close(): Promise<void> {
     if (this.#stopped) return
     this.#endClaims(() => true)
@@ -145,11 +144,11 @@ export class Writer {
     setImmediate(() => this.#flush())
   }
 
-  /** Whether a transaction is near that others wait for; if it does not come, one is made after `lingerMs`. */
+  /** True if an urgent transaction is expected soon. Otherwise one starts after `lingerMs`. */
   #lingers(): boolean {
     const { clock, lingerMs = 0 } = this.#options
     if (this.#scheduled || this.#linger !== undefined) return true
-    if (lingerMs === 0 || clock.now() - this.#lastUrgentAt > oftenMs) return false
+    if (lingerMs === 0 || clock.now() - this.#lastUrgentAt > frequentMs) return false
     this.#linger = clock.after(lingerMs, () => this.#schedule(false))
     return true
   }
@@ -193,7 +192,7 @@ export class Writer {
     }
   }
 
-  /** Nothing of the batch was committed, or, if the failure is fatal, nobody knows. */
+  /** Nothing of the batch was committed. After a fatal failure this is in doubt. */
   #failed(batch: readonly Work[], error: unknown): void {
     const failure = classifyFailure(error)
     switch (failure) {
@@ -239,12 +238,12 @@ export class Writer {
   }
 
   /**
-   * A piece of work that throws hurts only itself: each of the batch is tried again by itself. If there was none, it is the
-   * handing out of runs that throws, and would again: a new process may do better.
+   * Work that throws must not fail other work, so each item of the batch is tried again in its own transaction. With an empty batch,
+   * leasing runs has thrown and would again: the writer fails, and the process restarts.
    */
   #runOneByOne(batch: readonly Work[], error: unknown): void {
     if (batch.length === 0) {
-      this.#fail([], new InboxError('store_unavailable', `runs cannot be handed out: ${messageOf(error)}`))
+      this.#fail([], new InboxError('store_unavailable', `leasing runs failed: ${messageOf(error)}`))
       return
     }
     for (const [index, work] of batch.entries()) {
@@ -271,7 +270,7 @@ export class Writer {
     }
   }
 
-  /** Learns, without traffic, that the database can be written again. */
+  /** Finds out without deliveries whether the database can be written again. */
   #probe(): void {
     if (this.#health.ok || this.#stopped) return
     this.run((store) => store.probe()).catch(() => {})
@@ -283,7 +282,7 @@ export class Writer {
     this.#options.onHealth?.(health)
   }
 
-  /** One timer, for the earliest retry that a waiting claim could take. While nothing can be written, the probe takes its place. */
+  /** One timer, for the earliest due run of all waiting claims. While nothing can be written, the probe replaces it. */
   #armDueTimer(): void {
     const { store } = this.#options
     let dueAt: number | null = null

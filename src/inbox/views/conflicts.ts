@@ -2,7 +2,7 @@ import { decodeDigestCursor, encodeDigestCursor } from '../cursor.ts'
 import type { ConflictRecord, QueryStore } from '../port.ts'
 import type { ViewStore } from './tables.ts'
 
-/** Views of bodies that came under a known id with other bytes. */
+/** Reads conflicting deliveries: the id of a stored event with another body. */
 export function createConflicts({ db }: ViewStore): Pick<QueryStore, 'conflicts' | 'conflict'> {
   // Each lookup is a subquery: PostgreSQL might read a whole table for a join.
   const records = db

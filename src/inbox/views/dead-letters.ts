@@ -4,23 +4,22 @@ import { maxDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type Quer
 import { attemptsOf, errorOf } from './event-detail.ts'
 import { rowsOf, turn, type ViewStore } from './tables.ts'
 
-/** A page looks at so many dead letters, or for so long. Groups are made of so many. */
-const mostLookedAt = 20_000
+/** Maximum dead letters that a page or the groups scan. A page also stops after `budgetMs`. */
+const maxScanned = 20_000
 const budgetMs = 50
 const rowsPerStatement = 4_000
-/** More groups would be no list for people. */
-const mostGroups = 500
+const maxGroups = 500
 
-/** Where a dead letter stands, newest first: when it died, and its run id. */
+/** Position of a dead letter in the list, newest first. */
 type DeadPlace = readonly [endedAt: number, runId: number]
 
 const newest: DeadPlace = [Number.MAX_SAFE_INTEGER, 0]
 
 interface Part {
-  /** The ones that the filter finds, newest first. */
+  /** Matches, newest first. */
   readonly found: readonly Candidate[]
-  readonly looked: number
-  /** Where to go on; null: there are no more. */
+  readonly scanned: number
+  /** Where to continue; null at the end. */
   readonly behind: DeadPlace | null
 }
 
@@ -34,7 +33,7 @@ interface Candidate {
 
 type Group = Pick<DeadGroup, 'group' | 'count' | 'held' | 'firstDiedAt' | 'lastDiedAt'> & { readonly newestId: number }
 
-/** Views of dead letters, newest first by the index of when they died. Each statement looks at a bounded number of them. */
+/** Reads dead letters, newest first, by the index of their time of death. Each statement reads a bounded number. */
 export function createDeadLetters(
   store: ViewStore,
 ): Pick<QueryStore, 'deadLetter' | 'deadLetters' | 'deadGroups' | 'deadRunIds'> {
@@ -43,8 +42,8 @@ export function createDeadLetters(
     .selectFrom('run')
     .where((eb) => eb.and([eb('run.state', '>=', eb.lit(4)), eb('run.state', '<=', eb.lit(5))]))
 
-  /** By run id. A run that was requeued meanwhile is missing. */
-  async function lettersOf(runIds: readonly number[]): Promise<ReadonlyMap<number, DeadLetter>> {
+  /** Dead letters by run id. Runs that were requeued in the meantime are missing. */
+  async function deadLettersOf(runIds: readonly number[]): Promise<ReadonlyMap<number, DeadLetter>> {
     if (runIds.length === 0) return new Map()
     const rows = await dead
       .where('run.id', 'in', runIds)
@@ -72,8 +71,8 @@ export function createDeadLetters(
     return (await db.selectFrom('handler').select('id').where('name', '=', name).executeTakeFirst())?.id
   }
 
-  /** Looks at the next `limit` dead letters. */
-  async function look(filter: DeadFilter, [endedAt, id]: DeadPlace, limit: number): Promise<Part> {
+  /** Scans the next `limit` dead letters. */
+  async function scan(filter: DeadFilter, [endedAt, id]: DeadPlace, limit: number): Promise<Part> {
     const rows = await dead
       .where((eb) => eb(eb.refTuple('run.ended_at', 'run.id'), '<', eb.tuple(endedAt, id)))
       .orderBy('run.ended_at', 'desc')
@@ -93,8 +92,8 @@ export function createDeadLetters(
       )
       .execute()
     const handler = filter.handler === undefined ? undefined : await handlerId(filter.handler)
-    // Runs that died before groups were stored have none.
-    const early = await lettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
+    // Dead letters of older versions have no stored group.
+    const early = await deadLettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
     const groupOf = (row: (typeof rows)[number]) => {
       return row.group ?? errorGroupOf(early.get(row.id)?.error ?? errorOf(undefined))
     }
@@ -104,31 +103,31 @@ export function createDeadLetters(
       .map((row) => ({ ...row, group: groupOf(row) }))
       .filter((row) => filter.group === undefined || row.group === filter.group)
     const last = rows.length === limit ? rows.at(-1) : undefined
-    return { found, looked: rows.length, behind: last === undefined ? null : [last.endedAt, last.id] }
+    return { found, scanned: rows.length, behind: last === undefined ? null : [last.endedAt, last.id] }
   }
 
   return {
-    deadLetter: async (runId) => (await lettersOf([runId])).get(runId) ?? null,
+    deadLetter: async (runId) => (await deadLettersOf([runId])).get(runId) ?? null,
 
-    /** Where few of the dead letters that it looks at match, the page is short and has a cursor. */
+    /** If few scanned dead letters match, the page is short and has a cursor. */
     async deadLetters({ limit, cursor, ...filter }) {
       const until = performance.now() + budgetMs
       const isFiltered = Object.values(filter).some((value) => value !== undefined)
       const found: Candidate[] = []
       let behind: DeadPlace | null = cursor === undefined ? newest : decodeCursorPair(cursor)
-      for (let looked = 0; behind !== null && found.length <= limit; await turn()) {
-        const part: Part = await look(filter, behind, isFiltered ? rowsPerStatement : limit + 1)
+      for (let scanned = 0; behind !== null && found.length <= limit; await turn()) {
+        const part: Part = await scan(filter, behind, isFiltered ? rowsPerStatement : limit + 1)
         found.push(...part.found)
-        looked += part.looked
+        scanned += part.scanned
         behind = part.behind
-        if (looked >= mostLookedAt || performance.now() > until) break
+        if (scanned >= maxScanned || performance.now() > until) break
       }
       const last = found.length > limit ? found[limit - 1] : undefined
       const next = last === undefined ? behind : ([last.endedAt, last.id] as const)
       const data = found.slice(0, limit)
-      const letters = await lettersOf(data.map(({ id }) => id))
+      const byRunId = await deadLettersOf(data.map(({ id }) => id))
       return {
-        data: data.flatMap(({ id }) => letters.get(id) ?? []),
+        data: data.flatMap(({ id }) => byRunId.get(id) ?? []),
         nextCursor: next === null ? null : encodeCursor(...next),
       }
     },
@@ -136,28 +135,28 @@ export function createDeadLetters(
     async deadGroups(filter) {
       const groups = new Map<string, Group>()
       let behind: DeadPlace | null = newest
-      for (let looked = 0; behind !== null && looked < mostLookedAt; await turn()) {
-        const part: Part = await look(filter, behind, rowsPerStatement)
+      for (let scanned = 0; behind !== null && scanned < maxScanned; await turn()) {
+        const part: Part = await scan(filter, behind, rowsPerStatement)
         for (const one of part.found) addTo(groups, one)
-        looked += part.looked
+        scanned += part.scanned
         behind = part.behind
       }
       const largest = [...groups.values()]
         .toSorted((a, b) => b.count - a.count || b.lastDiedAt - a.lastDiedAt || b.newestId - a.newestId)
-        .slice(0, mostGroups)
-      const samples = await lettersOf(largest.map(({ newestId }) => newestId))
+        .slice(0, maxGroups)
+      const samples = await deadLettersOf(largest.map(({ newestId }) => newestId))
       const shown = largest.flatMap(({ newestId, ...group }): DeadGroup[] => {
         const sample = samples.get(newestId)
         return sample === undefined ? [] : [{ ...group, handler: sample.handler, sample }]
       })
-      return { groups: shown, isComplete: behind === null && groups.size <= mostGroups }
+      return { groups: shown, isComplete: behind === null && groups.size <= maxGroups }
     },
 
     async deadRunIds(filter) {
-      // A run that is requeued and dies again meanwhile may come twice.
+      // A run that is requeued and dies again during the scan may occur twice.
       const runIds = new Set<number>()
       for (let behind: DeadPlace | null = newest; behind !== null && runIds.size <= maxDeadIds; await turn()) {
-        const part: Part = await look(filter, behind, rowsPerStatement)
+        const part: Part = await scan(filter, behind, rowsPerStatement)
         for (const { id } of part.found) runIds.add(id)
         behind = part.behind
       }
@@ -169,7 +168,7 @@ export function createDeadLetters(
   }
 }
 
-/** `one` died before all that are in the groups. */
+/** Adds a dead letter to its group. Call in order of death, newest first. */
 function addTo(groups: Map<string, Group>, { id, handlerId, group, state, endedAt }: Candidate): void {
   const key = `${handlerId} ${group}`
   const known = groups.get(key) ?? { group, count: 0, held: 0, lastDiedAt: endedAt, newestId: id }

@@ -6,12 +6,12 @@ import { partsOfKey } from '../replays.ts'
 import { statusOf, toProgress } from '../status.ts'
 import { rowsOf, type Tables, type ViewStore } from './tables.ts'
 
-/** No index is by version, since it would cost every write. So a larger state is not searched for the keys of a run. */
-const largestState = 10_000
-const mostKeys = 100
+/** Larger states are not searched for the keys of a run: an index by version would slow down every write. */
+const maxSearchedState = 10_000
+const maxKeys = 100
 const versionsPerRun = versionOf({ runId: 1, token: 0 })
 
-/** The attempts of `run` that failed. */
+/** The failed attempts of `run`. */
 export function attemptsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'run'>) {
   return eb
     .selectFrom('attempt')
@@ -64,11 +64,11 @@ function runsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'event'>) {
 
 type RunRow = Awaited<ReturnType<ReturnType<typeof runsOf>['execute']>>[number]
 
-/** Everything that is kept of an event, in one statement: so it is of one moment. `clock` tells which state has expired. */
+/** Reads an event and its runs in one statement, so they are consistent. `clock` decides which state entries have expired. */
 export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): Pick<QueryStore, 'event'> {
   const { db } = store
 
-  /** Which keys of a handler's state these runs wrote last: the version of an entry names the run. Empty for a large state. */
+  /** State keys whose current value these runs wrote. The version of an entry contains the run id. Empty for a large state. */
   async function stateKeysOf(handlerId: number, runIds: readonly number[]): Promise<Map<number, readonly string[]>> {
     const rows = await db
       .with(
@@ -79,21 +79,21 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
             .select((eb) => ['key', 'expires_at', sql<number>`version / ${eb.lit(versionsPerRun)}`.as('runId')])
             .where('handler_id', '=', handlerId)
             .orderBy('key')
-            .limit(largestState + 1),
+            .limit(maxSearchedState + 1),
       )
       .selectFrom('looked')
       .select(['runId', 'key'])
       .where('runId', 'in', runIds)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', clock.now())]))
-      .where((eb) => eb.selectFrom('looked').select(eb.fn.countAll<number>().as('count')), '<=', largestState)
+      .where((eb) => eb.selectFrom('looked').select(eb.fn.countAll<number>().as('count')), '<=', maxSearchedState)
       .orderBy('key')
       .execute()
     const byRun = Map.groupBy(rows, ({ runId }) => runId)
-    return new Map([...byRun].map(([runId, own]) => [runId, own.slice(0, mostKeys).map(({ key }) => key)]))
+    return new Map([...byRun].map(([runId, own]) => [runId, own.slice(0, maxKeys).map(({ key }) => key)]))
   }
 
   async function toRecords(rows: readonly RunRow[]): Promise<RunRecord[]> {
-    // Only a run that is done, of a handler and not of a sink, has written anything.
+    // Only completed runs of handlers (not sinks) write state.
     const writers = Map.groupBy(
       rows.filter((run) => runStates[run.state] === 'done' && run.payload === null),
       (run) => run.handlerId,
@@ -171,7 +171,7 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
   }
 }
 
-/** Attempts that failed have rows of their own. The run itself tells of the one that succeeded. */
+/** Failed attempts have rows in `attempt`. The successful attempt is stored in the run. */
 function toRunRecord(run: RunRow, stateKeys: readonly string[]): RunRecord {
   const { attempt, startedAt, endedAt, payload, idempotencyKey } = run
   const attempts = rowsOf(run.attempts)
@@ -196,7 +196,7 @@ function toRunRecord(run: RunRow, stateKeys: readonly string[]): RunRecord {
     runAt: run.state < runStates.indexOf('running') ? run.runAt : null,
     replay,
     item: payload === null || idempotencyKey === null ? null : { payload, idempotencyKey },
-    // A run that was given back before it began was not taken up.
+    // A run that was released unstarted has no attempt.
     startedAt: attempt === 0 ? null : startedAt,
     endedAt,
     stateKeys,

@@ -13,26 +13,26 @@ import { statusOf, type ProgressRow } from '../status.ts'
 import { hourMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'
 
-/** A page ends early after this time, with a cursor to go on from. */
+/** A page ends early after this time and has a cursor to continue. */
 const budgetMs = 500
-/** A portion is one statement. It covers fewer events when the one before took longer than this. */
+/** A portion is one statement. Its size shrinks when the previous one took longer than this. */
 const portionMs = 10
 const firstPortion = 256
-const largestPortion = 8_192
-/** A key is looked up in a range of the accept sequence of this length at most. */
-const largestRange = 4_194_304
-/** Runs are looked up for so many events at once, and events by their numbers. */
+const maxPortion = 8_192
+/** Maximum range of accept-sequence numbers for one lookup of a key. */
+const maxRange = 4_194_304
+/** Maximum events per lookup of runs, and of events by number. */
 const maxSeqs = 500
-/** A search by status starts from the open or dead runs where there are no more than these. */
+/** A search by status starts from the open or dead runs if there are no more than this. */
 const maxRuns = 20_000
 const maxTerms = 16
 
-/** A part of the accept sequence, or some events of it. Everything down to `reached` is looked at with it. */
+/** A range of the accept sequence, or some of its events. With it, everything down to `reached` is searched. */
 type Portion =
   | { readonly reached: number; readonly seqs: readonly number[] }
   | { readonly reached: number; readonly below: number }
 
-/** Statuses that follow from open or dead runs, with a condition on `run` that all their runs meet. */
+/** Statuses that depend on open or dead runs, each with an SQL condition on such a run. */
 const runConditions: Partial<Record<EventStatus, RawBuilder<boolean>>> = {
   pending: sql<boolean>`state in (${stateOf('waiting')}, ${stateOf('ready')})`,
   running: sql<boolean>`state = ${stateOf('running')}`,
@@ -46,15 +46,14 @@ function stateOf(state: (typeof runStates)[number]) {
 }
 
 /**
- * The list of events, newest first. Address and network are found by the index of keys, open and dead runs by theirs, and time limits
- * the part of the accept sequence. Everything else is a scan in portions, which says how far it got. `elapsed`: milliseconds of a clock
- * that is never set.
+ * The list of events, newest first. Address with network uses the index of keys, status the index of runs, and time restricts the range
+ * of the accept sequence. All other filters scan in portions and report how far they got. `elapsed`: monotonic milliseconds.
  */
 export function createEvents(
   { db, bodyHas, seqsOfKey }: ViewStore,
   elapsed: () => number = () => performance.now(),
 ): Pick<QueryStore, 'events'> {
-  /** The part of the accept sequence received in a time, to the hour; null: no event was. */
+  /** Range of the accept sequence received in a time, rounded to hours; null if there is no event. */
   async function rangeOf({ from, to }: EventQuery) {
     const hours = db
       .selectFrom('hour')
@@ -65,12 +64,12 @@ export function createEvents(
     return first === null || last === null ? null : { lowest: Number(first), highest: Number(last) }
   }
 
-  /** The events of all runs that an event of this status has one of, newest first; null: too many to start from them. */
+  /** Events with a run that this status requires, newest first; null if there are too many. */
   async function seqsByRuns(status: EventStatus | undefined): Promise<readonly number[] | null> {
     const condition = status && runConditions[status]
     if (condition === undefined) return null
     const isDead = status === 'dead' || status === 'held'
-    // In the order of an index that has the condition, so that it is read.
+    // Ordered like the partial index, so that the planner uses it.
     const runs = db
       .selectFrom('run')
       .select(['event_seq', 'state'])
@@ -132,7 +131,7 @@ export function createEvents(
       const seqs = await seqsOfKey(key, { below: reached, from }, maxSeqs)
       const isAll = seqs.length < maxSeqs
       reached = isAll ? from : (seqs.at(-1) ?? from)
-      size = isAll ? Math.min(largestRange, size * 4) : firstPortion
+      size = isAll ? Math.min(maxRange, size * 4) : firstPortion
       if (seqs.length > 0) yield { seqs, reached }
     }
   }
@@ -144,14 +143,14 @@ export function createEvents(
       const portion = { below: reached, reached: Math.max(lowest, reached - size) }
       yield portion
       ;({ reached } = portion)
-      size = elapsed() - startedAt < portionMs ? Math.min(largestPortion, size * 2) : Math.max(16, Math.floor(size / 2))
+      size = elapsed() - startedAt < portionMs ? Math.min(maxPortion, size * 2) : Math.max(16, Math.floor(size / 2))
     }
   }
 
-  /** Events of a portion that match in all but status. */
+  /** Events of a portion that match all filters except status. */
   async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
     const { type, network, address, from, to } = query
-    // With a limit PostgreSQL reads a part of the sequence by its index, also where its statistics are old.
+    // The limit makes PostgreSQL use the index, even with outdated statistics.
     const looked = db
       .selectFrom('event')
       .select(['seq', 'id', 'type', 'created_at', 'received_at', 'key', 'final_status'])
@@ -168,18 +167,18 @@ export function createEvents(
     if (type !== undefined) found = found.where('e.type', '=', type)
     if (from !== undefined) found = found.where('e.received_at', '>=', Math.ceil(from))
     if (to !== undefined) found = found.where('e.received_at', '<', Math.ceil(to))
-    // By expressions, so that no planner takes the index of keys for them.
+    // Expressions keep planners from using the index of keys.
     if (network !== undefined) found = found.where(startsWith(sql.ref('e.key'), `${network}:`))
     if (address !== undefined) found = found.where(endsWith(sql.ref('e.key'), `:${address}`))
     for (const term of terms) {
       const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
-      // A lookup for each event: a join might read all bodies.
+      // A subquery per event: a join might read all bodies.
       const has = db.selectFrom('body').select(bodyHas(pattern).as('has')).whereRef('body.seq', '=', sql.ref('e.seq'))
       found = found.where(sql<boolean>`(${has})`)
     }
     if (limit !== null) found = found.limit(limit)
     const rows = await found.execute()
-    // Of a key with several colons the expressions above can't tell where the address begins.
+    // The expressions above can't tell where the address begins in a key with several colons.
     return rows.filter((row) => address === undefined || partsOfKey(row.key).address === address)
   }
 
@@ -228,9 +227,9 @@ export function createEvents(
       const until = elapsed() + budgetMs
       const data: EventSummary[] = []
       for await (const portion of portionsOf(query, below)) {
-        // One more than is wanted is never read: the portion is looked at again from the last one that was.
-        const most = status === undefined ? limit - data.length : null
-        const rows = await select(portion, query, terms, most)
+        // Status is derived after the read, so only a query without status can limit it.
+        const max = status === undefined ? limit - data.length : null
+        const rows = await select(portion, query, terms, max)
         for (const summary of await summariesOf(rows)) {
           if (status !== undefined && summary.status !== status) continue
           data.push(summary)
@@ -244,7 +243,7 @@ export function createEvents(
   }
 }
 
-/** The terms of a search: what stands between white space, the first 16. */
+/** The first 16 distinct terms of a search, separated by white space. */
 function termsOf(q: string | undefined): readonly string[] {
   return [...new Set((q ?? '').split(/\s+/u).filter((term) => term !== ''))].slice(0, maxTerms)
 }

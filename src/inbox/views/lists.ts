@@ -7,9 +7,9 @@ import { place, type ViewStore, rowsOf, turn } from './tables.ts'
 import { createMatcher } from '../routes.ts'
 import { statusOf } from '../status.ts'
 
-const mostGaps = 20
+const maxGaps = 20
 
-/** Views of the short tables: replays, the audit and gaps; and which ids are unknown. */
+/** Reads replays, audit records, gaps and unknown ids. */
 export function createLists({
   db,
 }: ViewStore): Pick<QueryStore, 'replays' | 'replay' | 'audit' | 'gaps' | 'unknownIds'> {
@@ -31,7 +31,7 @@ export function createLists({
           'replay.runs',
           'replay.skipped',
         ])
-        // By handler and along the index, so that only a bounded part of it is read.
+        // Counts per handler in index order, so that it reads a bounded part of the index.
         .select((eb) =>
           eb
             .selectFrom('handler')
@@ -87,7 +87,7 @@ export function createLists({
         return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) }) as AuditRecord)
       }),
     async gaps() {
-      const newest = db.selectFrom('gap').select('id').orderBy('id', 'desc').limit(mostGaps)
+      const newest = db.selectFrom('gap').select('id').orderBy('id', 'desc').limit(maxGaps)
       const rows = await db
         .selectFrom('gap')
         .select([
@@ -126,7 +126,7 @@ export function createLists({
   }
 }
 
-/** Newest first, by id: one more row than the page has tells whether there is another page. */
+/** A page by id, newest first. Reads one extra row to know whether there is another page. */
 async function pageOf<T extends { readonly id: number }>(
   { limit, cursor }: PageQuery,
   read: (below: number, limit: number) => Promise<readonly T[]>,
@@ -139,7 +139,7 @@ async function pageOf<T extends { readonly id: number }>(
 
 const eventsPerStatement = 4_000
 
-/** How many events a replay would find of the types that `patterns` match, and how many of these have no body any more. */
+/** Counts the events that a replay would match, and those without a body. */
 export function createReplayCount(store: ViewStore) {
   const { db } = store
 
@@ -147,7 +147,7 @@ export function createReplayCount(store: ViewStore) {
     .selectFrom('event')
     .select(['seq', 'id', 'type', 'received_at as receivedAt', 'key', 'final_status as finalStatus'])
 
-  /** Which of `part` the filter may find. */
+  /** Events of `part` that may match; `matchesFilter` decides. */
   const found = (part: typeof events, { type, from, to, status }: ReplayFilter) =>
     db
       .with(
@@ -193,7 +193,7 @@ export function createReplayCount(store: ViewStore) {
         const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
         for (let seq = 1; seq <= (newest?.seq ?? 0); seq += eventsPerStatement) {
           const next = events.where('seq', '>=', seq).where('seq', '<', seq + eventsPerStatement)
-          // The limit keeps PostgreSQL on the index.
+          // The limit makes PostgreSQL use the index.
           await countIn(next.orderBy('seq').limit(eventsPerStatement))
         }
       } else if (ids.length > 0) await countIn(events.where('id', 'in', ids))

@@ -5,7 +5,7 @@ import { turn, type ViewStore } from './tables.ts'
 
 const bodiesPerStatement = 5_000
 
-/** Views of the quarantine. An index answers those by reason. */
+/** Reads the quarantine. Reads by reason use an index without bodies. */
 export function createQuarantine({
   db,
 }: ViewStore): Pick<QueryStore, 'quarantine' | 'quarantined' | 'quarantineGroups'> {
@@ -21,7 +21,7 @@ export function createQuarantine({
       eb.fn<number>('length', ['raw']).as('sizeBytes'),
     ])
 
-  /** Sums of the next bodies with a reason, by label. */
+  /** Sums over the next bodies with a reason, grouped by label. */
   function sumsBehind(reason: string, seq: number) {
     return db
       .with(

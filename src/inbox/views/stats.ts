@@ -2,7 +2,7 @@ import { type InboxStats, type QueryStore, runStates, type RunCounts } from '../
 import { turn, type ViewStore, type Tables } from './tables.ts'
 import { sql, type ExpressionBuilder } from 'kysely'
 
-/** A table with more rows is not counted with each call. */
+/** Larger tables are not counted on every call. */
 const fewRows = 5_000
 const isLarge = (count: number) => count > fewRows
 
@@ -15,7 +15,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
     return (await quarantineGroups()).reduce((total, { count }) => total + count, 0)
   }, isLarge)
 
-  /** In parts, along an index. */
+  /** Counts in parts, in index order. */
   async function countConflicts(): Promise<number> {
     let total = 0
     for (let behind: readonly [number, number, string] | null = [-1, 0, '']; behind !== null; await turn()) {
@@ -26,7 +26,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
     return total
   }
 
-  /** The last of the next conflicts, and how many they are. */
+  /** The last of the next `fewRows` conflicts, and their count. */
   function conflictsBehind(at: number, seq: number, digest: string) {
     return db
       .with(
@@ -105,7 +105,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
   }
 }
 
-/** Runs of a handler that are open or dead. `oldestRun`: the id of its oldest open run that is no dead letter, or Infinity. */
+/** Open and dead runs of a handler. `oldestRun`: id of its oldest open run, dead letters excluded; Infinity if none is open. */
 export interface HandlerCounts extends RunCounts {
   readonly oldestRun: number
 }
@@ -121,7 +121,7 @@ const noCounts: HandlerCounts = {
 }
 
 export interface CountLimits {
-  /** More runs are not counted with each call. */
+  /** More runs are not counted on every call. */
   readonly few: number
   readonly perStatement: number
 }
@@ -137,13 +137,13 @@ type Part = CountRow & { readonly lastKey: string | null; readonly lastId: numbe
 type Runs = ExpressionBuilder<Tables, 'run'>
 
 const held = runStates.indexOf('held')
-// Numbers spelled out, as in the conditions of the indexes.
+// Literal numbers, because they must match the conditions of the indexes.
 const isOpen = (eb: Runs) => eb.and([eb('state', '<', eb.lit(5)), eb('state', '<', eb.lit(4))])
 const isDead = (eb: Runs) => eb.and([eb('state', '>=', eb.lit(4)), eb('state', '<=', eb.lit(5))])
 
 /**
- * Counts the runs that are open or dead, by handler, from their indexes alone. Few runs are counted with each call. More are counted in
- * parts, because a long statement would hold up checkpoints and vacuum; that count is given for some time.
+ * Counts open and dead runs by handler, from their indexes alone. A few runs are counted on every call. More are counted in parts,
+ * because a long statement blocks checkpoints and vacuum; that count is cached for some time.
  */
 export function createRunCounts(
   { db }: ViewStore,
@@ -152,7 +152,7 @@ export function createRunCounts(
   const manyOpen = createKept(countOpen)
   const manyDead = createKept(() => countById(deadRuns))
 
-  // In the order of its index, so that nothing else is read.
+  // In index order, so that only the index is read.
   const openRuns = db
     .selectFrom('run')
     .select(['handler_id', 'state', 'key', 'id'])
@@ -179,7 +179,7 @@ export function createRunCounts(
         eb.fn.min('id').as('oldest'),
       ])
 
-  /** Counts the first of these runs, and tells where to go on. */
+  /** Counts the first of these runs, and returns where to continue. */
   function readPart(runs: Selected): Promise<Part[]> {
     return db
       .with(
@@ -222,7 +222,7 @@ export function createRunCounts(
       all.push(...(await countById(runs.where('key', 'is', null))))
       let [key, id]: [string | null, number] = ['', 0]
       while (key !== null) {
-        // Not by `(key, id) > …`: SQLite would read all runs of the key each time.
+        // Don't use `(key, id) > …`: SQLite would read all runs of the key each time.
         all.push(...(await countById(runs.where('key', '=', key), id)))
         const part: Part[] = await readPart(runs.where('key', '>', key))
         all.push(...part)
@@ -247,7 +247,7 @@ export function createRunCounts(
   }
 
   return async () => {
-    // In one statement, so that no run is missing or counted twice.
+    // One statement, so that no run is missed or counted twice.
     const rows = await counted(openRuns.limit(few + 1))
       .unionAll(counted(deadRuns.limit(few + 1)))
       .execute()
@@ -276,15 +276,15 @@ function byHandler(rows: readonly CountRow[]): ReadonlyMap<number, HandlerCounts
   return counts
 }
 
-/** A count that takes long takes one part in so many of the time, however many calls ask for it. */
+/** A slow count uses at most 1/20 of the time, however often it is called. */
 const shareOfTime = 20
-const shortestKeptMs = 1_000
-/** No caller is given an older count. */
-const longestKeptMs = 60_000
+const minKeptMs = 1_000
+/** Maximum age of a cached count. */
+const maxKeptMs = 60_000
 
 /**
- * Gives what `count` counts. If it is large, gives the same again for some time, by how long it took; then counts anew in the background.
- * `elapsed`: milliseconds of a clock that is never set.
+ * Caches a large count for a time that depends on how long it took, then counts again in the background. `elapsed`: monotonic
+ * milliseconds.
  */
 export function createKept<T>(
   count: () => Promise<T>,
@@ -298,7 +298,7 @@ export function createKept<T>(
     const startedAt = elapsed()
     const value = await count()
     const at = elapsed()
-    kept = isLarge(value) ? { value, at, keptMs: Math.max(shortestKeptMs, (at - startedAt) * shareOfTime) } : undefined
+    kept = isLarge(value) ? { value, at, keptMs: Math.max(minKeptMs, (at - startedAt) * shareOfTime) } : undefined
     return value
   }
 
@@ -306,8 +306,8 @@ export function createKept<T>(
     const ageMs = kept === undefined ? Infinity : elapsed() - kept.at
     if (kept !== undefined && ageMs <= kept.keptMs) return kept.value
     counting ??= countAnew().finally(() => (counting = undefined))
-    if (kept === undefined || ageMs > Math.max(longestKeptMs, 2 * kept.keptMs)) return counting
-    // A failure here reaches no caller; the next call counts again.
+    if (kept === undefined || ageMs > Math.max(maxKeptMs, 2 * kept.keptMs)) return counting
+    // A failure here reaches no caller. The next call counts again.
     counting.catch(() => {})
     return kept.value
   }

@@ -4,7 +4,7 @@ import type { jsonArrayFrom } from 'kysely/helpers/sqlite'
 /** A flag: 0 or 1 on SQLite, a boolean on PostgreSQL. */
 type Flag = number | boolean
 
-/** The columns that views read. They have the same names in both stores. Times are milliseconds since 1970. */
+/** The columns that queries read, with the same names in both stores. Times are milliseconds since 1970. */
 export interface Tables {
   readonly event: {
     readonly seq: number
@@ -125,23 +125,23 @@ export interface Tables {
   readonly meta: { readonly name: string; readonly value: number }
 }
 
-/** What differs between the stores for a view. */
+/** The differences between the stores that queries need. */
 export interface ViewStore {
   readonly db: Kysely<Tables>
   readonly attemptOrder: 'attempt.rowid' | 'attempt.seq'
   /** The rows of a subquery as JSON. Read it with `rowsOf`. */
   readonly jsonRows: typeof jsonArrayFrom
-  /** Whether the text of `body.raw` matches a pattern of LIKE with \\ as its escape. The case of ASCII letters does not count. */
+  /** Whether `body.raw` matches a LIKE pattern with the escape character \\. ASCII letters match in either case. */
   readonly bodyHas: (pattern: string) => RawBuilder<boolean>
-  /** The sequence numbers of the newest events of a key in a part of the accept sequence, newest first. */
+  /** Accept-sequence numbers of the newest events of a key within a range, newest first. */
   readonly seqsOfKey: (
     key: string,
     range: { readonly below: number; readonly from: number },
     limit: number,
   ) => Promise<readonly number[]>
-  /** The handlers that a living replica has; absent where the inbox is of one process. */
+  /** Handlers that a living replica has loaded. Absent on SQLite. */
   readonly loadedHandlers?: () => Promise<ReadonlySet<string>>
-  /** The size of what is stored, in bytes. */
+  /** Size of the stored data in bytes. */
   readonly sizeBytes: () => Promise<number>
 }
 
@@ -150,8 +150,8 @@ export function rowsOf<T>(json: readonly T[] | string | null): readonly T[] {
   return typeof json === 'string' ? (JSON.parse(json) as readonly T[]) : (json ?? [])
 }
 
-/** A number from a cursor. It may not fit into the column that it is compared with. */
+/** A number from a cursor, cast because it may not fit into the column that it is compared with. */
 export const place = (n: number): RawBuilder<number> => sql<number>`cast(${n} as bigint)`
 
-/** Lets other calls run between two statements of a long view. */
+/** Lets other calls run between two statements of a long query. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

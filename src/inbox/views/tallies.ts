@@ -6,17 +6,17 @@ import { minuteMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'
 
 const maxBuckets = 1_500
-/** Wallets are looked for in so many events at once. */
+/** Events per statement when searching wallets. */
 const eventsPerStep = 4_096
 
-/** What is counted of events when they are stored, and the wallets that they name. */
+/** Reads the counts that accept maintains, and the wallets of stored events. */
 export function createTallies({ db }: ViewStore): Pick<QueryStore, 'activity' | 'secretUses' | 'knownWallets'> {
   return {
     async activity({ from, to, bucketMs }) {
       if (!Number.isSafeInteger(bucketMs) || bucketMs < minuteMs || bucketMs % minuteMs !== 0)
-        throw new InboxError('bad_request', `buckets are whole minutes, in milliseconds (got ${bucketMs})`)
+        throw new InboxError('bad_request', `bucketMs must be whole minutes (got ${bucketMs})`)
       if (!((to - from) / bucketMs <= maxBuckets))
-        throw new InboxError('bad_request', `at most ${maxBuckets} buckets are counted: ask for longer ones`)
+        throw new InboxError('bad_request', `the range has more than ${maxBuckets} buckets: use longer buckets`)
       const minutes = sql.lit(bucketMs / minuteMs)
       const rows = await db
         .selectFrom('tally')

@@ -9,12 +9,12 @@ import { createStats } from './stats.ts'
 import { createTallies } from './tallies.ts'
 import type { ViewStore } from './tables.ts'
 
-/** The reads of the port that both stores answer by the same queries. */
+/** The reads of the port, shared by both stores. */
 export type Views = ReturnType<typeof createViews>
 
 /**
- * The read side of a store. Each statement reads a bounded number of rows by an index, so that lists stay fast whatever is stored. Two
- * statements of a view may see two moments.
+ * The read side of a store. Each statement reads a bounded number of rows by an index, so lists stay fast in large stores. Two statements
+ * of a query may see different states.
  */
 export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
   const quarantine = createQuarantine(store)

@@ -1,20 +1,20 @@
-import { callSettings, hotSettings, workLock } from '../locks.ts'
+import { callSettings, hotSettings, sharedLock } from '../locks.ts'
 import { keptTallyMinutes, prunedMinutes } from '../../tally.ts'
 
-/** More sets of headers are not kept: a sender whose headers differ from delivery to delivery must not fill the database with them. */
-export const mostHeaderSets = 1_000
+/** Maximum stored sets of headers: a sender whose headers differ in every delivery must not fill the database. */
+export const maxHeaderSets = 1_000
 
 /**
- * Stores what came, in one transaction, and creates its runs; in the order in which it stands in the arrays. An array costs a tenth of
- * JSON here, and PL/pgSQL finds an element of it at once.
+ * Stores a batch of deliveries in one transaction, in array order, and creates their runs. Arrays cost a tenth of JSON here, and PL/pgSQL
+ * accesses their elements directly. This comment is not part of the SQL: a changed SQL text has to be installed by `migrate`.
  *
- * Gives what became of each, in `results`, a letter for each: `a`ccepted, `d`uplicate, `c`onflict or `q`uarantined; `last_before`: the
- * accepted ones have the numbers after this, in their order. The rest is of `create_runs`.
+ * Returns one letter per delivery in `results`: `a`ccepted, `d`uplicate, `c`onflict or `q`uarantined. Accepted events get the numbers
+ * after `last_before`, in order. For the other results, see `create_runs`.
  *
- * `ids`, null where the arrival is not an event, or its id stands here before. `new_headers`: null, or the headers of those that have
- * no known set. `other_…`: of those that are null in `ids`, the place, the id, and the reason why it is no event (null: it is one).
- * `known_definitions`: the version of the definitions by which the runs were planned; if it is another one by now, `results` is null
- * and nothing is stored. The rest is for `create_runs`.
+ * `ids`: null for a delivery that is not an event, or whose id occurs earlier in the batch. `new_headers`: headers without a known set.
+ * `other_…`: position, id and quarantine reason of the deliveries that are null in `ids` (null reason: an event). `known_definitions`:
+ * version of the definitions that the runs were planned by; if it has changed, `results` is null and nothing is stored. The other
+ * parameters go to `create_runs`.
  */
 const acceptFunction = `
 CREATE FUNCTION inbox.accept(ids text[], types text[], created text[], received bigint[], stored_after bigint[], keys text[], labels text[],
@@ -33,7 +33,7 @@ DECLARE
   fresh integer;
   again record;
 BEGIN
-  PERFORM ${workLock};
+  PERFORM ${sharedLock};
   SELECT c.last_seq, c.body_bytes, c.definitions INTO last_before, total, version FROM inbox.counter c FOR UPDATE;
   IF version <> known_definitions THEN
     RETURN;
@@ -113,14 +113,14 @@ BEGIN
     WHERE seqs[n] IS NOT NULL AND new_headers[n] IS NOT NULL GROUP BY new_headers[n]
   ) u
   WHERE NOT EXISTS (SELECT FROM inbox.header_set h WHERE md5(h.headers) = md5(u.headers)) ORDER BY u.place
-  LIMIT greatest(0, ${mostHeaderSets} - (SELECT count(DISTINCT headers) FROM inbox.header_set));
+  LIMIT greatest(0, ${maxHeaderSets} - (SELECT count(DISTINCT headers) FROM inbox.header_set));
   RETURN (
     SELECT array_agg(coalesce(known[n], (
       SELECT min(h.id) FROM inbox.header_set h WHERE md5(h.headers) = md5(new_headers[n]) AND h.headers = new_headers[n]
     )) ORDER BY n) FROM generate_series(1, cardinality(seqs)) n);
 END $$`
 
-/** Keeps bytes that are no event, or counts them where they are known. */
+/** Stores a quarantined body, or counts a repeated one. */
 const quarantineFunction = `
 CREATE FUNCTION inbox.quarantine_body(body_id text, why text, received bigint, label text, bytes bytea) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -132,20 +132,19 @@ BEGIN
   END IF;
 END $$`
 
-/** At most so many runs of a key are superseded at once; usually there is one, more only where a handler was made `latestOnly` with a backlog. */
-const mostSuperseded = 500
+/** Maximum runs superseded at once. Usually one; more only if a handler became `latestOnly` with a backlog. */
+const maxSuperseded = 500
 
 /**
- * Creates the live runs of new events. `seqs[at]` is the number of the event that a run is of, null for one that is not new. A run falls
- * on a slot: a handler with a key, or with none. A run stands behind the open ones of its key. A handler that is not known, or is still to
- * get older events, gets none.
+ * Creates the live runs of new events. `seqs[run_at[n]]` is the event of a run, null if the event is not new. A slot is a handler with a
+ * key, or with none. A run waits behind open runs of its key. Unknown handlers and handlers with a backfill in progress get no runs.
  *
- * `offer_…`: claims of one handler each that wait, and how many runs they have room for. What is first of its key is theirs at once.
- * `are_ready`: others can be claimed. `given_at`: the places, in `run_at`, of those that were given to claims; `given_runs`, `given_claims`
+ * `offer_…`: waiting claims of one handler each, and how many runs they take. They get the first runs of their keys directly.
+ * `are_ready`: other runs are claimable. `given_at`: positions in `run_at` of the runs given to claims; `given_runs` and `given_claims`
  * are their ids.
  *
- * Of a slot without an open run no lane is taken. Who else could open one meanwhile? Another accept waits for the counter, an act for
- * this one. A settle that leaves an item for the same handler and key is found out by the index run_one: one of the two fails, and is
+ * A slot without an open run needs no lane: another accept waits for the counter, and an operator action waits for this transaction. Only a
+ * settle with an item for the same handler and key can create an open run. The index run_one detects that: one of the two fails and is
  * tried again.
  */
 const createRunsFunction = `
@@ -229,7 +228,7 @@ BEGIN
   INTO are_ready, given_at, given_runs, given_claims FROM made m;
 END $$`
 
-/** A newer live run of the key comes: what was to be done for the older ones, and is not being done, is not done. */
+/** Supersedes the live runs of a key that are not running. */
 const supersedeFunction = `
 CREATE FUNCTION inbox.supersede(of_handler integer, of_key text, now_ms bigint) RETURNS void LANGUAGE plpgsql
 ${hotSettings} AS $$
@@ -241,11 +240,11 @@ BEGIN
   SELECT array_agg(o.id) FILTER (WHERE o.state = 0), max(o.id) FILTER (WHERE o.state = 1), count(*) INTO waiting, head, older FROM (
     SELECT r.id, r.state FROM inbox.run r
     WHERE r.handler_id = of_handler AND r.replay_id = 0 AND r.key = of_key AND r.state < 5
-    ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${mostSuperseded}
+    ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${maxSuperseded}
   ) o;
   -- Where some are left for the next time, the head stays, so that they have somebody to wait for. So does one that is being claimed.
   UPDATE inbox.run r SET state = 8, crashed = 0, ended_at = now_ms WHERE r.id IN (
-    SELECT p.id FROM inbox.run p WHERE p.id = head AND p.state + 0 = 1 AND older < ${mostSuperseded} FOR UPDATE SKIP LOCKED);
+    SELECT p.id FROM inbox.run p WHERE p.id = head AND p.state + 0 = 1 AND older < ${maxSuperseded} FOR UPDATE SKIP LOCKED);
   IF NOT FOUND THEN
     head := NULL;
   END IF;
@@ -255,8 +254,8 @@ BEGIN
 END $$`
 
 /**
- * Counts new events: those of which the number is not null. `tally` has rows of each replica, summed when read, so that no replica waits
- * for a row of another one.
+ * Counts new events: those with a number in `seqs`. `tally` has separate rows per replica, summed when read, so that replicas don't wait
+ * for each other's rows.
  */
 const countFunction = `
 CREATE OR REPLACE FUNCTION inbox.count_events(seqs bigint[], types text[], received bigint[], keys text[], labels text[]) RETURNS void

@@ -1,17 +1,17 @@
-import { workLock } from '../locks.ts'
+import { sharedLock } from '../locks.ts'
 import { callSettings } from '../locks.ts'
 import { errorGroupOf } from '../../error-group.ts'
 import { maxCrashes } from '../../port.ts'
 
-/** What is claimed stands in its index in the order in which it is claimed: another one would have to be read whole, and sorted. */
+/** Forces the index in claim order. With another index, the planner would read and sort all claimable runs. */
 const inOrder = `${callSettings} SET enable_bitmapscan = off SET enable_sort = off`
 
 /**
- * Takes runs for claims, in their order: of each handler what is live before what is of replays, oldest first. It waits for nobody: what
- * another one is just taking is not there. The attempts are counted.
+ * Takes runs for claims, in the order of the claims: for each handler live runs before replays, oldest first. Skips runs that another
+ * transaction has locked, so it never waits. Counts the attempts.
  *
- * `claims` is a JSON array of `{id, handlers, max, owner, suspects}`; `id` tells the claim from all others of its owner. Gives a row for each
- * run; for a claim that got none one row without a run, with the milliseconds until the next one falls due, if any is to.
+ * `claims`: JSON array of `{id, handlers, max, owner, suspects}`; `id` is unique per owner. Returns a row per run. A claim without runs
+ * gets one row without a run, with the milliseconds until the next run is due (null: none).
  */
 const claimFunction = `
 CREATE FUNCTION inbox.claim(claims json)
@@ -31,7 +31,7 @@ DECLARE
   kind text;
   empty text[] := '{}';
 BEGIN
-  PERFORM ${workLock};
+  PERFORM ${sharedLock};
   IF EXISTS (SELECT 1 FROM inbox.meta m WHERE m.name = 'paused' AND m.value = 1) THEN
     RETURN;
   END IF;
@@ -81,7 +81,7 @@ BEGIN
   END LOOP;
 END $$`
 
-/** When the next run of any generation of handlers that are not paused falls due; null if none is to. */
+/** When the next run of the handlers, live or of a replay, is due; ignores paused handlers. Null if there is none. */
 const nextDueFunction = `
 CREATE FUNCTION inbox.next_due(handlers text[], wanted smallint) RETURNS bigint LANGUAGE plpgsql
 ${inOrder} AS $$
@@ -109,8 +109,8 @@ BEGIN
 END $$`
 
 /**
- * What leases carry, of runs that were claimed: `claims`, `runs` and `seqs` have an element for each. Of each claim so many that their
- * bodies have `most` bytes, and the one that goes beyond; of the others there is no row.
+ * Reads the data of leases for claimed runs; `claims`, `runs` and `seqs` have an element per run. Each claim gets rows up to `most` bytes of
+ * bodies, plus the row that exceeds it. Its other runs get no row.
  */
 const readLeasesFunction = `
 CREATE FUNCTION inbox.read_leases(claims bigint[], runs bigint[], seqs bigint[], most bigint)
@@ -133,7 +133,7 @@ BEGIN
     ORDER BY w.place;
 END $$`
 
-/** Gives back all runs of claims whose answer nobody had: as if they had never been claimed. Gives how many there were. */
+/** Releases all runs of claims whose response was lost. Returns how many. */
 const releaseClaimsFunction = `
 CREATE FUNCTION inbox.release_claims(owners text[], claims bigint[]) RETURNS integer LANGUAGE plpgsql
 ${callSettings} AS $$
@@ -155,9 +155,9 @@ const name = 'handler_crashed'
 const begin = 'the process or thread that ran it died before a verdict'
 
 /**
- * Ends the leases of an owner that died: each run counts as crashed and becomes a suspect, behind the others if it was one, or, after
- * `maxCrashes`, a dead letter. Gives a row for each run; of those that became dead letters with the message of their error. What the owner
- * claims while this is under way is left to the next time.
+ * Ends the leases of an owner that died. Each run counts as crashed and becomes a crash suspect; a repeated suspect goes behind the others.
+ * After `maxCrashes` it becomes a dead letter. Returns a row per run; only dead letters have an error. Runs that the owner claims during
+ * the call are left for the next call.
  */
 const reapFunction = `
 CREATE FUNCTION inbox.reap(who text)
@@ -168,7 +168,7 @@ DECLARE
   now_ms bigint := inbox.now_ms();
   ids bigint[];
 BEGIN
-  PERFORM ${workLock};
+  PERFORM ${sharedLock};
   SELECT array_agg(r.id) INTO ids FROM inbox.run r WHERE r.owner = who AND r.state + 0 = 3;
   IF ids IS NULL THEN
     RETURN;

@@ -8,12 +8,12 @@ import { settleFunctions } from './settle.ts'
 const functions = [nowFunction, laneFunction, ...acceptFunctions, ...claimFunctions, ...settleFunctions]
 
 /**
- * The row of `inbox.meta` that each set of functions leaves when it is installed. A set that has a row is never installed again: if
- * another one has replaced it, that one is newer.
+ * Name of the row in `inbox.meta` that marks this set of functions as installed. A set is installed only once: a set that replaced it is
+ * newer.
  */
 export const functionsMark = `functions:${createHash('sha256').update(functions.join('\n')).digest('hex')}`
 
-/** Replaces all functions of the schema. To be called after all migrations, in their transaction. */
+/** Replaces all functions of the schema. Call after all migrations, in their transaction. */
 export async function installFunctions(trx: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace`.execute(trx)

@@ -1,9 +1,9 @@
 import { replayStates } from '../../port.ts'
-import { callSettings, hotSettings, workLock } from '../locks.ts'
+import { callSettings, hotSettings, sharedLock } from '../locks.ts'
 
 /**
- * The oldest run that waits for its key takes the place of one that has ended; the caller has the lanes. Gives how many became ready.
- * While another run of the key is open for work, or is held, none does.
+ * Makes the oldest waiting run of each key of ended runs ready, unless another run of the key is claimable, running or held. The caller
+ * has locked the lanes. Returns how many became ready.
  */
 const promoteFunction = `
 CREATE FUNCTION inbox.promote(ended bigint[]) RETURNS integer LANGUAGE plpgsql ${hotSettings} AS $$
@@ -31,7 +31,7 @@ BEGIN
   RETURN promoted;
 END $$`
 
-/** Whether a run of a cancelled replay is not to be tried again. What runs left in the outbox goes on: it belongs to what is done. */
+/** True for a run of a cancelled replay, which is not tried again. Outbox items continue: they belong to completed runs. */
 const isCancelledFunction = `
 CREATE FUNCTION inbox.is_cancelled(run bigint, replay integer) RETURNS boolean LANGUAGE plpgsql STABLE ${hotSettings} AS $$
 BEGIN
@@ -40,14 +40,13 @@ BEGIN
 END $$`
 
 /**
- * Ends leases with what became of their runs, in one transaction. Gives the places, from 1, of the reports that hold: `applied`, or
- * `conflicts`; the others are stale. Of two reports on a lease the first one holds. `are_ready`: there may be something to claim that was
- * not before.
+ * Ends leases in one transaction. Returns positions of outcomes, from 1: `applied` or `conflicts`; the others are stale. Of two outcomes
+ * for a lease, the first counts. `are_ready`: runs may have become claimable.
  *
- * The arrays have an element for each report. `kinds` are those of an `Outcome`, and `release`; `waits` says how long a run that is put
- * off waits, and `starts` and `ends` when it was run: in milliseconds from now. `groups` are those of the errors of dead letters. `errors` is a JSON array of `{place, name, message, stack}`; `states` one of
- * `{place, version, reads, writes}` (see `keep_state`), for reports that read or write state; `items` one of `{place, sink, key, payload,
- * idempotencyKey}`. Up to `purged` values that have expired are deleted.
+ * The arrays have an element per outcome. `kinds`: the kind of the `Outcome`, or `release`. `waits`, `starts`, `ends`: when a postponed run
+ * is due, and when the attempt started and ended, in milliseconds from now. `groups`: error groups of dead letters. JSON arrays: `errors`
+ * of `{place, name, message, stack}`, `states` of `{place, version, reads, writes}` (see `keep_state`), `items` of `{place, sink, key,
+ * payload, idempotencyKey}`. Deletes up to `purged` expired state entries.
  */
 const settleFunction = `
 CREATE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], waits bigint[], starts bigint[], ends bigint[],
@@ -69,7 +68,7 @@ DECLARE
   at integer;
   promoted integer;
 BEGIN
-  PERFORM ${workLock};
+  PERFORM ${sharedLock};
   -- Those whose state is read or written, and those of whom something may be counted as superseded.
   IF has_state OR kinds && '{retry,snooze,release}' THEN
     PERFORM 1 FROM inbox.handler h WHERE h.id IN (
@@ -160,9 +159,9 @@ BEGIN
 END $$`
 
 /**
- * Moves runs that are running to where their verdicts say; the caller has their rows and lanes. One that would be tried again is dropped
- * if its replay was cancelled, and superseded if there is a newer live one of its key and only the latest counts. What is given back
- * unworked (`release`, `conflict`) is as if it had never been claimed.
+ * Sets the states of running runs by their verdicts. The caller has locked their rows and lanes. Instead of a retry, a run is dropped if
+ * its replay was cancelled, or superseded if the handler is `latestOnly` and its key has a newer live run. `release` and `conflict` restore
+ * the state before the claim.
  */
 const endLeasesFunction = `
 CREATE FUNCTION inbox.end_leases(ids bigint[], verdicts text[], due bigint[], began bigint[], ended bigint[], group_of text[],
@@ -205,11 +204,11 @@ BEGIN
 END $$`
 
 /**
- * Keeps what a run writes to the state of its handler, unless what it read is no longer so: then it is false, and nothing was written.
- * The caller has the row of the handler.
+ * Writes a run's state entries, unless entries that it read have changed: then returns false and writes nothing. The caller has locked the
+ * row of the handler.
  *
- * `reads` is a JSON array of `{from, to, most, keys, versions}`: of the keys from `from` on and before `to` the first `most`, and what was
- * found; `writes` one of `{key, value, expiresAt}`, no key twice.
+ * `reads`: JSON array of `{from, to, most, keys, versions}`, the first `most` keys from `from` until before `to` and the result.
+ * `writes`: JSON array of `{key, value, expiresAt}`, at most one per key.
  */
 const keepStateFunction = `
 CREATE FUNCTION inbox.keep_state(of_handler integer, version_now bigint, reads json, writes json, now_ms bigint)
@@ -240,7 +239,7 @@ BEGIN
   RETURN true;
 END $$`
 
-/** Deletes up to `most` values that have expired, of any handler: but not those that somebody is just writing. */
+/** Deletes up to `most` expired state entries of any handler, except locked ones. */
 const purgeStateFunction = `
 CREATE FUNCTION inbox.purge_state(most integer, now_ms bigint) RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
 BEGIN
@@ -252,9 +251,8 @@ BEGIN
 END $$`
 
 /**
- * What runs left in the outbox becomes runs of its sinks, each in the generation of the run that left it, behind the open ones of its key.
- * The caller has the lanes, and sees to it that the sinks are known. `items` is as in `settle`; `runs` are those whose items count, `places`
- * where they stand.
+ * Creates runs of sinks for outbox items, in the replay (or live) of the run that left them, behind open runs of their key. The caller has
+ * locked the lanes and created the sinks. `items`: see `settle`. `runs` and `places`: the applied runs and their positions.
  */
 const createItemsFunction = `
 CREATE FUNCTION inbox.create_items(items json, places integer[], runs bigint[], now_ms bigint)

@@ -2,11 +2,12 @@ import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 /**
- * The tables are those of the SQLite adapter, and what a cluster needs besides: `counter`, `lane` (see locks.ts), `replica`, and the
- * owner of a run. `run.state` holds the index of a name in `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held,
- * 5 dead, 6 done, and further ends. `event.final_status` is the index in `eventStatuses` of one whose runs were pruned. `run.replay_id`
- * is 0 for live runs. `handler.first_seq`: of what was accepted before this it gets nothing. `replay.state` is the index in `replayStates`, `subscription.state` that in `subscriptionStates`. Texts from
- * outside are stored as `toStored` makes them, and stand in the order of their bytes. Times are milliseconds since 1970.
+ * The tables of the SQLite adapter, plus cluster tables: `counter`, `lane` (see locks.ts), `replica`, and the owner of a run.
+ * `run.state` is an index into `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead, 6 done, and other final
+ * states. `event.final_status` is an index into `eventStatuses`, set when the event is pruned. `run.replay_id` is 0 for live runs.
+ * `handler.first_seq`: the handler gets no events before this number. `replay.state` is an index into `replayStates`,
+ * `subscription.state` into `subscriptionStates`. Text from outside is stored by `toStored` and sorted by bytes. Times are milliseconds
+ * since 1970.
  */
 const statements = [
   `CREATE TABLE inbox.counter (last_seq bigint NOT NULL, body_bytes bigint NOT NULL) WITH (fillfactor = 10)`,
@@ -28,13 +29,13 @@ const statements = [
      trace text,
      final_status smallint
    )`,
-  // What is pruned is some part of it each time: its space is wanted before it is a fifth of the table.
+  // Each pruning deletes a small part of the table. Its space is reused earlier than by default, at a fifth of the table.
   `CREATE TABLE inbox.body (seq bigint PRIMARY KEY, total bigint NOT NULL, raw bytea NOT NULL) WITH (
      autovacuum_vacuum_scale_factor = 0.02,
      autovacuum_analyze_scale_factor = 0.02,
      toast.autovacuum_vacuum_scale_factor = 0.02
    )`,
-  // Bodies are read whole or not at all, and are not worth the time to pack them.
+  // No compression: bodies are read as a whole, and compressing them costs more time than it saves.
   `ALTER TABLE inbox.body ALTER raw SET STORAGE EXTERNAL`,
   `CREATE TABLE inbox.redelivery (event_seq bigint PRIMARY KEY, count integer NOT NULL, last_at bigint NOT NULL)`,
   `CREATE TABLE inbox.conflict (
@@ -96,9 +97,9 @@ const statements = [
   `CREATE INDEX run_event ON inbox.run (event_seq)`,
   `CREATE INDEX run_open ON inbox.run (handler_id, replay_id, key, id) INCLUDE (state) WHERE state < 5`,
   `CREATE INDEX run_claimable ON inbox.run (state, handler_id, replay_id, run_at, id) WHERE state >= 1 AND state <= 2`,
-  // As long as it is running. Asked for by its owner alone, for `run_open` has what is running, too.
+  // Running runs have an owner. Queries use the owner only, because `run_open` contains running runs too.
   `CREATE INDEX run_leased ON inbox.run (owner, claim_id) WHERE owner IS NOT NULL`,
-  // The database itself says it: of one key at most one run is first.
+  // Guarantees that at most one run per key is claimable, running or held.
   `CREATE UNIQUE INDEX run_one ON inbox.run (handler_id, replay_id, key) WHERE state >= 1 AND state <= 4 AND key IS NOT NULL`,
   `CREATE INDEX run_dead ON inbox.run (id) INCLUDE (handler_id, state) WHERE state >= 4 AND state <= 5`,
   `CREATE INDEX run_died ON inbox.run (ended_at, id) INCLUDE (handler_id, state, event_seq, error_group)

@@ -3,8 +3,8 @@ import type { Migration } from 'kysely/migration'
 import { reduceHeaders } from '../../reduce-headers.ts'
 
 /**
- * Earlier versions stored headers that may hold secrets: none of them stays, and TRUNCATE removes the old rows from the disk. Sets
- * that have become the same keep their ids, because changing events takes long in a large table; so the text is no longer unique.
+ * Removes headers that earlier versions stored and that may contain secrets. TRUNCATE removes the old rows from the disk. Sets that become
+ * equal keep their ids, because changing events is slow in a large table. So the text is no longer unique.
  */
 export const storedHeaders: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

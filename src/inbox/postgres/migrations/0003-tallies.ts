@@ -3,9 +3,9 @@ import type { Migration } from 'kysely/migration'
 import { keptTallyMinutes } from '../../tally.ts'
 
 /**
- * `tally`: accepted events per minute (of receipt, since 1970), type, network ('' for none) and replica. `hour`: the first and the last
- * accept sequence number received in an hour. `secret_use`: when a secret verified events. All three are filled from the stored events;
- * nothing is accepted meanwhile.
+ * `tally`: accepted events per minute of receipt (since 1970), type, network ('' for none) and replica. `hour`: first and last
+ * accept-sequence number received in an hour. `secret_use`: first and last use of each secret. All three are filled from the stored
+ * events; the lock keeps replicas from accepting during that.
  */
 export const tallies: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -33,7 +33,7 @@ export const tallies: Migration = {
          SELECT received_at / 60000, type, CASE WHEN strpos(key, ':') > 0 THEN split_part(key, ':', 1) ELSE '' END, count(*)
          FROM inbox.event WHERE received_at >= ((SELECT max(hour) FROM inbox.hour)::bigint * 60 - ${keptTallyMinutes}) * 60000
          GROUP BY 1, 2, 3`,
-      // Earlier versions kept words and counts of events in these.
+      // The search index of earlier versions.
       `DROP TABLE IF EXISTS inbox.index_meta, inbox.index_event, inbox.index_kind, inbox.index_tally, inbox.index_hour,
          inbox.index_cadence, inbox.index_drift, inbox.index_secret, inbox.index_wallet`,
       `CREATE INDEX event_key ON inbox.event (key, seq) WHERE key IS NOT NULL`,

@@ -2,9 +2,9 @@ import { sql, type Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 /**
- * Which events handlers take: see `Definitions`. `route`: its types, order and key paths as JSON, `digest` its SHA-256. `since`: when it was
- * registered first. `unheld_at`: since when no replica holds it; null: one does. `counter.definitions` counts changes of the table.
- * Older programs create runs by the handlers that they have loaded themselves, and can't run on it.
+ * Routes of handlers: see `Definitions`. `route`: types, order and key paths as JSON; `digest`: its SHA-256. `since`: first registration.
+ * `unheld_at`: since when no replica holds it; null if one does. `counter.definitions` counts changes of the table. Older programs can't run
+ * on this schema, because they create runs only of handlers that they have loaded themselves.
  */
 export const definitions: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
