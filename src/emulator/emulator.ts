@@ -49,7 +49,7 @@ export interface EmulatorOptions {
   readonly listen?: ListenOptions
   /** File that keeps accounts and world across restarts. Default: none. */
   readonly dataFile?: string
-  /** Extra events per second of world time, on top of those that arise in the world. Default 0. */
+  /** Extra events per second of world time, in addition to those arising in the world. Default 0. */
   readonly rate?: number
   /** Number of events to send. Default: no limit. */
   readonly count?: number

@@ -1,12 +1,12 @@
 /**
- * Ways to write the same event. A receiver that signs re-serialised JSON fails for every profile but `canonical`:
+ * Ways to write the same event. A receiver that signs re-serialised JSON fails for all profiles but `canonical`:
  * the others put a blank or a line break after each comma, which `JSON.stringify` doesn't.
  *
  * - `spaced`: whole numbers in fractional fields carry `.0`
  * - `canonical`: the output of `JSON.stringify`
- * - `escaped`: non-ASCII as `\u00e9`, `/` as `\/`, and `_` as `\u005f` so that every event has escapes
+ * - `escaped`: non-ASCII as `\u00e9`, `/` as `\/`, and `_` as `\u005f` so that all events have escapes
  * - `exponent`: large and small numbers in fractional fields as `1.5E+3` and `1e-7`
- * - `reordered`: members of every object in reverse order
+ * - `reordered`: members of objects in reverse order
  * - `pretty`: one member per line, indented by two blanks per level
  */
 export const serializerProfiles = ['spaced', 'canonical', 'escaped', 'exponent', 'reordered', 'pretty'] as const
@@ -14,7 +14,7 @@ export type SerializerProfile = (typeof serializerProfiles)[number]
 
 const integerFields = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
 
-/** The exact bytes of an event, the same for every delivery (R72, R73, R89). Integer fields stay integers. */
+/** The exact bytes of an event, identical in all deliveries (R72, R73, R89). Integer fields stay integers. */
 export function serialize(event: object, profile: SerializerProfile = 'spaced'): Buffer {
   if (profile === 'canonical') return Buffer.from(JSON.stringify(event))
   if (profile === 'pretty') return Buffer.from(JSON.stringify(event, null, 2))

@@ -87,7 +87,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
     return timers[0]?.at ?? null
   }
 
-  /** Fires due timers in order, including those that timers arm in the meantime. */
+  /** Fires due timers in order, including timers armed in the meantime. */
   const fireDue = () => {
     const until = now()
     try {

@@ -134,9 +134,9 @@ describe.each([
   test.each(document.operations)('R66 A28 $id answers 401 without a key', async (operation) => {
     const base = baseOf(operation)
     for (const [key, hint] of [
-      [null, 'none came'],
+      [null, 'it is missing'],
       ['sk_unknown', 'unknown or revoked'],
-      ['with space', 'not of this form'],
+      ['with space', 'the header is malformed'],
     ] as const) {
       const { headers } = await here.expect(401, operation, { ...base, key }, hint)
       expect(headers.get('www-authenticate')).toBe(key === null ? 'Bearer' : 'Bearer error="invalid_token"')

@@ -126,7 +126,7 @@ describe('from another machine', () => {
     expect((await browser.ask('GET', '/session')).json.data).toEqual({ signedIn: false, user: null, demo: null })
     const refused = await browser.ask('POST', '/session', published)
     expect(refused).toMatchObject(forbidden)
-    expect(refused.json.error.message).toContain('give the emulator a login of its own')
+    expect(refused.json.error.message).toContain('set another login')
     browser.cookie = here.cookie
     expect(await browser.ask('GET', '/clock')).toMatchObject(forbidden)
   })

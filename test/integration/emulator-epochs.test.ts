@@ -108,7 +108,7 @@ test('A58 cursors of the time before a reset are refused as foreign ones, also a
     const { status, json } = await stage.rest(`${list}&cursor=${cursor}`)
     return [status, json.error?.message]
   }
-  const refused = [400, expect.stringContaining('of no time before the world was put back')]
+  const refused = [400, expect.stringContaining('issued after the latest restore')]
 
   const first = await emulatorOf()
   const early = await cursorOf(first)

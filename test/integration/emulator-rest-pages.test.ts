@@ -108,8 +108,8 @@ test('A58 a cursor of another list, another world, or of nothing is refused with
     expect([status, body.error.details[0].path], target).toEqual([400, 'cursor'])
     return body.error.message
   }
-  expect(await refused(`${path}/portfolio?${query}&cursor=${cursor}`)).toContain('another')
-  expect(await refused(`${other.path}/trades?${other.query}&cursor=${cursor}`)).toContain('another')
+  expect(await refused(`${path}/portfolio?${query}&cursor=${cursor}`)).toContain('a cursor of this list')
+  expect(await refused(`${other.path}/trades?${other.query}&cursor=${cursor}`)).toContain('a cursor of this list')
   const { wallet } = stage.world.acts.apply({
     kind: 'trade',
     network: 'ethereum',
@@ -118,8 +118,10 @@ test('A58 a cursor of another list, another world, or of nothing is refused with
     side: 'buy',
     usd: 100,
   })
-  expect(await refused(`/v1/wallets/${String(wallet)}/trades?${query}&cursor=${cursor}`)).toContain('another')
-  expect(await refused(`${path}/trades?${query}&token=${token}&cursor=${cursor}`)).toContain('another')
+  expect(await refused(`/v1/wallets/${String(wallet)}/trades?${query}&cursor=${cursor}`)).toContain(
+    'a cursor of this list',
+  )
+  expect(await refused(`${path}/trades?${query}&token=${token}&cursor=${cursor}`)).toContain('a cursor of this list')
   expect(await refused(`${path}/trades?${query}&cursor=${cursor}x`)).toContain('unchanged')
   expect(await refused(`${path}/trades?${query}&cursor=1`)).toContain('unchanged')
   expect(await refused(`${path}/trades?${query}&cursor=`)).toContain('next_cursor')
@@ -143,6 +145,6 @@ test('A58 a cursor of a moment that the world has not reached again is refused',
   const late = (await restored.get(list)).meta.next_cursor
   restored.world.restore(snapshot)
   const { status, body } = await restored.request(`${list}&cursor=${late}`)
-  expect([status, body.error.message]).toEqual([400, expect.stringContaining('yet to come')])
+  expect([status, body.error.message]).toEqual([400, expect.stringContaining('of a future moment')])
   expect((await restored.request(`${list}&cursor=${early}`)).status).toBe(200)
 })

@@ -27,12 +27,12 @@ test('2.8 the kinds of faults, each told with its parameters', () => {
   expect(kinds.find(({ kind }) => kind === 'reserialise')).toEqual({
     kind: 'reserialise',
     direction: 'out',
-    about: 'The same event, written in another way.',
+    about: 'Serializes the same event in another way.',
     parameters: [
       {
         name: 'profile',
         default: 'canonical',
-        about: 'how it is written',
+        about: 'the serializer profile',
         choices: ['spaced', 'canonical', 'escaped', 'exponent', 'reordered', 'pretty'],
       },
     ],
@@ -47,25 +47,25 @@ test('each kind is a rule by its name alone, with the defaults that are told', (
 })
 
 test.each([
-  [{}, 'direction: expected out, for deliveries, or in, for answers of the REST service; it is missing'],
+  [{}, 'direction: expected out (deliveries) or in (REST responses); it is missing'],
   [{ direction: 'out' }, 'fault: expected an object such as {"kind": "delay"}; it is missing'],
   [
     { direction: 'out', fault: { kind: 'latency' } },
     'fault.kind: expected a kind for the direction out: delay, reorder, ',
   ],
   [{ direction: 'in', fault: { kind: 'delay' } }, 'fault.kind: expected a kind for the direction in: latency, '],
-  [{ direction: 'out', fault: { kind: 'delay', millis: 1 } }, 'expected nothing that is called millis'],
+  [{ direction: 'out', fault: { kind: 'delay', millis: 1 } }, 'unknown: millis'],
   [
     { direction: 'out', fault: { kind: 'delay', ms: -1 } },
     'fault.ms: expected a whole number from 0 to 86400000; got -1',
   ],
-  [{ direction: 'out', fault: { kind: 'tamper' }, path: '/v1' }, 'expected nothing that is called path'],
+  [{ direction: 'out', fault: { kind: 'tamper' }, path: '/v1' }, 'unknown: path'],
   [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1.1 }, 'rate: expected a number from 0 to 1; got 1.1'],
   [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1, script: 'x' }, 'script: expected either a rate or a script'],
   [{ direction: 'out', fault: { kind: 'tamper' }, script: 'xy' }, 'script: expected 1 to 1000 steps'],
   [
     { direction: 'out', fault: { kind: 'tamper' }, scriptRepeats: true },
-    'scriptRepeats: expected it beside a script only',
+    'scriptRepeats: expected only together with a script',
   ],
   [{ direction: 'out', fault: { kind: 'tamper' }, types: ['wallet*'] }, 'types.0: expected an event type'],
   [

@@ -147,10 +147,13 @@ describe('every network', () => {
     const solana = toWalletAddress('solana', new Uint8Array(32))
     expect(parseAddress('solana', evm)).toMatchObject({
       ok: false,
-      problem: expect.stringMatching(/of an EVM network/),
+      problem: expect.stringMatching(/is an EVM address/),
     })
     for (const network of evmNetworks) {
-      expect(parseAddress(network, solana)).toMatchObject({ ok: false, problem: expect.stringMatching(/of Solana/) })
+      expect(parseAddress(network, solana)).toMatchObject({
+        ok: false,
+        problem: expect.stringMatching(/is a Solana address/),
+      })
     }
   })
 

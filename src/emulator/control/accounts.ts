@@ -21,11 +21,11 @@ const plans = Object.keys(planLimits) as [Plan, ...Plan[]]
 const accountBody = z.strictObject({ name, plan: z.enum(plans) })
 const accountProblem = 'expected the id or the name of an account'
 const namedAccount = z.string({ error: accountProblem }).min(1, accountProblem)
-/** Without it the first account is meant. */
+/** Default: the first account. */
 const account = z.exactOptional(namedAccount)
 const keyBody = z.strictObject({ account: namedAccount, ...keySchema.shape })
 
-// The schemas of the REST service, so that both ways in refuse the same.
+// Schemas of the REST service: both APIs reject the same input.
 const { url, events, secret } = newWebhook.shape
 
 const webhookBody = z.strictObject({ account, url, events, secret })
@@ -43,8 +43,8 @@ const alertBody = z
 const accountChoiceBody = z.strictObject({ account })
 
 /**
- * Accounts with their API keys (R67–R69), and where deliveries go: webhooks and alerts of all accounts (R60–R63, R76, R77,
- * A22–A26). A secret is shown once, if drawn.
+ * Accounts with their API keys (R67–R69), and the webhooks and alerts of all accounts (R60–R63, R76, R77, A22–A26).
+ * Generated secrets are shown once.
  */
 export const accountRoutes: readonly Route[] = [
   route('GET', '/accounts', {
@@ -132,7 +132,7 @@ export const accountRoutes: readonly Route[] = [
 export type ShownAccount = ReturnType<typeof toAccount>
 export type ShownKey = ReturnType<typeof toKey>
 
-/** An account without anything that is secret. */
+/** An account without secrets. */
 function toAccount({ accountId, name, plan }: Account, accounts: Accounts) {
   return {
     accountId,
@@ -173,9 +173,7 @@ function toAlert({ accountId: _of, createdAt, ...alert }: Alert) {
   return { ...alert, createdAt: toTime(createdAt) }
 }
 
-// What is asked of webhooks and alerts: by the schemas of the REST service, so that both ways in refuse the same.
-
-/** The account of an id or a name, or the first. Throws 404. */
+/** Finds an account by id or name; without either, returns the first. Throws 404. */
 function findAccount(accounts: Accounts, wanted: string | undefined): Account {
   const all = accounts.accounts()
   const found =
@@ -183,7 +181,7 @@ function findAccount(accounts: Accounts, wanted: string | undefined): Account {
   if (found !== undefined) return found
   const message =
     wanted === undefined
-      ? 'there is no account; POST /_emulator/accounts makes one'
+      ? 'there is no account; POST /_emulator/accounts creates one'
       : `there is no account ${wanted}; GET /_emulator/accounts lists them`
   throw new HttpError(404, 'not_found', message)
 }

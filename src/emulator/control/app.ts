@@ -20,14 +20,14 @@ export interface ControlAppOptions extends ControlContext {
 }
 
 export interface ControlApp {
-  /** Whether a request is one to control the emulator. */
+  /** True for requests to the control API. */
   isFor(request: IncomingMessage): boolean
   handle(request: IncomingMessage, response: ServerResponse): void
 }
 
 const prefix = '/_emulator'
 
-/** The routes by which tests and people steer the emulator; never part of `/v1`. */
+/** The control API for tests and operators; not part of `/v1`. */
 export function createControlApp({ token, wall, log, ...controlled }: ControlAppOptions): ControlApp {
   const guard = createGuard({ token, sessions: controlled.sessions })
 
@@ -45,19 +45,19 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
       const query = readQuery(route, request.url ?? '')
       const data = await route.answer(controlled, { body, query, id, request, response })
       if (request.method !== 'GET' && !route.isOpen)
-        log.info({ path: safeText(splitTarget(request.url ?? '', null).path) }, 'the emulator was steered')
+        log.info({ path: safeText(splitTarget(request.url ?? '', null).path) }, 'control request')
       if (data !== responseTaken) sendData(response, route.status, data, meta())
     } catch (thrown) {
       const error = toHttpError(thrown)
-      if (error === null) log.error({ error: messageOf(thrown) }, 'a control request failed')
-      sendError(response, error ?? new HttpError(500, 'internal', 'the request failed; the log says why'), meta())
+      if (error === null) log.error({ error: messageOf(thrown) }, 'control request failed')
+      sendError(response, error ?? new HttpError(500, 'internal', 'internal error; see the log'), meta())
     }
   }
 
   return {
     isFor: ({ url = '' }) => url === prefix || url.startsWith(`${prefix}/`) || url.startsWith(`${prefix}?`),
     handle(request, response) {
-      // To advance a clock by days may take minutes, in which nothing is sent.
+      // Advancing a clock by days can take minutes without traffic.
       request.socket.setTimeout(0)
       void answer(request, response)
     },
@@ -66,14 +66,14 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
 
 interface Match {
   readonly route: Route
-  /** What stands for `:id`, empty if the pattern has none. */
+  /** Value of `:id`; empty if the pattern has none. */
   readonly id: string
 }
 
-/** Paths that are written out come first: `counts` is no id where it is a path of its own. */
+/** Literal paths first: `counts` must not match as an id. */
 const inOrder = routes.toSorted((a, b) => Number(a.path.includes(':')) - Number(b.path.includes(':')))
 
-/** The routes of the path of a request, whatever their methods. */
+/** Routes that match the path of a request, with any method. */
 function matchesOf({ url = '' }: IncomingMessage): readonly Match[] {
   const [path = ''] = url.slice(prefix.length).split('?')
   return inOrder.flatMap((route) => {
@@ -86,12 +86,12 @@ function matchOf(request: IncomingMessage, found: readonly Match[]): Match {
   const match = found.find(({ route }) => route.method === request.method)
   if (match !== undefined) return match
   if (found.length === 0)
-    throw new HttpError(404, 'not_found', `there is nothing at this path; GET ${prefix} lists all there is`)
+    throw new HttpError(404, 'not_found', `there is nothing at this path; GET ${prefix} lists all routes`)
   const allowed = [...new Set(found.map(({ route }) => route.method))].join(', ')
   throw new HttpError(405, 'method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
 }
 
-/** What stands for `:id` in a path, empty if the pattern has none; undefined if the path is another. */
+/** Value of `:id` in a path; empty if the pattern has none; undefined if the path doesn't match. */
 function idIn(path: string, pattern: string): string | undefined {
   const [parts, expected] = [path.split('/'), pattern.split('/')]
   const isSame = parts.length === expected.length && parts.every((part, index) => fits(part, expected[index]))
@@ -118,7 +118,7 @@ function parse(schema: NonNullable<Route['body']>, given: unknown, place: Place)
   throw toInvalidRequest(result.error, given, place)
 }
 
-/** What is answered for anything that was thrown; null for what must not be shown. */
+/** Maps a thrown value to a response; null for an unexpected error, which must not be shown. */
 function toHttpError(thrown: unknown): HttpError | null {
   if (thrown instanceof HttpError) return thrown
   if (thrown instanceof WorldRefusal) return new HttpError(409, 'refused_by_world', thrown.message, { cause: thrown })
@@ -131,7 +131,6 @@ function toHttpError(thrown: unknown): HttpError | null {
   return null
 }
 
-/** About an answer. */
 interface AnswerMeta {
   readonly timestamp: string
   readonly latency_ms: number
@@ -143,7 +142,7 @@ function sendData(response: ServerResponse, status: number, data: unknown, meta:
 
 function sendError(response: ServerResponse, error: HttpError, meta: AnswerMeta): void {
   const { status, code, message, details, headers } = error
-  // What is left of a body is not read.
+  // The rest of the body stays unread.
   const connection = status === 413 ? { Connection: 'close' } : {}
   send(response, status, { success: false, error: { code, message, details }, meta }, { ...headers, ...connection })
 }

@@ -15,14 +15,14 @@ const clockBody = z
   })
 
 const stateNameProblem =
-  'expected 1 to 64 letters, digits, dots, hyphens or underscores, of which the first is a letter or a digit'
+  'expected 1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or a digit'
 
-/** A name that a state is saved under. */
+/** Name of a saved state. */
 const stateBody = z.strictObject({
   name: z.string({ error: stateNameProblem }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, stateNameProblem),
 })
 
-/** The time of the world: its clock, and states that it can be put back to. */
+/** The world clock and saved states. */
 export const clockRoutes: readonly Route[] = [
   route('GET', '/clock', { answer: ({ state }) => toClock(state) }),
   route('POST', '/clock', {
@@ -49,13 +49,14 @@ export const clockRoutes: readonly Route[] = [
     status: 201,
     answer({ state }, { body: { name } }) {
       if (name === originName)
-        throw new HttpError(409, 'conflict', `${originName} is how the world began; take another name`)
+        throw new HttpError(409, 'conflict', `${originName} is reserved for the initial state; choose another name`)
       return { name, at: toTime(state.save(name)) }
     },
   }),
   route('DELETE', '/snapshot/:id', {
     answer({ state }, { id: name }) {
-      if (name === originName) throw new HttpError(409, 'conflict', `${originName} is how the world began; it stays`)
+      if (name === originName)
+        throw new HttpError(409, 'conflict', `${originName} is the initial state and can't be deleted`)
       if (!state.forget(name)) throw noSuchState(state, name)
       return { name, deleted: true }
     },
@@ -63,7 +64,7 @@ export const clockRoutes: readonly Route[] = [
   route('POST', '/restore', { body: stateBody, answer: (on, { body: { name } }) => putBack(on, name) }),
 ]
 
-/** Tells those who listen where the clock is now, and gives it. */
+/** Publishes the clock to the stream and returns it. */
 function publishClock({ state, stream }: ControlContext) {
   const clock = toClock(state)
   stream.publish('clock', clock)
@@ -77,7 +78,7 @@ function putBack(on: ControlContext, name: string) {
 
 function noSuchState(state: EmulatorState, name: string): HttpError {
   const names = state.saved().map((state) => state.name)
-  return new HttpError(404, 'not_found', `no state is saved as ${name}; expected one of ${names.join(', ')}`)
+  return new HttpError(404, 'not_found', `there is no saved state ${name}; expected one of ${names.join(', ')}`)
 }
 
 function toClock({ clock }: Pick<EmulatorState, 'clock'>) {

@@ -24,7 +24,7 @@ const replayBody = z.strictObject({
 
 const again = { status: 201, answer: replay } as const
 
-/** What was sent, to whom, and what came of it; and once more, if somebody asks for it (R87, R88, A46). */
+/** Deliveries, their attempts, and replays (R87, R88, A46). */
 export const deliveryRoutes: readonly Route[] = [
   route('GET', '/deliveries', {
     query: listQuery,
@@ -52,11 +52,7 @@ function replay({ deliveries }: ControlContext, { id }: { readonly id: string })
   const made = deliveries.replay(id)
   if (made === null) throw noSuch(id)
   if (made === 'gone') {
-    throw new HttpError(
-      409,
-      'conflict',
-      `the webhook or alert that ${id} went to was deleted: nothing can be sent there`,
-    )
+    throw new HttpError(409, 'conflict', `the webhook or alert of ${id} was deleted, so it can't be replayed`)
   }
   return toShown(made)
 }
@@ -65,14 +61,14 @@ function noSuch(id: string): HttpError {
   return new HttpError(404, 'not_found', `there is no delivery ${id}; GET /_emulator/deliveries lists them`)
 }
 
-/** A delivery as it is shown. */
+/** A delivery in responses. */
 export type ShownDelivery = ReturnType<typeof toShown>
-/** With its bytes as text, and its attempts, oldest first. */
+/** A delivery with its body as text and its attempts, oldest first. */
 export type ShownDetail = ReturnType<typeof toShownDetail>
 export type ShownAttempt = ReturnType<typeof toShownAttempt<Attempt>>
-/** An attempt as the stream tells it. */
+/** An attempt in the stream. */
 export type ShownReport = ReturnType<typeof toShownAttempt<AttemptReport>>
-/** What a bulk replay takes, as it comes. */
+/** Body of a bulk replay. */
 export type ReplayRequest = z.input<typeof replayBody>
 
 function toShown({ createdAt, nextAttemptAt, ...delivery }: Delivery) {
@@ -87,7 +83,7 @@ function toShownDetail({ body, log, ...delivery }: NonNullable<ReturnType<Delive
   return { ...toShown(delivery), body: body.toString(), log: log.map((attempt) => toShownAttempt(attempt)) }
 }
 
-/** An attempt as it is shown, here and in the stream. */
+/** Formats an attempt for responses and the stream. */
 export function toShownAttempt<T extends Attempt>({ at, nextAttemptAt, ...attempt }: T) {
   return { ...attempt, at: toTime(at), nextAttemptAt: nextAttemptAt === null ? null : toTime(nextAttemptAt) }
 }

@@ -15,7 +15,7 @@ const scenarioBody = z.strictObject({
   }),
 })
 
-/** Faults by rules, and named scenarios of them (2.8). */
+/** Fault rules and named scenarios (2.8). */
 export const faultRoutes: readonly Route[] = [
   route('GET', '/faults', { answer: ({ faults }) => faults.rules() }),
   route('POST', '/faults', {
@@ -30,19 +30,19 @@ export const faultRoutes: readonly Route[] = [
       return { deleted }
     },
   }),
-  // Before those with an id, though GET has none.
+  // Listed before the routes with an id.
   route('GET', '/faults/kinds', { answer: () => listFaultKinds() }),
   route('DELETE', '/faults/:id', {
     answer({ faults }, { id }) {
       if (faults.remove(id)) return { id, deleted: true }
-      throw new HttpError(404, 'not_found', `there is no rule ${id}; GET /_emulator/faults lists them`)
+      throw new HttpError(404, 'not_found', `there is no fault rule ${id}; GET /_emulator/faults lists them`)
     },
   }),
   route('GET', '/scenarios', { answer: () => packs.map(({ name, about }) => ({ name, about })) }),
   route('POST', '/scenarios', {
     body: scenarioBody,
     answer({ faults, state }, { body: { name: pack } }) {
-      // First what the world may refuse: the rules then stay as they are.
+      // Commands first: if the world refuses one, the rules stay unchanged.
       for (const command of pack.commands) state.world.acts.apply(command)
       faults.clear()
       const rules = pack.rules.map((rule) => faults.add(rule))

@@ -9,7 +9,7 @@ import type { RandomBytes } from '../random.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { Triggering } from '../triggering.ts'
 
-/** What routes work on. */
+/** Services that routes use. */
 export interface ControlContext {
   readonly state: EmulatorState
   readonly journal: Journal
@@ -21,27 +21,27 @@ export interface ControlContext {
   readonly triggering: Pick<Triggering, 'many'>
 }
 
-/** A request as a route sees it, checked. */
+/** A validated request. */
 interface ControlCall<B = unknown, Q = unknown> {
   readonly body: B
   readonly query: Q
-  /** The part of the path that stands for `:id`. */
+  /** Value of `:id` in the path; empty if the pattern has none. */
   readonly id: string
   readonly request: IncomingMessage
-  /** For headers beside those of every answer, or for a route that gives `responseTaken`. */
+  /** For extra headers, or for a route that returns `responseTaken`. */
   readonly response: ServerResponse
 }
 
-/** What a route gives that answers by itself: nothing more is sent. */
+/** Returned by a route that writes the response itself. */
 export const responseTaken = Symbol('the route has taken the response')
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Below `/_emulator`. One of its parts may be `:id`. */
+  /** Path below `/_emulator`. One segment may be `:id`. */
   readonly path: string
-  /** Whether it needs no credential. */
+  /** True if the route needs no credential. */
   readonly isOpen: boolean
-  /** Null = it takes none. */
+  /** Null = no body. */
   readonly body: z.ZodType | null
   readonly query: z.ZodType | null
   readonly status: number
@@ -56,7 +56,7 @@ interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
   readonly answer: (on: ControlContext, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
 }
 
-/** A route whose answer gets body and query as its schemas give them. */
+/** Defines a route with a typed body and query. */
 export function route<B extends z.ZodType, Q extends z.ZodType>(
   method: Route['method'],
   path: string,
@@ -73,13 +73,13 @@ export function route<B extends z.ZodType, Q extends z.ZodType>(
   }
 }
 
-/** What goes by the stream: events as they arise, attempts of deliveries, changes of the clock. */
+/** Kinds of stream messages: events as they arise, delivery attempts, clock changes. */
 export const streamKinds = ['event', 'attempt', 'clock'] as const
 export type StreamKind = (typeof streamKinds)[number]
 
 type Stream = StreamOf<StreamKind>
 
-/** A moment as it is shown. */
+/** Formats a moment as an ISO 8601 UTC time. */
 export function toTime(at: number): string {
   return new Date(at).toISOString()
 }

@@ -22,7 +22,7 @@ const streamQuery = z.strictObject({
     .prefault(streamKinds.join()),
 })
 
-/** What happens, as it happens, as Server-Sent Events. */
+/** Live stream (Server-Sent Events). */
 const streamRoutes: readonly Route[] = [
   route('GET', '/stream', {
     query: streamQuery,
@@ -31,7 +31,7 @@ const streamRoutes: readonly Route[] = [
       const isOfSession = sessions.userOf(tokens) !== null
       const mayStay = () => !isOfSession || sessions.userOf(tokens) !== null
       if (stream.subscribe(response, { kinds, mayStay })) return responseTaken
-      const message = 'as many listen to the stream as can at once; close another, or try again in 15 s'
+      const message = 'the stream has reached its limit of listeners; close one, or retry in 15 s'
       throw new HttpError(503, 'too_many_streams', message, { headers: { 'Retry-After': '15' } })
     },
   }),
@@ -70,5 +70,5 @@ const all: readonly Route[] = [
 
 const list = all.map(({ method, path }) => ({ method, path: `/_emulator${path}` }))
 
-/** Everything that is below `/_emulator`, and the list of it for requests without a path. */
+/** All routes below `/_emulator`. A request without a path returns their list. */
 export const routes: readonly Route[] = [...['', '/'].map((path) => route('GET', path, { answer: () => list })), ...all]

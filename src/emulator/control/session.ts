@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { type Route, route } from './route.ts'
 import { textOf } from '../values.ts'
 
-/** Throws what a request is refused with that may not control the emulator. */
+/** Throws an HttpError if a request may not use the control API. */
 type Guard = (request: IncomingMessage) => void
 
 interface GuardOptions {
@@ -18,15 +18,16 @@ interface GuardOptions {
 }
 
 /**
- * Lets those pass that are signed in to the dashboard and come from a page of this server; and those that come from this
- * machine, call it by a name of loopback and know the token.
+ * Allows requests with a dashboard session from a page of this server; and requests with the token from this machine
+ * that
+ * name a loopback host.
  */
 export function createGuard({ token, sessions }: GuardOptions): Guard {
   const expected = digest(token)
 
   function isToken(request: IncomingMessage): boolean {
     const presented = readBearer(request)
-    // Digests have one length, whatever came: timingSafeEqual insists on it, and neither content nor length shows.
+    // Digests have equal lengths, as timingSafeEqual requires; timing reveals neither content nor length.
     return presented.kind === 'key' && timingSafeEqual(digest(presented.key), expected)
   }
 
@@ -38,32 +39,32 @@ export function createGuard({ token, sessions }: GuardOptions): Guard {
     }
     if (request.headers.authorization !== undefined) {
       if (!isFromThisMachine(request)) {
-        throw new HttpError(403, 'forbidden', 'control requests with the token are taken from this machine only')
+        throw new HttpError(403, 'forbidden', 'control requests with the token must come from this machine')
       }
       if (!namesThisMachine(request)) {
-        const message = 'the Host header does not name this machine: call it as localhost, 127.0.0.1 or [::1]'
+        const message = 'the Host header must name this machine: localhost, 127.0.0.1 or [::1]'
         throw new HttpError(403, 'forbidden', message)
       }
       if (isToken(request)) return
     }
     const message =
-      'expected the header "Authorization: Bearer <token>" with the control token, or the cookie of a session of the ' +
-      'dashboard: sign in there'
+      'expected the header "Authorization: Bearer <token>" with the control token, or the session cookie of the dashboard: ' +
+      'sign in there'
     throw new HttpError(401, 'unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } })
   }
 }
 
-/** Throws 403 for what a page of another origin sends. */
+/** Throws 403 for requests from a page of another origin. */
 function refuseOtherOrigin(request: IncomingMessage): void {
   if (!isSameOrigin(request)) throw new HttpError(403, 'forbidden', 'the request comes from a page of another origin')
 }
 
-/** Throws 403 for what uses the published login from elsewhere than this machine, or by a name that is not its own. */
+/** Throws 403 if the published login is used from another machine, or under a non-loopback host name. */
 function refuseOtherMachine(request: IncomingMessage): void {
   if (isFromThisMachine(request) && namesThisMachine(request)) return
   const message =
-    'the login of the demo is published, so it is taken on this machine only, called as localhost, 127.0.0.1 or [::1]: ' +
-    'give the emulator a login of its own, as dashboard: {user, password} in a seed file'
+    'the login of the demo is public, so it works on this machine only, under localhost, 127.0.0.1 or [::1]: ' +
+    'set another login as dashboard: {user, password} in a seed file'
   throw new HttpError(403, 'forbidden', message)
 }
 
@@ -71,22 +72,23 @@ function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-/** Whether a request comes from this machine. */
+/** True if a request comes from this machine. */
 function isFromThisMachine({ socket }: IncomingMessage): boolean {
-  // An IPv4 address as a socket of IPv6 shows it: as itself.
+  // IPv6 sockets show IPv4 addresses with this prefix.
   return isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
 }
 
 /**
- * Whether the Host header names loopback, with or without a port. Else a page of another origin could have had its name
- * resolved to this address.
+ * True if the Host header names loopback, with or without a port. Otherwise DNS rebinding could reach this server from
+ * a
+ * page of another origin.
  */
 function namesThisMachine(request: IncomingMessage): boolean {
   const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(hostOf(request) ?? '') ?? []
   return host !== undefined && isLoopback(withoutBrackets(host))
 }
 
-/** Whether a browser sent the request for a page of this very server, or no browser did: `Sec-Fetch-Site` and `Origin` tell. */
+/** True if a page of this server sent the request, or no browser did, by `Sec-Fetch-Site` and `Origin`. */
 function isSameOrigin(request: IncomingMessage): boolean {
   const { 'sec-fetch-site': site, origin } = request.headers
   const host = hostOf(request)
@@ -95,7 +97,7 @@ function isSameOrigin(request: IncomingMessage): boolean {
   return host !== null && isSameSite && ofHost
 }
 
-/** In lower case; null if there is none, or more than one. */
+/** Host header in lower case; null if missing or repeated. */
 function hostOf(request: IncomingMessage): string | null {
   const [host, ...others] = request.headersDistinct['host'] ?? []
   return host === undefined || others.length > 0 ? null : host.toLowerCase()
@@ -103,12 +105,12 @@ function hostOf(request: IncomingMessage): string | null {
 
 const name = 'emulator_session'
 
-/** What a request has as its session of the dashboard. */
+/** Session tokens in the cookies of a request. */
 export function sessionTokens(request: IncomingMessage): readonly string[] {
   return readCookies(request, name)
 }
 
-/** Has the client keep the token of its session; null: forget it. */
+/** Sets the session cookie; null deletes it. */
 function keepSession(request: IncomingMessage, response: ServerResponse, token: string | null): void {
   const maxAgeS = token === null ? 0 : sessionHours * 3_600
   response.setHeader('Set-Cookie', toCookie(name, token ?? '', { maxAgeS, isSecure: 'encrypted' in request.socket }))
@@ -116,7 +118,7 @@ function keepSession(request: IncomingMessage, response: ServerResponse, token: 
 
 const loginBody = z.strictObject({ user: textOf('the name of a user', 256), password: textOf('a password', 1_024) })
 
-/** Signing in to the dashboard, and out of it (A65). They need no credential. */
+/** Sign-in and sign-out of the dashboard (A65). No credential needed. */
 export const sessionRoutes: readonly Route[] = [
   route('GET', '/session', {
     isOpen: true,
@@ -132,7 +134,7 @@ export const sessionRoutes: readonly Route[] = [
       const result = sessions.signIn(body, request.socket.remoteAddress ?? '')
       if (result.kind === 'wrong') throw new HttpError(401, 'unauthorized', 'user or password is wrong')
       if (result.kind === 'limited') {
-        const message = `too many sign-ins were wrong; try again in ${result.retryAfterS} s, as Retry-After says`
+        const message = `too many failed sign-ins; retry in ${result.retryAfterS} s (see Retry-After)`
         throw new HttpError(429, 'rate_limited', message, { headers: { 'Retry-After': String(result.retryAfterS) } })
       }
       keepSession(request, response, result.token)

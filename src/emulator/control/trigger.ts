@@ -10,14 +10,11 @@ import { numberFrom, wholeNumberFrom } from '../values.ts'
 const maxCount = 10_000
 const maxListed = 100
 const maxOverrides = 100
-const setProblem = 'expected an object of values by where they are to stand, such as {"data.amount_usd": 250000}'
+const setProblem = 'expected an object of values by path, such as {"data.amount_usd": 250000}'
 
 const set = z
   .record(z.string(), z.unknown(), { error: setProblem })
-  .refine(
-    (overrides) => Object.keys(overrides).length <= maxOverrides,
-    `expected at most ${maxOverrides} members to be set`,
-  )
+  .refine((overrides) => Object.keys(overrides).length <= maxOverrides, `expected at most ${maxOverrides} paths`)
   .superRefine((overrides, context) => {
     for (const path of Object.keys(overrides)) {
       const problem = pathProblem(path)
@@ -32,7 +29,7 @@ const triggerBody = z.strictObject({
   rate: z.exactOptional(numberFrom(0.001, 100_000)),
 })
 
-/** Events that are made to arise. What members are set of is raw: not of the world, and not in its log. */
+/** Triggers events. An event with overridden members is raw: the world has no record of it. */
 export const triggerRoutes: readonly Route[] = [
   route('POST', '/trigger', {
     body: triggerBody,
@@ -42,11 +39,11 @@ export const triggerRoutes: readonly Route[] = [
   }),
 ]
 
-/** What is asked for, as it comes. */
+/** Body of a trigger request. */
 export type TriggerOrder = z.input<typeof triggerBody>
 export type ShownTriggered = ReturnType<typeof toShown>
 
-/** Of many events only the first are listed. */
+/** Lists only the first of many events. */
 function toShown({ type, count, set: given }: z.output<typeof triggerBody>, triggered: readonly Triggered[]) {
   return { type, count, events: triggered.slice(0, maxListed), isRaw: given !== undefined }
 }
@@ -55,7 +52,7 @@ async function trigger(triggering: Pick<Triggering, 'many'>, request: TriggerReq
   try {
     return await triggering.many(request)
   } catch (error) {
-    // A path that leads through what has no members shows only with the event.
+    // A path through a non-object is detected only with the event at hand.
     if (!(error instanceof InboxError) || error.code !== 'usage') throw error
     throw new HttpError(400, 'invalid_request', `set: ${error.message}`, { cause: error })
   }

@@ -37,15 +37,15 @@ const walletsQuery = z.strictObject({
   tracked: z.exactOptional(isTrue),
 })
 
-/** A token or a wallet. */
+/** Address of a token or wallet. */
 const placeQuery = z.strictObject({ network, address: z.string() }).transform(canonical('address'))
 
 const searchQuery = z.strictObject({ q: searchParameter })
 
-/** The digest is of everything there is, so it is made only for whoever asks for it. */
+/** The digest covers the whole world, so it is computed on request only. */
 const worldQuery = z.strictObject({ digest: z.exactOptional(z.literal('1')) })
 
-/** What there is to look at: tokens, wallets and events, each with its number, to go on after. */
+/** Lists of tokens, wallets and events. Each item has a number for paging. */
 const browseRoutes: readonly Route[] = [
   route('GET', '/world/tokens', {
     query: tokensQuery,
@@ -83,7 +83,7 @@ const browseRoutes: readonly Route[] = [
 
 export type ShownWallet = ReturnType<typeof toWalletRow>
 
-/** A wallet in a list; `seq` is its number among all. */
+/** A wallet in a list; `seq` numbers all wallets. */
 function toWalletRow({ index, ...wallet }: ReturnType<WorldViews['wallets']>[number] & { readonly tracked: boolean }) {
   return { seq: index + 1, ...wallet }
 }
@@ -102,7 +102,7 @@ function* oldestFirst(world: World, after: number): Generator<WorldEvent, void> 
   }
 }
 
-/** Those before the number `before`. */
+/** Events before number `before`, newest first. */
 function* newestFirst(world: World, before: number): Generator<WorldEvent, void> {
   for (let end = Math.min(before - 1, world.lastEvent()); end > 0; end -= eventsPerRead) {
     const start = Math.max(0, end - eventsPerRead)
@@ -110,11 +110,11 @@ function* newestFirst(world: World, before: number): Generator<WorldEvent, void>
   }
 }
 
-/** Points of a price chart. */
+/** Maximum points of a price chart. */
 const maxPrices = 300
 const [maxPositions, maxTrades, maxFound] = [100, 50, 20]
 
-/** A look at single tokens and wallets, as REST gives them and with what a chart needs. */
+/** Details of a token or wallet: REST data plus data for charts. */
 const explorerRoutes: readonly Route[] = [
   route('GET', '/world/token', {
     query: placeQuery,
@@ -134,7 +134,7 @@ const explorerRoutes: readonly Route[] = [
       const world = present(state)
       const wallet = world.views.findWallet(network, address)
       if (wallet === null) {
-        const message = `no wallet ${address} was ever seen on ${network}: has it traded there?`
+        const message = `wallet ${address} was never seen on ${network}; wallets appear with their first trade`
         throw new HttpError(404, 'wallet_not_found', message)
       }
       return toWalletPage(world, wallet)
@@ -201,19 +201,19 @@ function toWorld(state: EmulatorState, isWithDigest: boolean) {
 
 export type ShownToken = ReturnType<typeof toTokenRow>
 
-/** A token in a list; `seq` is its number among all. */
+/** A token in a list; `seq` numbers all tokens. */
 function toTokenRow(views: WorldViews, ref: TokenRef) {
   const { address, symbol, name, price_usd } = views.token(ref)
   return { seq: ref.index + 1, network: ref.network, address, symbol, name, price_usd }
 }
 
-/** The world as of now. */
+/** Returns the world, brought to the present. */
 function present({ world, clock }: Pick<EmulatorState, 'world' | 'clock'>): World {
   world.advanceTo(clock.now())
   return world
 }
 
-/** The world: what is in it, what arose, and acts upon it. */
+/** The world: summary, commands, lists and details. */
 export const worldRoutes: readonly Route[] = [
   route('GET', '/world', {
     query: worldQuery,

@@ -7,12 +7,12 @@ export type BodyFault = Extract<
   { kind: 'skew' | 'unknown-type' | 'case-flip' | 'extra-fields' | 'reserialise' | 'huge' }
 >
 
-/** What an event of a later version of the service may carry: readers ignore it (R125). */
+/** Members that a later version of the service might add: readers must ignore them (R125). */
 const added = { version: 2, labels: ['new', null, 'größer'], share: 0.25 }
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The bytes of an event with these faults, one after the other. A body that is no JSON object stays as it is. */
+/** Applies faults to an event, in order. A body that is not a JSON object stays unchanged. */
 export function alterBody(body: Buffer, faults: readonly BodyFault[]): Buffer {
   const event = faults.length === 0 ? null : parse(body)
   if (event === null) return body
@@ -41,11 +41,11 @@ function change(event: Json, fault: BodyFault): Json {
 function skew(at: unknown, ms: number): unknown {
   const time = typeof at === 'string' ? Date.parse(at) : NaN
   const skewed = new Date(time + ms)
-  // What no calendar has stays as it is.
+  // Dates out of range stay unchanged.
   return Number.isNaN(skewed.getTime()) ? at : skewed.toISOString()
 }
 
-/** Wherever text has an EVM address; longer runs of digits, such as hashes, are none. */
+/** Flips EVM addresses anywhere in text. Longer runs of digits, such as hashes, don't match. */
 function flipAddresses(value: unknown): unknown {
   if (typeof value === 'string')
     return value.replace(/\b0x([\da-f]{40})\b/gi, (_, digits: string) => `0x${flip(digits)}`)
@@ -58,7 +58,7 @@ function flip(digits: string): string {
   return digits.replace(/[a-f]/gi, (letter) => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase()))
 }
 
-/** At least so many bytes, by a member of `data` that has no meaning. */
+/** Pads an event to at least `bytes` with a meaningless member of `data`. */
 function pad(event: Json, bytes: number, profile: SerializerProfile): Buffer {
   const plain = serialize(event, profile)
   if (plain.length >= bytes) return plain

@@ -5,7 +5,7 @@ import { FaultRefused, type FaultTarget, type Faults } from './port.ts'
 import { type RandomStream, createRandomStream } from '../random.ts'
 
 const maxRules = 100
-/** Deliveries whose change is remembered for their retries. */
+/** Limit of deliveries whose body faults are remembered for retries. */
 const maxRememberedBodies = 100_000
 
 interface Active<R extends FaultRule> {
@@ -15,12 +15,12 @@ interface Active<R extends FaultRule> {
 }
 
 /**
- * Faults by rules (2.8). What befalls a delivery is drawn from the seed, the rule and the delivery, so that a run can be repeated
- * whatever the order of answers; a rule by script, and one for answers, goes by the order in which it is asked.
+ * Injects faults by rules (2.8). Random choices for deliveries depend only on seed, rule and delivery, so a run can be
+ * repeated in any order of responses. Scripted rules and rules for REST responses depend on the order of calls.
  *
- * Faults compose in the order in which `kinds.ts` lists them, those of one kind in the order of their rules. What changes an
- * event is decisionPoint at its first attempt and stays: each further attempt has the same bytes, whatever becomes of the rules. It
- * is forgotten with the process, and of the oldest beyond 100,000 deliveries. All else is decisionPoint anew for each attempt.
+ * Faults compose in the order of `kinds.ts`; faults of one kind in the order of their rules. Body faults are decided at
+ * the first attempt: later attempts have the same bytes, even if rules change. They are forgotten at a restart, and
+ * beyond 100,000 deliveries oldest first. All other faults are decided for each attempt.
  */
 export function createFaults({ seed }: { readonly seed: string }): Faults {
   const active = new Map<string, Active<FaultRule>>()
@@ -39,7 +39,7 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
     inRules = all.filter(isIn).toSorted((a, b) => orderOf(a.rule) - orderOf(b.rule))
   }
 
-  /** Those of a kind that strike, each with its chance. */
+  /** Faults of a kind that apply now, each with its random stream. */
   function matchingFaults<F extends OutFault>(
     isOfKind: (fault: OutFault) => fault is F,
     target: FaultTarget,
@@ -67,7 +67,7 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
     rules: () => [...active.values()].map(toStored),
     add(rule) {
       if (active.size >= maxRules) {
-        throw new FaultRefused(`there are ${maxRules} rules of faults, no more can be; delete one`)
+        throw new FaultRefused(`expected at most ${maxRules} fault rules; delete one`)
       }
       const added = { id: `flt_${++lastId}`, rule, counter: createRuleCounter(rule) }
       active.set(added.id, added)
@@ -81,7 +81,7 @@ export function createFaults({ seed }: { readonly seed: string }): Faults {
     },
     clear() {
       active.clear()
-      // The same rules again draw the same again.
+      // The same rules, added again, make the same random choices.
       lastId = 0
       requestCount = 0
       arrange()
@@ -118,8 +118,8 @@ function isIn(one: Active<FaultRule>): one is Active<InRule> {
 
 type When = 'hold' | 'body' | 'attempt'
 
-/** What is decisionPoint once for a delivery is named here; all else is decisionPoint for each attempt. */
-const decisionPoint = {
+/** Faults decided once per delivery. All others are decided for each attempt. */
+const decisionPoints = {
   delay: 'hold',
   reorder: 'hold',
   burst: 'hold',
@@ -132,19 +132,19 @@ const decisionPoint = {
 } as const satisfies Record<(HoldFault | BodyFault)['kind'], When>
 
 const whenOf = ({ kind }: OutFault): When =>
-  kind in decisionPoint ? decisionPoint[kind as keyof typeof decisionPoint] : 'attempt'
+  kind in decisionPoints ? decisionPoints[kind as keyof typeof decisionPoints] : 'attempt'
 const isHoldFault = (fault: OutFault): fault is HoldFault => whenOf(fault) === 'hold'
 const isBodyFault = (fault: OutFault): fault is BodyFault => whenOf(fault) === 'body'
 const isAttemptFault = (fault: OutFault): fault is AttemptFault => whenOf(fault) === 'attempt'
 
-/** How often one rule strikes, and has struck. */
+/** Decides when a rule applies, and counts it. */
 interface RuleCounter {
-  /** Whether the next that matches is struck; it counts. `draw` gives what chance is taken from. */
+  /** True if the rule applies to the next match. Counts it. `draw` returns the random stream. */
   next(draw: () => RandomStream): boolean
   count(): number
 }
 
-/** By rate, by script, or always; `times` at most. */
+/** Applies by rate, by script, or always; at most `times` times. */
 function createRuleCounter(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepeats' | 'times'>): RuleCounter {
   const { rate = 1, script, scriptRepeats = false, times = Infinity } = rule
   let applied = 0
@@ -168,13 +168,13 @@ function createRuleCounter(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepe
   }
 }
 
-/** Whether a rule is about a delivery. */
+/** True if a rule selects the delivery. */
 function matchesDelivery({ endpoint, types }: OutRule, { endpointId, url, eventType }: FaultTarget): boolean {
   const isEndpoint = endpoint === undefined || endpoint === endpointId || endpoint === url
   return isEndpoint && (types === undefined || types.some((wanted) => matches(eventType, wanted)))
 }
 
-/** Whether a rule is about a request. `path` is without its query. */
+/** True if a rule selects the request. `path` has no query. */
 function matchesRequest(
   { path: wanted, methods }: InRule,
   { method, path }: { readonly method: string; readonly path: string },
@@ -192,7 +192,7 @@ const order: Readonly<Record<FaultRule['direction'], readonly string[]>> = {
   in: inFault.options.map((option) => option.shape.kind.value),
 }
 
-/** The place of a rule in the order in which faults compose: that in which `kinds.ts` lists them. */
+/** Position of a rule in the composition order, which is the order of `kinds.ts`. */
 function orderOf({ direction, fault }: FaultRule): number {
   return order[direction].indexOf(fault.kind)
 }

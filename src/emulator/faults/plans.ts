@@ -9,15 +9,16 @@ const added = { added_later: { version: 2, labels: ['new', null], share: 0.25 } 
 
 type Envelope = Readonly<Record<string, unknown>>
 
-/** A fault that has applied, and where its chance is taken from. */
+/** A fault of a response, with its random stream. */
 export interface AppliedAnswerFault {
   readonly fault: InFault
   readonly draw: () => RandomStream
 }
 
 /**
- * What an answer suffers, in the order in which the faults come: all that make it late, and all that change it. One answer at
- * most comes in its place: the last one decides.
+ * Plans the faults of a response in composition order: delays add up, changes accumulate. The last fault that replaces
+ * the
+ * response wins.
  */
 export function planAnswerOf(applied: readonly AppliedAnswerFault[]): AnswerPlan {
   const faults = applied.map(({ fault }) => fault)
@@ -71,7 +72,7 @@ function change(envelope: Envelope, fault: InFault, cursor: string | null): Enve
   return envelope
 }
 
-/** To an object, or to each object of a list. */
+/** Adds members to an object, or to each object of a list. */
 function addMembers(data: unknown): unknown {
   if (Array.isArray(data)) return data.map(addMembers)
   return typeof data === 'object' && data !== null ? { ...data, ...added } : data
@@ -81,20 +82,20 @@ function toObject(value: unknown): Envelope {
   return typeof value === 'object' && value !== null ? (value as Envelope) : {}
 }
 
-/** A fault that may befall one attempt and not the next. */
+/** A fault that is decided for each attempt. */
 export type AttemptFault = Exclude<OutFault, HoldFault | BodyFault>
 
 type WireFault = Extract<AttemptFault, { kind: 'chunked' | 'slow' | 'cut' | 'reset' }>
 
-/** A fault that has applied, and where its chance is taken from. */
+/** A fault of an attempt, with its random stream. */
 interface AppliedAttemptFault {
   readonly fault: AttemptFault
   readonly draw: () => RandomStream
 }
 
 /**
- * What an attempt suffers: of the event, of its signature, of its bytes, of the connection, of what follows. Both lists are in
- * the order in which faults compose. A body goes over the wire in one way: the last fault of the wire decides.
+ * Plans the faults of an attempt: of body, signature, bytes, connection, and repetition. Both lists are in composition
+ * order. The last fault of the wire wins.
  */
 export function planAttemptOf(bodyFaults: readonly BodyFault[], applied: readonly AppliedAttemptFault[]): AttemptPlan {
   const faults = applied.map(({ fault }) => fault)
@@ -113,7 +114,7 @@ export function planAttemptOf(bodyFaults: readonly BodyFault[], applied: readonl
   }
 }
 
-/** Without any fault. */
+/** A plan without faults. */
 export const noFaults: AttemptPlan = planAttemptOf([], [])
 
 function tamper(body: Buffer, { fault, draw }: AppliedAttemptFault): Buffer {
@@ -151,13 +152,13 @@ function isWireFault(fault: AttemptFault): fault is WireFault {
   return fault.kind === 'chunked' || fault.kind === 'slow' || fault.kind === 'cut' || fault.kind === 'reset'
 }
 
-/** A fault of the header with the signature. */
+/** A fault of the signature header. */
 type SignatureFault = Extract<OutFault, { kind: `signature-${string}` }>
 
-/** Signs with it who has not the secret. */
-const wrongSecret = 'whsec_that-no-receiver-was-ever-told'
+/** Secret of a forger. */
+const wrongSecret = 'whsec_of-a-forger-not-of-the-receiver'
 
-/** The values of the signature header over `body` with these faults, one after the other. */
+/** Values of the signature header for `body`, with these faults applied in order. */
 function signWith(faults: readonly SignatureFault[], body: Buffer, secret: string): readonly string[] {
   return faults.reduce<readonly string[]>(
     (values, { kind }) => {
@@ -180,7 +181,7 @@ function signWith(faults: readonly SignatureFault[], body: Buffer, secret: strin
   )
 }
 
-/** How late something is: parameters of the faults `delay` and `latency`. */
+/** Parameters of the faults `delay` and `latency`. */
 interface Lateness {
   readonly distribution: 'fixed' | 'uniform' | 'lognormal'
   readonly ms: number
@@ -211,7 +212,7 @@ const maxHoldMs = 86_400_000
 /** A fault that holds a delivery back before its first attempt. */
 export type HoldFault = Extract<OutFault, { kind: 'delay' | 'reorder' | 'burst' }>
 
-/** When a delivery goes that would have gone at `at`; both in milliseconds since 1970 of world time. */
+/** Postpones a delivery due at `at`; both in milliseconds since 1970 of world time. */
 export function hold(fault: HoldFault, at: number, stream: RandomStream): number {
   switch (fault.kind) {
     case 'delay':

@@ -1,4 +1,4 @@
-/** Who a fault may befall: a delivery about to be made. */
+/** A delivery about to be sent, for rules to match. */
 export interface FaultTarget {
   readonly deliveryId: string
   /** A webhook or an alert. */
@@ -12,82 +12,81 @@ export interface FaultTarget {
 export type Wire =
   | { readonly mode: 'whole' }
   | { readonly mode: 'chunked'; readonly chunkBytes: number }
-  /** So many bytes at a time, so many milliseconds of the wall clock apart. */
+  /** `bytes` at a time, `everyMs` of wall time apart. */
   | { readonly mode: 'slow'; readonly bytes: number; readonly everyMs: number }
-  /** Announces the whole, sends this share of it, then ends the connection in order. */
+  /** Announces the whole body, sends this share, then closes the connection. */
   | { readonly mode: 'cut'; readonly share: number }
-  /** Announces the whole, sends this share of it, then resets the connection. */
+  /** Announces the whole body, sends this share, then resets the connection. */
   | { readonly mode: 'reset'; readonly share: number }
 
-/** What one attempt of a delivery suffers. */
+/** The faults of one attempt. */
 export interface AttemptPlan {
-  /** Names of the faults, for the log. Empty: it goes as it should. */
+  /** Names of the faults, for the log; empty without faults. */
   readonly faults: readonly string[]
-  /** What is signed and sent, given the bytes of the event. The same for every attempt of a delivery. */
+  /** Returns the body to sign and send. All attempts of a delivery get the same body. */
   alter(body: Buffer): Buffer
-  /** The values of the signature header, one header each; none: it is missing. */
+  /** Values of the signature header, one header each; empty = no header. */
   sign(body: Buffer, secret: string): readonly string[]
-  /** What is sent in place of the signed bytes. */
+  /** Returns the bytes to send instead of the signed ones. */
   tamper(body: Buffer): Buffer
   readonly wire: Wire
-  /** How many more of the same are sent at the same time. */
+  /** Number of extra copies sent at the same time. */
   readonly twins: number
-  /** How many more of the same follow, one after the other, once it is acknowledged. */
+  /** Number of extra copies sent one by one after the acknowledgement. */
   readonly repeats: number
-  /** Whether a 2xx counts as no answer, as if it had been lost on its way. */
+  /** True if a 2xx counts as a lost acknowledgement. */
   readonly dropsAck: boolean
 }
 
-/** What an answer of the REST service suffers. */
+/** The faults of one REST response. */
 export interface AnswerPlan {
   readonly faults: readonly string[]
-  /** Before it is sent, on the wall clock. */
+  /** Delay before the response, on the wall clock. */
   readonly delayMs: number
-  /** What comes in its place; null: the answer itself. */
+  /** Replacement of the response; null = none. */
   readonly instead: InsteadOfAnswer | null
-  /** Changes the envelope of an answer that went well. */
+  /** Changes the envelope of a successful response. */
   alter(envelope: Readonly<Record<string, unknown>>, request: { readonly cursor: string | null }): object
 }
 
 export type InsteadOfAnswer =
-  /** In place of the processing: nothing is done. */
+  /** The request is not processed. */
   | { readonly kind: 'error'; readonly status: 429 | 503; readonly retryAfterS: number }
   | { readonly kind: 'error'; readonly status: 500 }
-  /** What was asked for is done, and the answer is lost. */
+  /** The request is processed and the response is lost. */
   | { readonly kind: 'empty' | 'malformed' | 'malformed-chunk' | 'reset' }
 
-/** The faults that are injected at present: rules, each by rate or by script, for deliveries and for answers (2.8). */
+/** The active fault rules, for deliveries and for REST responses (2.8). */
 export interface Faults {
   rules(): readonly StoredRule[]
   /** Throws `FaultRefused` beyond 100 rules. */
   add(rule: FaultRule): StoredRule
   /** False if there is none of this id. */
   remove(id: string): boolean
-  /** Removes all. The same rules, added again, draw the same again. */
+  /** Removes all rules. The same rules, added again, make the same random choices. */
   clear(): void
-  /** How long a new delivery waits before its first attempt, in world time: 0 without a fault. */
+  /** Delay of a new delivery before its first attempt, in world time; 0 without a fault. */
   holdMs(target: FaultTarget, now: number): number
   /**
-   * Once for each attempt, 1 to 6; its twins and repeats go by the same plan. Attempt 1 decides what becomes of the body, for the
-   * attempts after it as well.
+   * Call it once per attempt, 1 to 6; its extra copies share the plan. Attempt 1 decides the body for all later
+   * attempts.
    */
   planAttempt(target: FaultTarget, attempt: number): AttemptPlan
-  /** Null: it goes as it should. */
+  /** Null = no faults. */
   planAnswer(request: { readonly method: string; readonly path: string }): AnswerPlan | null
 }
 
-/** Thrown where there are as many rules as there may be. */
+/** Thrown beyond the limit of rules. */
 export class FaultRefused extends Error {
   override name = 'FaultRefused'
 }
 
-/** A rule as `faults/schema.ts` reads it. */
 export type { FaultRule } from './kinds.ts'
 import type { FaultRule } from './kinds.ts'
 
 export interface StoredRule {
   readonly id: string
   readonly rule: FaultRule
-  /** How often it has struck. */
+  /** Number of times the rule was applied. */
   readonly struck: number
 }

@@ -44,12 +44,12 @@ function toAlertData(alert: Alert) {
 }
 
 function noSuchAlert(): RestError {
-  return new RestError('not_found', 'this account has no alert of this alert_id; GET /v1/alerts lists those it has')
+  return new RestError('not_found', 'this account has no alert with this alert_id; GET /v1/alerts lists its alerts')
 }
 
 type WebhookOperation = 'createWebhook' | 'listWebhooks' | 'getWebhook' | 'updateWebhook' | 'deleteWebhook'
 
-/** The webhooks of the caller's account (R60, R61, R77, A8, A22–A26). A secret is shown once, if it was made here. */
+/** The webhooks of the caller's account (R60, R61, R77, A8, A22–A26). A generated secret is shown once. */
 export function createWebhookHandlers(accounts: Accounts): HandlersOf<WebhookOperation> {
   return {
     createWebhook({ caller, body: { url, events, secret } }) {
@@ -90,6 +90,6 @@ function toWebhookData({ webhookId, url, events, createdAt }: Webhook) {
 function noSuchWebhook(): RestError {
   return new RestError(
     'not_found',
-    'this account has no webhook of this webhook_id; GET /v1/webhooks lists those it has',
+    'this account has no webhook with this webhook_id; GET /v1/webhooks lists its webhooks',
   )
 }

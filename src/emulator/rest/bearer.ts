@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 const pattern = /^Bearer +([\x21-\x7e]+)$/i
 
-/** What the request presents as its API key (R66). */
+/** The API key of a request (R66). */
 export type Presented =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'none' }
@@ -18,7 +18,7 @@ export function readBearer(request: IncomingMessage): Presented {
   return { kind: 'key', key }
 }
 
-/** Of several such headers Node keeps the first; somebody in front may read the last. */
+/** Node keeps the first of several such headers; a proxy in front may read the last. */
 function isRepeated(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

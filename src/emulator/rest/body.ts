@@ -8,8 +8,8 @@ const limitBytes = 64 * 1024
 const mediaType = 'application/json'
 
 /**
- * The JSON object that is the body of a request (R50): `application/json` in UTF-8, of at most 64 KiB. Of members that are
- * given twice the last one counts. Throws a `RestError` that says what was expected.
+ * Reads the JSON object in a request body (R50): `application/json` in UTF-8, at most 64 KiB. The last of duplicate
+ * members counts. Throws a `RestError` that names the expectation.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -23,13 +23,13 @@ export async function readJsonBody(
 
 function checkMediaType(request: IncomingMessage): void {
   const all = request.headersDistinct['content-type'] ?? []
-  // Which of two to believe would be a guess.
+  // Two headers are joined, so that they are rejected rather than guessed at.
   const given = all.length === 0 ? undefined : all.join(', ')
   const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((part) => part.startsWith('charset='))
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
   if (type !== mediaType || !isUtf8) {
-    const came = given === undefined ? 'none came' : `"${safeText(given, 80)}" came`
+    const came = given === undefined ? 'it is missing' : `got "${safeText(given, 80)}"`
     throw new RestError(
       'unsupported_media_type',
       `expected a JSON body in UTF-8 with the header "Content-Type: ${mediaType}"; ${came}`,
@@ -37,7 +37,7 @@ function checkMediaType(request: IncomingMessage): void {
   }
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new RestError('unsupported_media_type', 'expected a body without Content-Encoding: send it as it is')
+    throw new RestError('unsupported_media_type', 'expected a body without Content-Encoding; send it uncompressed')
   }
 }
 
@@ -50,7 +50,7 @@ async function readBytes(request: IncomingMessage, response: ServerResponse): Pr
     const isTooLarge = error instanceof Error && 'type' in error && error.type === 'entity.too.large'
     if (isTooLarge)
       throw new RestError('payload_too_large', `the body is too large, expected at most ${limitBytes} bytes`)
-    throw new RestError('invalid_request', 'the body did not arrive whole; send it again', { cause: error })
+    throw new RestError('invalid_request', 'the body arrived incomplete; send it again', { cause: error })
   }
 }
 

@@ -6,7 +6,7 @@ import type { KeyedPageRequest, PageEnd } from './pages.ts'
 
 type Output<S> = S extends z.ZodType ? Readonly<z.output<S>> : null
 
-/** A request of one operation, checked. */
+/** A validated request of one operation. */
 export interface Call<Id extends OperationId> {
   readonly caller: Caller
   readonly params: Output<OperationById<Id>['params']>
@@ -16,14 +16,14 @@ export interface Call<Id extends OperationId> {
   readonly page: OperationById<Id>['meta'] extends 'page' ? KeyedPageRequest : null
 }
 
-/** What an operation gives back. */
+/** The result of an operation. */
 export interface Result<Id extends OperationId> {
   readonly data: Output<OperationById<Id>['data']>
   /** For operations that give pages, else null. */
   readonly page: OperationById<Id>['meta'] extends 'page' ? PageEnd : null
 }
 
-/** What each operation does. Throws a `RestError`, `LimitReached` or `WorldRefusal` where it cannot. */
+/** Implementations of the operations. They throw `RestError`, `LimitReached` or `WorldRefusal`. */
 export type Handlers = { readonly [Id in OperationId]: (call: Call<Id>) => Result<Id> }
 /** The handlers of one group of operations. */
 export type HandlersOf<Id extends OperationId> = Pick<Handlers, Id>

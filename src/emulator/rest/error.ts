@@ -3,11 +3,11 @@ import type { z } from 'zod'
 import { safeText } from '../../base/log.ts'
 import { isSecretMember } from './journal.ts'
 
-/** One place of a request that is not as expected. */
+/** An invalid place in a request. */
 export interface Problem {
-  /** The name of a parameter, or the path of a member of the body. */
+  /** Parameter name, or path of a body member. */
   readonly path: string
-  /** What was expected there, and what came. */
+  /** The expectation and the received value. */
   readonly message: string
 }
 
@@ -17,13 +17,13 @@ export interface ErrorOptions {
   readonly cause?: unknown
 }
 
-/** What a request is refused with (A53): the message says what was expected, what came and what to do. */
+/** Error response of a request (A53). The message names the expectation, the received value and the fix. */
 export class HttpError extends Error {
   override name = 'HttpError'
   readonly status: number
   readonly code: string
   readonly details: readonly Problem[] | undefined
-  /** Beside those that every response has. */
+  /** In addition to the headers of every response. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, code: string, message: string, { details, headers = {}, cause }: ErrorOptions = {}) {
@@ -35,7 +35,7 @@ export class HttpError extends Error {
   }
 }
 
-/** One with a code that the REST service documents. */
+/** An error with a documented code. */
 export class RestError extends HttpError {
   declare readonly code: ErrorCode
 
@@ -44,7 +44,7 @@ export class RestError extends HttpError {
   }
 }
 
-/** `invalid_request` that names each place that is not as expected. */
+/** `invalid_request` that names each invalid place. */
 export function invalidRequest(problems: readonly Problem[]): RestError {
   const message = problems.map((problem) => `${problem.path}: ${problem.message}`).join('; ')
   return new RestError('invalid_request', message, { details: problems })
@@ -52,15 +52,15 @@ export function invalidRequest(problems: readonly Problem[]): RestError {
 
 const maxShownLength = 80
 
-/** Where a value came from that was checked as a whole. */
+/** Part of a request. */
 export type Place = 'path' | 'query' | 'body'
 
-/** Names for each place the broken rule and the received value. Of a possible secret only the length is shown. */
+/** Names the broken rule and the received value of each place. Possible secrets are shown by length only. */
 export function toInvalidRequest(error: z.ZodError, given: unknown, place: Place): RestError {
   return invalidRequest(problemsOf(error, given, place))
 }
 
-/** The same, place by place. */
+/** Lists the problems without duplicates. */
 export function problemsOf(error: z.ZodError, given: unknown, place: Place): readonly Problem[] {
   const problems = error.issues.map((issue) => toProblem(issue, given, place))
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()]
@@ -72,7 +72,7 @@ function toProblem(issue: z.core.$ZodIssue, given: unknown, place: Place): Probl
   return { path, message: `${expectedBy(issue)}; ${receivedAt(issue.path, given)}` }
 }
 
-/** What a schema expected, in words for people. */
+/** The expectation of a schema, for people. */
 export function expectedBy(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith('expected')) return issue.message
   if (issue.code === 'invalid_value') {
@@ -87,7 +87,7 @@ export function expectedBy(issue: z.core.$ZodIssue): string {
     return `expected ${sizeOf(issue.origin, issue.inclusive === false ? 'below' : 'at most', issue.maximum)}`
   }
   if (issue.code === 'unrecognized_keys') {
-    return `expected nothing that is called ${issue.keys.map((key) => safeText(key, maxShownLength)).join(', ')}; check the spelling`
+    return `unknown: ${issue.keys.map((key) => safeText(key, maxShownLength)).join(', ')}; check the spelling`
   }
   return issue.code === 'invalid_format' && issue.format === 'date'
     ? 'expected a day such as 2026-01-31'
@@ -122,7 +122,7 @@ function receivedAt(path: readonly PropertyKey[], given: unknown): string {
     const { length } = Array.from(value)
     return length === 1 ? 'got 1 character' : `got ${length} characters`
   }
-  // JSON would write null for a number that is none.
+  // JSON would write null for NaN and Infinity.
   const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)
   return `got ${safeText(text, maxShownLength)}`
 }

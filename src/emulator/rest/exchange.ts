@@ -9,12 +9,12 @@ import { parseQuery } from './input.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
 import type { RestSettings } from './input.ts'
 
-/** What `X-RateLimit-Limit` says where there is no limit: on the plan for load tests (A54). */
+/** Value of `X-RateLimit-Limit` on the unlimited plan, for load tests (A54). */
 const unlimitedQuota = 1_000_000_000
 const bucketCapacity = 10_000
 const noticeMs = 180 * 24 * 3_600_000
 
-/** One request, from who asks to its answer. It is answered once, by `succeed` or by `fail`. */
+/** One request and its response. Call `succeed` or `fail` exactly once. */
 export interface Exchange {
   readonly presented: Presented
   /** Null without a valid key. */
@@ -24,9 +24,9 @@ export interface Exchange {
   retryAfter(): number
   /** Keeps the body of the request for the journal. */
   noteBody(body: unknown): void
-  /** From now on the answer suffers this. */
+  /** Sets the faults of the response. */
   applyFaults(plan: AnswerPlan): void
-  /** `meta`: what it has beside `timestamp` and `latency_ms`. */
+  /** `meta`: members in addition to `timestamp` and `latency_ms`. */
   succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void
   fail(error: HttpError): void
 }
@@ -34,22 +34,22 @@ export interface Exchange {
 interface ExchangesOptions {
   readonly accounts: Pick<Accounts, 'authenticate'>
   readonly settings: RestSettings
-  /** World time: what answers are dated with. */
+  /** World time, for the timestamps of responses. */
   readonly clock: Pick<Clock, 'now'>
   /** Real time: rate windows and latency. */
   readonly wall: Pick<Clock, 'now' | 'random'>
-  /** Called once for each request that was answered. */
+  /** Called once per answered request. */
   readonly onExchange?: ((exchange: RestExchange) => void) | undefined
 }
 
 export interface Exchanges {
-  /** Finds out who asks and counts the request: by key, or without a valid one by remote address (R70, A55). */
+  /** Authenticates and counts a request: by key, or by remote address without a valid key (R70, A55). */
   begin(request: IncomingMessage, response: ServerResponse): Exchange
-  /** The whole HTTP/1.1 answer to a request that Node could not read. */
+  /** The whole HTTP/1.1 response to a request that Node could not parse. */
   refuseUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string
 }
 
-/** Answers in the envelope (R8–R14), with the headers that every response has (R117–R119). */
+/** Responds in the envelope (R8–R14), with the headers of every response (R117–R119). */
 export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions): Exchanges {
   const keys = new RateLimits(wall, bucketCapacity)
   const addresses = new RateLimits(wall, bucketCapacity)
@@ -153,13 +153,13 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
   }
 }
 
-/** The cursor of the page that was asked for. */
+/** Cursor of the requested page; null if none. */
 function cursorOf({ url = '' }: IncomingMessage): string | null {
   const query = parseQuery(url)
   return query.ok ? (query.values['cursor'] ?? null) : null
 }
 
-/** How the end of v1 is announced, 180 days ahead (R126, A62). */
+/** Headers that announce the end of v1, 180 days ahead (R126, A62). */
 function deprecationHeaders({ v1DeprecatedOn }: RestSettings): Readonly<Record<string, string>> {
   if (v1DeprecatedOn === null) return {}
   const at = Date.parse(v1DeprecatedOn)
@@ -172,13 +172,13 @@ interface WholeAnswer {
   readonly body: string
 }
 
-/** Sends an answer that breaks off: in its JSON with its framing right, in its framing, or as a reset connection. */
+/** Sends a response that breaks: within the JSON, within the framing, or by a connection reset. */
 function sendBroken(
   kind: 'malformed' | 'malformed-chunk' | 'reset',
   response: ServerResponse,
   { status, headers, body }: WholeAnswer,
 ): void {
-  // A response that waits for another one on its connection has none yet.
+  // A pipelined response that waits for an earlier one has no socket yet.
   const socket = response.socket ?? response.req.socket
   const half = body.slice(0, Math.floor(body.length / 2))
   switch (kind) {
@@ -189,12 +189,12 @@ function sendBroken(
       const { 'Content-Length': _, ...others } = headers
       response.writeHead(status, others)
       response.write(half)
-      // Not a length in hexadecimal: nothing can be read beyond it.
+      // Not a hexadecimal chunk length, so the parser fails here.
       socket.end('no length\r\n')
       return
     }
     case 'reset':
-      // Above TLS there is nothing to reset.
+      // TLS sockets can't be reset.
       if ('encrypted' in socket) socket.destroy()
       else socket.resetAndDestroy()
   }

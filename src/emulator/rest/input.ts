@@ -7,29 +7,29 @@ import { parseAddress } from '../world/addresses.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** What a request carries, as the schemas of its operation give it, addresses in their canonical form. */
+/** Validated input of a request, with canonical addresses. */
 export interface Input {
   readonly params: Values
   readonly query: Values
   /** Null for operations without a body. */
   readonly body: Values | null
-  /** The network that the request is about, if it is about one. */
+  /** Network of the request; null if none. */
   readonly network: NetworkId | null
 }
 
 interface RawInput {
   readonly params: Values
-  /** The target of the request, with its query. */
+  /** Request target with its query. */
   readonly target: string
   readonly body: Values | null
 }
 
-/** Members that hold an address of the network that comes with them. */
+/** Members that hold an address of the request's network. */
 const addressNames = ['address', 'token'] as const
 
 /**
- * Reads requests of one operation. Throws `invalid_request` with every place of the path, the query, or the body that is
- * not as expected; addresses of another network family are among these (A11).
+ * Returns a function that validates requests of one operation. It throws `invalid_request` with every invalid place of
+ * path, query or body, including addresses of another network family (A11).
  */
 export function createInputReader(operation: Operation, settings: RestSettings): (raw: RawInput) => Input {
   const read = (schema: z.ZodObject, given: Values, place: Place): Values => {
@@ -57,7 +57,7 @@ export function createInputReader(operation: Operation, settings: RestSettings):
   }
 }
 
-/** A57: whole numbers out of bounds become the nearest that is allowed. */
+/** A57: clamps whole numbers to the allowed range. */
 function withLimitInBounds(values: Values): Values {
   const { limit } = values
   if (typeof limit !== 'string' || !/^-?\d+$/.test(limit)) return values
@@ -77,8 +77,9 @@ function withCanonicalAddresses(values: Values, network: NetworkId, { strictChec
 }
 
 /**
- * Members that differ from one of the schema in case only. Others that nobody documented are ignored (R125); these are a slip
- * of the pen, and to ignore a `Secret` would sign with another.
+ * Members that differ from a schema member in case only. Other unknown members are ignored (R125). Ignoring these would
+ * be
+ * dangerous: with `Secret` misspelt, another secret would sign.
  */
 function misspeltMembers(schema: z.ZodObject, given: Readonly<Record<string, unknown>>): readonly Problem[] {
   const rightNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))
@@ -89,14 +90,14 @@ function misspeltMembers(schema: z.ZodObject, given: Readonly<Record<string, unk
   })
 }
 
-/** What a query string says; or what is wrong with it, for people. */
+/** A parsed query string, or the problem with it, for people. */
 export type ParsedQuery =
   | { readonly ok: true; readonly values: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly parameter: string; readonly problem: string }
 
 const none: ParsedQuery = { ok: true, values: Object.freeze({}) }
 
-/** The parameters of a request target. A parameter that is given twice, or is not well-formed percent-encoding, is a problem. */
+/** Parses the query of a request target. Duplicate parameters and malformed percent-encoding are problems. */
 export function parseQuery(target: string): ParsedQuery {
   const start = target.indexOf('?')
   if (start < 0 || start === target.length - 1) return none
@@ -109,7 +110,7 @@ export function parseQuery(target: string): ParsedQuery {
     if (name === null || value === null) {
       return { ok: false, parameter: name ?? pair, problem: 'expected well-formed percent-encoding of UTF-8' }
     }
-    if (name in values) return { ok: false, parameter: name, problem: 'expected it once, it is given more than once' }
+    if (name in values) return { ok: false, parameter: name, problem: 'expected only once' }
     values[name] = value
   }
   return { ok: true, values }
@@ -126,25 +127,25 @@ function decode(text: string): string | null {
   }
 }
 
-/** The choices of the REST service where its description is silent: each a named setting with its default. */
+/** Behaviour that the service's description leaves open, as settings with defaults. */
 export const restSettingsSchema = z.strictObject({
-  /** A1: whether the meta of a page has `latency_ms` beside the members of a page. */
+  /** A1: adds `latency_ms` to the meta of pages. */
   latencyOnLists: z.boolean().default(true),
-  /** A9: whether an EVM address in mixed case must have its EIP-55 checksum. */
+  /** A9: requires the EIP-55 checksum of EVM addresses in mixed case. */
   strictChecksum: z.boolean().default(false),
-  /** A18: what `Retry-After` says while a network is in maintenance, in seconds. */
+  /** A18: value of `Retry-After` while a network is in maintenance, in seconds. */
   maintenanceRetryAfterS: z.int().min(1).max(86_400).default(60),
-  /** A18: by how much answers of a degraded network are late at least, in milliseconds of real time. */
+  /** A18: minimum delay of responses about a degraded network, in milliseconds of real time. */
   degradedMinMs: z.int().min(0).max(60_000).default(300),
-  /** A18: and at most. */
+  /** A18: maximum of that delay. */
   degradedMaxMs: z.int().min(0).max(60_000).default(2_000),
-  /** A21: `shuffled` mixes the trades within each page, for clients that must not rely on their order (R55). */
+  /** A21: `shuffled` mixes the trades within each page, for clients that must not rely on order (R55). */
   tradesOrder: z.enum(['newest', 'shuffled']).default('newest'),
-  /** A57: what becomes of a whole-numbered `limit` below 1 or above 100: an error, or the nearest that is allowed. */
+  /** A57: handling of a whole-number `limit` below 1 or above 100: an error, or the nearest allowed value. */
   limit: z.enum(['refuse', 'clamp']).default('refuse'),
-  /** A61: leaves `next_cursor` out on the last page instead of giving null. */
+  /** A61: omits `next_cursor` on the last page instead of returning null. */
   omitNextCursor: z.boolean().default(false),
-  /** A62: since when v1 is said to be deprecated, by the headers `Deprecation` and `Sunset`; null = it is not. */
+  /** A62: deprecation date of v1 for the headers `Deprecation` and `Sunset`; null = not deprecated. */
   v1DeprecatedOn: z.iso.date().nullable().default(null),
 })
 

@@ -1,33 +1,33 @@
-/** An entry of the journal, numbered from 1 on. */
+/** A journal entry, numbered from 1. */
 export interface JournalEntry extends RestExchange {
   readonly seq: number
 }
 
-/** What entries are looked for by; each that is given must hold. */
+/** Journal filter; all given members must match. */
 export interface JournalFilter {
   readonly method?: string
-  /** The whole path, or its beginning with `*` at its end. */
+  /** Exact path, or a prefix with a trailing `*`. */
   readonly path?: string
   /** A status, or its class: `4xx`. */
   readonly status?: string
   /** The id of the key. */
   readonly key?: string
-  /** Not before this moment of real time. */
+  /** At or after this moment of real time. */
   readonly since?: number
-  /** Beyond the entry of this number. */
+  /** After the entry with this number. */
   readonly after?: number
 }
 
-/** The latest requests under `/v1` and their answers. */
+/** The latest requests under `/v1`, with their responses. */
 export interface Journal {
   add(exchange: RestExchange): void
-  /** Oldest first, the newest `limit` of those that match. */
+  /** The newest `limit` matches, oldest first. */
   find(filter: JournalFilter, limit: number): readonly JournalEntry[]
-  /** Forgets all; gives how many there were. */
+  /** Deletes all entries; returns their number. */
   clear(): number
 }
 
-/** Keeps at most `capacity` entries: the oldest goes for each that comes beyond that. */
+/** Keeps the latest `capacity` entries. */
 export function createJournal(capacity: number): Journal {
   let entries: JournalEntry[] = []
   let lastSeq = 0
@@ -35,7 +35,7 @@ export function createJournal(capacity: number): Journal {
   return {
     add(exchange) {
       entries.push({ seq: ++lastSeq, ...exchange })
-      // In portions, so that a full journal costs no more than one that is not.
+      // Drops old entries in batches: adding to a full journal stays cheap.
       if (entries.length >= 2 * capacity) entries = entries.slice(-capacity)
     },
     find(filter, limit) {
@@ -71,36 +71,36 @@ function matchesStatus(status: string, wanted: string): boolean {
   return wanted.endsWith('xx') ? status[0] === wanted[0] : status === wanted
 }
 
-/** A request under `/v1` and its answer, as a journal keeps it: without secrets. */
+/** A request under `/v1` and its response, without secrets. */
 export interface RestExchange {
-  /** Also in the header X-Request-Id. */
+  /** Value of the header X-Request-Id. */
   readonly requestId: string
-  /** When the request came, in milliseconds since 1970 of real time. */
+  /** Arrival in milliseconds since 1970 of real time. */
   readonly at: number
   readonly method: string
   readonly path: string
-  /** As it came, without the question mark; empty if there was none. */
+  /** Raw query without the question mark; empty if none. */
   readonly query: string
   readonly status: number
   /** Null without a valid key. */
   readonly keyId: string | null
   readonly accountId: string | null
   readonly latencyMs: number
-  /** The beginning of the body as JSON; null if there was none, or none that could be read. */
+  /** Beginning of the body as JSON; null if missing or unreadable. */
   readonly requestBody: string | null
   readonly responseBody: string
-  /** Names of the faults that the answer suffered, if there are any (2.8). */
+  /** Names of injected faults, if any (2.8). */
   readonly faults?: readonly string[]
 }
 
 const maxExcerptLength = 4_096
 
-/** The beginning of a JSON value as text, without secrets, the presented key among them (R68). */
+/** Beginning of a JSON value as text, without secrets and the presented key (R68). */
 export function excerptOf(value: unknown, presentedKey: string | null): string {
   return beginOf(withoutKeys(toText(value), presentedKey))
 }
 
-/** The same of an answer that is JSON text already; its secrets are members called `secret`. */
+/** The same for a response that is JSON text. Its secrets are members named `secret`. */
 export function excerptOfText(json: string, presentedKey: string | null): string {
   if (json.includes('"secret"')) return excerptOf(JSON.parse(json), presentedKey)
   return beginOf(withoutKeys(json, presentedKey))
@@ -108,7 +108,7 @@ export function excerptOfText(json: string, presentedKey: string | null): string
 
 function beginOf(text: string): string {
   if (text.length <= maxExcerptLength) return text
-  // A slice would keep the whole text in memory for as long as it lives.
+  // A slice would keep the whole text in memory.
   return Buffer.from(text.slice(0, maxExcerptLength)).toString()
 }
 
@@ -120,7 +120,7 @@ function toText(value: unknown): string {
   }
 }
 
-/** Path and query of a request target, without keys that were put there by mistake, percent-encoded or not (R68). */
+/** Path and query of a request target. Keys in them, even percent-encoded, are hidden (R68). */
 export function splitTarget(
   target: string,
   presentedKey: string | null,
@@ -148,7 +148,7 @@ function hasKey(part: string, presentedKey: string | null): boolean {
   return [part, decode(part)].some((text) => withoutKeys(text, presentedKey) !== text)
 }
 
-/** What cannot be decoded stays as it is. */
+/** Malformed percent-encoding stays unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
@@ -158,30 +158,30 @@ function decode(text: string): string {
 }
 
 const secretName = /secret|key|token|auth|passw/i
-/** Documented names that sound like those of secrets, and hold addresses, symbols or numbers. */
+/** Documented names that look like secrets but hold addresses, symbols or numbers. */
 const documented = new Set(['token', 'token_address', 'token_in', 'token_out', 'token_symbol', 'total_tokens_held'])
 const address = /^(?:0x[\da-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
-/** Values that this service draws. */
+/** Secrets that this service generates. */
 const drawn = /\b(?:sk|whsec|ctl)_[\w-]{16,}/g
-/** No key is shorter; to hide what is shorter would garble everything. */
+/** Shorter keys don't exist; hiding shorter text would garble everything. */
 const minKeyLength = 8
 
-/** What stands where a secret was. */
+/** Placeholder for a secret. */
 const hidden = '[hidden]'
 
-/** Whether a value is to be hidden for the name that it has. What is documented is shown, unless it is another thing. */
+/** True if a member's name marks it as secret. Documented names are not, unless `token` holds no address. */
 export function isSecretMember(name: string, value: unknown): boolean {
   if (!secretName.test(name)) return false
   return !documented.has(name) || (name === 'token' && typeof value === 'string' && !address.test(value))
 }
 
-/** A text without the key that was presented, wherever it stands, and without any that was drawn (R68). */
+/** Hides the presented key and all generated secrets in a text (R68). */
 function withoutKeys(text: string, presentedKey: string | null): string {
   const forms = presentedKey === null || presentedKey.length < minKeyLength ? [] : formsOf(presentedKey)
   return forms.reduce((rest, form) => rest.replaceAll(form, hidden), text).replace(drawn, hidden)
 }
 
-/** As it is, as it stands in JSON, and as it stands in JSON that is told of in JSON. */
+/** The key as is, escaped in JSON, and escaped twice for JSON within JSON. */
 function formsOf(key: string): readonly string[] {
   const once = escaped(key)
   return [...new Set([escaped(once), once, key])]

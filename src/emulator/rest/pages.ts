@@ -4,15 +4,15 @@ import type { Input } from './input.ts'
 import type { AsOf, PageRequest } from '../world/port.ts'
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** A page that was asked for: of `list`, after `position`, or from its beginning on. */
+/** A requested page: of `list`, after `position`, or from the start. */
 export interface PageAsked {
-  /** Names the list: the operation with all that it filters by, and the account that asks. */
+  /** Identifies the list: operation, filters and account. */
   readonly list: string
   readonly limit: number
   readonly position: Position | null
 }
 
-/** What is paged through in the world has numbers for keys, what belongs to an account has texts. */
+/** Lists of the world have numeric keys, lists of an account have text keys. */
 export interface KeyedPageRequest extends Omit<PageRequest, 'after'> {
   readonly after: number | string | null
 }
@@ -22,16 +22,16 @@ interface PagesOptions {
   readonly now: () => AsOf
 }
 
-/** Reads the cursors of requests and writes those of answers (R120–R122, A58). */
+/** Reads cursors of requests and writes cursors of responses (R120–R122, A58). */
 export function createPages({ cursors, now }: PagesOptions) {
   return {
-    /** Throws `invalid_request` for a cursor that does not go with the list. */
+    /** Throws `invalid_request` for a cursor of another list. */
     ask(operationId: string, { params, query }: Input, { accountId }: Caller): PageAsked {
       const { limit, cursor, ...filters } = query
       const list = JSON.stringify([operationId, accountId, params, filters])
       return { list, limit: Number(limit), position: typeof cursor === 'string' ? positionOf(cursor, list) : null }
     },
-    /** The first page is of the present moment, each later one of the moment of the first. */
+    /** The first page shows the present moment; later pages show the moment of the first. */
     toRequest({ limit, position }: PageAsked): KeyedPageRequest {
       return { limit, after: position?.after ?? null, asOf: position?.asOf ?? now() }
     },
@@ -51,17 +51,18 @@ export function createPages({ cursors, now }: PagesOptions) {
 
 const refusals = {
   foreign:
-    'expected the meta.next_cursor of a page of this service, unchanged, and of no time before the world was put back; pass it ' +
-    'as it came, or begin again without one',
+    'expected the meta.next_cursor of a page of this service, unchanged, issued after the latest restore of the world; pass ' +
+    'it unchanged, or start again without one',
   'other-list':
-    'expected a cursor of this list, this one is of another: keep the account, the path and all parameters but limit the ' +
-    'same from page to page, or begin again without one',
-  ahead: 'expected a cursor of the past, this one is of a moment that is yet to come; begin again without one',
+    'expected a cursor of this list; keep the account, the path and all parameters but limit the same from page to page, ' +
+    'or start again without one',
+  ahead: 'expected a cursor of the past; this one is of a future moment; start again without one',
 } as const
 
 /**
- * A page of something an account owns, oldest first. What comes later goes to the end, and what was deleted leaves no gap:
- * the next page begins with what is newer than the last item of this one (R122).
+ * A page of an account's items, oldest first. New items go to the end and deleted ones leave no gap: the next page
+ * starts
+ * after the last item of this one (R122).
  */
 export function pageOf<T extends { readonly createdAt: number }>(
   items: readonly T[],
@@ -82,7 +83,7 @@ export interface PageEnd {
   readonly total: number
 }
 
-/** Where the next page begins: strictly after the item with this key, in the list as it was at `asOf` (A58). */
+/** Start of the next page: strictly after the item with this key, in the list as of `asOf` (A58). */
 export interface Position {
   readonly after: number | string
   readonly asOf: AsOf
@@ -90,12 +91,15 @@ export interface Position {
 
 export type DecodedCursor =
   | { readonly ok: true; readonly position: Position }
-  /** `foreign`: not made by this world in its present epoch of time, or changed. `other-list`: made for another path or other filters. */
+  /**
+   * `foreign`: not issued by this world in this epoch, or changed. `other-list`: issued for another path or other
+   * filters.
+   */
   | { readonly ok: false; readonly reason: 'foreign' | 'other-list' }
 
-/** Opaque cursors (R120): clients can neither read anything into them nor make one that is taken. */
+/** Opaque cursors (R120): clients can't read or forge them. */
 export interface Cursors {
-  /** `list` names what is paged through: the operation and all its filters. */
+  /** `list` identifies the operation and all its filters. */
   encode(position: Position, list: string): string
   decode(cursor: string, list: string): DecodedCursor
 }
@@ -104,8 +108,9 @@ const version = 1
 const macBytes = 12
 
 /**
- * Cursors of one world: base64url of a MAC with its secret, the position, and a digest of the list. They never expire, but when
- * `epoch` changes: then the world was put back, and what they saw is no more.
+ * Cursors of one world: base64url of a MAC, the position, and a digest of the list. They never expire, but a restore of
+ * the
+ * world (a new epoch) voids them.
  */
 export function createCursors(secret: string, epoch: () => number = () => 0): Cursors {
   const macOf = (payload: string) =>

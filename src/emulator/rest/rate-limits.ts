@@ -1,20 +1,21 @@
 import type { Clock } from '../../base/clock.ts'
 
-/** What a response says about the quota of who asked (R117–R119). */
+/** The caller's quota, for the response headers (R117–R119). */
 export interface Quota {
   readonly limit: number
   readonly remaining: number
-  /** When the window ends and the quota is full again, in milliseconds since 1970 of real time. */
+  /** End of the window, when the quota is full again, in milliseconds since 1970 of real time. */
   readonly resetAt: number
-  /** This request is over the limit, and was not counted (A55). */
+  /** True if this request exceeds the limit; it was not counted (A55). */
   readonly isExceeded: boolean
 }
 
 const windowMs = 60_000
 
 /**
- * Counts requests in fixed windows of 60 s, each from the first request of its bucket on, on the wall clock (A54). Of at
- * most `capacity` buckets: beyond that the one whose window is oldest is forgotten.
+ * Counts requests per bucket in fixed windows of 60 s, each starting at the first request, on the wall clock (A54).
+ * Beyond
+ * `capacity` buckets, the one with the oldest window is dropped.
  */
 export class RateLimits {
   readonly #wall: Pick<Clock, 'now'>
@@ -27,7 +28,7 @@ export class RateLimits {
     this.#capacity = capacity
   }
 
-  /** Counts one request of the bucket; what is over the limit is not counted. */
+  /** Counts one request of the bucket, unless it exceeds the limit. */
   take(name: string, limit: number): Quota {
     const now = this.#wall.now()
     const bucket = this.#current(name, now)
@@ -43,7 +44,7 @@ export class RateLimits {
 
   #current(name: string, now: number): { readonly startAt: number; count: number } {
     const bucket = this.#buckets.get(name)
-    // A clock that was set back ends the window as well: else it could last for ever.
+    // If the clock is set back, the window ends too; otherwise it could last very long.
     if (bucket !== undefined && now < bucket.startAt + windowMs && now >= bucket.startAt) return bucket
     const fresh = { startAt: now, count: 0 }
     this.#buckets.delete(name)
@@ -60,7 +61,7 @@ export class RateLimits {
   }
 }
 
-/** The three headers of every response (R117–R119). At the second of the reset the quota is full. */
+/** The three headers of every response (R117–R119). The quota is full at the second in the reset header. */
 export function quotaHeaders({ limit, remaining, resetAt }: Quota): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),

@@ -5,30 +5,29 @@ import { RestError } from './error.ts'
 import type { Exchange, Exchanges } from './exchange.ts'
 import { WorldRefusal } from '../world/port.ts'
 
-/** What every path of the service begins with (R124). */
+/** Path prefix of the service (R124). */
 export const versionPrefix = '/v1'
 
-/** Who asks. Throws `invalid_api_key` without a valid key (R66, A28). */
+/** Returns the caller. Throws `invalid_api_key` without a valid key (R66, A28). */
 export function callerOf({ caller, presented }: Exchange): Caller {
   if (caller !== null) return caller
   const expected = 'expected the header "Authorization: Bearer <API_KEY>"'
   const messages = {
-    none: `${expected}, none came`,
-    malformed: `${expected} once, with one key; what came is not of this form`,
-    key: 'the API key is unknown or revoked; use one that is listed as active for your account',
+    none: `${expected}; it is missing`,
+    malformed: `${expected} once, with one key; the header is malformed`,
+    key: 'the API key is unknown or revoked; use an active key of your account',
   }
   const challenge = presented.kind === 'none' ? 'Bearer' : 'Bearer error="invalid_token"'
   throw new RestError('invalid_api_key', messages[presented.kind], { headers: { 'WWW-Authenticate': challenge } })
 }
 
-/** `insufficient_scope`: names the scope (R69, A28). */
 export function missingScope(scope: string): RestError {
   return new RestError('insufficient_scope', `the API key lacks the scope ${scope}; use a key that has it`)
 }
 
-/** `invalid_request`: HTTP/1.1 asks for the header. */
+/** `invalid_request`: HTTP/1.1 requires the header. */
 export function withoutHost(): RestError {
-  return new RestError('invalid_request', 'expected the header Host, none came')
+  return new RestError('invalid_request', 'expected the header Host; it is missing')
 }
 
 /** `method_not_allowed`; `allowed` goes into the header `Allow`. */
@@ -36,18 +35,14 @@ export function wrongMethod(allowed: string): RestError {
   return new RestError('method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
 }
 
-/** `not_documented` (A2). */
 export function notDocumented(group: string): RestError {
-  return new RestError(
-    'not_documented',
-    `nothing is documented of the operations under ${versionPrefix}/${group}: none is emulated`,
-  )
+  return new RestError('not_documented', `operations under ${versionPrefix}/${group} are undocumented and not emulated`)
 }
 
-/** `not_found` for a target that leads nowhere. */
+/** `not_found` for an unknown path. */
 export function nothingHere(target: string): RestError {
   const isVersioned = target === versionPrefix || target.startsWith(`${versionPrefix}/`)
-  const hint = isVersioned ? 'check its spelling' : `every path begins with ${versionPrefix}/`
+  const hint = isVersioned ? 'check the spelling' : `every path begins with ${versionPrefix}/`
   return new RestError('not_found', `there is nothing at this path; ${hint}`)
 }
 
@@ -56,33 +51,33 @@ export function overLimit(exchange: Exchange): RestError {
   const seconds = exchange.retryAfter()
   return new RestError(
     'rate_limited',
-    `more than ${exchange.quota.limit} requests within a minute; try again in ${seconds} s, as Retry-After says`,
+    `more than ${exchange.quota.limit} requests within a minute; retry in ${seconds} s (see Retry-After)`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 }
 
-/** What a request is answered with when something was thrown: of what is unexpected it tells nothing. */
+/** Maps a thrown value to an error response. Unexpected errors reveal nothing. */
 export function toRestError(thrown: unknown): RestError {
   if (thrown instanceof RestError) return thrown
   if (thrown instanceof LimitReached) return new RestError('limit_reached', thrown.message)
   if (thrown instanceof WorldRefusal) return new RestError('invalid_request', thrown.message)
-  // Express refuses a path whose percent-encoding is broken with this.
+  // Express throws this for broken percent-encoding.
   if (thrown instanceof URIError) {
     return new RestError('invalid_request', 'the path is not well-formed percent-encoding of UTF-8')
   }
-  return new RestError('internal', 'the request could not be processed; the log of the service says why', {
+  return new RestError('internal', 'internal error; see the log of the service', {
     cause: thrown,
   })
 }
 
-/** Answers what is no HTTP in the envelope as well (R1, A3): for the event `clientError` of a server. */
+/** Answers bytes that are not HTTP, in the envelope too (R1, A3): for the server event `clientError`. */
 interface UnreadRefusal {
-  /** Remembers what is being answered on a connection. */
+  /** Records the response in progress on a connection. */
   note(request: IncomingMessage, response: ServerResponse): void
   refuse(error: Error, socket: Duplex): void
 }
 
-/** Code of an error that stands for a request to be a proxy: Node gives it to nobody who answers requests. */
+/** Code of the error for CONNECT requests, which Node doesn't pass to request handlers. */
 export const connectCode = 'CONNECT'
 
 const refusals: ReadonlyMap<string, { readonly statusLine: string; readonly error: RestError }> = new Map([
@@ -106,7 +101,7 @@ const malformed = {
   statusLine: '400 Bad Request',
   error: new RestError(
     'invalid_request',
-    'what came is not a well-formed HTTP/1.1 request: check its target, its headers and the framing of its body',
+    'malformed HTTP/1.1 request: check its target, its headers and the framing of its body',
   ),
 }
 
@@ -119,7 +114,7 @@ export function createUnreadRefusal({ refuseUnread }: Pick<Exchanges, 'refuseUnr
     },
     refuse(error, socket) {
       const response = latest.get(socket)
-      // Into the middle of an answer nothing can be written.
+      // An error can't be written into the middle of a response.
       const isFree = response === undefined || !response.headersSent || response.writableFinished
       if (!socket.writable || !isFree || codeOf(error) === 'ECONNRESET') {
         socket.destroy()

@@ -35,38 +35,41 @@ import type { World } from '../world/port.ts'
 export interface RestAppOptions {
   readonly world: World
   readonly accounts: Accounts
-  /** Signs cursors, so that those of another world are refused (A58). */
+  /** Signs cursors: cursors of another world are rejected (A58). */
   readonly cursorSecret: string
   /** Signed with them: cursors of another epoch of the world's time are refused as well. Default: there is one. */
   readonly epoch?: () => number
   readonly settings?: RestSettings
   /** World time. */
   readonly clock: Pick<Clock, 'now'>
-  /** Real time: rate windows, latency, and how late a degraded network is. */
+  /** Real time: rate windows, latency, and delays of degraded networks. */
   readonly wall: Clock
   readonly log: Logger
-  /** Called once for each request that was answered, without secrets. */
+  /** Called once per answered request, without secrets. */
   readonly onExchange?: (exchange: RestExchange) => void
-  /** What answers applyFaults (2.8). Default: nothing. */
+  /** Faults of responses (2.8). Default: none. */
   readonly faults?: Pick<Faults, 'planAnswer'>
 }
 
 interface RestApp {
   (request: IncomingMessage, response: ServerResponse): void
   /**
-   * For the event `clientError` of the server: answers what is no HTTP in the envelope as well. For a missing Host header the
-   * server needs `requireHostHeader: false`.
+   * For the server event `clientError`: answers bytes that are not HTTP in the envelope. A missing Host header gets
+   * there only
+   * with `requireHostHeader: false`.
    */
   readonly onClientError: (error: Error, socket: Duplex) => void
 }
 
 /**
- * The REST service under `/v1` (R1, R2, R124): a route for each operation of the table, its input checked by the schemas from
- * which its description is made as well.
+ * The REST service under `/v1` (R1, R2, R124): one route per operation. The same schemas validate input and generate
+ * the
+ * API description.
  *
- * Order of checks, the same for all: rate limit (429) – Host (400) – path, method (404, 405) – key (401) – documented (501) –
- * scope (403) – media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – status of the
- * network (503) – what is asked for (404, 409). Injected faults befall requests with a valid key that are within its limit.
+ * Order of checks: rate limit (429) – Host (400) – path, method (404, 405) – key (401) – documented (501) – scope (403)
+ * –
+ * media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – network status (503) –
+ * existence and conflicts (404, 409). Faults are injected only for requests with a valid key within its limit.
  */
 export function createRestApp(options: RestAppOptions): RestApp {
   const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange } = options
@@ -151,7 +154,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
     if (known.code === 'internal') {
       log.error(
         { path: safeText(splitTarget(request.path, null).path), error: safeText(messageOf(error)) },
-        'a request failed',
+        'request failed',
       )
     }
     exchangeOf(request).fail(known)
@@ -181,7 +184,7 @@ interface HandlerResult {
   readonly page: PageEnd | null
 }
 
-/** The paths of the operations as Express writes them, those without a parameter first: `search` is never an address (R65). */
+/** Express paths of the operations, those without a parameter first: `search` is never an address (R65). */
 function routes(): readonly (readonly [string, readonly Operation[]])[] {
   const byPath = Map.groupBy<string, Operation>(operations, ({ path }) => path)
   return [...byPath]
@@ -196,8 +199,9 @@ interface NetworkGateOptions {
 }
 
 /**
- * What the status of a network does to requests about it (A18): in maintenance they are refused with `network_unavailable`;
- * degraded it lets them through after a while of real time. Gives null if there is nothing to wait for.
+ * Applies the network status to requests (A18). Maintenance throws `network_unavailable`. Degraded returns a promise
+ * that
+ * delays the request in real time. Null if there is nothing to wait for.
  */
 function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
   const { degradedMinMs, degradedMaxMs, maintenanceRetryAfterS } = settings
@@ -206,7 +210,7 @@ function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
     const status = world.views.networkStatus(network)
     if (status === 'operational') return null
     if (status === 'maintenance') {
-      throw new RestError('network_unavailable', `${network} is in maintenance; try again later, as Retry-After says`, {
+      throw new RestError('network_unavailable', `${network} is in maintenance; retry later (see Retry-After)`, {
         headers: { 'Retry-After': String(maintenanceRetryAfterS) },
       })
     }
@@ -215,12 +219,12 @@ function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
   }
 }
 
-/** Lets a request be processed by `process`, at once or later, or in its place refuses it. */
+/** Processes a request, at once or delayed, or rejects it. */
 export type FaultInjector = (request: IncomingMessage, exchange: Exchange, process: () => void) => void
 
 /**
- * Injects the faults of answers (2.8) under `/v1`, for requests with a valid key: their quota was counted before, so that even an
- * injected error says how much is left (R117). Those of whoever has no key are refused as ever.
+ * Injects response faults (2.8) under `/v1`, for requests with a valid key. Their quota is counted first, so that an
+ * injected error carries it too (R117). Requests without a key are rejected as usual.
  */
 function createFaultInjector(wall: Clock, faults: Pick<Faults, 'planAnswer'> | undefined): FaultInjector {
   return (request, exchange, process) => {
@@ -245,8 +249,8 @@ function createFaultInjector(wall: Clock, faults: Pick<Faults, 'planAnswer'> | u
 
 function toInjected({ instead }: AnswerPlan): RestError | null {
   if (instead?.kind !== 'error') return null
-  if (instead.status === 500) return new RestError('internal', 'the service failed on purpose: a fault was injected')
-  const message = 'refused on purpose, a fault was injected; try again later, as Retry-After says'
+  if (instead.status === 500) return new RestError('internal', 'injected fault: internal error')
+  const message = 'injected fault: rejected; retry later (see Retry-After)'
   const headers = { 'Retry-After': String(instead.retryAfterS) }
   return new RestError(instead.status === 429 ? 'rate_limited' : 'network_unavailable', message, { headers })
 }

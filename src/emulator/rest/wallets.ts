@@ -9,7 +9,7 @@ import type { PageRequest, Trade, WalletRef, World } from '../world/port.ts'
 
 type WalletOperation = 'getWallet' | 'getWalletPortfolio' | 'getWalletPnl' | 'listWalletTrades'
 
-/** Everything about wallets, read from the world (R16–R29, R51–R56). */
+/** Wallet operations, read from the world (R16–R29, R51–R56). */
 export function createWalletHandlers(
   { views }: Pick<World, 'views'>,
   { tradesOrder }: Pick<RestSettings, 'tradesOrder'>,
@@ -17,7 +17,10 @@ export function createWalletHandlers(
   const find = (address: string, network: NetworkId): WalletRef => {
     const wallet = views.findWallet(network, address)
     if (wallet !== null) return wallet
-    throw new RestError('wallet_not_found', `no wallet ${address} was ever seen on ${network}: has it traded there?`)
+    throw new RestError(
+      'wallet_not_found',
+      `wallet ${address} was never seen on ${network}; wallets appear with their first trade`,
+    )
   }
 
   return {
@@ -37,12 +40,12 @@ export function createWalletHandlers(
   }
 }
 
-/** An order that has nothing to do with time, and is the same each time (A21). */
+/** An order unrelated to time, but stable (A21). */
 function byHash(a: Trade, b: Trade): number {
   return a.tx_hash < b.tx_hash ? -1 : 1
 }
 
-/** A page of something in the world, whose keys are numbers. */
+/** Page request for a list of the world, whose keys are numbers. */
 function toPageRequest({ limit, after, asOf }: KeyedPageRequest): PageRequest {
   return { limit, after: after === null ? null : Number(after), asOf }
 }

@@ -6,24 +6,25 @@ import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/
 import { base58 } from '@scure/base'
 import type { NetworkId } from '../../../schema/index.ts'
 
-// Addresses and hashes in the real format of each network, drawn from hashes (A9, A10).
+// Addresses and hashes in the real format of each network, derived from hashes (A9, A10).
 
-/** What a renounced EVM contract names as its owner. */
+/** Owner of a renounced EVM contract. */
 export const zeroAddress = `0x${'0'.repeat(40)}`
-/** What stands for the coin of an EVM network where a token's address is expected. */
+/** Pseudo token address of the coin of an EVM network. */
 const evmCoinAddress = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
-/** Wrapped SOL: what stands for the coin of Solana. */
+/** Wrapped SOL: pseudo token address of the coin of Solana. */
 const solanaCoinAddress = 'So11111111111111111111111111111111111111112'
 
 export type ParsedAddress =
   | { readonly ok: true; readonly address: string }
-  /** Why it is none: for people, after the name of the parameter. */
+  /** For people; follows the name of the parameter. */
   | { readonly ok: false; readonly problem: string }
 
 /**
- * Reads an address of the network: the canonical form on success (EIP-55 for EVM networks, as it came for Solana).
- * EVM addresses are taken in any case; with `strictChecksum` a mixed case that is not EIP-55 is refused (A9). An
- * address of the other family is refused (A11).
+ * Parses an address of the network. Returns the canonical form: EIP-55 for EVM networks, unchanged for Solana. EVM
+ * addresses may be in any case; `strictChecksum` rejects mixed case that is not EIP-55 (A9). Addresses of the other
+ * family
+ * are rejected (A11).
  */
 export function parseAddress(
   network: NetworkId,
@@ -35,22 +36,22 @@ export function parseAddress(
 
 function parseEvm(network: NetworkId, text: string, strictChecksum: boolean): ParsedAddress {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
-    const problem = `expected 0x and 40 hex digits, as addresses of ${network} are written`
-    return { ok: false, problem: isSolana(text) ? `${problem}; this is one of Solana` : problem }
+    const problem = `expected 0x and 40 hex digits (an address of ${network})`
+    return { ok: false, problem: isSolana(text) ? `${problem}; this is a Solana address` : problem }
   }
   const address = toChecksumAddress(text.slice(2))
   const isMixed = /[a-f]/.test(text.slice(2)) && /[A-F]/.test(text)
   if (strictChecksum && isMixed && address !== text) {
-    return { ok: false, problem: 'the case of its letters is not its EIP-55 checksum; is it misspelt?' }
+    return { ok: false, problem: 'the case of the letters does not match the EIP-55 checksum; check the spelling' }
   }
   return { ok: true, address }
 }
 
 function parseSolana(text: string): ParsedAddress {
   if (isSolana(text)) return { ok: true, address: text }
-  const problem = 'expected 32 bytes in base58, as addresses of solana are written'
+  const problem = 'expected 32 bytes in base58 (an address of solana)'
   const isEvm = /^0x[0-9a-fA-F]{40}$/.test(text)
-  return { ok: false, problem: isEvm ? `${problem}; this is one of an EVM network` : problem }
+  return { ok: false, problem: isEvm ? `${problem}; this is an EVM address` : problem }
 }
 
 function isSolana(text: string): boolean {
@@ -61,7 +62,7 @@ function isSolana(text: string): boolean {
 /** EIP-55: a hex letter is upper case where the Keccak-256 digit at its place is 8 or more. */
 export function toChecksumAddress(hex: string): string {
   const lower = hex.toLowerCase()
-  // Each request with an address needs one: Node's takes a tenth of the time.
+  // Needed for each request with an address: Node's hash takes a tenth of the time of the library's.
   const digest = hash('keccak-256', lower, 'hex')
   const letters = Array.from(lower, (letter, i) =>
     digest.charCodeAt(i) >= '8'.charCodeAt(0) ? letter.toUpperCase() : letter,
@@ -69,13 +70,13 @@ export function toChecksumAddress(hex: string): string {
   return `0x${letters.join('')}`
 }
 
-/** The address of a wallet from 32 bytes of chance: a hash's tail on EVM networks, an ed25519 public key on Solana. */
+/** Wallet address from 32 random bytes: the tail of a hash on EVM networks, an ed25519 public key on Solana. */
 export function toWalletAddress(network: NetworkId, entropy: Uint8Array): string {
   if (network === 'solana') return base58.encode(ed25519.getPublicKey(entropy))
   return toChecksumAddress(bytesToHex(keccak_256(entropy).subarray(12)))
 }
 
-/** What CREATE gives: keccak(rlp([sender, nonce])), its last 20 bytes. */
+/** Contract address of CREATE: the last 20 bytes of keccak(rlp([sender, nonce])). */
 export function toContractAddress(sender: string, nonce: number): string {
   const list = concatBytes(rlpBytes(hexToBytes(sender.slice(2))), rlpBytes(toMinimalBytes(nonce)))
   const encoded = concatBytes(Uint8Array.of(0xc0 + list.length), list)
@@ -99,12 +100,12 @@ export function toMint(entropy: Uint8Array): string {
   return base58.encode(ed25519.getPublicKey(entropy))
 }
 
-/** A mint on the curve whose last letters are `pump`, as the launch platform gives them. */
+/** A mint on the curve that ends in `pump`, as on the launch platform. */
 export function toPumpMint(entropy: Uint8Array): string {
   const span = 58n ** 4n
   const suffix = Array.from('pump').reduce((value, letter) => value * 58n + BigInt(base58Alphabet.indexOf(letter)), 0n)
   for (let bytes = entropy; ; bytes = sha256(bytes)) {
-    // A first byte from 1 to 254 keeps 32 bytes long whatever the last four letters add.
+    // A first byte from 1 to 254 keeps the value at 32 bytes after adding the suffix.
     const first = 1 + ((bytes[0] ?? 0) % 254)
     const value = BigInt(`0x${bytesToHex(concatBytes(Uint8Array.of(first), bytes.subarray(1)))}`)
     const mint = hexToBytes((value - (value % span) + suffix).toString(16).padStart(64, '0'))
@@ -123,7 +124,7 @@ function isOnCurve(bytes: Uint8Array): boolean {
   }
 }
 
-/** An address that a Solana program owns and nobody has a key to: the first off the curve, from bump 255 down. */
+/** A program-derived address without a private key: the first one off the curve, from bump 255 down. */
 export function toProgramAddress(seeds: readonly Uint8Array[], programId: string): string {
   const tail = concatBytes(base58.decode(programId), utf8ToBytes('ProgramDerivedAddress'))
   for (let bump = 255; bump >= 0; bump--) {
@@ -133,18 +134,18 @@ export function toProgramAddress(seeds: readonly Uint8Array[], programId: string
   throw new RangeError('no program address: every bump gives a point on the curve')
 }
 
-/** What stands for the coin of a network where a token's address is expected. */
+/** Pseudo token address of a network's coin. */
 export function coinAddress(network: NetworkId): string {
   return network === 'solana' ? solanaCoinAddress : evmCoinAddress
 }
 
-/** A transaction hash from its place in the world: 0x and 64 lower-case hex digits, or 64 bytes in base58 (A10). */
+/** Transaction hash from its number in the log: 0x and 64 lower-case hex digits, or 64 bytes in base58 (A10). */
 export function toTxHash(network: NetworkId, seed: string, seq: number): string {
-  // Pages of trades are full of them: those of Node take half the time.
+  // Pages of trades contain many hashes; Node's hash takes half the time.
   const place = `${seed}|tx|${network}|${seq}`
   if (network !== 'solana') return `0x${hash('sha256', place, 'hex')}`
   const bytes = hash('sha512', place, 'buffer')
-  // With a first byte of 0 a few would be a letter too short.
+  // A first byte of 0 would make some a letter shorter.
   bytes[0] = Math.max(1, bytes[0] ?? 0)
   return base58.encode(bytes)
 }
@@ -152,8 +153,9 @@ export function toTxHash(network: NetworkId, seed: string, seq: number): string 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
- * An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a running number,
- * 12 of chance. Ids sort by time, and within one millisecond by their number.
+ * An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a counter, 12
+ * random.
+ * Ids sort by time, then by counter.
  */
 export function toEventId(atMs: number, number: number, chance: Buffer): string {
   return `evt_${toBase32(BigInt(atMs), 10)}${toBase32(BigInt(number % 32 ** 4), 4)}${toBase32(chance.readBigUInt64BE(0), 12)}`
@@ -165,13 +167,13 @@ function toBase32(value: bigint, length: number): string {
   return text
 }
 
-/** The hash of the transaction with a number in the log. */
+/** Returns the transaction hash for a number in the log. */
 export type TxHashes = (network: NetworkId, seq: number) => string
 
-/** How many are kept: pages of the newest trades are asked for again and again. */
+/** Cache size. Clients request pages of the newest trades repeatedly. */
 const capacity = 20_000
 
-/** Those of Solana cost most of what a page of trades costs, so the last that were asked for are kept. */
+/** Caches Solana hashes: they dominate the cost of a page of trades. */
 export function createTxHashes(seed: string): TxHashes {
   const kept = new Map<number, string>()
   return (network, seq) => {

@@ -13,17 +13,17 @@ const minuteMs = 60_000
 const hourMs = 3_600_000
 
 interface Habits {
-  /** How many of them there are on each network. */
+  /** Wallets per network. */
   readonly count: number
-  /** What they begin with, in USD. */
+  /** Initial funds in USD. */
   readonly budgetUsd: readonly [number, number]
-  /** Mean time between two looks at the market; null = it acts on occasions only. */
+  /** Mean time between two wake-ups; null = the wallet reacts to occasions only. */
   readonly wakeMs: number | null
   readonly sizeUsd: readonly [number, number]
   readonly holdMs: readonly [number, number]
 }
 
-/** The six ways to trade, and how those who do so behave. */
+/** Trading habits per archetype. */
 export const habits: Readonly<Record<Archetype, Habits>> = {
   whale: {
     count: 2,
@@ -63,16 +63,16 @@ export const habits: Readonly<Record<Archetype, Habits>> = {
   },
 }
 
-/** A share of what is in the pool that nobody exceeds with one trade. */
+/** Maximum size of a purchase, as a share of the pool's liquidity. */
 const maxShareOfPool = 0.025
-/** The pool's price may differ so much from what the market thinks before somebody trades on it: about the fee. */
+/** Minimum gap between pool price and fair price that is worth a trade: about the fee. */
 const worthTrading = 0.0035
-/** How often somebody trades all the same. */
+/** Probability of skipping a step without a worthwhile gap. */
 const idleShare = 0.9
-/** Standard deviation of what the market thinks, per step. */
+/** Standard deviation of the fair price per step. */
 const marketStep = 0.0042
 
-/** A wallet looks at its positions and at the market. */
+/** A wallet reviews its positions and the market. */
 export function wake(core: Core, wallet: number): void {
   const owner = walletAt(core, wallet)
   const { archetype, stream } = owner
@@ -92,7 +92,7 @@ function trade(core: Core, wallet: number, archetype: Archetype): void {
   else executeBuyUsd(core, wallet, token, sizeOf(core, owner, archetype, token))
 }
 
-/** Whole positions only: who leaves, leaves. */
+/** Sells whole positions only. */
 function considerSale(core: Core, wallet: number, owner: WalletState, archetype: Archetype, token: number): void {
   const holding = holdingOf(core, wallet, token)
   if (holding === undefined || holding.balance === 0n) return
@@ -104,7 +104,7 @@ function considerSale(core: Core, wallet: number, owner: WalletState, archetype:
   if (isTired || isDecided) executeSellAll(core, wallet, token)
 }
 
-/** Leaves one position for another in one transaction. */
+/** Swaps one position for another in one transaction. */
 function rotate(core: Core, wallet: number, to: number): void {
   const from = [...walletAt(core, wallet).open]
     .map((index) => holdingAt(core, index).token)
@@ -129,7 +129,7 @@ function sizeOf(core: Core, { stream }: WalletState, archetype: Archetype, token
   return Math.min(core.chance.between(stream, low, high), Math.max(20, most))
 }
 
-/** Those who are quick come to a new token within a minute, and leave it within an hour or so. */
+/** Snipers buy a new token within a minute, and sell it within about an hour. */
 export function lureSnipers(core: Core, token: number): void {
   const { network, stream } = tokenAt(core, token)
   core.state.wallets.forEach((owner, wallet) => {
@@ -141,7 +141,7 @@ export function lureSnipers(core: Core, token: number): void {
   })
 }
 
-/** A planned purchase; who buys so will want to sell again. */
+/** Executes a planned purchase and plans the later sale. */
 export function buyAsPlanned(core: Core, wallet: number, token: number, usd: number): void {
   const { stream, archetype } = walletAt(core, wallet)
   if (executeBuyUsd(core, wallet, token, usd) === null || archetype === null) return
@@ -149,7 +149,7 @@ export function buyAsPlanned(core: Core, wallet: number, token: number, usd: num
   plan(core, { kind: 'sell', wallet, token }, core.chance.between(stream, shortest, longest))
 }
 
-/** Most tokens are forgotten after a day or so: those who make the market leave first. */
+/** Ends the market of a token after about a day: market makers sell first. */
 export function retire(core: Core, token: number): void {
   const { network, isAbandoned } = tokenAt(core, token)
   if (isAbandoned) return
@@ -157,7 +157,7 @@ export function retire(core: Core, token: number): void {
   abandon(core, token)
 }
 
-/** One step of a token's market: what it is thought to be worth moves, and somebody trades the pool towards it. */
+/** One step of a token's market: the fair price moves, and a bot trades the pool towards it. */
 export function makeMarket(core: Core, token: number): void {
   const traded = tokenAt(core, token)
   const { pool, stream } = traded
@@ -166,10 +166,10 @@ export function makeMarket(core: Core, token: number): void {
   const ratio = poolRatio(traded)
   const step = BigInt(Math.round(core.chance.normal(stream) * marketStep * 1e9))
   const moved = traded.fair + (traded.fair * step) / 1_000_000_000n
-  // What nobody acts on is forgotten little by little.
+  // The fair price drifts back to the pool price.
   traded.fair = (moved * 98n + ratio * 2n) / 100n
   const gap = Number((traded.fair * 1_000_000n) / ratio) / 1e6 - 1
-  // Where there is nothing to gain, somebody trades all the same, this way or that.
+  // Without a worthwhile gap, a small trade in a random direction.
   const isIdle = Math.abs(gap) < worthTrading
   if (isIdle && core.chance.uniform(stream) > idleShare) return
   const isRising = isIdle ? core.chance.uniform(stream) < 0.5 : gap > 0

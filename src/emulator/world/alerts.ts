@@ -9,13 +9,16 @@ import { isWhale } from './portfolio.ts'
 import { changePct, hourlyVolume, priceUsd, type HourlyVolume } from './prices.ts'
 import type { AlertState } from './state.ts'
 
-/** An alert is set. One whose line is passed already waits until that is no longer so (A17). Throws `WorldRefusal`. */
-export function addAlert(core: Core, act: CommandOf<'add-alert'>): Result {
-  const { alertId, type, network, isOneShot = false } = act
-  const address = readAddress('address', network, act.address)
-  const threshold = readPositive('threshold', act.threshold)
+/**
+ * Adds an alert. If its threshold is already passed, it first waits for the value to go back (A17). Throws
+ * `WorldRefusal`.
+ */
+export function addAlert(core: Core, command: CommandOf<'add-alert'>): Result {
+  const { alertId, type, network, isOneShot = false } = command
+  const address = readAddress('address', network, command.address)
+  const threshold = readPositive('threshold', command.threshold)
   if (core.state.alerts.some((known) => known.alertId === alertId)) {
-    throw new WorldRefusal(`alert ${alertId}: there is one of this id already`)
+    throw new WorldRefusal(`alert ${alertId} already exists`)
   }
   const alert = { alertId, type, network, address, threshold, isOneShot, isArmed: true, firedAt: null }
   const value = valueOf(core, alert)
@@ -25,7 +28,7 @@ export function addAlert(core: Core, act: CommandOf<'add-alert'>): Result {
   return { alertId }
 }
 
-/** What an alert watches at present; null if it is nothing that goes up and down, or not there yet. */
+/** Current value that an alert watches; null if there is no such value or no token yet. */
 function valueOf(core: Core, { type, network, address }: AlertState): number | null {
   const token = core.directory.tokens.get(placeOf(network, address))
   if (token === undefined) return null
@@ -33,7 +36,7 @@ function valueOf(core: Core, { type, network, address }: AlertState): number | n
   return type === 'volume_spike' ? (hourlyVolume(core, token)?.increasePct ?? null) : null
 }
 
-/** An alert is taken away. Throws `WorldRefusal` if there is none of this id. */
+/** Removes an alert. Throws `WorldRefusal` if there is none of this id. */
 export function removeAlert(core: Core, alertId: string): Result {
   const alert = findAlert(core, alertId)
   core.state.alerts.splice(core.state.alerts.indexOf(alert), 1)
@@ -54,7 +57,7 @@ export function checkRestedAlert(core: Core, alertId: string): void {
 /** Throws `WorldRefusal` if there is none of this id. */
 export function findAlert(core: Core, alertId: string): AlertState {
   const alert = core.state.alerts.find((known) => known.alertId === alertId)
-  if (alert === undefined) throw new WorldRefusal(`alert ${alertId}: there is none`)
+  if (alert === undefined) throw new WorldRefusal(`alert ${alertId} does not exist`)
   return alert
 }
 
@@ -106,9 +109,9 @@ export function isBack(alert: AlertState, value: number): boolean {
   return type === 'price_below' ? value >= threshold * (1 + rearmShare) : value <= threshold * (1 - rearmShare)
 }
 
-/** All price alerts, once the coins cost something else: in the order in which they were set. */
+/** Checks all price alerts after coin prices changed, in the order of their creation. */
 export function checkAllPriceAlerts(core: Core): void {
-  // A copy, since whoever is told may take an alert away.
+  // A copy: a listener may remove an alert.
   for (const alert of core.state.alerts.slice()) {
     if (!isOnPrice(alert.type)) continue
     const token = core.directory.tokens.get(placeOf(alert.network, alert.address))
@@ -116,7 +119,7 @@ export function checkAllPriceAlerts(core: Core): void {
   }
 }
 
-/** Price alerts on a token whose price may have moved (R93, R104, A17). */
+/** Checks the price alerts of a token whose price may have moved (R93, R104, A17). */
 export function checkPriceAlerts(core: Core, token: number, cause: number): void {
   const { price } = core.directory.alerts
   if (price.size === 0) return
@@ -124,12 +127,12 @@ export function checkPriceAlerts(core: Core, token: number, cause: number): void
   for (const alert of price.get(placeOf(network, address)) ?? []) checkPriceAlert(core, token, alert, cause)
 }
 
-/** Whether alerts of a type are on the price of a token. */
+/** True for price alerts. */
 export function isOnPrice(type: AlertState['type']): type is 'price_above' | 'price_below' {
   return type === 'price_above' || type === 'price_below'
 }
 
-/** Notifies if the price of a token makes one alert on it fire. `cause`: the trade that moved the price; null if none did. */
+/** Emits an event if the price makes the alert fire. `cause`: the trade that moved the price; null if none did. */
 function checkPriceAlert(core: Core, token: number, alert: AlertState, cause: number | null): void {
   const { type, threshold, alertId } = alert
   const price = priceUsd(core, token)
@@ -147,7 +150,7 @@ function checkPriceAlert(core: Core, token: number, alert: AlertState, cause: nu
   emit(core, 'token.price_alert', data, cause ?? writeLog(core, 'price-seen', token), [alertId], 'owners')
 }
 
-/** Alerts on the volume of a token of which something was just traded (A14, A17). */
+/** Checks the volume alerts of a token that was just traded (A14, A17). */
 export function checkVolumeAlerts(core: Core, token: number, cause: number): void {
   const { volume } = core.directory.alerts
   if (volume.size === 0) return
@@ -156,13 +159,13 @@ export function checkVolumeAlerts(core: Core, token: number, cause: number): voi
   const hourly = alerts && hourlyVolume(core, token)
   if (!hourly) return
   for (const alert of alerts) {
-    // It falls while nothing is traded: what it was before this trade is what it went back to.
+    // Volume falls while nothing is traded: the value before this trade is how far it went back.
     rearm(alert, hourly.increaseBeforePct)
     checkVolumeAlert(core, token, alert, hourly, cause)
   }
 }
 
-/** Notifies if the volume of a token makes one alert on it fire. `cause`: the trade that raised it; null if none did. */
+/** Emits an event if the volume makes the alert fire. `cause`: the trade that raised it; null if none did. */
 function checkVolumeAlert(
   core: Core,
   token: number,
@@ -185,11 +188,11 @@ function checkVolumeAlert(
   emit(core, 'token.volume_spike', data, cause ?? writeLog(core, 'volume-seen', token), [alert.alertId], 'owners')
 }
 
-// Alerts on trades of a size: of a wallet, whoever it is, or of a token by whales (A15).
+// Alerts on large trades: of a wallet, or of a token by whales (A15).
 
 const none: readonly string[] = []
 
-/** The alerts that a trade meets, in the order in which they were set. Each trade counts for itself: none of them rests. */
+/** Alerts that a trade fires, in the order of their creation. Each trade counts on its own: there is no rest period. */
 export function matchTradeAlerts(core: Core, traded: Traded, wasWhale: boolean): readonly string[] {
   const { directory, state } = core
   if (directory.alerts.trade.size === 0) return none
@@ -205,7 +208,7 @@ export function matchTradeAlerts(core: Core, traded: Traded, wasWhale: boolean):
 function alertsOnWallet(core: Core, { wallet, kind, value }: Traded): readonly AlertState[] {
   const { network, address } = walletAt(core, wallet)
   return alertsAt(core, network, address).filter((alert) => {
-    // A swap is both.
+    // A swap is both a purchase and a sale.
     const isOfKind = alert.type === 'whale_buy' ? kind !== 'sell' : kind !== 'buy'
     return isOfKind && isLargeEnough(alert, value)
   })
@@ -229,7 +232,10 @@ function isLargeEnough({ isArmed, threshold }: AlertState, value: bigint): boole
   return isArmed && toUsd(value) >= threshold
 }
 
-/** Whether somebody watches trades of one of the tokens by whales, and the wallet is one: who sells all is none after it. */
+/**
+ * True if trades of one of the tokens by whales are watched and the wallet is a whale. Ask before a sale: a wallet that
+ * sells everything is no whale afterwards.
+ */
 export function isWatchedWhale(core: Core, wallet: number, tokens: readonly number[]): boolean {
   const { trade } = core.directory.alerts
   if (trade.size === 0) return false

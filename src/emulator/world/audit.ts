@@ -2,7 +2,7 @@ import { coinsToMicro } from './numbers.ts'
 import { networkFacts } from './networks.ts'
 import type { AuditCheck, TokenState } from './state.ts'
 
-/** What the audit looks for, and how much each finding adds to the score (0 to 100, higher is worse). */
+/** Findings of the audit and their weight in the score (0 to 100, higher is worse). */
 const weights: Readonly<Record<AuditCheck, number>> = {
   owner_not_renounced: 10,
   mintable: 10,
@@ -23,12 +23,12 @@ const weights: Readonly<Record<AuditCheck, number>> = {
 
 const baseScore = 5
 const lowLiquidityMicro = 10_000_000_000n
-/** Sales at this tax or more are as good as impossible. */
+/** At this tax or more, selling is practically impossible. */
 const honeypotTaxBps = 9900
 
 export interface AuditFacts {
   readonly coinPrice: bigint
-  /** What the ten largest holders have. */
+  /** Units of the ten largest holders. */
   readonly top10: bigint
 }
 
@@ -37,7 +37,7 @@ export interface AuditResult {
   readonly checks: readonly AuditCheck[]
 }
 
-/** The audit of a contract: a function of what it is and of its pool. */
+/** Audits a contract. Pure: depends on the contract and its pool only. */
 export function audit(token: TokenState, facts: AuditFacts): AuditResult {
   const { contract, network } = token
   const isSolana = network === 'solana'
@@ -63,18 +63,18 @@ export function audit(token: TokenState, facts: AuditFacts): AuditResult {
   return { score: Math.min(100, sum), checks }
 }
 
-/** Buyers cannot sell: a simulated sale fails, or the tax takes it all. */
+/** True if buyers can't sell: sales fail, or the tax takes everything. */
 export function isHoneypot(token: TokenState): boolean {
   return token.contract.honeypot !== null || token.contract.sellTaxBps >= honeypotTaxBps
 }
 
-/** Once low, it must rise a tenth above the line to count as enough again. */
+/** Hysteresis: low liquidity must rise 10 % above the limit to count as sufficient again. */
 function isLiquidityLow(token: TokenState, coinPrice: bigint): boolean {
   const line = token.risk.checks.includes('low_liquidity') ? (lowLiquidityMicro * 11n) / 10n : lowLiquidityMicro
   return liquidityMicro(token, coinPrice) < line
 }
 
-/** Both sides of the pool, or what the curve has raised, in millionths of a dollar. */
+/** Both sides of the pool, or the coins raised by the curve, in millionths of a dollar. */
 export function liquidityMicro(token: TokenState, coinPrice: bigint): bigint {
   const { coinDecimals } = networkFacts[token.network]
   if (token.pool !== null) return 2n * coinsToMicro(token.pool.coins, coinDecimals, coinPrice)
@@ -92,7 +92,7 @@ export function isRenounced(owner: string): boolean {
   return /^(0x0+|1+)$/.test(owner)
 }
 
-/** What the audit says in words: about a change of the score, or about a contract that nobody can sell. */
+/** Summary of a score change. */
 export function summarise(symbol: string, before: number, after: number, triggered: readonly AuditCheck[]): string {
   const cause = triggered.length > 0 ? `new findings: ${triggered.join(', ')}` : 'earlier findings no longer apply'
   return `The risk score of ${symbol} went from ${before} to ${after} (${riskLevel(after)}); ${cause}.`

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 
-/** How much an entity has drawn so far. Plain data, so that a snapshot holds it. */
+/** Number of draws of an entity. Plain data, so that a snapshot holds it. */
 export interface Stream {
   readonly entity: string
   drawn: number
 }
 
-/** Random numbers that depend on the seed, the entity and how much it has drawn: nobody shifts the draws of another. */
+/** Random numbers that depend only on seed, entity and number of draws: entities don't affect each other. */
 export interface Chance {
   /** In [0, 1). */
   uniform(stream: Stream): number
@@ -19,7 +19,7 @@ export interface Chance {
   normal(stream: Stream): number
   /** Exponential with the mean 1, a multiple of a millionth. */
   exponential(stream: Stream): number
-  /** 32 bytes for a name, apart from all draws. */
+  /** 32 bytes for a name, independent of all draws. */
   bytes(name: string): Buffer
 }
 
@@ -61,7 +61,7 @@ export function createChance(seed: string): Chance {
   }
 }
 
-/** To a millionth: logarithm and cosine may differ in their last bit from machine to machine. */
+/** Rounds to a millionth: the last bit of logarithm and cosine may differ between machines. */
 function quantise(value: number): number {
   return Math.round(value * 1e6) / 1e6
 }

@@ -28,7 +28,7 @@ import { createListedToken } from './token-creation.ts'
 import { graduateNow, trigger } from './triggers.ts'
 import { fund, openWallet } from './wallets.ts'
 
-/** What is done from outside: by the control API, the seed file, and the accounts that set alerts. */
+/** Commands from outside: from the control API, the seed file and the accounts' alerts. */
 export function createWorldCommands(core: Core): WorldCommands {
   return {
     apply(command) {
@@ -37,7 +37,7 @@ export function createWorldCommands(core: Core): WorldCommands {
       try {
         return apply(core, command)
       } catch (error) {
-        // What is refused has drawn nothing either.
+        // A refused command must not use up random draws.
         acts.drawn = drawn
         throw error
       }
@@ -95,8 +95,9 @@ function rug(core: Core, { network, token: address, percent }: CommandOf<'rug'>)
   const token = findToken(core, network, address)
   const bps = readRemovedBps(percent)
   const { pool } = tokenAt(core, token)
-  if (pool === null) throw new WorldRefusal(`${address} has no pool yet: there is no liquidity to take`)
-  if (!canWithdraw(pool, bps)) throw new WorldRefusal(`the pool of ${address} is all but empty: nothing can be taken`)
+  if (pool === null) throw new WorldRefusal(`${address} has no pool yet, so there is no liquidity to remove`)
+  if (!canWithdraw(pool, bps))
+    throw new WorldRefusal(`the pool of ${address} is nearly empty, so nothing can be removed`)
   removeLiquidity(core, token, bps)
   return { token: tokenAt(core, token).address, removedPct: bps / 100 }
 }
@@ -105,8 +106,8 @@ function transfer(core: Core, command: CommandOf<'transfer-owner'>): Result {
   const token = findToken(core, command.network, command.token)
   const to = command.to === null ? null : readAddress('to', command.network, command.to)
   const { address, owner } = tokenAt(core, token)
-  if (isRenounced(owner)) throw new WorldRefusal(`${address} has no owner any more: nobody can pass it on`)
-  if (to === owner) throw new WorldRefusal(`${address} belongs to ${owner} already: expected somebody else`)
+  if (isRenounced(owner)) throw new WorldRefusal(`the ownership of ${address} is renounced and can't be transferred`)
+  if (to === owner) throw new WorldRefusal(`${owner} already owns ${address}; expected another owner`)
   transferOwner(core, token, to !== null && isRenounced(to) ? null : to)
   return { token: address, owner: tokenAt(core, token).owner }
 }
@@ -128,7 +129,7 @@ function setThresholds({ state: { rules } }: Core, command: CommandOf<'threshold
   return changed
 }
 
-/** A wallet buys or sells a token. Throws `WorldRefusal` if it cannot. */
+/** A wallet buys or sells a token. Throws `WorldRefusal` if it can't. */
 function trade(core: Core, command: CommandOf<'trade'>): Result {
   const token = findToken(core, command.network, command.token)
   const address = readAddress('wallet', command.network, command.wallet)
@@ -144,7 +145,7 @@ function buyFor(
   token: number,
 ) {
   if (usd === undefined || fraction !== undefined) {
-    throw new WorldRefusal('a purchase needs `usd`, what it is to cost, and takes no `fraction`')
+    throw new WorldRefusal('a purchase needs `usd` and takes no `fraction`')
   }
   const coins = coinsForUsd(core, network, readTradeUsd(usd))
   const refusal = () => new WorldRefusal(`${usd} USD buy nothing of ${text}: expected more, or another token`)
@@ -163,13 +164,13 @@ function sellPart(core: Core, command: CommandOf<'trade'>, address: string, toke
   const wallet = core.directory.wallets.get(placeOf(command.network, address))
   const balance = wallet === undefined ? 0n : (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (wallet === undefined || balance === 0n) {
-    throw new WorldRefusal(`${command.wallet} holds none of ${command.token}: it has to buy some first`)
+    throw new WorldRefusal(`${command.wallet} holds none of ${command.token}; it must buy some first`)
   }
   const { symbol } = tokenAt(core, token)
   if (isHoneypot(tokenAt(core, token))) throw new WorldRefusal(`${symbol} is a honeypot: nobody can sell it`)
   const traded = executeSell(core, wallet, token, unitsToSell(core, command, token, balance))
   if (traded === null)
-    throw new WorldRefusal(`the sale of ${symbol} brings nothing: its pool is empty or the part too small`)
+    throw new WorldRefusal(`the sale of ${symbol} yields nothing: its pool is empty or the amount too small`)
   return traded
 }
 
@@ -183,7 +184,7 @@ function unitsToSell(core: Core, { usd, fraction = 1 }: CommandOf<'trade'>, toke
   return micro < whole ? (balance * micro) / whole : balance
 }
 
-/** A wallet sells all of one token for another. Throws `WorldRefusal` if it cannot. */
+/** A wallet swaps all of one token for another. Throws `WorldRefusal` if it can't. */
 function swapAll(core: Core, command: CommandOf<'swap'>): Result {
   const from = findToken(core, command.network, command.from)
   const to = findToken(core, command.network, command.to)
@@ -193,7 +194,7 @@ function swapAll(core: Core, command: CommandOf<'swap'>): Result {
   const traded = wallet === undefined ? null : executeSwap(core, wallet, from, to)
   if (traded === null) {
     throw new WorldRefusal(
-      `${command.wallet} cannot swap: it must hold ${command.from}, be able to sell it, and both need a pool`,
+      `${command.wallet} cannot swap: it must hold ${command.from}, which must be sellable, and both tokens need a pool`,
     )
   }
   return toResult(core, traded, command.network)
@@ -206,7 +207,7 @@ function toResult(core: Core, traded: Traded, network: NetworkId): Result {
 
 const smallestMove = 1e-6
 
-/** Trades bring a price where it is wanted. Throws `WorldRefusal` if they cannot. */
+/** Moves a price by trades. Throws `WorldRefusal` if they can't. */
 function priceMove(core: Core, command: CommandOf<'price-move'>): Result {
   if ((command.priceUsd === undefined) === (command.percent === undefined)) {
     throw new WorldRefusal('expected either `priceUsd` or `percent`')
@@ -215,12 +216,10 @@ function priceMove(core: Core, command: CommandOf<'price-move'>): Result {
   const before = priceUsd(core, token)
   const ratio = command.priceUsd === undefined ? 1 + (command.percent ?? 0) / 100 : command.priceUsd / before
   if (!(ratio >= 0.001 && ratio <= 1000)) {
-    throw new WorldRefusal(
-      `expected a price between a thousandth and a thousand times of what it is, which is ${before}`,
-    )
+    throw new WorldRefusal(`expected a price between 0.001 and 1000 times the current price ${before}`)
   }
   if (Math.abs(ratio - 1) < smallestMove) {
-    throw new WorldRefusal(`expected another price than ${before}, by a millionth of it or more`)
+    throw new WorldRefusal(`expected a price that differs from the current price ${before} by at least a millionth`)
   }
   if (!movePrice(core, token, ratio)) {
     throw new WorldRefusal(
@@ -231,16 +230,16 @@ function priceMove(core: Core, command: CommandOf<'price-move'>): Result {
 }
 
 const maxActivity = 100_000
-/** As good as none: what would be done in a minute is done in two years. */
+/** Practically none: a minute of activity takes two years. */
 const minActivity = 0.000_001
 
-/** How busy everybody is; 0 stands for nobody acting on their own. Throws `WorldRefusal` for what is no such number. */
+/** Checks a factor of activity; 0 = wallets don't trade on their own. Throws `WorldRefusal`. */
 export function readActivity(factor: number): number {
   if (factor >= 0 && factor <= maxActivity) return Math.max(factor, minActivity)
   throw new WorldRefusal(`activity: expected a number from 0 to ${maxActivity}, received ${factor}`)
 }
 
-/** Everybody gets busier or calmer: also what is planned already comes sooner or later. */
+/** Changes the activity. Planned paced tasks move accordingly. */
 function changeActivity({ state }: Core, wanted: number): Result {
   const factor = readActivity(wanted)
   const ratio = state.activity / factor

@@ -8,13 +8,13 @@ import type { HoneypotType } from './port.ts'
 import { auditContract } from './rules.ts'
 import type { ContractState } from './state.ts'
 
-// What happens to contracts and their pools.
+// Changes of contracts and their pools.
 
 const largeRemovalPct = 20
 
 const largeRemovalUsd = 10_000
 
-/** Nobody makes a market for it any more. */
+/** Ends the market of a token. */
 export function abandon(core: Core, token: number): void {
   const abandoned = tokenAt(core, token)
   abandoned.isAbandoned = true
@@ -22,7 +22,7 @@ export function abandon(core: Core, token: number): void {
   if (markets.includes(token)) markets.splice(markets.indexOf(token), 1)
 }
 
-/** The creator takes liquidity out of the pool; its price stays (R100, A39). */
+/** The creator removes liquidity; the price stays (R100, A39). */
 export function removeLiquidity(core: Core, token: number, bpsTaken: number): void {
   const drained = tokenAt(core, token)
   const { pool, address, network, symbol, contract, creator } = drained
@@ -52,7 +52,7 @@ export function removeLiquidity(core: Core, token: number, bpsTaken: number): vo
   auditContract(core, token)
 }
 
-/** The owner, or on Solana the authority over the mint, is another one from now on (R101); null = nobody. */
+/** Transfers the owner, or the mint authority on Solana (R101); null renounces it. */
 export function transferOwner(core: Core, token: number, to: string | null): void {
   const owned = tokenAt(core, token)
   const { address, network, symbol, owner } = owned
@@ -72,7 +72,7 @@ export function transferOwner(core: Core, token: number, to: string | null): voi
   auditContract(core, token)
 }
 
-/** The code or the settings of a contract change, and the audit sees it. */
+/** Changes a contract and audits it. */
 export function changeContract(core: Core, token: number, change: Partial<ContractState>): void {
   Object.assign(tokenAt(core, token).contract, change)
   writeLog(core, 'contract-changed', token)
@@ -87,12 +87,12 @@ const honeypotChanges: Readonly<Record<HoneypotType, Partial<ContractState>>> = 
   fake_renounce: { hasHiddenOwner: true },
 }
 
-/** From now on nobody can sell it (R99, A37). */
+/** Makes a token unsellable (R99, A37). */
 export function makeHoneypot(core: Core, token: number, honeypot: HoneypotType): void {
   changeContract(core, token, { ...honeypotChanges[honeypot], honeypot })
 }
 
-/** What a contract without an owner names as its owner. */
+/** Owner address of a contract without an owner. */
 export function nobody(network: NetworkId): string {
   return network === 'solana' ? '1'.repeat(32) : zeroAddress
 }

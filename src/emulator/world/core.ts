@@ -8,7 +8,7 @@ import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './por
 import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
 
-/** What the parts of the world work on together. */
+/** Shared state of the world's modules. */
 export interface Core {
   readonly options: Required<WorldOptions>
   readonly chance: Chance
@@ -17,48 +17,48 @@ export interface Core {
   readonly trades: TradeLog
   readonly directory: Directory
   readonly listeners: Set<(event: WorldEvent) => void>
-  /** Wallets whose milestones are judged once their trades of this moment are over; null: each trade is judged at once. */
+  /** Wallets whose milestones are checked after their trades of this moment; null: after each trade. */
   pendingMilestones: Set<number> | null
 }
 
-/** What alerts watch for. */
+/** Kinds of alert conditions. */
 export type Watch = 'price' | 'volume' | 'trade'
 
-/** Where wallets, tokens and holdings stand in their lists. Made anew from the state after a restore. */
+/** Indexes of wallets, tokens and holdings. Rebuilt from the state after a restore. */
 export interface Directory {
   readonly wallets: Map<string, number>
   readonly tokens: Map<string, number>
   readonly holdings: Map<number, number>
-  /** Holdings that are not empty, by token. */
+  /** Non-empty holdings by token. */
   readonly holders: Set<number>[]
-  /** Tokens with a pool that are traded, by network. */
+  /** Actively traded tokens with a pool, by network. */
   readonly markets: Record<NetworkId, number[]>
-  /** Wallets that make the markets, by network. */
+  /** Market makers by network. */
   readonly bots: Record<NetworkId, number[]>
-  /** Alerts by what they watch for and the place of what they are about, in the order in which they were set. */
+  /** Alerts by kind of condition and by the place of their address, in the order of creation. */
   readonly alerts: Record<Watch, Map<string, readonly AlertState[]>>
 }
 
-/** The place of an address: Solana's keep their case, those of EVM networks are shown in one case only. */
+/** Map key of a canonical address. */
 export function placeOf(network: NetworkId, address: string): string {
   return `${network}:${address}`
 }
 
 export function walletAt(core: Core, index: number): WalletState {
   const wallet = core.state.wallets[index]
-  if (wallet === undefined) throw new RangeError(`wallet ${index}: there is none`)
+  if (wallet === undefined) throw new RangeError(`unknown wallet ${index}`)
   return wallet
 }
 
 export function tokenAt(core: Core, index: number): TokenState {
   const token = core.state.tokens[index]
-  if (token === undefined) throw new RangeError(`token ${index}: there is none`)
+  if (token === undefined) throw new RangeError(`unknown token ${index}`)
   return token
 }
 
 export function holdingAt(core: Core, index: number): HoldingState {
   const holding = core.state.holdings[index]
-  if (holding === undefined) throw new RangeError(`holding ${index}: there is none`)
+  if (holding === undefined) throw new RangeError(`unknown holding ${index}`)
   return holding
 }
 
@@ -67,17 +67,17 @@ export function holdingOf(core: Core, wallet: number, token: number): HoldingSta
   return index === undefined ? undefined : core.state.holdings[index]
 }
 
-/** Holdings of a token that are not empty. */
+/** Non-empty holdings of a token. */
 export function holdersOf(core: Core, token: number): Set<number> {
   return (core.directory.holders[token] ??= new Set())
 }
 
-/** In 1e-8 USD. */
+/** Current price of a network's coin, in 1e-8 USD. */
 export function coinPrice(core: Core, network: NetworkId): bigint {
   return core.state.coins[networkFacts[network].coin].price
 }
 
-/** As it was at a moment. */
+/** Price at a moment, in 1e-8 USD. */
 export function coinPriceAt(core: Core, network: NetworkId, at: number): bigint {
   const { prices, price } = core.state.coins[networkFacts[network].coin]
   const minute = Math.floor((at - core.options.startAt) / 60_000)
@@ -88,7 +88,7 @@ export function usdOfCoins(core: Core, network: NetworkId, coins: bigint): bigin
   return coinsToMicro(coins, networkFacts[network].coinDecimals, coinPrice(core, network))
 }
 
-/** How many base units of the coin so many dollars are. */
+/** Converts dollars to base units of the coin. */
 export function coinsForUsd(core: Core, network: NetworkId, usd: number): bigint {
   return coinsForMicro(core, network, BigInt(Math.round(usd * 1e6)))
 }
@@ -107,11 +107,11 @@ type Plannable = Task extends infer T
     : never
   : never
 
-/** Prices move before anybody acts on them. */
+/** Prices move before wallets act on them. */
 const minutePriority = 0
 const usualPriority = 1
 
-/** Lets something happen in `waitMs`. What depends on how busy everybody is comes sooner the busier they are. */
+/** Schedules a task in `waitMs`. Paced tasks come sooner at higher activity. */
 export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true): void {
   const { state } = core
   const wait = isPaced ? waitMs / state.activity : waitMs
@@ -120,14 +120,14 @@ export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true
   addDue(state.agenda, { ...task, at, priority, order: state.planned++, isPaced } as Task)
 }
 
-/** The next entry of the log; its number names a transaction. */
+/** Appends a log entry; its number identifies a transaction. */
 export function writeLog(core: Core, kind: LogKind, token: number): number {
   const seq = ++core.state.seq
   core.state.log.push({ seq, at: core.state.now, kind, token })
   return seq
 }
 
-/** Events that have arisen, oldest first, behind the one with the number `after`. */
+/** Events after number `after`, oldest first. */
 export function eventsAfter(core: Core, after: number, limit: number): readonly WorldEvent[] {
   return core.state.events.slice(after, after + limit).map(({ json, ...record }, index) => {
     return { seq: after + index + 1, event: JSON.parse(json) as WorldEvent['event'], ...record }
@@ -139,7 +139,7 @@ type DataOf<T extends AnyType> = Extract<KnownEvent | VolumeSpikeEvent, { readon
 
 const noAlerts: readonly string[] = []
 
-/** An event arises (R92), caused by an entry of the log. */
+/** Emits an event (R92), caused by a log entry. */
 export function emit<T extends AnyType>(
   core: Core,
   type: T,

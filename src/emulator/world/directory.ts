@@ -20,7 +20,7 @@ function lists(): Record<NetworkId, number[]> {
   return Object.fromEntries(networkIds.map((network) => [network, []])) as unknown as Record<NetworkId, number[]>
 }
 
-/** Finds everything in the state anew. */
+/** Rebuilds the directory from the state. */
 export function fillDirectory(core: Core): void {
   Object.assign(core.directory, emptyDirectory())
   const { directory, state } = core
@@ -40,7 +40,6 @@ export function fillDirectory(core: Core): void {
   for (const alert of state.alerts) addAlertToDirectory(core, alert)
 }
 
-/** A token is found by its address. */
 export function addTokenToDirectory({ directory }: Core, token: TokenState, index: number): void {
   directory.tokens.set(placeOf(token.network, token.address), index)
 }
@@ -53,7 +52,6 @@ const watchOf: Readonly<Record<AlertType, Watch>> = {
   whale_sell: 'trade',
 }
 
-/** An alert is found by what it is about. */
 export function addAlertToDirectory({ directory }: Core, alert: AlertState): void {
   const alerts = directory.alerts[watchOf[alert.type]]
   const place = placeOf(alert.network, alert.address)

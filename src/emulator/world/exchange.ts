@@ -3,19 +3,19 @@ import { networkFacts } from './networks.ts'
 import { toMark } from './numbers.ts'
 import type { Curve, Pool, TokenState } from './state.ts'
 
-/** A sale to a pool of the token with these reserves. A sell tax stays in the pool and brings nothing. */
+/** Quotes a sale to a pool with these reserves. A sell tax stays in the pool and yields nothing. */
 export function quoteSale({ contract, pool }: TokenState, reserves: Pool, units: bigint): Quote {
   const tax = (units * BigInt(contract.sellTaxBps)) / 10_000n
   return { ...quoteSell(reserves, units - tax, pool?.feeBps ?? 0), paid: units }
 }
 
-/** What a sale would bring; 0 if the token has no pool. */
+/** Coins that a sale would yield; 0 if the token has no pool. */
 export function proceedsOf(core: Core, token: number, units: bigint): bigint {
   const sold = tokenAt(core, token)
   return sold.pool === null ? 0n : quoteSale(sold, sold.pool, units).received
 }
 
-/** What so many coins would buy; 0 if they buy nothing. */
+/** Units that `coins` would buy; 0 if none. */
 export function unitsFor(core: Core, token: number, coins: bigint): bigint {
   const { pool, curve } = tokenAt(core, token)
   if (coins <= 1n) return 0n
@@ -25,7 +25,7 @@ export function unitsFor(core: Core, token: number, coins: bigint): bigint {
   return paid <= coins ? received : 0n
 }
 
-/** Its fee is in coins. */
+/** A completed exchange; its fee is in coins. */
 type Exchange = Quote
 
 export function buyFromPool({ pool }: TokenState, coins: bigint): Exchange | null {
@@ -74,7 +74,7 @@ export function sellToCurve(core: Core, token: TokenState, units: bigint): Excha
   return { paid: units, received, fee: gross - received, impactPct }
 }
 
-/** The price of a token is what its pool or its curve says. */
+/** Sets the price of a token from its pool or curve. */
 export function markToMarket(token: TokenState): void {
   const { coinDecimals } = networkFacts[token.network]
   if (token.pool) token.mark = toMark(token.pool.coins, coinDecimals, token.pool.tokens, token.decimals)
@@ -83,7 +83,7 @@ export function markToMarket(token: TokenState): void {
   }
 }
 
-/** What a token's price is worth knowing by: coins per token times 1e24, of its pool. */
+/** Coins per token in its pool, times 1e24; 0 without a pool. */
 export function poolRatio(token: TokenState): bigint {
   return token.pool ? (token.pool.coins * 10n ** 24n) / token.pool.tokens : 0n
 }
@@ -93,7 +93,7 @@ export interface Quote {
   readonly received: bigint
   /** Part of `paid` that stays with the pool's owners. */
   readonly fee: bigint
-  /** How far the trade moves the price against itself, in percent to a millionth. */
+  /** Price impact, in percent to a millionth. */
   readonly impactPct: number
 }
 
@@ -114,16 +114,16 @@ function quote(reserveIn: bigint, reserveOut: bigint, paid: bigint, feeBps: numb
   return { paid, received, fee: paid - net, impactPct: Number((net * 100_000_000n) / (reserveIn + net)) / 1e6 }
 }
 
-/** Less than this on a side is dust, which no price can be made of. */
+/** Reserves below this are dust and give no price. */
 const minReserve = 1_000_000n
 
-/** Whether more than dust stays in a pool. */
+/** True if more than dust stays in the pool. */
 export function canWithdraw({ coins, tokens }: Pool, bpsTaken: number): boolean {
   const left = bps - BigInt(bpsTaken)
   return (coins * left) / bps >= minReserve && (tokens * left) / bps >= minReserve
 }
 
-/** Takes `bpsTaken` hundredths of a percent of both sides out: the price stays as it is. */
+/** Removes `bpsTaken` hundredths of a percent of both sides; the price stays. */
 export function withdraw(pool: Pool, bpsTaken: number): { readonly coins: bigint; readonly tokens: bigint } {
   const coins = (pool.coins * BigInt(bpsTaken)) / bps
   const tokens = (pool.tokens * BigInt(bpsTaken)) / bps
@@ -134,11 +134,11 @@ export function withdraw(pool: Pool, bpsTaken: number): { readonly coins: bigint
 
 export const curveSupply = 1_000_000_000_000_000n
 export const curveDecimals = 6
-/** What is kept back for the pool that the token migrates to. */
+/** Tokens reserved for the pool after migration. */
 export const migrationTokens = 206_900_000_000_000n
-/** Paid out of what was raised when it migrates. */
+/** Migration fee, paid from the coins raised. */
 export const migrationFee = 15_000_000n
-/** In hundredths of a percent, on top of what the curve takes. */
+/** Fee in hundredths of a percent, on top of the curve's price. */
 const curveFeeBps = 125
 
 export function createCurve(): Curve {
@@ -151,15 +151,15 @@ export function createCurve(): Curve {
 }
 
 export interface CurveQuote {
-  /** What the buyer pays in all. */
+  /** Total paid by the buyer. */
   readonly paid: bigint
-  /** Part of it that the curve keeps as its reserve. */
+  /** Part of `paid` that goes to the reserve. */
   readonly net: bigint
   readonly received: bigint
   readonly impactPct: number
 }
 
-/** What `coins` buy, fee included; the last buy gets no more than what is left and pays no more than that costs. */
+/** Quotes a purchase for `coins`, fee included. The last purchase gets the remaining tokens and pays only for them. */
 export function quoteCurveBuy(curve: Curve, coins: bigint): CurveQuote {
   const { virtualCoins: x, virtualTokens: y, realTokens } = curve
   const net = ((coins - 1n) * 10_000n) / BigInt(10_000 + curveFeeBps)
@@ -171,7 +171,7 @@ export function quoteCurveBuy(curve: Curve, coins: bigint): CurveQuote {
 }
 
 export interface CurveSale {
-  /** What leaves the reserve, fee included. */
+  /** Coins that leave the reserve, fee included. */
   readonly gross: bigint
   readonly received: bigint
   readonly impactPct: number

@@ -21,7 +21,7 @@ const margin = 1.05
 
 /** Makes the condition of an alert true. Throws `WorldRefusal` if that can't be now. */
 export function fire(core: Core, alert: AlertState): Result {
-  if (isSpent(alert)) throw refusal(alert, 'it has fired, and fires once only: create another')
+  if (isSpent(alert)) throw refusal(alert, 'it fires only once and has fired; create another')
   if (isOnPrice(alert.type)) return cross(core, alert)
   return alert.type === 'volume_spike' ? spike(core, alert) : tradeFor(core, alert)
 }
@@ -47,7 +47,7 @@ interface Crossing {
 function cross(core: Core, alert: AlertState): Result {
   const { network, address } = alert
   if (!core.directory.tokens.has(placeOf(network, address))) {
-    throw refusal(alert, `there is no token ${address} on ${network}, whose price could move`)
+    throw refusal(alert, `there is no token ${address} on ${network}`)
   }
   const plan = planCrossing(core, alert)
   if (plan !== null) return followCrossing(core, plan)
@@ -63,7 +63,7 @@ function planCrossing(core: Core, alert: AlertState): Crossing | null {
   if (token === undefined || !isOnPrice(type) || isSpent(alert) || isResting(alert, core.state.now)) return null
   const direction = type === 'price_above' ? 1 : -1
   const beyond = threshold * (1 + direction * 0.001)
-  // Up again anybody can buy; down again the token must be for sale.
+  // A re-crossing upwards needs a buyer; downwards it needs a sellable token.
   if (!isArmed && direction < 0 && isHoneypot(tokenAt(core, token))) return null
   const targets = isArmed ? ([beyond] as const) : ([threshold * (1 - direction * 0.006), beyond] as const)
   return canMovePrice(core, token, targets[0] / priceUsd(core, token)) ? { alert, token, targets } : null
@@ -78,7 +78,7 @@ function followCrossing(core: Core, { token, targets, alert }: Crossing): Result
 function spike(core: Core, alert: AlertState): Result {
   const { network, address, threshold, alertId } = alert
   const token = core.directory.tokens.get(placeOf(network, address))
-  if (token === undefined) throw refusal(alert, `there is no token ${address} on ${network}, whose volume could rise`)
+  if (token === undefined) throw refusal(alert, `there is no token ${address} on ${network}`)
   if (tokenAt(core, token).pool === null) {
     throw refusal(alert, `${address} is still on its bonding curve: expected a token with a pool`)
   }
@@ -86,21 +86,21 @@ function spike(core: Core, alert: AlertState): Result {
   if (hourly === null) {
     throw refusal(
       alert,
-      `nothing of ${address} was traded in the 24 hours before the last one: there is no mean to rise above`,
+      `${address} had no trades in the 24 hours before the last hour, so there is no mean to compare with`,
     )
   }
   if (isResting(alert, core.state.now) || !(alert.isArmed || isBack(alert, hourly.increasePct))) {
     throw refusal(
       alert,
-      `it waits: the volume, ${hourly.increasePct} % above the mean, must fall back below ${threshold} %, and five ` +
-        'minutes must have passed since it fired',
+      `not armed: the volume, ${hourly.increasePct} % above the mean, must fall back below ${threshold} %, and five ` +
+        'minutes must pass since it fired',
     )
   }
   const usd = Math.max(1, (volumeToSpike(hourly, threshold) / 1e6) * 1.01)
-  if (usd > maxTradeUsd) throw refusal(alert, `it would take a trade for ${Math.round(usd)} USD`)
+  if (usd > maxTradeUsd) throw refusal(alert, `it would need a trade of ${Math.round(usd)} USD`)
   const coins = coinsForUsd(core, network, usd)
   if (unitsFor(core, token, coins) === 0n) {
-    throw refusal(alert, `${Math.round(usd)} USD buy nothing of ${address}: its pool is all but empty`)
+    throw refusal(alert, `${Math.round(usd)} USD buy nothing of ${address}: its pool is nearly empty`)
   }
   const wallet = openWallet(core, network, addressFor(core, network, 'churner'))
   fund(core, wallet, coins)
@@ -121,7 +121,7 @@ function tradeFor(core: Core, alert: AlertState): Result {
   const possible = (watched === undefined ? establishedOf(core, network) : [watched]).filter(
     (token) => threshold * margin <= maxTradeUsd && unitsFor(core, token, coins) > 0n,
   )
-  if (possible.length === 0) throw refusal(alert, `nobody can trade for ${threshold} USD`)
+  if (possible.length === 0) throw refusal(alert, `no token allows a trade of ${threshold} USD`)
   const token = watched ?? core.chance.pick(core.state.streams.acts, possible)
   if (isSale && unitsToBring(core, token, 1n) === null)
     throw refusal(alert, `${address} is a honeypot: nobody can sell it`)
@@ -141,7 +141,7 @@ function tradeFor(core: Core, alert: AlertState): Result {
   return { wallet: walletAt(core, wallet).address, token: tokenAt(core, token).address, network, alert: alertId }
 }
 
-/** Gives a wallet such a part of the supply that it is a whale (A5). */
+/** Mints a wallet enough of the supply to be a whale (A5). */
 function makeWhale(core: Core, wallet: number, token: number): void {
   if (isWhale(core, wallet)) return
   const bps = whaleBps(core)

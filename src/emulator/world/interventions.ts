@@ -6,7 +6,7 @@ import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
 import { maxTradeUsd } from './limits.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
-// Changes that acts and stories make on purpose: each is a trade through the pool. A seller gets the units that it lacks.
+// Trades that commands and stories make to reach a goal. A seller gets missing units minted.
 
 /** One trade that brings the price to a wanted ratio: coins to buy for, or units to sell. */
 type Move = { readonly kind: 'buy' | 'sell'; readonly amount: bigint }
@@ -70,7 +70,7 @@ function share(reserve: bigint, ratio: number, n: number): bigint {
   return (reserve * BigInt(Math.ceil(s * 1e12))) / 1_000_000_000_000n + 1n
 }
 
-/** Mints the units that a wallet lacks to sell so many, at no cost (A12). */
+/** Mints the units that a wallet lacks to sell `units`, at no cost (A12). */
 export function supply(core: Core, wallet: number, token: number, units: bigint): void {
   const lacking = units - (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (lacking <= 0n) return
@@ -78,7 +78,7 @@ export function supply(core: Core, wallet: number, token: number, units: bigint)
   transfer(core, wallet, token, lacking, writeLog(core, 'minted', token))
 }
 
-/** How many units must be sold for so many coins; null if the pool doesn't hold them or nobody can sell. */
+/** Units to sell for `coins`; null if the pool doesn't hold them or the token can't be sold. */
 export function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
   const sold = tokenAt(core, token)
   const { pool, contract } = sold
@@ -87,7 +87,7 @@ export function unitsToBring(core: Core, token: number, coins: bigint): bigint |
   return (net * 100_000_000n) / (BigInt(10_000 - pool.feeBps) * BigInt(10_000 - contract.sellTaxBps)) + 2n
 }
 
-/** Whether a wallet could `earn` so much with a token. */
+/** True if `earn` is possible with these amounts. */
 export function canEarn(core: Core, token: number, stakeUsd: number, gainUsd: number): boolean {
   const { pool, network } = tokenAt(core, token)
   if (pool === null || isHoneypot(tokenAt(core, token))) return false

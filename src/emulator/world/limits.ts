@@ -3,20 +3,20 @@ import { parseAddress } from './addresses.ts'
 import { placeOf, type Core } from './core.ts'
 import { WorldRefusal, type WorldCommand } from './port.ts'
 
-/** More than this changes hands neither in one trade nor in one listing. */
+/** Maximum of one trade and of the liquidity of one listing. */
 export const maxTradeUsd = 1_000_000_000
 
-/** Gives a value that an act names, or throws `WorldRefusal` with what was expected. */
+/** Returns the value, or throws `WorldRefusal` with the expectation. */
 function checked(isGood: boolean, name: string, value: number, expected: string): number {
   if (isGood) return value
   throw new WorldRefusal(`${name}: expected ${expected}, received ${value}`)
 }
 
-/** Dollars that are to be traded. */
+/** Size of a trade in USD. */
 export const readTradeUsd = (usd: number) =>
   checked(usd > 0 && usd <= maxTradeUsd, 'usd', usd, `more than 0 and at most ${maxTradeUsd}`)
 
-/** The liquidity that a pool begins with. */
+/** Initial liquidity of a pool in USD. */
 export const readLiquidityUsd = (usd: number) =>
   checked(usd >= 1 && usd <= maxTradeUsd, 'liquidityUsd', usd, `1 to ${maxTradeUsd}`)
 
@@ -31,26 +31,26 @@ export function readRemovedBps(percent: number): number {
   return bps
 }
 
-/** Anything above zero that is finite. */
+/** Any finite number above 0. */
 export const readPositive = (name: string, value: number) =>
   checked(value > 0 && value < Infinity, name, value, 'a number above 0')
 
-/** A part of the risk score. */
+/** A number of points of the risk score. */
 export const readSensitivity = (points: number) =>
   checked(points >= 0 && points <= 100, 'riskSensitivity', points, '0 to 100')
 
-/** What an act gives back: JSON. */
+/** Result of a command: JSON. */
 export type Result = Readonly<Record<string, unknown>>
 export type CommandOf<K extends WorldCommand['kind']> = Extract<WorldCommand, { readonly kind: K }>
 
-/** The place of a token. Throws `WorldRefusal` if there is none at the address. */
+/** Index of a token. Throws `WorldRefusal` if the address is unknown. */
 export function findToken(core: Core, network: NetworkId, text: string): number {
   const token = core.directory.tokens.get(placeOf(network, readAddress('token', network, text)))
-  if (token === undefined) throw new WorldRefusal(`token ${text}: there is none of this address on ${network}`)
+  if (token === undefined) throw new WorldRefusal(`token ${text} does not exist on ${network}`)
   return token
 }
 
-/** An address in its canonical form. Throws `WorldRefusal` if it is none of the network. */
+/** Canonical form of an address. Throws `WorldRefusal` if it is invalid on the network. */
 export function readAddress(what: string, network: NetworkId, text: string): string {
   const parsed = parseAddress(network, text)
   if (!parsed.ok) throw new WorldRefusal(`${what}: ${parsed.problem}`)

@@ -6,23 +6,23 @@ import { book, realize } from './wallets.ts'
 import type { HoldingState } from './state.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 
-/** What became of a trade, for those who watch. USD in millionths. */
+/** A completed trade. USD in millionths. */
 export interface Traded {
   readonly seq: number
   readonly wallet: number
   readonly kind: 'buy' | 'sell' | 'swap'
-  /** What was bought, or else sold. */
+  /** The bought token; for a sale, the sold one. */
   readonly token: number
   readonly soldToken: number | null
   /** The coin's side of a purchase or sale, the side of `soldToken` in a swap. */
   readonly value: bigint
   /** Units of `token` that changed hands. */
   readonly amount: bigint
-  /** The wallet bought a token that it had never held (R97). */
+  /** True if the wallet never held the token before (R97). */
   readonly isNewPosition: boolean
-  /** The gain of a position counts from now on. */
+  /** True if the trade realized a gain or loss. */
   readonly isRealized: boolean
-  /** Tokens whose price has moved. */
+  /** Tokens whose price moved. */
   readonly tokens: readonly number[]
 }
 
@@ -35,25 +35,29 @@ interface Half {
   readonly isRealized: boolean
 }
 
-/** Buys for so many coins, fees included. Null if that buys nothing or the wallet has not as many: nothing happens. */
+/** Buys for `coins`, fees included. Null, without any change, if it buys nothing or the wallet lacks the coins. */
 export function buy(core: Core, wallet: number, token: number, coins: bigint): Traded | null {
   const half = buyHalf(core, wallet, token, coins)
   return half && record(core, wallet, [half])
 }
 
-/** Sells so many units. Null if the sale fails (a honeypot), brings nothing, or the wallet has not as many. */
+/**
+ * Sells `units`. Null, without any change, if the sale fails (a honeypot), yields nothing, or the wallet lacks the
+ * units.
+ */
 export function sell(core: Core, wallet: number, token: number, units: bigint): Traded | null {
   const half = sellHalf(core, wallet, token, units, false)
   return half && record(core, wallet, [half])
 }
 
 /**
- * Sells all of one token and buys another for it, in one transaction. Null as for `buy` and `sell`. The value that the trade
- * shows for the token sold is the proceeds of that token and the cost of the other one.
+ * Swaps all of one token for another, in one transaction. Null as for `buy` and `sell`. The value shown for the sold
+ * token
+ * is both its proceeds and the cost of the bought one.
  */
 export function swap(core: Core, wallet: number, from: number, to: number): Traded | null {
   const units = holdingOf(core, wallet, from)?.balance ?? 0n
-  // Where the second half could fail, the first must not happen.
+  // The first half must not happen if the second could fail.
   const canBuy = tokenAt(core, to).pool !== null && unitsFor(core, to, proceedsOf(core, from, units)) > 0n
   if (from === to || !canBuy) return null
   const sold = sellHalf(core, wallet, from, units, true)
@@ -129,7 +133,7 @@ function record(core: Core, wallet: number, halves: readonly [Half, ...Half[]]):
   const isSale = first.leg.kind === 'sale'
   const { realized, realizedCost } = walletAt(core, wallet)
   const seq = ++state.seq
-  // Two impacts one after the other, in percent.
+  // Combined impact of both halves, in percent.
   const impactPct = halves.reduce((sum, half) => sum + half.impactPct - (sum * half.impactPct) / 100, 0)
   const legs: LoggedTrade['legs'] = first === last ? [first.leg] : [first.leg, last.leg]
   core.trades.add({ at: state.now, seq, wallet, legs, impactPct, realized, realizedCost })

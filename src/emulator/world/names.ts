@@ -1,7 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import type { Chance, Stream } from './chance.ts'
 
-/** Tokens that are there when the world begins. Invented: a real symbol beside an invented address would mislead. */
+/** Tokens of the initial world. Invented: a real symbol with an invented address would mislead. */
 export const establishedNames: Readonly<Record<NetworkId, readonly (readonly [symbol: string, name: string])[]>> = {
   ethereum: [
     ['KELP', 'Kelp Finance'],
@@ -49,7 +49,7 @@ const beings =
     ' ',
   )
 
-/** A name for a token nobody has seen before. */
+/** Random name for a new token. */
 export function freshName(chance: Chance, stream: Stream): { readonly symbol: string; readonly name: string } {
   const word = chance.pick(stream, words)
   const being = chance.pick(stream, beings)

@@ -1,6 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 
-/** The coins that networks pay with. Three networks share one: its price is the same on each. */
+/** Native coins. Three networks share one: its price is the same on each. */
 export const coins = ['ETH', 'BNB', 'SOL', 'POL', 'AVAX'] as const
 export type Coin = (typeof coins)[number]
 
@@ -20,10 +20,10 @@ export interface Dex {
   readonly feeBps: number
 }
 
-/** Where tokens go that have completed their bonding curve (R102). */
+/** Exchange for tokens that completed their bonding curve (R102). */
 export const migrationDex: Dex = dex('Raydium', 25)
 
-/** What never changes about the seven networks (R4, R38, A6). */
+/** Constant facts of the seven networks (R4, R38, A6). */
 export const networkFacts: Readonly<Record<NetworkId, NetworkFacts>> = {
   ethereum: evm('Ethereum', 1, 'ETH', [dex('Uniswap V2', 30), dex('Uniswap V3', 30)]),
   bnb: evm('BNB Chain', 56, 'BNB', [dex('PancakeSwap', 25)]),
@@ -40,7 +40,7 @@ export const networkFacts: Readonly<Record<NetworkId, NetworkFacts>> = {
   arbitrum: evm('Arbitrum One', 42_161, 'ETH', [dex('Camelot', 30), dex('Uniswap V3', 30)]),
 }
 
-/** What a coin costs when the world begins, in USD. */
+/** Initial coin prices in USD. */
 export const openingPricesUsd: Readonly<Record<Coin, number>> = { ETH: 3000, BNB: 600, SOL: 150, POL: 0.5, AVAX: 30 }
 
 function evm(name: string, chainId: number, coin: Coin, dexes: readonly Dex[]): NetworkFacts {

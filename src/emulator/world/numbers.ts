@@ -1,5 +1,6 @@
-// The ledger counts in whole base units and in millionths of a dollar (`micro`), all BigInt. Numbers are made here, at the
-// edge (A16).
+// The ledger uses base units and millionths of a dollar (`micro`), all BigInt. This module converts to numbers at the
+// edge
+// (A16).
 
 const powers = Array.from({ length: 100 }, (_, n) => 10n ** BigInt(n))
 
@@ -13,7 +14,7 @@ function scale(value: bigint, n: number): bigint {
   return n >= 0 ? value * pow10(n) : value / pow10(-n)
 }
 
-/** USD as they are shown: to the cent from one dollar on, below it to the millionth. Half goes away from zero. */
+/** Rounds USD for display: to the cent from 1 USD up, to the millionth below. Halves round away from zero. */
 export function roundUsd(micro: bigint): bigint {
   if (micro > -1_000_000n && micro < 1_000_000n) return micro
   const half = micro < 0n ? -5000n : 5000n
@@ -29,7 +30,7 @@ export function toAmount(units: bigint, decimals: number): number {
   return toSignificant(units, -decimals, 15)
 }
 
-/** `mantissa` · 10^exponent with so many significant digits, correctly rounded from all digits there are. */
+/** `mantissa` · 10^exponent with `digits` significant digits, correctly rounded. */
 export function toSignificant(mantissa: bigint, exponent: number, digits: number): number {
   const text = (mantissa < 0n ? -mantissa : mantissa).toString()
   const excess = text.length - digits
@@ -42,12 +43,12 @@ function roundDigits(text: string, digits: number): string {
   return text.charCodeAt(digits) >= '5'.charCodeAt(0) ? (BigInt(kept) + 1n).toString() : kept
 }
 
-/** `part` of `whole` in percent, to a millionth; 0 of nothing (A13). */
+/** `part` of `whole` in percent, to a millionth; 0 if `whole` is 0 (A13). */
 export function toPercent(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * 100_000_000n) / whole) / 1e6
 }
 
-/** What one whole token costs in coins, as `mantissa` · 10^exponent with 15 digits. */
+/** Price of one whole token in coins, as `mantissa` · 10^exponent with 15 digits. */
 export interface Mark {
   readonly mantissa: number
   readonly exponent: number
@@ -58,7 +59,7 @@ const digitsOfMark = 15
 /** The price in a pool: `coins` base units against `tokens` base units, both above 0. */
 export function toMark(coins: bigint, coinDecimals: number, tokens: bigint, tokenDecimals: number): Mark {
   const shift = tokenDecimals - coinDecimals
-  // Enough digits for a 15-digit quotient whatever the two sizes are, and at most a digit or two too many.
+  // Enough digits for a 15-digit quotient with operands of any size, and at most a digit or two too many.
   const extra = digitsOfMark + 1 + digitsIn(tokens) - digitsIn(coins)
   const quotient = extra >= 0 ? (coins * pow10(extra)) / tokens : coins / (tokens * pow10(-extra))
   const excess = digitsIn(quotient) - digitsOfMark
@@ -68,23 +69,23 @@ export function toMark(coins: bigint, coinDecimals: number, tokens: bigint, toke
 /** The number of decimal digits; of 0 it is 1. */
 function digitsIn(value: bigint): number {
   if (value < 9_007_199_254_740_992n) return Number(value).toString().length
-  // An estimate that is never too large, and then the exact answer.
+  // Estimates low, then counts up to the exact value.
   let digits = Math.floor((value.toString(16).length - 1) * 1.2041) + 1
   while (value >= pow10(digits)) digits++
   return digits
 }
 
-/** What `units` of a token are worth, in millionths of a dollar. `coinPrice` in 1e-8 dollars. */
+/** Value of `units` of a token in millionths of a dollar. `coinPrice` in 1e-8 dollars. */
 export function toMicro(units: bigint, decimals: number, mark: Mark, coinPrice: bigint): bigint {
   return scale(units * BigInt(mark.mantissa) * coinPrice, mark.exponent - decimals - 2)
 }
 
-/** What `units` of a coin are worth, in millionths of a dollar. */
+/** Value of `units` of a coin in millionths of a dollar. */
 export function coinsToMicro(units: bigint, coinDecimals: number, coinPrice: bigint): bigint {
   return (units * coinPrice) / pow10(coinDecimals + 2)
 }
 
-/** How many base units of a coin so many millionths of a dollar buy. */
+/** Base units of a coin that `micro` millionths of a dollar buy. */
 export function microToCoins(micro: bigint, coinDecimals: number, coinPrice: bigint): bigint {
   return (micro * pow10(coinDecimals + 2)) / coinPrice
 }

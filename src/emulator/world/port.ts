@@ -9,62 +9,64 @@ import { canonical, lineOf, numberFrom, numberUpTo, positive } from '../values.t
 import type { TradePortion } from './trade-log.ts'
 
 /**
- * What the rest of the emulator knows of the simulated world. Everything the REST service tells is read here, and what
- * happens in it comes out as events, so that answers and events cannot disagree.
+ * The simulated world as the rest of the emulator sees it. REST reads all data here and events come from here, so they
+ * can't disagree.
  *
- * Times are milliseconds since 1970 of world time. Numbers are ready to be shown: USD of 1 and more to the cent, prices
- * with 12 significant digits, amounts of tokens with at most 15 (A16).
+ * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
+ * with 12
+ * significant digits, amounts of tokens with at most 15 (A16).
  */
 export interface World {
-  /** The moment up to which everything has happened. */
+  /** Present world time: all tasks due up to it have run. */
   now(): number
-  /** How many entries the log of the world has: what has been seen at `seq` can be read again as of it. */
+  /** Number of log entries. Data seen at `seq` can be read again as of it. */
   seq(): number
-  /** When something happens next, or null. */
+  /** When the next task is due; null if none. */
   nextAt(): number | null
-  /** Lets everything happen that is due up to `at`, in order. Going back does nothing. */
+  /** Runs all tasks due up to `at`, in order. An earlier moment has no effect. */
   advanceTo(at: number): void
-  /** Calls `fn` for each event as it arises, within `advanceTo` and within acts. Returns how to stop it. */
+  /** Calls `fn` for each event as it arises, during `advanceTo` and during commands. Returns an unsubscribe function. */
   onEvent(fn: (event: WorldEvent) => void): () => void
-  /** Events that have arisen, oldest first, from `after` (an event's `seq`) on. */
+  /** Events after `after` (an event's `seq`), oldest first. */
   eventsAfter(after: number, limit: number): readonly WorldEvent[]
   /** The number of the newest event; 0 if there is none. */
   lastEvent(): number
-  /** A digest of everything that is: equal states have equal digests (R7). Hex SHA-256. */
+  /** Hex SHA-256 of the whole state: equal states have equal digests (R7). */
   digest(): string
 
   readonly views: WorldViews
   readonly acts: WorldCommands
 
-  /** Everything that is, to be restored in a world of the same options: `restore(snapshot())` changes nothing. */
+  /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot
   restore(snapshot: WorldSnapshot): void
 }
 
-/** Trades never change: snapshots of one world share their full portions. */
+/** Snapshots of one world share full portions of trades, which never change. */
 export interface WorldSnapshot {
   readonly state: Uint8Array
   readonly trades: readonly TradePortion[]
 }
 
 export interface WorldEvent {
-  /** Position among the events, from 1 on. */
+  /** Number of the event, from 1. */
   readonly seq: number
-  /** The entry of the log that caused it. */
+  /** Number of the log entry that caused it. */
   readonly cause: number
   readonly event: KnownEvent | VolumeSpikeEvent
-  /** The alerts that it answers, in the order in which they were set: one event may meet several (A42). */
+  /** Alerts that the event answers, in the order of creation; it may answer several (A42). */
   readonly alertIds: readonly string[]
   readonly audience: Audience
 }
 
 /**
- * Who is told of an event: every subscriber; the accounts that own one of its alerts, for what is about an alert of theirs
- * (R93, A14); or only the URLs of its alerts, for trades of wallets that nobody tracks (A15).
+ * Recipients of an event. `all`: every subscriber. `owners`: accounts that own one of its alerts (R93, A14). `alerts`:
+ * only
+ * URLs of its alerts, for trades of untracked wallets (A15).
  */
 export type Audience = 'all' | 'owners' | 'alerts'
 
-/** What an alert of the type `volume_spike` gives: a type that is not documented (A14, A41). USD as everywhere (A16). */
+/** Event of a `volume_spike` alert: an undocumented type (A14, A41). USD as everywhere (A16). */
 export interface VolumeSpikeEvent {
   id: string
   type: 'token.volume_spike'
@@ -75,15 +77,15 @@ export interface VolumeSpikeEvent {
     symbol: string
     alert_type: 'volume_spike'
     threshold_pct: number
-    /** By how many percent the last hour is above the mean hour, to a millionth. */
+    /** Excess of the last hour over the mean hour, in percent to a millionth. */
     increase_pct: number
     volume_1h_usd: number
-    /** Of the 24 hours before the last one. */
+    /** Mean of the 24 hours before the last one. */
     mean_hourly_volume_usd: number
   }
 }
 
-/** A moment of the world that can be read again later. */
+/** A moment of the world that can be read again. */
 export interface AsOf {
   readonly at: number
   readonly seq: number
@@ -94,20 +96,20 @@ export interface PageRequest {
   readonly limit: number
   /** Key of the last item of the page before; null for the first page. */
   readonly after: number | null
-  /** The moment of the first page. */
+  /** Moment of the first page. */
   readonly asOf: AsOf
 }
 
-/** Items exist since before `asOf`, so that those that come later move none of them to another page (R122). */
+/** Items existed at `asOf`, so new items don't shift later pages (R122). */
 export interface Page<T> {
   readonly items: readonly T[]
   /** Key of the last item if more exist, else null. */
   readonly lastKey: number | null
-  /** How many there are at the time of the request (A60). */
+  /** Number of items at the time of the request (A60). */
   readonly total: number
 }
 
-/** A wallet or a token that was found; to be used at once, and only with the world it came from. */
+/** Reference to a wallet or token. Use it at once, and only with the world that returned it. */
 export interface WalletRef {
   readonly network: NetworkId
   readonly address: string
@@ -119,9 +121,9 @@ export interface TokenRef {
   readonly index: number
 }
 
-/** What REST reads. Addresses are canonical, as `parseAddress` gives them. */
+/** Read access for REST. Addresses are canonical, as from `parseAddress`. */
 export interface WorldViews {
-  /** A wallet that has traded; null if it was never seen (A11). */
+  /** A wallet that was seen (A11); null otherwise. */
   findWallet(network: NetworkId, address: string): WalletRef | null
   findToken(network: NetworkId, address: string): TokenRef | null
   networkStatus(network: NetworkId): NetworkStatus
@@ -129,16 +131,16 @@ export interface WorldViews {
   /** In the order in which the tokens were first acquired, prices as of `asOf` (A59). */
   portfolio(wallet: WalletRef, page: PageRequest): Page<Position>
   pnl(wallet: WalletRef, timeframe: Timeframe): PnlSummary
-  /** Newest first (A21); with `token` (an address of the network) only trades with it in or out (R56). */
+  /** Newest first (A21). With `token` (an address of the network), only trades of it (R56). */
   trades(wallet: WalletRef, page: PageRequest, token: string | null): Page<Trade>
   token(token: TokenRef): Token
   /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
   searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token>
-  /** At most `count` points, oldest first, evenly apart over the last 24 hours or the time since it had a price. */
+  /** At most `count` points, oldest first, evenly spaced over the last 24 hours or since the first price. */
   prices(token: TokenRef, count: number): readonly PricePoint[]
   /** For the explorer and the control API. */
   trackedWallets(): readonly WalletRef[]
-  /** What rules go by that can be set (A34). */
+  /** Configurable thresholds of events (A34). */
   thresholds(): Thresholds
   tokens(): readonly TokenRef[]
   wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
@@ -174,18 +176,18 @@ export const honeypotTypes = [
 ] as const
 export type HoneypotType = (typeof honeypotTypes)[number]
 
-/** Thrown by acts that the world cannot follow; the message says what was expected. Nothing has changed. */
+/** Thrown by commands that the world can't carry out; the message names the expectation. Nothing has changed. */
 export class WorldRefusal extends Error {
   override name = 'WorldRefusal'
 }
 
 /**
- * What is done to the world from outside, at its present moment. Each act is plain JSON, so that it can be logged
- * before it is applied, and applied again: the same acts at the same moments give the same world.
+ * Commands from outside, applied at the present moment. Each is plain JSON, so that it can be logged first and applied
+ * again: the same commands at the same moments give the same world.
  */
 export interface WorldCommands {
-  /** Throws `WorldRefusal`. What it gives back is JSON too. */
-  apply(act: WorldCommand): Readonly<Record<string, unknown>>
+  /** Applies a command and returns its result as JSON. Throws `WorldRefusal`. */
+  apply(command: WorldCommand): Readonly<Record<string, unknown>>
 }
 
 export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
@@ -201,9 +203,9 @@ export const thresholdsSchema = z.strictObject({
   riskSensitivity: z.exactOptional(z.number().min(0).max(100)),
 })
 
-/** Acts that anybody may ask for, by kind. Addresses become canonical. */
+/** Commands of the control API by kind. Addresses become canonical. */
 export const commandBodies = {
-  /** A wallet, known or new, buys or sells a token against the native coin. A sale takes `usd` or `fraction` (of the balance). */
+  /** A wallet, known or new, trades a token against the native coin. A sale takes `usd` or `fraction` (of the balance). */
   trade: z
     .strictObject({
       network,
@@ -214,20 +216,20 @@ export const commandBodies = {
       fraction: z.exactOptional(numberUpTo(1)),
     })
     .transform(canonical('wallet', 'token')),
-  /** A wallet sells all it has of a token and buys another for it, in one transaction. */
+  /** A wallet swaps all of one token for another, in one transaction. */
   swap: z
     .strictObject({ network, wallet: address, from: address, to: address })
     .transform(canonical('wallet', 'from', 'to')),
   /** A new token with a pool. */
   list: z.strictObject({ network, symbol: lineOf('a symbol', 32), name: lineOf('a name', 64), liquidityUsd: usd }),
-  /** `percent` of the pool's liquidity is taken out at once. */
+  /** Removes `percent` of the pool's liquidity at once. */
   rug: z.strictObject({ network, token: address, percent: numberUpTo(100) }).transform(canonical('token')),
   /** `to` null = renounced. */
   'transfer-owner': z
     .strictObject({ network, token: address, to: address.nullable() })
     .transform(canonical('token', 'to')),
   honeypot: z.strictObject({ network, token: address, honeypot: z.enum(honeypotTypes) }).transform(canonical('token')),
-  /** A token on its bonding curve is bought up until it graduates; without `token` a new one is launched first. */
+  /** Buys up a bonding curve until its token graduates; without `token`, launches a new one first. */
   graduate: z.strictObject({
     token: z.exactOptional(address),
     symbol: z.exactOptional(lineOf('a symbol', 32)),
@@ -242,13 +244,13 @@ export const commandBodies = {
       percent: z.exactOptional(numberFrom(-99.9, 1e6)),
     })
     .refine(
-      (act) => (act.priceUsd === undefined) !== (act.percent === undefined),
+      (command) => (command.priceUsd === undefined) !== (command.percent === undefined),
       'expected either priceUsd or percent',
     )
     .transform(canonical('token')),
   'network-status': z.strictObject({ network, status: z.enum(networkStatuses) }),
   story: z.strictObject({ story: z.enum(storyNames) }),
-  /** How busy everybody is, as a multiple of the default. */
+  /** Trading activity, as a multiple of the default. */
   activity: z.strictObject({ factor: numberFrom(0, 10_000) }),
   track: z
     .strictObject({ network, wallet: address, isTracked: z.boolean().default(true) })
@@ -260,9 +262,9 @@ type Asked = typeof commandBodies
 
 export type WorldCommand =
   | { readonly [K in keyof Asked]: Readonly<{ kind: K } & z.output<Asked[K]>> }[keyof Asked]
-  /** The shortest story that legally yields an event of the type; it arises within five seconds of world time. */
+  /** Runs the shortest story that leads to an event of the type, within five seconds of world time. */
   | { readonly kind: 'trigger'; readonly type: EventType }
-  /** An alert: events arise when its condition comes true (R42, R93, R104, A14, A15, A17). */
+  /** Adds an alert: an event arises when its condition comes true (R42, R93, R104, A14, A15, A17). */
   | {
       readonly kind: 'add-alert'
       readonly alertId: string
@@ -270,24 +272,24 @@ export type WorldCommand =
       readonly network: NetworkId
       readonly address: string
       readonly threshold: number
-      /** It fires once and never again (A17). Default false. */
+      /** True if it fires only once (A17). Default false. */
       readonly isOneShot?: boolean
     }
   | { readonly kind: 'remove-alert'; readonly alertId: string }
-  /** The shortest story in which the condition of an alert comes true; its event arises at once. */
+  /** Makes the condition of an alert come true; its event arises at once. */
   | { readonly kind: 'fire-alert'; readonly alertId: string }
 
 export interface WorldOptions {
   readonly seed: string
-  /** When its history begins. */
+  /** Start of history. */
   readonly startAt: number
-  /** How busy everybody is, as a multiple of the default of about 35,000 swaps a day. Default 1. */
+  /** Trading activity, as a multiple of the default of about 35,000 swaps a day. Default 1. */
   readonly activity?: number
-  /** How the gain of a partial sale is counted (A12). Default `closed`. */
+  /** Realized PnL: on close (`closed`), or on every sale (`disposals`) (A12). Default `closed`. */
   readonly pnlMode?: 'closed' | 'disposals'
-  /** Whether a graduation also lists the token (A68). Default true. */
+  /** True if a graduation also emits a listing (A68). Default true. */
   readonly graduationAlsoLists?: boolean
-  /** What makes a whale (A5). Default 1,000,000 USD and 1 %. */
+  /** Limits that make a whale (A5). Default 1,000,000 USD and 1 %. */
   readonly whaleUsd?: number
   readonly whaleSupplyPct?: number
 }

@@ -10,7 +10,7 @@ import type { HoldingState } from './state.ts'
 export function overviewOf(core: Core, wallet: number): WalletOverview {
   const { address, network, open, seenAt } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)
-  // A wallet that never traded was active when it was first seen.
+  // A wallet without trades counts as active when first seen.
   const timeOf = (index: number) => new Date(trades.at(index)?.at ?? seenAt ?? 0).toISOString()
   const pnl = pnlOf(core, wallet, '30d')
   return {
@@ -33,7 +33,7 @@ function portfolioValue(core: Core, open: ReadonlySet<number>): bigint {
   return sum
 }
 
-/** Whether a wallet is a whale at present (A5). */
+/** True if a wallet is a whale now (A5). */
 export function isWhale(core: Core, wallet: number): boolean {
   const { open } = walletAt(core, wallet)
   const { whaleUsd, whaleSupplyPct } = core.options
@@ -45,7 +45,7 @@ export function isWhale(core: Core, wallet: number): boolean {
   })
 }
 
-/** What a wallet held of a token at a moment, and what it was worth then. */
+/** A position as of a moment. Value and cost in millionths of a dollar. */
 interface Held {
   readonly key: number
   readonly token: number
@@ -71,7 +71,10 @@ export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page
   return { items, lastKey, total: open.size }
 }
 
-/** Positions that may have been open at a moment, in order: those open now, and those traded since. Only trades close any. */
+/**
+ * Holdings that may have been open as of a moment, in order: those open now and those traded since. Only trades close
+ * one.
+ */
 function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const { holdings, open } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)
@@ -121,7 +124,7 @@ function toPosition(core: Core, { token, balance, price, value, cost }: Held, wh
   }
 }
 
-/** A page of what is in the order of its keys, smallest first. */
+/** A page of sorted keys, smallest first. */
 export function cut(
   keys: readonly number[],
   { limit, after }: PageRequest,
@@ -139,7 +142,7 @@ const windowMs: Readonly<Record<Timeframe, number>> = {
   all: Infinity,
 }
 
-/** What a position is worth, what it cost, and the gain so far, as they are shown; millionths of a dollar. */
+/** Value, cost and gain of a position, rounded for display; millionths of a dollar. */
 export function valueOf(
   core: Core,
   { token, balance, cost }: HoldingState,
@@ -149,15 +152,15 @@ export function valueOf(
   return { value, cost: paid, gain: roundUsd(value - paid) }
 }
 
-/** The realized gain of a wallet at the present rate of its coin (R26), in millionths of a dollar. */
+/** Realized gain of a wallet at the present coin price (R26), in millionths of a dollar. */
 export function realizedUsd(core: Core, wallet: number): bigint {
   const { network, realized } = walletAt(core, wallet)
   return usdOfCoins(core, network, realized)
 }
 
 /**
- * Profit and loss of a wallet (R22–R26, A12, A13): realized of the positions closed in the time, unrealized of all that
- * are open, in percent of what both have cost. Realized gains are coins, valued at the present rate.
+ * PnL of a wallet (R22–R26, A12, A13): realized by positions closed in the timeframe, unrealized by all open ones, in
+ * percent of the cost of both. Realized gains are coins, valued at the present price.
  */
 export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSummary['pnl'] {
   const { network, realized, realizedCost, open } = walletAt(core, wallet)
@@ -179,7 +182,7 @@ export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSumm
   }
 }
 
-/** What the wallet had realized before a moment: coins, and the cost in millionths of a dollar. */
+/** Realized gain (coins) and cost (millionths of a dollar) before a moment. */
 function realizedBefore(core: Core, wallet: number, at: number): { gain: bigint; cost: bigint } {
   const last = core.trades.ofWallet(wallet).newestBefore(at)
   return { gain: last?.realized ?? 0n, cost: last?.realizedCost ?? 0n }

@@ -5,25 +5,25 @@ import { toMicro, toPercent, toPriceUsd, type Mark } from './numbers.ts'
 import type { PricePoint } from './port.ts'
 import { legOf, type LoggedTrade } from './trade-log.ts'
 
-// Prices and volumes of tokens: now, and as they were.
+// Prices and volumes of tokens, current and past.
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const hoursBefore = 24
 
-/** The present price of one token, as REST shows it. */
+/** Present price of one token in USD, rounded for display. */
 export function priceUsd(core: Core, token: number): number {
   const { mark, network } = tokenAt(core, token)
   return toPriceUsd(mark, coinPrice(core, network))
 }
 
-/** The present value of so many units, in millionths of a dollar. */
+/** Present value of `units`, in millionths of a dollar. */
 export function worth(core: Core, token: number, units: bigint): bigint {
   const { mark, network, decimals } = tokenAt(core, token)
   return toMicro(units, decimals, mark, coinPrice(core, network))
 }
 
-/** By how many percent the price has changed in a time, to a hundredth; a younger token counts from its first trade. */
+/** Price change over `overMs` in percent, to a hundredth. A younger token counts from its first trade. */
 export function changePct(core: Core, token: number, overMs = dayMs): number {
   const { network } = tokenAt(core, token)
   const trades = core.trades.ofToken(token)
@@ -36,12 +36,12 @@ export function changePct(core: Core, token: number, overMs = dayMs): number {
   return past === 0 ? 0 : Math.round((priceUsd(core, token) / past - 1) * 10_000) / 100
 }
 
-/** The volume of the last 24 hours, in millionths of a dollar. */
+/** Volume of the last 24 hours, in millionths of a dollar. */
 export function volume24h(core: Core, token: number): bigint {
   return tokenAt(core, token).volume - volumeBefore(core, token, core.state.now - dayMs)
 }
 
-/** The volume of a token from its beginning to a moment. */
+/** Total volume of a token up to a moment. */
 function volumeBefore(core: Core, token: number, at: number): bigint {
   return volumeAfter(core.trades.ofToken(token).newestBefore(at), token)
 }
@@ -50,19 +50,19 @@ function volumeAfter(trade: LoggedTrade | undefined, token: number): bigint {
   return trade === undefined ? 0n : legOf(trade, token).volume
 }
 
-/** The volume of a token in the last hour, against the hours before it. USD in millionths. */
+/** Volume of the last hour compared with the hours before it. USD in millionths. */
 export interface HourlyVolume {
   readonly lastHour: bigint
-  /** Of the 24 hours before the last one, above 0. */
+  /** Total of the 24 hours before the last one, above 0. */
   readonly before: bigint
-  /** The mean of these 24. */
+  /** Mean of these 24 hours. */
   readonly mean: bigint
-  /** By how many percent the last hour is above the mean, to a millionth; with the last trade and without it. */
+  /** Excess of the last hour over the mean in percent, to a millionth; with the latest trade and without it. */
   readonly increasePct: number
   readonly increaseBeforePct: number
 }
 
-/** A14, as of now. Null without a trade in the 24 hours before the last one: there is nothing to compare with. */
+/** A14: current comparison. Null without a trade in the 24 hours before the last one. */
 export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
   const { now } = core.state
   const { volume } = tokenAt(core, token)
@@ -80,12 +80,12 @@ export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
   }
 }
 
-/** How much more must be traded for the last hour to be so many percent above the mean; millionths of a dollar. */
+/** Volume missing until the last hour is `percent` above the mean; millionths of a dollar. */
 export function volumeToSpike({ before, lastHour }: HourlyVolume, percent: number): number {
   return (Number(before) / hoursBefore) * (1 + percent / 100) - Number(lastHour)
 }
 
-/** The mark of a token after the entry `seq` of the log; null if it had no price yet. */
+/** Mark of a token after log entry `seq`; null before its first price. */
 export function markAsOf(core: Core, token: number, seq: number): Mark | null {
   const trade = core.trades.ofToken(token).newestUpTo(seq)
   const { opening } = tokenAt(core, token)
@@ -94,7 +94,7 @@ export function markAsOf(core: Core, token: number, seq: number): Mark | null {
   return trade === undefined ? null : legOf(trade, token).mark
 }
 
-/** Prices of a token at up to `count` moments, evenly apart, of the last 24 hours or of the time since it had a price. */
+/** Up to `count` prices, evenly spaced over the last 24 hours or since the first price. */
 export function priceSeries(core: Core, token: number, count: number): readonly PricePoint[] {
   const { network, createdAt } = tokenAt(core, token)
   const { now } = core.state
@@ -109,14 +109,14 @@ export function priceSeries(core: Core, token: number, count: number): readonly 
   })
 }
 
-/** The last entry of the log up to a moment that can have moved the price of a token; 0 if there is none. */
+/** Last log entry up to a moment that can have moved the token's price; 0 if none. */
 function seqAt(core: Core, token: number, at: number): number {
   const { log } = core.state
   const entry = log[countWhile(log, (one) => one.at <= at) - 1]
   return Math.max(core.trades.ofToken(token).newestBefore(at + 1)?.seq ?? 0, entry?.seq ?? 0)
 }
 
-/** Tokens with a pool on a network that somebody makes a market for. */
+/** Actively traded tokens with a pool on a network. */
 export function marketsOf(core: Core, network: NetworkId): readonly number[] {
   return core.directory.markets[network]
 }

@@ -5,9 +5,9 @@ import { toSignificant, toUsd } from './numbers.ts'
 import { pnlOf, realizedUsd } from './portfolio.ts'
 import { matchTradeAlerts, checkPriceAlerts, checkVolumeAlerts } from './alerts.ts'
 
-// What makes an event of what has happened (R93–R102).
+// Rules that turn trades and audits into events (R93–R102).
 
-/** Whoever watches wallets, prices and volumes looks at a trade. `wasWhale`: of the wallet, before it (A5). */
+/** Emits the events of a trade and checks alerts. `wasWhale`: whether the wallet was a whale before it (A5). */
 export function reportTrade(core: Core, traded: Traded, wasWhale: boolean): void {
   const { isTracked } = walletAt(core, traded.wallet)
   const alertIds = matchTradeAlerts(core, traded, wasWhale)
@@ -37,7 +37,7 @@ function emitNewPosition(core: Core, { wallet, token, isNewPosition, amount, val
   emit(core, 'wallet.new_position', data, seq)
 }
 
-/** A trade is told once, whether the rules tell of it, alerts, or both (R96, A15, A42). */
+/** Emits at most one event per trade, for the threshold, its alerts, or both (R96, A15, A42). */
 function emitLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertIds: readonly string[]): void {
   const { wallet, token, kind, value, seq } = traded
   const isReported = isTracked && toUsd(value) > core.state.rules.largeTradeUsd
@@ -56,7 +56,10 @@ function emitLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertIds
   emit(core, 'wallet.large_trade', data, seq, alertIds, isReported ? 'all' : 'alerts')
 }
 
-/** Several trades at one moment: milestones are judged after the last of them, so that REST gives the same figures then (R105). */
+/**
+ * Runs several trades at one moment. Milestones are checked after the last one, so that REST shows the same figures
+ * (R105).
+ */
 export function tradeAtOnce(core: Core, trade: () => void): void {
   if (core.pendingMilestones !== null) return trade()
   const wallets = (core.pendingMilestones = new Set<number>())
@@ -68,7 +71,7 @@ export function tradeAtOnce(core: Core, trade: () => void): void {
   for (const wallet of wallets) checkMilestones(core, wallet)
 }
 
-/** Judges milestones when a position closes, at the rate of that moment: one event per wallet and sign (R98, A35). */
+/** Checks milestones when a position closes, at the present price: one event per wallet and sign (R98, A35). */
 function checkMilestones(core: Core, wallet: number): void {
   const { seq } = core.state
   const owner = walletAt(core, wallet)
@@ -96,7 +99,7 @@ function checkMilestones(core: Core, wallet: number): void {
   }
 }
 
-/** The audit looks at a contract again; it tells of a honeypot, and of a score that has moved far enough. */
+/** Audits a contract again. Emits an event for a new honeypot, and for a sufficiently large change of the score. */
 export function auditContract(core: Core, token: number): void {
   const audited = tokenAt(core, token)
   const { network, address, symbol, risk } = audited
@@ -140,7 +143,7 @@ export function auditContract(core: Core, token: number): void {
   emit(core, 'contract.honeypot_detected', data, seq)
 }
 
-/** What the ten largest holders have together. */
+/** Units of the ten largest holders together. */
 export function top10Of(core: Core, token: number): bigint {
   return [...holdersOf(core, token)]
     .map((holding) => holdingAt(core, holding).balance)

@@ -7,7 +7,7 @@ import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { NetworkStatus } from '../../../schema/rest/network.ts'
 import type { Archetype, Audience, HoneypotType } from './port.ts'
 
-/** What the audit finds in a contract. */
+/** Findings of the audit. */
 export type AuditCheck =
   | 'owner_not_renounced'
   | 'mintable'
@@ -25,27 +25,28 @@ export type AuditCheck =
   | 'freeze_authority_live'
   | 'transfer_fee'
 
-// Everything that is in the world, as plain data: a snapshot is this and the trades. Entities name each other by their
-// place in the lists, which never changes.
+// The state of the world as plain data. A snapshot is this and the trades, and the data file stores it: field names are
+// part
+// of the file format. Entities refer to each other by list index, which never changes.
 
 export interface WorldState {
   now: number
-  /** Entries of the log so far, trades included. */
+  /** Number of log entries, trades included. */
   seq: number
-  /** Things planned so far. */
+  /** Number of tasks planned so far. */
   planned: number
   activity: number
   readonly coins: Record<Coin, CoinState>
   readonly networks: Record<NetworkId, NetworkState>
   readonly tokens: TokenState[]
-  /** Tokens that have a pool, in the order in which they got it. */
+  /** Tokens with a pool, in the order of opening. */
   readonly openedMarkets: number[]
   readonly wallets: WalletState[]
   readonly holdings: HoldingState[]
   readonly agenda: Task[]
   readonly alerts: AlertState[]
   readonly rules: Rules
-  /** What happened beside trades. */
+  /** Log entries other than trades. */
   readonly log: LogEntry[]
   readonly events: EventRecord[]
   readonly streams: Record<StreamName, Stream>
@@ -57,15 +58,15 @@ export interface CoinState {
   /** In 1e-8 USD. */
   price: bigint
   readonly stream: Stream
-  /** The price in each minute since the beginning. */
+  /** Price per minute since the start, in 1e-8 USD. */
   readonly prices: bigint[]
 }
 
 export interface NetworkState {
   status: NetworkStatus
-  /** Coins that ever came into being. */
+  /** Coins minted so far, in base units. */
   minted: bigint
-  /** Coins that went to fees. */
+  /** Coins spent on fees, in base units. */
   elsewhere: bigint
 }
 
@@ -77,44 +78,44 @@ export interface TokenState {
   readonly decimals: number
   supply: bigint
   readonly createdAt: number
-  /** The entry of the log that tells of its creation. */
+  /** Number of the log entry of its creation. */
   readonly createdSeq: number
-  /** Place of the wallet that made it, holds the allocation and owns the liquidity. */
+  /** Index of the wallet that created it, holds the allocation and owns the liquidity. */
   readonly creator: number
   owner: string
-  /** Null until it has left its bonding curve. */
+  /** Null while on the bonding curve. */
   pool: (Pool & { readonly address: string; readonly dex: string; readonly feeBps: number }) | null
   curve: Curve | null
   mark: Mark
-  /** What its pool was marked at when it opened, and the entry of the log that tells of it. */
+  /** Mark of its pool at opening, and the number of that log entry; null while on the bonding curve. */
   opening: { readonly seq: number; readonly mark: Mark } | null
-  /** What its market thinks it is worth: the pool's ratio times 1e24. */
+  /** Fair price: the pool ratio that market makers trade towards, times 1e24. */
   fair: bigint
-  /** In millionths of a dollar, since the beginning. */
+  /** Total volume in millionths of a dollar. */
   volume: bigint
   readonly stream: Stream
   readonly contract: ContractState
   risk: RiskState
-  /** It was there when the world began. */
+  /** True for tokens of the initial world. */
   readonly isEstablished: boolean
-  /** Nobody makes a market for it any more. */
+  /** True once its market has ended. */
   isAbandoned: boolean
 }
 
-/** A constant-product pool: `coins` · `tokens` never falls except when liquidity is taken out. Base units. */
+/** A constant-product pool: `coins` · `tokens` falls only when liquidity is removed. Base units. */
 export interface Pool {
   coins: bigint
   tokens: bigint
 }
 
 /**
- * The bonding curve of the launch platform: a constant-product pool of which 30 SOL and 279.9 million tokens are only
- * virtual. Lamports and base units (six decimals).
+ * The bonding curve of the launch platform: a constant-product pool with 30 SOL and 279.9 million tokens of virtual
+ * reserves. Lamports and base units (six decimals).
  */
 export interface Curve {
   virtualCoins: bigint
   virtualTokens: bigint
-  /** Left to buy; none left = completed. */
+  /** Tokens left to buy; 0 = completed. */
   realTokens: bigint
   realCoins: bigint
 }
@@ -126,7 +127,7 @@ export interface ContractState {
   hasBlacklist: boolean
   isPausable: boolean
   sellTaxBps: number
-  /** Why sales fail; null while they work. */
+  /** Why sales fail; null while they succeed. */
   honeypot: HoneypotType | null
   isLiquidityLocked: boolean
   wasLiquidityRemoved: boolean
@@ -136,7 +137,7 @@ export interface ContractState {
 export interface RiskState {
   score: number
   readonly checks: readonly AuditCheck[]
-  /** The score that was last told: what a change is measured from. */
+  /** Last reported score: changes are measured from it. */
   toldScore: number
   toldChecks: readonly AuditCheck[]
 }
@@ -144,23 +145,23 @@ export interface RiskState {
 export interface WalletState {
   readonly network: NetworkId
   readonly address: string
-  /** Null for one that only acts from outside. */
+  /** Null for a wallet that trades by commands only. */
   readonly archetype: Archetype | null
   coins: bigint
   isTracked: boolean
-  /** When it first held a token or an event named it; null until then, and REST does not know it. */
+  /** When it first held a token or was named by an event; null before, and unknown to REST. */
   seenAt: number | null
   readonly stream: Stream
-  /** Positions that are open, by holding, in the order of first acquisition. */
+  /** Indexes of open holdings, in the order of first acquisition. */
   readonly open: Set<number>
-  /** All positions it ever had. */
+  /** Indexes of all its holdings. */
   readonly holdings: number[]
   /** Gain of closed positions in coins, and their cost in millionths of a dollar. */
   realized: bigint
   realizedCost: bigint
-  /** Its realized gain when a position was last closed, at the rate of that moment; millionths of a dollar. */
+  /** Realized gain at the latest close, at the price of that moment; millionths of a dollar. */
   judged: bigint
-  /** Milestones that an event has named. */
+  /** Milestones already reported. */
   readonly milestones: number[]
 }
 
@@ -168,9 +169,12 @@ export interface HoldingState {
   readonly wallet: number
   readonly token: number
   balance: bigint
-  /** Average cost of what is held, fees included, in millionths of a dollar. */
+  /** Average cost of the balance, fees included, in millionths of a dollar. */
   cost: bigint
-  /** Gain and cost of parts sold since the position was opened: they count when it is closed (A12). */
+  /**
+   * Gain and cost of partial sales since the position was opened, in millionths of a dollar; realized at the close
+   * (A12).
+   */
   partGain: bigint
   partCost: bigint
   openedAt: number
@@ -182,7 +186,7 @@ export interface AlertState {
   readonly network: NetworkId
   readonly address: string
   readonly threshold: number
-  /** It fires once and never again (A17). */
+  /** True if it fires only once (A17). */
   readonly isOneShot: boolean
   /** True if the next crossing counts. False after a notification, until the value goes back (A17). */
   isArmed: boolean
@@ -209,7 +213,7 @@ export type LogKind =
   | 'volume-seen'
   | 'status-changed'
 
-/** An event as JSON: there are many, and few are ever read again. */
+/** An event as JSON text: there are many, and few are read again. */
 export interface EventRecord {
   readonly cause: number
   readonly alertIds: readonly string[]
@@ -221,11 +225,11 @@ export interface LogEntry {
   readonly seq: number
   readonly at: number
   readonly kind: LogKind
-  /** Place of the token it is about; -1 if none. */
+  /** Index of its token; -1 if none. */
   readonly token: number
 }
 
-/** What is planned, with the places of whom it is about. What is paced comes sooner the busier everybody is. */
+/** A scheduled task with the indexes of its subjects. Paced tasks come sooner at higher activity. */
 export type Task = Due & { readonly isPaced: boolean } & (
     | { readonly kind: 'minute' }
     | { readonly kind: 'market'; readonly token: number }
@@ -242,5 +246,5 @@ export type Task = Due & { readonly isPaced: boolean } & (
     | { readonly kind: 'crash'; readonly token: number; readonly left: number }
   )
 
-/** What happens so and so often a day. */
+/** Stories that start a fixed number of times per day. */
 export type DailyStory = 'scam' | 'listing' | 'launch' | 'ownership' | 'withdrawal' | 'crash' | 'bag-holder'

@@ -16,7 +16,7 @@ import { addressFor, fund } from './wallets.ts'
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-/** How often a day each story begins. The times are spread over the day, so that none is without. */
+/** Starts per day of each story, spread evenly. */
 export const storiesPerDay: Readonly<Record<DailyStory, number>> = {
   scam: 5,
   listing: 8,
@@ -28,14 +28,14 @@ export const storiesPerDay: Readonly<Record<DailyStory, number>> = {
 }
 
 const graduatingShare = 0.55
-/** The price at which a bag holder buys, as a multiple of the one afterwards. */
+/** Price at which a bag holder buys, as a multiple of the later price. */
 const bagRise = 1.14
 
-/** Plans the next of a kind of story: within the next part of the day that it has for itself. */
+/** Plans the next story of a kind, within its next share of the day. */
 export function planDailyStory(core: Core, story: DailyStory, round: number): void {
   const partMs = dayMs / storiesPerDay[story]
   const elapsed = core.chance.between(core.state.streams.stories, 0, 0.8) * partMs
-  // The rest of the part before, and then some of the next.
+  // The rest of the previous share, then a part of the next.
   const waitMs = round === 0 ? elapsed : partMs * 0.2 + elapsed
   plan(core, { kind: 'daily', story, round }, waitMs)
 }
@@ -58,7 +58,7 @@ const runStory: Readonly<Record<DailyStory, (core: Core) => void>> = {
   'bag-holder': (core) => void makeBagHolder(core, pickNetwork(core)),
 }
 
-/** list → hidden owner → nobody can sell → the liquidity is gone. Returns the token. */
+/** A scam: listing → hidden owner → honeypot → liquidity removed. Returns the token. */
 function startScam(core: Core, network: NetworkId): number {
   const { stories, names } = core.state.streams
   const token = createListedToken(core, {
@@ -91,7 +91,7 @@ export function continueScam(core: Core, token: number, step: number): void {
   }
 }
 
-/** A token like many: a pool, some who are quick, and then a market. Returns the token. */
+/** A regular listing: a pool, snipers, then a market. Returns the token. */
 export function startListing(core: Core, network: NetworkId): number {
   const { stories, names } = core.state.streams
   const token = createListedToken(core, {
@@ -107,7 +107,7 @@ export function startListing(core: Core, network: NetworkId): number {
   return token
 }
 
-/** A token on its bonding curve: more than half of them are bought up until they graduate. Returns the token. */
+/** Launches a token on its bonding curve; more than half of them graduate. Returns the token. */
 function startLaunch(core: Core): number {
   const { stories, names } = core.state.streams
   const { symbol, name } = freshName(core.chance, names)
@@ -119,7 +119,7 @@ function startLaunch(core: Core): number {
   return token
 }
 
-/** One of the crowd buys some more of the curve. */
+/** A random wallet buys on the curve. */
 export function continueLaunch(core: Core, token: number, left: number): void {
   const { stories } = core.state.streams
   if (tokenAt(core, token).curve === null) {
@@ -138,7 +138,7 @@ export function continueLaunch(core: Core, token: number, left: number): void {
   if (left > 1) plan(core, { kind: 'launch', token, left: left - 1 }, core.chance.between(stories, 15_000, 95_000))
 }
 
-/** Many sell at once, the largest first, and the market thinks less of it. */
+/** A crash: the largest holders sell one after the other, and the fair price falls. */
 function startCrash(core: Core, token: number): void {
   const crashed = tokenAt(core, token)
   crashed.fair = (crashed.fair * 7n) / 10n
@@ -157,7 +157,7 @@ export function continueCrash(core: Core, token: number, left: number): void {
   if (left > 1) plan(core, { kind: 'crash', token, left: left - 1 }, waitMs)
 }
 
-/** A tracked wallet books a gain, and then holds something that falls: unrealized < 0 < total (R27). Null if it cannot. */
+/** A tracked wallet realizes a gain, then holds a falling token: unrealized < 0 < total (R27). Null if impossible. */
 function makeBagHolder(core: Core, network: NetworkId): number | null {
   const [winner, loser] = establishedOf(core, network)
   if (winner === undefined || loser === undefined || !canMovePrice(core, loser, bagRise)) return null
@@ -189,7 +189,7 @@ function withdrawSomeLiquidity(core: Core): void {
   if (tokenAt(core, token).contract.isLiquidityLocked) changeContract(core, token, { isLiquidityLocked: false })
 }
 
-/** A pool that nobody takes from any more: else the old ones would be dry after some months. */
+/** True for a pool too shallow for withdrawals: otherwise old pools would be dry after some months. */
 function isShallow(core: Core, token: number): boolean {
   const { network, pool } = tokenAt(core, token)
   return usdOfCoins(core, network, pool?.coins ?? 0n) < 200_000_000_000n
@@ -199,27 +199,27 @@ function pickNetwork(core: Core): NetworkId {
   return core.chance.pick(core.state.streams.stories, networkIds)
 }
 
-/** A token with a deep pool, somewhere. */
+/** A random established token; null if the picked network has none. */
 function pickEstablished(core: Core): number | null {
   const tokens = establishedOf(core, pickNetwork(core))
   return tokens.length === 0 ? null : core.chance.pick(core.state.streams.stories, tokens)
 }
 
-/** Tokens of a network that were there when the world began, and still have a market. */
+/** Tokens of the initial world that still have a market. */
 export function establishedOf(core: Core, network: NetworkId): readonly number[] {
   return marketsOf(core, network).filter((token) => {
     return tokenAt(core, token).isEstablished && !isHoneypot(tokenAt(core, token))
   })
 }
 
-/** The wallets that the rules watch. */
+/** Tracked wallets of a network. */
 export function trackedOf(core: Core, network: NetworkId): readonly number[] {
   return core.state.wallets.flatMap((owner, wallet) => (owner.isTracked && owner.network === network ? [wallet] : []))
 }
 
 type Result = Readonly<Record<string, unknown>>
 
-/** One of the named stories begins, on a network where it can. Throws `WorldRefusal` if there is none. */
+/** Starts a named story on a network where it is possible. Throws `WorldRefusal` if there is none. */
 export function startStory(core: Core, story: StoryName): Result {
   const pick = <T>(items: readonly T[]) => core.chance.pick(core.state.streams.acts, items)
   switch (story) {
@@ -255,14 +255,14 @@ export function startStory(core: Core, story: StoryName): Result {
   }
 }
 
-/** Of the networks, the first from `network` on where it can be. */
+/** Uses the first possible network, starting at `network`. */
 function bagHolder(core: Core, network: NetworkId): Result {
   const first = networkIds.indexOf(network)
   for (const one of [...networkIds.slice(first), ...networkIds.slice(0, first)]) {
     const wallet = makeBagHolder(core, one)
     if (wallet !== null) return { wallet: walletAt(core, wallet).address, network: one }
   }
-  throw new WorldRefusal('no network has two tokens whose prices can be moved')
+  throw new WorldRefusal('no network has two tokens with movable prices')
 }
 
 function whaleOf(core: Core, network: NetworkId): number | undefined {
@@ -272,10 +272,10 @@ function whaleOf(core: Core, network: NetworkId): number | undefined {
 
 function somewhere<T>(places: readonly T[], what: string): readonly T[] {
   if (places.length > 0) return places
-  throw new WorldRefusal(`no network has ${what} at present`)
+  throw new WorldRefusal(`no network has ${what} now`)
 }
 
-/** A wallet buys for so many dollars, which it is given if it lacks them. */
+/** A wallet buys for `usd`. Missing funds are minted. */
 export function spend(core: Core, wallet: number, token: number, usd: number): Result {
   const { network, address } = walletAt(core, wallet)
   const coins = coinsForUsd(core, network, usd)

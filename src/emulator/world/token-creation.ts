@@ -44,11 +44,11 @@ export interface NewToken {
   readonly allocationPct: number
   readonly contract?: Partial<ContractState>
   readonly isOwnerRenounced?: boolean
-  /** Whether it is told as a listing (A66); those that are older than the world are not. */
+  /** True if a listing event follows (A66); false for tokens of the initial world. */
   readonly isAnnounced: boolean
 }
 
-/** A token is created and gets a pool. Returns its place. */
+/** Creates a token with a pool. Returns its index. */
 export function createListedToken(core: Core, wanted: NewToken): number {
   const { network } = wanted
   const { dexes } = networkFacts[network]
@@ -97,7 +97,7 @@ export function createListedToken(core: Core, wanted: NewToken): number {
   return index
 }
 
-/** A token begins on the bonding curve of the launch platform (Solana). Returns its place. */
+/** Creates a token on the bonding curve of the launch platform (Solana). Returns its index. */
 export function createCurveToken(core: Core, symbol: string, name: string): number {
   const number = core.state.tokens.length
   const token: TokenState = {
@@ -123,7 +123,7 @@ export function createCurveToken(core: Core, symbol: string, name: string): numb
   return index
 }
 
-/** A token whose curve is completed migrates to a pool (R102, A67, A68). */
+/** Migrates a token with a completed curve to a pool (R102, A67, A68). */
 export function graduate(core: Core, token: number): void {
   const graduated = tokenAt(core, token)
   const { curve, address, symbol, name, network } = graduated
@@ -168,12 +168,12 @@ function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean
   }
   if (!isAnnounced) return
   const liquidity = 2n * usdOfCoins(core, listed.network, listed.pool?.coins ?? 0n)
-  // Within seconds of its creation, however busy everybody is.
+  // Within seconds of its creation, at any activity.
   const waitMs = core.chance.integer(listed.stream, 1000, 5000)
   plan(core, { kind: 'announce', token, seq, liquidityMicro: liquidity }, waitMs, false)
 }
 
-/** What later audits are compared with. */
+/** First audit: the baseline of later ones. */
 function auditFirst(core: Core, token: number): void {
   const audited = tokenAt(core, token)
   const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
@@ -181,7 +181,7 @@ function auditFirst(core: Core, token: number): void {
   audited.risk = { score, checks, toldScore: score, toldChecks: checks }
 }
 
-/** A pool of a token nobody had seen is told (R94). */
+/** Emits the listing of a new token (R94). */
 export function announce(core: Core, token: number, seq: number, liquidityMicro: bigint): void {
   const { address, network, symbol, name, pool } = tokenAt(core, token)
   if (pool === null) return
@@ -230,7 +230,7 @@ function addToken(core: Core, token: TokenState): number {
   return index
 }
 
-/** The wallet that makes the next token. */
+/** Creator wallet of the next token. */
 function openCreator(core: Core, network: NetworkId): number {
   return openWallet(core, network, addressFor(core, network, `creator:${core.state.tokens.length}`))
 }

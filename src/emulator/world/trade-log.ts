@@ -1,22 +1,22 @@
 import type { Mark } from './numbers.ts'
 import { countWhile } from '../sorted-list.ts'
 
-/** A transaction of a wallet: one leg for a purchase, a sale or a transfer, two legs for a swap. Never changes. */
+/** A transaction of a wallet: one leg for a purchase, sale or transfer, two legs for a swap. Immutable. */
 export interface LoggedTrade {
   readonly at: number
   readonly seq: number
   readonly wallet: number
   readonly legs: readonly [Leg, ...Leg[]]
   readonly impactPct: number
-  /** Gain (in coins) and cost (in millionths of a dollar) of all positions that the wallet has closed so far. */
+  /** Total gain (coins) and cost (millionths of a dollar) of positions that the wallet has closed so far. */
   readonly realized: bigint
   readonly realizedCost: bigint
 }
 
-/** How the balance of a wallet in a token changed, and how wallet and token stood afterwards. USD in millionths. */
+/** Change of a wallet's balance in a token, with the state of wallet and token after it. USD in millionths. */
 export interface Leg {
   readonly token: number
-  /** A transfer moves units without a price: a mint, or liquidity taken out. */
+  /** A transfer moves units without a price: by a mint, or by removed liquidity. */
   readonly kind: 'buy' | 'sale' | 'transfer'
   readonly amount: bigint
   readonly coins: bigint
@@ -28,7 +28,7 @@ export interface Leg {
   readonly volume: bigint
 }
 
-/** Names the holding of a wallet in a token. */
+/** Key of a wallet's holding in a token. */
 export function holdingKey(wallet: number, token: number): number {
   return wallet * 2 ** 26 + token
 }
@@ -40,7 +40,7 @@ export function legOf(trade: LoggedTrade, token: number): Leg {
   return leg
 }
 
-// A trade is kept as one line of text: a million objects with as many amounts would take three times the memory.
+// Each trade is stored as one line of text: objects would take three times the memory.
 
 const betweenLegs = '|'
 
@@ -49,7 +49,7 @@ function toRow({ seq, at, wallet, impactPct, realized, realizedCost, legs }: Log
   return [head, ...legs.map(legToText)].join(betweenLegs)
 }
 
-/** A wallet that had none of the token holds what it bought: that is not written twice. */
+/** Balance and cost are omitted if they equal amount and value, as for a first purchase. */
 function legToText({ token, kind, amount, coins, value, fee, mark, volume, balance, cost }: Leg): string {
   const held = balance === amount && cost === value ? [] : [balance, cost]
   return [token, letters[kind], amount, coins, value, fee, mark.mantissa, mark.exponent, volume, ...held].join()
@@ -127,7 +127,7 @@ export class TradeList {
     return this.#rows.slice(from, to).map(fromRow)
   }
 
-  /** Purchases and sales: what has the coin on one side. */
+  /** Purchases and sales: trades with the coin on one side. */
   withCoin(): TradeList {
     return new TradeList(this.#rows.filter((row) => row.indexOf(betweenLegs) === row.lastIndexOf(betweenLegs)))
   }
@@ -136,22 +136,22 @@ export class TradeList {
     return new TradeList(this.#rows.filter((row) => hasToken(row, token)))
   }
 
-  /** How many there are up to the entry `seq` of the log. */
+  /** Number of trades up to log entry `seq`. */
   countUpTo(seq: number): number {
     return countWhile(this.#rows, (row) => seqOf(row) <= seq)
   }
 
-  /** The newest up to the entry `seq` of the log. */
+  /** Newest trade up to log entry `seq`. */
   newestUpTo(seq: number): LoggedTrade | undefined {
     return this.#lastOf(this.countUpTo(seq))
   }
 
-  /** The newest before a moment. */
+  /** Newest trade before a moment. */
   newestBefore(at: number): LoggedTrade | undefined {
     return this.#lastOf(countWhile(this.#rows, (row) => momentOf(row) < at))
   }
 
-  /** The newest with a token up to the entry `seq` of the log. */
+  /** Newest trade of a token up to log entry `seq`. */
   newestWith(token: number, seq: number): LoggedTrade | undefined {
     return this.#lastOf(this.#rows.findLastIndex((row) => seqOf(row) <= seq && hasToken(row, token)) + 1)
   }
@@ -164,14 +164,14 @@ export class TradeList {
 
 const noTrades = new TradeList()
 
-/** Trades in order, each as a line of text; 10,000 of them but in the last portion. */
+/** Trades in order, one line of text each; 10,000 per portion, fewer in the last. */
 export type TradePortion = readonly string[]
 
 export const rowsPerPortion = 10_000
 
 /**
- * Every change of a balance, oldest first, and the lists to find them by. Each leg holds the state after it, so any
- * earlier moment can be read again.
+ * Every change of a balance, oldest first, with indexes by wallet and token. Each leg holds the state after it, so any
+ * earlier moment can be read.
  */
 export class TradeLog {
   #portions: string[][] = []
@@ -180,7 +180,7 @@ export class TradeLog {
   /** By wallet. */
   #transfers = new Map<number, TradeList>()
 
-  /** All trades and transfers, for `load` to take back. */
+  /** All trades and transfers, for `load`. */
   portions(): readonly TradePortion[] {
     return this.#portions.map((rows) => (rows.length === rowsPerPortion ? rows : rows.slice()))
   }
@@ -218,7 +218,7 @@ export class TradeLog {
     return this.#byToken.get(token) ?? noTrades
   }
 
-  /** The newest leg of a wallet with a token up to the entry `seq` of the log, transfers included. */
+  /** Newest leg of a wallet with a token up to log entry `seq`, transfers included. */
   legAsOf(wallet: number, token: number, seq: number): Leg | undefined {
     const trade = this.ofWallet(wallet).newestWith(token, seq)
     const transfer = this.#transfers.get(wallet)?.newestWith(token, seq)

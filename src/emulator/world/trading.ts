@@ -4,26 +4,26 @@ import { graduate } from './token-creation.ts'
 import { buy, sell, swap, type Traded } from './market.ts'
 import { reportTrade } from './rules.ts'
 
-// Trades with all that follows from them: events, and the end of a bonding curve.
+// Executes trades: books them in the ledger, emits events, checks alerts, and graduates completed bonding curves.
 
-/** Buys for so many coins; null if that cannot be. */
+/** Buys for `coins`; null if impossible. */
 export function executeBuy(core: Core, wallet: number, token: number, coins: bigint): Traded | null {
   const traded = buy(core, wallet, token, coins)
   if (traded === null) return null
-  // Who buys is a whale after it if ever: it need not be looked at before.
+  // A buyer who is a whale before is one after the purchase too, so the check after it suffices.
   reportTrade(core, traded, false)
   if (tokenAt(core, token).curve?.realTokens === 0n) graduate(core, token)
   return traded
 }
 
-/** Buys for so many dollars, or for what the wallet has if that is less. */
+/** Buys for `usd`, or for all the wallet's coins if that is less. */
 export function executeBuyUsd(core: Core, wallet: number, token: number, usd: number): Traded | null {
   const { coins, network } = walletAt(core, wallet)
   const wanted = coinsForUsd(core, network, usd)
   return executeBuy(core, wallet, token, wanted < coins ? wanted : coins)
 }
 
-/** Sells all that the wallet has of it; null if it has none or the sale fails. */
+/** Sells the whole balance; null if it is empty or the sale fails. */
 export function executeSellAll(core: Core, wallet: number, token: number): Traded | null {
   return executeSell(core, wallet, token, holdingOf(core, wallet, token)?.balance ?? 0n)
 }

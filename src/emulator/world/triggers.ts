@@ -18,7 +18,7 @@ import { addressFor, fund } from './wallets.ts'
 
 type Result = Readonly<Record<string, unknown>>
 
-/** The shortest story that legally yields an event of the type. Throws `WorldRefusal` if there is none now. */
+/** Runs the shortest story that leads to an event of the type. Throws `WorldRefusal` if there is none now. */
 export function trigger(core: Core, type: EventType): Result {
   return { type, ...stories[type](core) }
 }
@@ -44,7 +44,7 @@ const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
     const owned = networkIds
       .flatMap((network) => marketsOf(core, network))
       .filter((token) => !isRenounced(tokenAt(core, token).owner))
-    if (owned.length === 0) throw new WorldRefusal('no token has an owner any more: list a new one')
+    if (owned.length === 0) throw new WorldRefusal('no token has an owner; list a new one')
     const token = core.chance.pick(core.state.streams.acts, owned)
     const { network, address } = tokenAt(core, token)
     transferOwner(core, token, addressFor(core, network, `owner:${token}:${core.state.seq}`))
@@ -53,10 +53,13 @@ const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
   'pump.graduation': (core) => graduateNow(core, null, {}),
 }
 
-/** Buys up what is left of a curve; without a token a new one is launched first. Throws `WorldRefusal` if it has no curve. */
+/**
+ * Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no
+ * curve.
+ */
 export function graduateNow(core: Core, known: number | null, names: { symbol?: string; name?: string }): Result {
   if (known !== null && tokenAt(core, known).curve === null) {
-    throw new WorldRefusal('it has graduated, or never was on a curve')
+    throw new WorldRefusal('the token is not on a bonding curve')
   }
   const fresh = freshName(core.chance, core.state.streams.names)
   const token = known ?? createCurveToken(core, names.symbol ?? fresh.symbol, names.name ?? fresh.name)
@@ -75,9 +78,7 @@ export function graduateNow(core: Core, known: number | null, names: { symbol?: 
 function tradeLargely(core: Core): Result {
   const { largeTradeUsd } = core.state.rules
   if (largeTradeUsd > maxTradeUsd) {
-    throw new WorldRefusal(
-      `nobody can trade for ${largeTradeUsd} USD: expected a largeTradeUsd of at most ${maxTradeUsd}`,
-    )
+    throw new WorldRefusal(`largeTradeUsd must be at most ${maxTradeUsd} for this trigger (is ${largeTradeUsd})`)
   }
   const [wallet, token] = pickPair(core, pairsOf(core))
   const usd = Math.max(1, largeTradeUsd * core.chance.between(core.state.streams.acts, 1.1, 2))
@@ -89,16 +90,16 @@ function openSomePosition(core: Core): Result {
   const pairs = pairsOf(core)
   const fresh = pairs.filter(([wallet, token]) => holdingOf(core, wallet, token) === undefined)
   const [known, token] = pickPair(core, fresh.length > 0 ? fresh : pairs)
-  // Once every tracked wallet has held every token, a new wallet comes.
+  // If every tracked wallet has held every token, a new wallet is opened.
   const wallet = fresh.length > 0 ? known : openTracked(core, tokenAt(core, token).network, 'newcomer')
-  // Small, so that it is not a large trade as well.
+  // Small, so that it is not also a large trade.
   const usd = core.chance.between(acts, 0.2, 1) * Math.min(5000, core.state.rules.largeTradeUsd * 0.9)
   return spend(core, wallet, token, Math.max(1, usd))
 }
 
 type Pair = readonly [wallet: number, token: number]
 
-/** Tracked wallets, each with every established token of its network. */
+/** Pairs of tracked wallets and established tokens of the same network. */
 function pairsOf(core: Core): readonly Pair[] {
   return networkIds.flatMap((network) =>
     trackedOf(core, network).flatMap((wallet) => establishedOf(core, network).map((token): Pair => [wallet, token])),
@@ -106,11 +107,11 @@ function pairsOf(core: Core): readonly Pair[] {
 }
 
 function pickPair(core: Core, pairs: readonly Pair[]): Pair {
-  if (pairs.length === 0) throw new WorldRefusal('no wallet is tracked that can trade: track another one')
+  if (pairs.length === 0) throw new WorldRefusal('no tracked wallet can trade; track another one')
   return core.chance.pick(core.state.streams.acts, pairs)
 }
 
-/** Each with more findings than the one before, and at last none of them. */
+/** Each has more findings than the previous one; the last has none. */
 const upgrades: readonly Partial<ContractState>[] = [
   { isMintable: true, isPausable: true },
   { isMintable: true, isPausable: true, hasHiddenOwner: true, hasBlacklist: true },
@@ -118,7 +119,7 @@ const upgrades: readonly Partial<ContractState>[] = [
   { isMintable: false, isPausable: false, hasHiddenOwner: false, hasBlacklist: false, sellTaxBps: 0 },
 ]
 
-/** The owner of an unsuspicious contract gets more power over it, or gives it up again. */
+/** Changes an established contract so that its score moves: more owner powers, or none. */
 function upgradeSomeContract(core: Core): Result {
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))
@@ -128,13 +129,13 @@ function upgradeSomeContract(core: Core): Result {
     })
   const { riskSensitivity } = core.state.rules
   if (possible.length === 0)
-    throw new WorldRefusal(`no score can change by more than ${riskSensitivity}: expected less`)
+    throw new WorldRefusal(`no score can change by more than riskSensitivity (${riskSensitivity}); lower it`)
   const { token, change } = core.chance.pick(core.state.streams.acts, possible)
   changeContract(core, token, change)
   return { token: tokenAt(core, token).address, network: tokenAt(core, token).network }
 }
 
-/** Whether a change moves the score of a contract far enough to be told. */
+/** True if a change moves the score far enough for an event. */
 function isReported(core: Core, token: number, change: Partial<ContractState>): boolean {
   const audited = tokenAt(core, token)
   const changed = { ...audited, contract: { ...audited.contract, ...change } }
@@ -144,7 +145,7 @@ function isReported(core: Core, token: number, change: Partial<ContractState>): 
   return changesChecks && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
 }
 
-/** A new wallet buys, and sells with a gain. */
+/** A new wallet buys and sells with a gain. */
 function earnAMilestone(core: Core): Result {
   const [milestone] = core.state.rules.milestonesUsd
   if (milestone === undefined) throw new WorldRefusal('no milestones are set')
@@ -152,8 +153,7 @@ function earnAMilestone(core: Core): Result {
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))
     .filter((token) => canEarn(core, token, stakeUsd, gainUsd))
-  if (possible.length === 0)
-    throw new WorldRefusal(`nobody can earn ${milestone} USD at once: expected a smaller milestone`)
+  if (possible.length === 0) throw new WorldRefusal(`no trade earns ${milestone} USD at once; set a smaller milestone`)
   const token = core.chance.pick(core.state.streams.acts, possible)
   const { network } = tokenAt(core, token)
   const wallet = openTracked(core, network, 'earner')
@@ -161,7 +161,7 @@ function earnAMilestone(core: Core): Result {
   return { wallet: walletAt(core, wallet).address, network }
 }
 
-/** A token that came into the world later and can still be sold; a new one if there is none. */
+/** A sellable token that is not from the initial world; lists a new one if there is none. */
 function pickYoungToken(core: Core): number {
   const young = networkIds.flatMap((network) =>
     marketsOf(core, network).filter((token) => {

@@ -9,7 +9,7 @@ import type { Page, PageRequest, Token, TokenRef, Trade, TradeSide, WalletRef, W
 import { changePct, priceSeries, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 
-/** Everything that is told about the world is read here, from the one ledger (R16–R29, R105). */
+/** All reads of the world come from this one ledger (R16–R29, R105). */
 export function createViews(core: Core): WorldViews {
   const walletRef = (index: number): WalletRef => {
     const { network, address } = walletAt(core, index)
@@ -60,10 +60,10 @@ export function createViews(core: Core): WorldViews {
 }
 
 const minAddressLength = 32
-/** Where tokens are traded before they have a pool. */
+/** Exchange of tokens without a pool. */
 const launchPlatform = 'Pump.fun'
 
-/** Tokens of this very address: on EVM networks in any case. */
+/** Tokens with exactly this address; EVM addresses in any case. */
 function tokensAtAddress(core: Core, text: string): readonly number[] {
   if (text.length < minAddressLength) return []
   return networkIds.flatMap((network) => {
@@ -73,7 +73,7 @@ function tokensAtAddress(core: Core, text: string): readonly number[] {
   })
 }
 
-/** Tokens with this part in their symbol or name, in any case. */
+/** Tokens with this text in their symbol or name, case-insensitive. */
 function tokensNamed({ state }: Core, part: string): readonly number[] {
   const wanted = part.toLowerCase()
   return state.tokens.flatMap(({ symbol, name }, index) =>
@@ -102,7 +102,7 @@ function tokenView(core: Core, token: number): Token {
   }
 }
 
-/** R28, R55, R56; the key of a trade is its number in the log. */
+/** R28, R55, R56. The key of a trade is its log number. */
 function tradesOf(core: Core, wallet: number, page: PageRequest, token: string | null): Page<Trade> {
   const { network } = walletAt(core, wallet)
   const all = core.trades.ofWallet(wallet)
@@ -141,13 +141,13 @@ function toTrade(core: Core, network: NetworkId, { at, seq, legs, impactPct }: L
   }
 }
 
-/** Where a token was traded at the entry `seq` of the log. */
+/** Exchange of a token at log entry `seq`. */
 function dexOf(core: Core, token: number, seq: number): string {
   const { opening, pool } = tokenAt(core, token)
   return pool !== null && opening !== null && opening.seq < seq ? pool.dex : launchPlatform
 }
 
-/** The value paid is the value received and the fee. */
+/** The fee counts on the paying side: value paid = value received + fee. */
 function tokenSide(core: Core, { token, amount, value, fee }: Leg, isIn: boolean): TradeSide {
   const { address, symbol, decimals } = tokenAt(core, token)
   return {

@@ -5,7 +5,7 @@ import type { Archetype } from './port.ts'
 import type { HoldingState, WalletState } from './state.ts'
 import { holdingKey } from './trade-log.ts'
 
-/** The wallet at an address; one that nobody knew comes with no coins. */
+/** Index of the wallet at an address; opens an empty one if unknown. */
 export function openWallet(
   core: Core,
   network: NetworkId,
@@ -35,18 +35,18 @@ export function openWallet(
   return index
 }
 
-/** From now on REST knows the wallet. */
+/** Makes the wallet visible to REST. */
 export function see(core: Core, wallet: number): void {
   const seen = walletAt(core, wallet)
   seen.seenAt ??= core.state.now
 }
 
-/** The address of a wallet that a name stands for. */
+/** Address derived from a name. */
 export function addressFor(core: Core, network: NetworkId, name: string): string {
   return toWalletAddress(network, core.chance.bytes(`address:${network}:${name}`))
 }
 
-/** Gives a wallet what it lacks to pay so many coins. */
+/** Mints the coins that a wallet lacks to pay `coins`. */
 export function fund(core: Core, wallet: number, coins: bigint): void {
   const owner = walletAt(core, wallet)
   if (owner.coins >= coins) return
@@ -54,7 +54,7 @@ export function fund(core: Core, wallet: number, coins: bigint): void {
   owner.coins = coins
 }
 
-/** Books every unit that a wallet gets (or, below zero, gives away), and the change of the cost. */
+/** Books received units (negative: given away) and the change of cost. */
 export function book(core: Core, wallet: number, token: number, units: bigint, cost: bigint): HoldingState {
   const holding = openHolding(core, wallet, token)
   const wasEmpty = holding.balance === 0n
@@ -66,7 +66,7 @@ export function book(core: Core, wallet: number, token: number, units: bigint, c
   return holding
 }
 
-/** A wallet gets units without a trade, at no cost (A12): of a mint, or of liquidity it takes out. */
+/** Books units received without a trade, at no cost (A12): by a mint or by removed liquidity. */
 export function transfer(core: Core, wallet: number, token: number, units: bigint, seq: number): void {
   if (units === 0n) return
   const { balance, cost } = book(core, wallet, token, units, 0n)
@@ -77,8 +77,9 @@ export function transfer(core: Core, wallet: number, token: number, units: bigin
 }
 
 /**
- * Counts a gain when the position is closed (R22, A12), or at once in the other mode. True if it counts now. From then on
- * it is coins, which are worth more or less as their rate moves (R26).
+ * Realizes a gain when the position is closed (R22, A12), or at once in mode `disposals`. True if realized now. From
+ * then
+ * on it is coins, whose value moves with the price (R26).
  */
 export function realize(core: Core, seller: WalletState, holding: HoldingState, gain: bigint, cost: bigint): boolean {
   holding.partGain += gain
@@ -99,7 +100,7 @@ function noteHolder(core: Core, { wallet, token }: HoldingState, isHolder: boole
   }
 }
 
-/** The holding of a wallet in a token; an empty one is made if there was none. */
+/** Holding of a wallet in a token; creates an empty one if missing. */
 function openHolding(core: Core, wallet: number, token: number): HoldingState {
   const known = holdingOf(core, wallet, token)
   if (known) return known

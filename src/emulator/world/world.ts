@@ -22,8 +22,9 @@ import { addressFor, fund, openWallet } from './wallets.ts'
 import { establishedNames } from './names.ts'
 
 /**
- * A world of seven networks in which wallets trade tokens: a discrete-event simulation from which all events arise and
- * that all answers read. The same options and the same acts at the same moments give the same world, byte for byte.
+ * A simulated world of seven networks in which wallets trade tokens. All events arise from this discrete-event
+ * simulation,
+ * and all responses read it. The same options and commands at the same moments give the same world, byte for byte.
  *
  * @example
  * const world = createWorld({ seed: 'demo', startAt: Date.UTC(2026, 0, 1) })
@@ -95,10 +96,10 @@ function toPlain(value: unknown): unknown {
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
-/** Standard deviation of a coin's price in a minute: 60 % a year. */
+/** Standard deviation of a coin price per minute: 60 % a year. */
 const minuteStep = 0.000_828
 
-/** Lets everything happen that is due up to a moment, in order. */
+/** Runs all tasks due up to a moment, in order. */
 function runUntil(core: Core, at: number): void {
   const { state } = core
   for (let task = takeDue(state.agenda, at); task; task = takeDue(state.agenda, at)) {
@@ -137,7 +138,7 @@ function auditAgain(core: Core, token: number): void {
   auditContract(core, token)
 }
 
-/** Coins get dearer or cheaper, and with them every token in dollars. */
+/** Moves coin prices, and with them all dollar prices of tokens. */
 function passMinute(core: Core): void {
   plan(core, { kind: 'minute' }, minuteMs, false)
   for (const coin of coins) {
@@ -149,11 +150,11 @@ function passMinute(core: Core): void {
   checkAllPriceAlerts(core)
 }
 
-/** Of these, the first of each network is tracked from the beginning. */
+/** The first wallet of each of these archetypes is tracked on every network. */
 const trackedArchetypes: readonly Archetype[] = ['whale', 'sniper', 'momentum', 'dip']
 const defaultRules = { largeTradeUsd: 10_000, milestonesUsd: [1000, 5000, 25_000, 100_000], riskSensitivity: 10 }
 
-/** A world in which nothing is yet. */
+/** State of an empty world. */
 function emptyState(startAt: number, activity: number): WorldState {
   return {
     now: startAt,
@@ -182,7 +183,7 @@ function openingOf(coin: Coin): CoinState {
   return { price, stream: newStream(`coin:${coin}`), prices: [price] }
 }
 
-/** Tokens that are older than the world, wallets with their budgets, and what is planned. */
+/** Creates the initial tokens and wallets, and plans the first tasks. */
 function populate(core: Core): void {
   plan(core, { kind: 'minute' }, 60_000, false)
   for (const network of networkIds) {
@@ -213,7 +214,7 @@ function settle(core: Core, network: NetworkId, archetype: Archetype): void {
     owner.isTracked = n === 1 && trackedArchetypes.includes(archetype)
     fund(core, wallet, coinsForUsd(core, network, core.chance.between(owner.stream, ...budgetUsd)))
     if (archetype === 'bot') core.directory.bots[network].push(wallet)
-    // Everybody has bought something within the first hours.
+    // Spreads first wake-ups so that every wallet trades within the first hours.
     const firstWakeMs = core.chance.uniform(owner.stream) * Math.min(wakeMs ?? 0, 3 * hourMs)
     if (wakeMs !== null) plan(core, { kind: 'wake', wallet }, firstWakeMs)
   }
