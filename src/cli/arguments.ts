@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { durationForm, maxDurationMs, parseDuration } from '../emulator/duration.ts'
 
-// Readers of arguments and options. Each throws for invalid text, with what was expected.
+// Parsers of arguments and options. Each throws InvalidArgumentError for invalid text.
 
 export function numberFrom(low: number, high: number): (text: string) => number {
   return (text) => {
@@ -21,13 +21,12 @@ export function wholeNumberFrom(low: number, high = Number.MAX_SAFE_INTEGER): (t
   }
 }
 
-/** From 1. */
 export const parseCount = wholeNumberFrom(1)
 
-/** How many seconds deliveries are followed; 0: not at all. */
+/** Seconds to follow deliveries; 0 = don't follow. */
 export const parseSeconds = numberFrom(0, 86_400)
 
-/** A duration in milliseconds. */
+/** Parses a duration such as `15m` to milliseconds. */
 export function duration(text: string): number {
   const ms = parseDuration(text)
   if (ms !== undefined && ms <= maxDurationMs) return ms

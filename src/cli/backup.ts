@@ -19,11 +19,9 @@ interface BackupOptions extends OutputOptions {
 export function addBackupCommand(program: Command): void {
   const command = program
     .command('backup')
-    .description(
-      'copy the database, also while the sidecar runs, as it is at one moment; the copy is checked, and durable',
-    )
-    .argument('[file]', 'where the copy goes')
-    .option('--verify <file>', 'only check a backup that was made before')
+    .description('Copy the database to a checked backup, also while the sidecar runs')
+    .argument('[file]', 'the backup to write')
+    .option('--verify <file>', 'check an existing backup instead')
   withOutputOptions(withConfigOption(command))
     .addHelpText(
       'after',
@@ -37,20 +35,21 @@ export function addBackupCommand(program: Command): void {
 export function addRestoreCommand(program: Command): void {
   const command = program
     .command('restore')
-    .description(
-      'put a backup in the place of the database, which no process may be working on; the old one is kept beside it',
-    )
+    .description('Replace the database with a backup, and keep the old file')
     .argument('<file>', 'the backup')
   withOutputOptions(withConfigOption(command))
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox restore /backups/inbox-2026-01-31.db')
+    .addHelpText(
+      'after',
+      '\nStop the sidecar first.\n\nExample:\n  $ onchain-inbox restore /backups/inbox-2026-01-31.db',
+    )
     .action((file: string, options: BackupOptions) => restore(file, options))
 }
 
 async function backup(file: string | undefined, options: BackupOptions): Promise<void> {
-  // A copy holds every event: it is for its own user only.
+  // A copy holds every event: only its owner may read it.
   process.umask(0o077)
   if ((file === undefined) === (options.verify === undefined))
-    throw new InboxError('usage', 'expected either where the copy goes, or --verify with a backup')
+    throw new InboxError('usage', 'expected either the file of the backup, or --verify with an existing one')
   if (file === undefined) {
     printResult(verifyBackup(fromCwd(options.verify ?? '')), options, (found) => `${judge(found)}\n\n${render(found)}`)
     return
@@ -63,23 +62,23 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
 }
 
-/** Before anything is copied, what only a person can mend. */
+/** Checks the folder before anything is copied. */
 async function refuseFolder(folder: string): Promise<void> {
   try {
     await access(folder, constants.W_OK)
   } catch (error) {
-    const message = `no backup can be written to the folder ${folder} (${messageOf(error)}): make it, or name another one`
+    const message = `the folder ${folder} can't be written (${messageOf(error)}): create it, or name another one`
     throw new InboxError('usage', message, { cause: error })
   }
 }
 
 async function restore(file: string, options: BackupOptions): Promise<void> {
-  // A copy holds every event: it is for its own user only.
+  // A copy holds every event: only its owner may read it.
   process.umask(0o077)
   const { report: found, kept } = await restoreDatabase(fromCwd(file), await databaseFile(options), systemClock.now())
   printResult({ ...found, kept }, options, () => {
-    const old = kept === null ? '' : `\nwhat was there is kept as ${kept}`
-    return `restored ${found.file}${old}\n\n${render(found)}\n\nWhat was accepted since then is gone: onchain-inbox doctor says what to replay.`
+    const old = kept === null ? '' : `\nthe old database is kept as ${kept}`
+    return `restored ${found.file}${old}\n\n${render(found)}\n\nEvents accepted since the backup are gone: onchain-inbox doctor says what to replay.`
   })
 }
 
@@ -88,16 +87,18 @@ async function databaseFile(options: BackupOptions): Promise<string> {
   if (database.kind === 'postgres') {
     throw new InboxError(
       'usage',
-      'a PostgreSQL database is backed up and restored by its own tools, such as pg_dump and pg_restore',
+      'back up and restore a PostgreSQL database with its own tools, such as pg_dump and pg_restore',
     )
   }
-  if (database.kind !== 'sqlite') throw new InboxError('usage', 'memory: has no file that could be backed up')
+  if (database.kind !== 'sqlite') throw new InboxError('usage', 'a memory: database has no file to back up')
   return database.file
 }
 
 function judge({ events, lastSeq }: BackupReport): string {
   const missing = lastSeq - events
-  return missing === 0 ? 'the backup is well' : `the file is well, but ${missing} accepted events are missing from it`
+  return missing === 0
+    ? 'the backup is intact'
+    : `the file is intact, but ${missing} accepted events are missing from it`
 }
 
 function render(found: BackupReport): string {
@@ -106,7 +107,7 @@ function render(found: BackupReport): string {
     ['backup', ''],
     [
       ['events', String(found.events)],
-      ['highest number', `${found.lastSeq}${missing === 0 ? '' : `, so ${missing} are missing`}`],
+      ['highest number', `${found.lastSeq}${missing === 0 ? '' : ` (${missing} missing)`}`],
       ['open runs', String(found.openRuns)],
       ['dead letters', String(found.deadLetters)],
       ['last written', found.seenAt === null ? '-' : new Date(found.seenAt).toISOString()],

@@ -17,7 +17,6 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { compilerSettings } from './init/project.ts'
 
-/** A handler as the check lists it. */
 interface CheckedHandler {
   readonly name: string
   readonly types: readonly string[]
@@ -29,16 +28,13 @@ interface CheckFlags extends OutputOptions, ConfigOption {
   readonly force?: boolean
 }
 
-/** `onchain-inbox check`: checks configuration and handlers without starting anything, and prints what would be used. */
+/** `onchain-inbox check`: validates settings and handlers without starting anything, and prints them. */
 export function addCheckCommand(program: Command): void {
   const check = program
     .command('check')
-    .description('check the configuration and the handlers, and print them without secrets')
-    .option(
-      '--types',
-      'instead, write a tsconfig.json beside the handlers, by which editors find the types of onchain-inbox',
-    )
-    .option('--force', 'with --types: also in the place of a tsconfig.json of your own')
+    .description('Check settings and handlers, and print them without secrets')
+    .option('--types', 'instead, write a tsconfig.json so that editors find the types of onchain-inbox')
+    .option('--force', 'with --types: replace your own tsconfig.json')
     .addHelpText('after', '\nExamples:\n  $ onchain-inbox check\n  $ onchain-inbox check --types')
   withOutputOptions(withConfigOption(check), 'print one JSON object').action(async (flags: CheckFlags) => {
     await (flags.types === true ? writeTypes(flags) : run(flags))
@@ -48,12 +44,12 @@ export function addCheckCommand(program: Command): void {
 async function run(flags: CheckFlags): Promise<void> {
   if (flags.force === true) throw new InboxError('usage', '--force goes with --types')
   const sources = configSources(flags)
-  // Handlers are checked even where the settings cannot be used, so that one look is enough.
+  // Handlers are checked even with invalid settings, so that one run shows all problems.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
   const found = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
   const checked = found === null ? null : await orNull(checkHandlers(found), problems)
-  // With settings that cannot be used there is more than the folder, but nobody knows what.
+  // With invalid settings there may be more handlers than those of the folder.
   const handlers = config === null && checked?.length === 0 ? null : checked
 
   const rows = config && describeConfig(config)
@@ -76,16 +72,16 @@ async function run(flags: CheckFlags): Promise<void> {
   throw new InboxError(first.code, messages.join('\n'), { cause: first })
 }
 
-/** For this only the folder of the handlers matters; it need not be there yet. */
+/** Needs only the handlers folder, which need not exist yet. */
 async function writeTypes(flags: CheckFlags): Promise<void> {
   const handlersDir = (await findHandlersDir(configSources(flags)))?.handlersDir ?? null
   if (handlersDir === null) {
-    const message = 'it is not known where the handlers are: name their folder in INBOX_HANDLERS'
+    const message = 'the handlers folder is unknown: set INBOX_HANDLERS'
     throw new InboxError('config_invalid', message)
   }
-  host().stderr.write(`the types of ${handlersDir} go to ${typesFileOf(handlersDir)}\n`)
+  host().stderr.write(`writing types for ${handlersDir} to ${typesFileOf(handlersDir)}\n`)
   printResult(writeTypesFile(handlersDir, { isForced: flags.force ?? false }), flags, ({ file, result }) =>
-    result === 'kept' ? `${file} is there already, as it should be` : `wrote ${file}`,
+    result === 'kept' ? `${file} is up to date` : `wrote ${file}`,
   )
 }
 
@@ -101,11 +97,11 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
 
 interface FoundHandlers {
   readonly handlersDir: string
-  /** Whether it has to be there. */
+  /** False if the folder may be missing. */
   readonly isNeeded: boolean
 }
 
-/** What handlers can be checked where other settings cannot be used. */
+/** Handlers to check when other settings are invalid. */
 async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
   const found = await findHandlersDir(sources)
   if (found === null) return null
@@ -113,17 +109,17 @@ async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources
   return isNeeded || existsSync(handlersDir) ? { handlersDir } : null
 }
 
-/** The folder of the handlers where other settings cannot be used; null if it is not known either. */
+/** The handlers folder when other settings are invalid; null if unknown. */
 async function findHandlersDir(sources: ConfigSources): Promise<FoundHandlers | null> {
   const given = await collectSettings(sources)
   const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = given.values
-  // A config file that cannot be used may have named it.
+  // An invalid config file may name it.
   if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
   if (problems.length > 0) return null
   return {
     handlersDir: resolve(sources.cwd, values.INBOX_HANDLERS),
-    // Beside sinks there need be none, unless somebody asked for it.
+    // With sinks the folder is optional, unless it is set.
     isNeeded: INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined,
   }
 }
@@ -133,16 +129,13 @@ function renderHandlers(handlers: readonly CheckedHandler[]): string {
   return rows.length === 0 ? 'no handlers' : renderTable(['handler', 'event types', 'file'], rows)
 }
 
-/** What is allowed, but looks like a mistake. */
+/** Config warnings: allowed, but probably a mistake. */
 function findConfigWarnings(dir: string | null, handlers: readonly CheckedHandler[]): string[] {
-  if (handlers.length === 0)
-    return [
-      `there are no handlers${dir === null ? '' : ` in ${dir}`}: events are stored, and nothing is done with them`,
-    ]
+  if (handlers.length === 0) return [`no handlers${dir === null ? '' : ` in ${dir}`}: events are only stored`]
   return handlers.flatMap(({ name, types }) =>
     types
       .filter((type) => !isDocumented(type))
-      .map((type) => `handler ${name} takes ${type}, and no documented event has this type: is it mistyped?`),
+      .map((type) => `handler ${name} takes ${type}, which is not a documented event type: is it mistyped?`),
   )
 }
 
@@ -155,24 +148,24 @@ function isDocumented(pattern: string): boolean {
 
 export interface TypesFile {
   readonly file: string
-  /** `kept`: it is there already as it should be. */
+  /** `kept`: the file was up to date. */
   readonly result: 'written' | 'kept'
 }
 
-/** By this line a file of ours is known: it is written anew where the program has moved. */
+/** First line of a generated file, which later runs may replace. */
 const mark =
-  '// Written by `onchain-inbox check --types`, so that editors find the types of handlers; it may write it anew.'
+  '// Written by `onchain-inbox check --types` so that editors find the types of handlers. Later runs may replace it.'
 
-/** Where the file goes that editors read: beside the folder of the handlers, so that what is beside it has types, too. */
+/** The tsconfig.json beside the handlers folder, so that files beside that folder get types too. */
 export function typesFileOf(handlersDir: string): string {
   return join(dirname(handlersDir), 'tsconfig.json')
 }
 
 /**
- * Writes a tsconfig.json by which editors resolve `onchain-inbox` where no node_modules is near. That of `init` does where the package
- * is installed beside it, and is replaced elsewhere.
+ * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. The file that `init` wrote
+ * is kept if the package is installed near it, and replaced otherwise.
  *
- * @throws InboxError `usage` if there is one of the user's own, unless `isForced`; `config_invalid` if it cannot be written
+ * @throws InboxError `usage` if the user wrote the file, unless `isForced`; `config_invalid` if it can't be written
  */
 export function writeTypesFile(handlersDir: string, { isForced }: { readonly isForced: boolean }): TypesFile {
   const file = typesFileOf(handlersDir)
@@ -185,7 +178,7 @@ export function writeTypesFile(handlersDir: string, { isForced }: { readonly isF
     const { paths } = settings.compilerOptions
     throw new InboxError(
       'usage',
-      `${file} is your own, and was left as it is: add these "paths" to its "compilerOptions", or have it replaced by ` +
+      `${file} is your own and was left unchanged: add these "paths" to its "compilerOptions", or replace it with ` +
         `--force:\n${JSON.stringify({ paths }, null, 2)}`,
     )
   }
@@ -193,20 +186,20 @@ export function writeTypesFile(handlersDir: string, { isForced }: { readonly isF
     writeFileSync(file, text)
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    throw new InboxError('config_invalid', `${file} cannot be written (${reason}): let this user write there`, {
+    throw new InboxError('config_invalid', `${file} can't be written (${reason}): give this user write access`, {
       cause: error,
     })
   }
   return { file, result: 'written' }
 }
 
-/** Whether a file there finds the package in a node_modules of its own folder, or of one above it. */
+/** True if `file` can resolve the package from a node_modules folder at or above it. */
 function isInstalledNear(file: string): boolean {
   const folders = createRequire(file).resolve.paths('onchain-inbox') ?? []
   return folders.some((folder) => existsSync(join(folder, 'onchain-inbox', 'package.json')))
 }
 
-/** As Node reads handlers: types are erased, nothing is compiled. Paths start at `folder`. */
+/** Compiler options for handlers, which Node runs with types erased. Paths are relative to `folder`. */
 function settingsFor(folder: string) {
   const at = (path: string) => {
     const steps = relative(folder, path).split(sep).join('/')
@@ -231,7 +224,7 @@ function settingsFor(folder: string) {
   }
 }
 
-/** The public names of the package, as its exports map has them, and where the types of each are: absolute. */
+/** Public names in the exports map, with the absolute path of their types. */
 function publicTypes(): readonly (readonly [name: string, path: string])[] {
   const isBuilt = import.meta.url.endsWith('.js')
   const root = fileURLToPath(new URL(isBuilt ? '../../..' : '../..', import.meta.url))
@@ -245,7 +238,7 @@ function publicTypes(): readonly (readonly [name: string, path: string])[] {
   })
 }
 
-/** The folder with Node's own types, where somebody has installed them beside this program. */
+/** The `@types` folder with Node's types if it is installed beside this program; else null. */
 function findNodeTypes(): string | null {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve('@types/node/package.json')))

@@ -4,14 +4,14 @@ import { internalEventTypes } from '../../schema/internal.ts'
 import { eventStatuses } from '../inbox/port.ts'
 import { printBytes } from './output.ts'
 
-/** Known values by the name of an option or argument that takes other values as well. */
+/** Suggested values by option or argument name. Other values are valid too. */
 const known: Record<string, readonly string[]> = {
   type: eventTypes,
   network: networkIds,
   status: eventStatuses,
 }
 
-/** A candidate, and its description in a shell that shows one. */
+/** A candidate and its description, which some shells show. */
 type Word = readonly [word: string, description: string]
 
 /** Candidates after `' events'` (a command), `' events -'` (its flags), `' events --type'` (values of a flag). None = file names. */
@@ -35,7 +35,7 @@ function placesOf(command: Command, path = ''): readonly (readonly [place: strin
 }
 
 function valuesOf(one: Option | Argument): readonly Word[] {
-  // `trigger <type>` makes events of the sender only; `--type` filters also find those of the inbox itself.
+  // `trigger <type>` takes event types of the sender only. `--type` filters also find events of the inbox itself.
   const own = one instanceof Argument || one.name() !== 'type' ? [] : internalEventTypes
   return (one.argChoices ?? [...(known[one.name()] ?? []), ...own]).map((value) => [value, ''])
 }
@@ -67,7 +67,7 @@ _onchain_inbox() {
 }
 complete -o bashdefault -o default -F _onchain_inbox onchain-inbox`,
   },
-  // The function has the name of the file that zsh loads it from, which it replaces once loaded.
+  // zsh loads the function from a file of the same name. The loaded function replaces it.
   zsh: {
     ...posix,
     word: (word: string, description: string) => `${word}:${description.slice(0, 80)}`,
@@ -106,15 +106,15 @@ Examples:
     $ onchain-inbox completion zsh > ~/.zfunc/_onchain-inbox
     $ onchain-inbox completion fish > ~/.config/fish/completions/onchain-inbox.fish
 
-The script completes the command \`onchain-inbox\`, not \`npx onchain-inbox\`. Write it anew after an update.
+The script completes the command \`onchain-inbox\`, not \`npx onchain-inbox\`. Write it again after an update.
 `
 
-/** Prints a script with all commands of the program, which must be loaded (docs/decisions/0020). */
+/** Prints a script for all commands of the program, which must be loaded (docs/decisions/0020). */
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .description('print a script that has a shell complete commands, options and known values')
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(shells)))
+    .description('Print a completion script for bash, zsh or fish')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .addHelpText('after', help)
     .action((name: keyof typeof shells) => {
       const { word, escape, row, script } = shells[name]

@@ -14,38 +14,37 @@ import { host } from './host.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
-/** Which deliveries are listed. */
 export interface DeliveriesQuery {
   readonly type?: string
   readonly endpoint?: string
-  /** Those older than this one. */
+  /** Id of a delivery: only older ones are listed. */
   readonly after?: string
   readonly limit: number
 }
 
 export interface ControlAccess {
-  /** Where an emulator listens, for example http://127.0.0.1:8090. What stands behind the origin does not matter. */
+  /** URL of an emulator, for example http://127.0.0.1:8090. Its path is ignored. */
   readonly url: string
   readonly token: string
-  /** How long an emulator that is still making its world is waited for, with every call. Default: 30 s. */
+  /** How long each call waits for an emulator that is still creating its world. Default: 30 s. */
   readonly readyWithinMs?: number
-  /** Called once, when it is waited for. */
+  /** Called once, when the first call has to wait. */
   readonly onWait?: () => void
 }
 
 export type ControlClient = ReturnType<typeof createControlClient>
 
 const timeoutMs = 10_000
-/** What makes something happen may take its time. */
-const actTimeoutMs = 280_000
+/** Calls that change something may take long. */
+const actionTimeoutMs = 280_000
 const readyWithinMs = 30_000
 const notReadyLookMs = 500
 
 /**
- * A running emulator, by its control routes. All calls throw the error it answers, as an InboxError that says what to do, and
- * `emulator_unreachable` where nothing answers. Times are ISO strings of world time.
+ * A client of the control routes of a running emulator. Calls throw the emulator's error as an InboxError, or
+ * `emulator_unreachable` if nothing answers. Times are ISO strings of world time.
  *
- * @throws InboxError `usage` for a URL that is none
+ * @throws InboxError `usage` for an invalid URL
  */
 export function createControlClient({ url, token, ...waiting }: ControlAccess) {
   const base = new URL(emulatorOrigin(url))
@@ -53,19 +52,19 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
   const authorization = { Authorization: `Bearer ${token}` }
 
   async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
-    const limitMs = method === 'GET' ? timeoutMs : actTimeoutMs
+    const limitMs = method === 'GET' ? timeoutMs : actionTimeoutMs
     const response = await askWhenReady(`_emulator/${path}`, () => ({
       method,
       headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
       ...(body !== null && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(limitMs),
     }))
-    // The other side is the same program: what it gives is not checked again.
+    // The emulator is the same program, so its answers aren't validated.
     const { data } = (await readEnvelope(response)) as { readonly data: T }
     return data
   }
 
-  /** Asks again while the world is not there yet; then, or when that takes too long, gives the answer. */
+  /** Repeats the request until the world is ready or the wait is over. */
   async function askWhenReady(path: string, init: () => RequestInit, signal?: AbortSignal): Promise<Response> {
     const deadline = performance.now() + (waiting.readyWithinMs ?? readyWithinMs)
     for (;;) {
@@ -85,7 +84,7 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
     }
   }
 
-  /** The envelope of an answer that went well. Throws what any other one says. */
+  /** The envelope of a successful answer. Throws the error of any other. */
   async function readEnvelope(response: Response): Promise<unknown> {
     const text = await response.text().catch((error: unknown) => {
       throw unreachable(error)
@@ -94,7 +93,7 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
     if (envelope === null) {
       throw new InboxError(
         'emulator_unreachable',
-        `what answers at ${base.origin} is no emulator (status ${response.status}): give its address by --emulator`,
+        `${base.origin} is not an emulator (status ${response.status}): set its URL with --emulator`,
       )
     }
     if (!('error' in envelope)) return envelope
@@ -104,8 +103,8 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
   function unreachable(error: unknown): InboxError {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
     const advice = isUntrusted(cause)
-      ? 'its certificate is not trusted: set NODE_EXTRA_CA_CERTS to the file that the emulator prints as its certificate'
-      : 'start `onchain-inbox emulator`, or give its address by --emulator'
+      ? 'its certificate is not trusted: set NODE_EXTRA_CA_CERTS to the certificate file that the emulator prints'
+      : 'start `onchain-inbox emulator`, or set its URL with --emulator'
     return new InboxError(
       'emulator_unreachable',
       `no answer from an emulator at ${base.origin} (${messageOf(cause)}): ${advice}`,
@@ -116,12 +115,12 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
   return {
     origin: base.origin,
     clock: () => call<ShownClock>('clock'),
-    /** Resolves when everything that fell due is done. */
+    /** Resolves when everything due has happened. */
     advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
     counts: () => call<Counts>('deliveries/counts'),
     faults: () => call<readonly StoredRule[]>('faults'),
     trigger: (order: TriggerOrder) => call<ShownTriggered>('trigger', 'POST', order),
-    /** Newest first, as all lists. */
+    /** Newest first, like all lists. */
     events: (type: string, limit: number) =>
       call<readonly WorldEvent[]>(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
     deliveriesOf: (event: string) => call<readonly ShownDelivery[]>(`deliveries?${search({ event, limit: '1000' })}`),
@@ -129,15 +128,15 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
       call<readonly ShownDelivery[]>(`deliveries?${search({ ...filter, limit: String(limit) })}`),
     delivery: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}`),
     replay: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}/replay`, 'POST'),
-    /** Replays at most 10,000 of those that match: more take another call. */
+    /** Replays up to 10,000 matches. More need another call. */
     replayAll: (request: ReplayRequest) =>
       call<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', 'POST', request),
     setWebhookSecret: async (id: string, secret: string) =>
       call<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, 'PATCH', { secret }),
-    /** Draws another one for the alerts of an account, by default the first. */
+    /** Draws a new secret for the alerts of an account; default: the first account. */
     drawAlertSecret: (account?: string) =>
       call<{ readonly alertSecret: string }>('alert-secret', 'POST', account === undefined ? {} : { account }),
-    /** What happens, as it happens: an open answer of Server-Sent Events. */
+    /** Opens the live stream of Server-Sent Events. */
     async stream(types: readonly string[], signal: AbortSignal): Promise<Response> {
       const path = `_emulator/stream?types=${types.join(',')}`
       const headers = { ...authorization, Accept: 'text/event-stream' }
@@ -148,14 +147,14 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
   }
 }
 
-/** The origin of a URL of an emulator; a path behind it does not matter. Throws `usage` for what is no such URL. */
+/** The origin of an emulator's URL. Throws `usage` for an invalid URL. */
 function emulatorOrigin(text: string): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   if (url !== null) return url.origin
-  throw new InboxError('usage', '--emulator: expected a URL that begins with http:// or https://')
+  throw new InboxError('usage', '--emulator must be a URL that begins with http:// or https://')
 }
 
-/** Leaves the body to be read. */
+/** Reads a copy, so the body can still be read. */
 async function isNotReady(response: Response): Promise<boolean> {
   if (response.status !== 503) return false
   const text = await response
@@ -205,9 +204,9 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 function toError(status: number, { message }: Refusal, { origin }: URL): InboxError {
   if (status === 401) {
     const advice =
-      'set EMULATOR_CONTROL_TOKEN, or give it by --token; the emulator prints it at its start, and draws another each time unless ' +
-      'its seed file sets one'
-    return new InboxError('unauthorized', `the emulator at ${origin} does not take this control token: ${advice}`)
+      'set EMULATOR_CONTROL_TOKEN or --token; the emulator prints its token at start, and draws a new one at each start unless ' +
+      'its seed file sets controlToken'
+    return new InboxError('unauthorized', `the emulator at ${origin} rejected the control token: ${advice}`)
   }
   return new InboxError(codes[status] ?? 'bad_request', safeText(message, 1_000))
 }
@@ -216,13 +215,13 @@ function search(query: Readonly<Record<string, string>>): string {
   return new URLSearchParams(query).toString()
 }
 
-/** An id as one part of a path. A URL takes `.` and `..` for something else, however they are encoded. */
+/** Encodes an id as a path segment. URLs treat `.` and `..` as special even when encoded. */
 function segment(id: string): string {
   if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
-  throw new InboxError('usage', `${JSON.stringify(id)} is no id`)
+  throw new InboxError('usage', `${JSON.stringify(id)} is not a valid id`)
 }
 
-/** Options of every command that works on a running emulator. */
+/** Options of commands on a running emulator. */
 export interface ControlOptions extends OutputOptions {
   readonly emulator?: string
   readonly token?: string
@@ -230,7 +229,7 @@ export interface ControlOptions extends OutputOptions {
 
 const defaultUrl = 'http://127.0.0.1:8090'
 
-/** Gives a command the options of commands on a running emulator, and examples in its help. */
+/** Adds the options of commands on a running emulator, and examples. */
 export function asControlCommand(command: Command, examples: readonly string[]): Command {
   return withOutputOptions(withControlOptions(command), 'print one JSON object per line').addHelpText(
     'after',
@@ -238,35 +237,31 @@ export function asControlCommand(command: Command, examples: readonly string[]):
   )
 }
 
-/** The two that say which emulator it is, and open it. */
+/** Adds `--emulator` and `--token`. */
 export function withControlOptions(command: Command): Command {
   return command
-    .option('--emulator <url>', `where the emulator listens (default: ${defaultUrl})`)
+    .option('--emulator <url>', `URL of the emulator (default: ${defaultUrl})`)
     .option(
       '--token <token>',
-      'its control token: @file, - for standard input, or env:NAME (default: EMULATOR_CONTROL_TOKEN, else the published one of ' +
-        'the seed demo)',
+      'its control token: @file, - for standard input, or env:NAME (default: EMULATOR_CONTROL_TOKEN, then the demo token)',
     )
 }
 
-/** Opens the emulator that the options name. Throws `usage` if its URL is none, or there is no token for it. */
+/** Connects to the emulator of the options. Throws `usage` for an invalid URL or a missing token. */
 export async function openControl({ emulator = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
   const url = emulatorOrigin(emulator)
   if (token !== undefined) return createControlClient({ url, onWait, token: await readSecretArgument(token, { url }) })
   const known = host().env['EMULATOR_CONTROL_TOKEN']
   if (known !== undefined && known !== '') return createControlClient({ url, onWait, token: known })
   if (isLoopbackUrl(url)) return createControlClient({ url, onWait, token: demoCredentials.controlToken })
-  throw new InboxError(
-    'usage',
-    'expected the control token of the emulator: set EMULATOR_CONTROL_TOKEN, or give --token',
-  )
+  throw new InboxError('usage', 'the control token is missing: set EMULATOR_CONTROL_TOKEN or --token')
 }
 
 function onWait(): void {
-  if (host().stderr.isTTY) printNote('the emulator is still making its world: waiting for it, for 30 seconds at most')
+  if (host().stderr.isTTY) printNote('the emulator is still creating its world: waiting up to 30 s')
 }
 
-/** Opens the emulator for `work`, which gives the exit code (default: 0). */
+/** Runs `work` with a client. It returns the exit code; default: 0. */
 export async function withControl(
   options: ControlOptions,
   work: (client: ControlClient) => Promise<number | void>,

@@ -1,7 +1,6 @@
 import type { AttemptReport } from '../emulator/emulator.ts'
 import { safeText } from '../base/log.ts'
 
-/** A line of the log, as it was written down. */
 interface LogEntry {
   readonly level: string
   readonly time: string
@@ -9,14 +8,14 @@ interface LogEntry {
   readonly [field: string]: unknown
 }
 
-/** A line that a thread of handlers has put out, as a line of the log; null if it is something that a handler has printed. */
+/** Parses a log line of a handler thread; null for other output, such as prints of a handler. */
 export function parseLogEntry(line: string): LogEntry | null {
   const value = parseObject(line)
   const isEntry = ['level', 'time', 'msg'].every((name) => typeof value?.[name] === 'string')
   return isEntry ? (value as unknown as LogEntry) : null
 }
 
-/** The object that a line of JSON is; null if it is none. */
+/** Parses a line of JSON; null if it is not an object. */
 export function parseObject(line: string): Readonly<Record<string, unknown>> | null {
   try {
     return line.startsWith('{') ? (JSON.parse(line) as Readonly<Record<string, unknown>>) : null
@@ -25,26 +24,24 @@ export function parseObject(line: string): Readonly<Record<string, unknown>> | n
   }
 }
 
-/** Indents remarks below the lines of the handlers. */
 const indent = '          ↳ '
 
 const faultTexts: Readonly<Record<string, string>> = {
-  'signature-bad': 'the signature was wrong on purpose',
-  tamper: 'a byte was changed on purpose after it was signed',
-  'drop-ack': 'the acknowledgement was lost on purpose',
+  'signature-bad': 'wrong signature, on purpose',
+  tamper: 'a byte changed after signing, on purpose',
+  'drop-ack': 'acknowledgement lost, on purpose',
 }
 
-/** The line for a repeated or failed delivery. Null for any other. */
+/** Describes a repeated or failed delivery; null for any other. */
 export function remark(report: AttemptReport): string | null {
   const { eventType, eventId, status, outcome, attempt, isExtra } = report
   const event = `${indent}${safeText(`${eventType} ${eventId}`)}`
   if (outcome !== 'acknowledged') return `${event}: ${whyFailed(report)}`
   if (!isExtra && attempt === 1) return null
-  const again = isExtra ? 'came again' : `came again on retry ${attempt - 1} of the sender`
-  return `${event} ${again}; answered ${status}${isDuplicate(report) ? ' as a duplicate, not handled again' : ''}`
+  const again = isExtra ? 'delivered twice' : `delivered again (retry ${attempt - 1})`
+  return `${event} ${again}; answered ${status}${isDuplicate(report) ? ' as a duplicate; not handled again' : ''}`
 }
 
-/** Whether the inbox had the event before. */
 function isDuplicate({ responseExcerpt }: AttemptReport): boolean {
   return responseExcerpt.startsWith('{"status":"duplicate"')
 }
@@ -57,8 +54,8 @@ function whyFailed({ faults, status, failure, outcome, isExtra, at, nextAttemptA
   return [...causes, answer, whatFollows()].filter((part) => part !== null).join('; ')
 
   function whatFollows(): string | null {
-    if (nextAttemptAt !== null) return `retried in ${roughly(nextAttemptAt - at)}`
-    return outcome === 'cancelled' || isExtra ? null : 'the sender gives up'
+    if (nextAttemptAt !== null) return `next attempt in ${roughly(nextAttemptAt - at)}`
+    return outcome === 'cancelled' || isExtra ? null : 'not retried'
   }
 }
 
@@ -70,16 +67,16 @@ function roughly(ms: number): string {
   return minutes < 60 ? `${minutes} min` : `${Math.round(minutes / 60)} h`
 }
 
-/** Prefix of our own errors, which a remark leaves out. */
-const ownCode = /^handler_(?:retryable|terminal): /
+/** Prefix of the product's own errors, which a remark omits. */
+const internalCode = /^handler_(?:retryable|terminal): /
 
-/** An entry of the log in a line: the failures of handlers in words, others as they are. */
+/** Formats a log entry as one line. Failures of handlers are put in words. */
 export function logRemark({ level, msg, time, ...fields }: LogEntry): string {
   const { handler, eventId, error, nextAt } = fields
   if (typeof handler === 'string' && typeof eventId === 'string' && typeof error === 'string') {
-    const failure = `${indent}${handler} failed on ${eventId} (${error.replace(ownCode, '')})`
-    if (typeof nextAt !== 'string') return `${failure}; a dead letter now: onchain-inbox dead list`
-    return `${failure}; tried again in ${roughly(Date.parse(nextAt) - Date.parse(time))}`
+    const failure = `${indent}${handler} failed on ${eventId} (${error.replace(internalCode, '')})`
+    if (typeof nextAt !== 'string') return `${failure}; now a dead letter: onchain-inbox dead list`
+    return `${failure}; next attempt in ${roughly(Date.parse(nextAt) - Date.parse(time))}`
   }
   const known = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
   return `${indent}${level}: ${[msg, ...known].join('; ')}`

@@ -24,15 +24,15 @@ interface DemoOptions extends OutputOptions {
   readonly seconds?: number
 }
 
-/** With it an event arises every few seconds. */
+/** Activity factor of the world: about one event every few seconds. */
 const activity = 40
 
-/** `onchain-inbox demo`: receiver, sender and bundled handlers in one process, to be watched. */
+/** `onchain-inbox demo`: receiver, sender and bundled handlers in one process. */
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('watch it work: a sender, the receiver, and the ten bundled handlers, in one process')
-    .option('--seconds <number>', 'end by itself after so many seconds', numberFrom(0.001, 1_000_000))
+    .description('Run a demo: sender, receiver and ten handlers in one process')
+    .option('--seconds <number>', 'stop after this many seconds', numberFrom(0.001, 1_000_000))
     .option('--json', 'print one JSON object per line')
     .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
     .action(async (options: DemoOptions) => {
@@ -47,13 +47,13 @@ export function addDemoCommand(program: Command): void {
 async function demo(options: DemoOptions): Promise<void> {
   process.umask(0o077)
   const isJson = options.json === true
-  const tell = (value: object, line: string) =>
+  const print = (value: object, line: string) =>
     isJson ? printResult(value, options, () => line) : printBytes(`${line}\n`)
   const config = await demoConfig()
   const app = await startApp({
     config,
     log: createLogger({
-      // What the receiver refuses, a warning, is told people as a failure of its delivery.
+      // Rejects are warnings; people see them as failed deliveries.
       level: isJson ? config.logLevel : 'error',
       pretty: false,
       ...(!isJson && { output: { write: (line: string) => show(line.trimEnd()) } }),
@@ -66,11 +66,10 @@ async function demo(options: DemoOptions): Promise<void> {
     onReloaded(handlers, changed) {
       const names = handlers.map(({ name }) => name)
       const line = `          ↳ handlers reloaded: ${changed.join(', ') || 'all'}`
-      tell({ msg: 'handlers reloaded', changed, handlers: names }, line)
+      print({ msg: 'handlers reloaded', changed, handlers: names }, line)
     },
     onOutput(output) {
-      const print = isJson ? printAsJson : show
-      createInterface({ input: output }).on('line', print)
+      createInterface({ input: output }).on('line', isJson ? printAsJson : show)
     },
     onFailure: (error) => {
       host().exitCode = printError(error, options)
@@ -80,9 +79,9 @@ async function demo(options: DemoOptions): Promise<void> {
   const before = await app.inbox.stats()
   const emulator = await startEmulator(app, (report) => {
     const line = remark(report)
-    if (line !== null) tell({ msg: 'attempt', ...report }, line)
+    if (line !== null) print({ msg: 'attempt', ...report }, line)
   })
-  tellListening()
+  printListening()
   emulator.tour()
   emulator.world.acts.apply({ kind: 'activity', factor: activity })
 
@@ -97,20 +96,20 @@ async function demo(options: DemoOptions): Promise<void> {
     openRuns: countRuns(after, openStates),
     deadLetters: countRuns(after, ['dead']),
   }
-  tell(
+  print(
     { msg: 'stopped', ...result },
     `\nStopped: ${counted(acknowledged, 'event')} acknowledged, ${result.stored} stored, ${result.openRuns} not handled yet, ` +
       `${counted(result.deadLetters, 'dead letter')}. They are kept in ${demoDataDir}.`,
   )
 
-  function tellListening(): void {
+  function printListening(): void {
     const { url, adminUrl } = app
     const emulatorUrl = emulator.url ?? ''
     const { apiKey, controlToken, dashboardPassword: password } = demoCredentials
     const dashboard = { url: `${emulatorUrl}/`, user: emulator.login.user, password }
     const [restUrl, controlUrl] = [`${emulatorUrl}/v1`, `${emulatorUrl}/_emulator`]
     const databaseFile = `${demoDataDir}/inbox.db`
-    tell(
+    print(
       { msg: 'listening', url, adminUrl, restUrl, controlUrl, dashboard, apiKey, controlToken },
       welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir: config.handlersDir ?? '' }),
     )
@@ -127,7 +126,7 @@ async function startEmulator(app: App, onAttempt: (report: AttemptReport) => voi
   const progress = createProgress()
   const startedAt = emulator.world.now()
   await emulator
-    .start((at, until) => progress.show((at - startedAt) / Math.max(1, until - startedAt), 'a world is made'))
+    .start((at, until) => progress.show((at - startedAt) / Math.max(1, until - startedAt), 'creating the world'))
     .finally(() => progress.end())
   return emulator
 }
@@ -138,7 +137,7 @@ function countRuns(stats: InboxStats, states: readonly (keyof RunCounts)[]): num
   return stats.handlers.reduce((sum, handler) => sum + states.reduce((part, state) => part + handler[state], 0), 0)
 }
 
-/** Its database is its own, so whoever holds it is a demo too. */
+/** Only demos use this database, so its holder is another demo. */
 function explainInUse(error: unknown): unknown {
   if (!(error instanceof InboxError) || error.code !== 'database_in_use') return error
   const [holder = 'another process'] = /the process \d+/.exec(error.message) ?? []
@@ -146,21 +145,20 @@ function explainInUse(error: unknown): unknown {
   return new InboxError('database_in_use', message, { cause: error })
 }
 
-/** What a handler printed, or an entry of the log. */
+/** Prints a line of a handler thread: an entry of the log, or what a handler printed. */
 function show(line: string): void {
   const entry = parseLogEntry(line)
   printBytes(`${entry === null ? line : logRemark(entry)}\n`)
 }
 
-/** The same, as a JSON object. */
 function printAsJson(line: string): void {
   printBytes(`${parseObject(line) === null ? JSON.stringify({ msg: 'output', line }) : line}\n`)
 }
 
-/** Where its database is, in the folder it was started in. */
+/** Data folder, relative to the working directory. */
 const demoDataDir = './data/demo'
 
-/** Settings on loopback, with the published credentials; ports are the usual ones where these are free. */
+/** Settings on loopback with the published credentials. Ports are the default ones if free. */
 async function demoConfig(): Promise<Config> {
   return loadConfig({
     env: {
@@ -175,13 +173,13 @@ async function demoConfig(): Promise<Config> {
       INBOX_LOG_LEVEL: 'warn',
     },
     cwd: host().cwd(),
-    // The settings of a real deployment are not for published credentials.
+    // Never mix the settings of a real deployment with published credentials.
     configFile: null,
     allowDemoCredentials: true,
   })
 }
 
-/** The port that was asked for if nobody has it, otherwise 0: any free one. */
+/** The wanted port if it is free, otherwise 0: any free one. */
 function freePort(wanted: number): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer()
@@ -190,7 +188,7 @@ function freePort(wanted: number): Promise<number> {
   })
 }
 
-/** The sources of a clone, which can be edited. An installed package has only the built handlers. */
+/** The handler sources in a clone, which can be edited; in an installed package the built ones. */
 function findHandlers(): string {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
   const sources = at('../../../handlers')
@@ -200,15 +198,15 @@ function findHandlers(): string {
 
 const history = '6h'
 
-/** Strikes the one numbered `first`, then each `every`-th after it. */
+/** Applies a fault to delivery number `first`, then to every `every`-th one. */
 const sometimes = (first: number, every: number) => ({
   script: `${'.'.repeat(first - 1)}x${'.'.repeat(every - first)}`,
   scriptRepeats: true,
 })
 
 /**
- * What goes wrong on purpose. The first events of each type are never struck, so that all types are seen at once; then it is
- * about one failure in a minute. One in ten is delivered twice (R88).
+ * Deliberate faults. The first event of each type is spared, so that all types show up at once. Then about one delivery fails per
+ * minute. One in ten is delivered twice (R88).
  */
 const faults = [
   { direction: 'out', fault: { kind: 'duplicate' }, ...sometimes(4, 10) },
@@ -217,31 +215,31 @@ const faults = [
   { direction: 'out', fault: { kind: 'tamper' }, types: ['token.*'], ...sometimes(12, 40) },
 ] as const satisfies SeedInput['faults']
 
-/** Another world each time it is started at another moment, with the published credentials. */
+/** The demo seed with a new world at each start. */
 function demoSeed(startedAt: number): SeedInput {
   const seed = builtInSeed(demoSeedName)
   return { ...seed, faults: [...faults], world: { ...seed.world, seed: `demo-${startedAt}`, history } }
 }
 
 interface DemoAddresses {
-  /** Where events are delivered to. */
+  /** Webhook URL of the receiver. */
   readonly url: string
   readonly adminUrl: string
-  /** Of the emulator, which serves dashboard, REST and control. */
+  /** Serves dashboard, REST and control routes. */
   readonly emulatorUrl: string
   readonly databaseFile: string
   readonly handlersDir: string
 }
 
-/** What commands take for the address of the emulator if nothing else is said. */
-const usualEmulatorUrl = 'http://127.0.0.1:8090'
+/** Default of `--emulator`. */
+const defaultEmulatorUrl = 'http://127.0.0.1:8090'
 
 /** Introduction, addresses and commands to try, in at most 24 lines. */
 function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: DemoAddresses): string {
   const { apiKey, adminToken, controlToken, dashboardPassword } = demoCredentials
-  const command = ownCommand(process.argv[1] ?? '', host().cwd())
+  const command = programCommand(process.argv[1] ?? '', host().cwd())
   const at = `--admin-url ${adminUrl}`
-  const emulator = emulatorUrl === usualEmulatorUrl ? '' : ` --emulator ${emulatorUrl}`
+  const emulator = emulatorUrl === defaultEmulatorUrl ? '' : ` --emulator ${emulatorUrl}`
   return [
     '',
     'onchain-inbox demo: a simulated world sends signed events; the inbox stores each before it answers',
@@ -253,21 +251,21 @@ function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: Demo
     `  control    ${emulatorUrl}/_emulator  (bearer token ${controlToken})`,
     `  console    ${adminUrl}  (token ${adminToken})`,
     `  database   ${databaseFile}`,
-    `  handlers   ${shortPath(handlersDir)}  (edit one: it is taken up at once)`,
+    `  handlers   ${shortPath(handlersDir)}  (edit one: it is reloaded at once)`,
     '',
-    'From another terminal: look at events, at dead letters, requeue these, make a graduation happen:',
+    'From another terminal: list events, list and requeue dead letters, trigger a graduation:',
     `  export INBOX_ADMIN_TOKEN=${adminToken}`,
     `  ${command} events list ${at}`,
     `  ${command} dead list ${at}`,
     `  ${command} dead requeue --all ${at}`,
     `  ${command} trigger pump.graduation${emulator}`,
     '',
-    'One event of each of the ten types comes first, then one every few seconds. Ctrl-C ends it.',
+    'First comes one event of each of the ten types, then one every few seconds. Ctrl-C stops the demo.',
     '',
   ].join('\n')
 }
 
-/** From this folder, if it is in it. */
+/** Relative to the working directory if inside it. */
 function shortPath(path: string): string {
   const steps = relative('', path)
   return steps.startsWith('..') ? path : `./${steps}`
@@ -275,11 +273,8 @@ function shortPath(path: string): string {
 
 const name = 'onchain-inbox'
 
-/**
- * How this program is called again from the folder `cwd`, for people, if it was started as `script`: by its name where that is
- * installed, otherwise as the file that it is.
- */
-export function ownCommand(script: string, cwd: string): string {
+/** The command that runs this program again from `cwd`: its name if it is installed, otherwise `node <script>`. */
+export function programCommand(script: string, cwd: string): string {
   if (basename(script) === name) return script.includes(`${sep}node_modules${sep}`) ? `npx ${name}` : name
   const steps = relative(cwd, script)
   const file = steps.startsWith('..') ? script : steps

@@ -11,7 +11,7 @@ import { safeText } from '../base/log.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { host } from './host.ts'
 import { openEvents } from './open-events.ts'
-import { printResult, renderTable } from './output.ts'
+import { counted, printResult, renderTable } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
@@ -22,22 +22,19 @@ interface DoctorOptions extends EventCommandOptions {
   readonly acknowledge?: boolean
 }
 
-/** What `doctor --json` prints; `health` is null where the inbox could not, or was not to be, looked into. */
+/** Output of `doctor --json`. `health` is null if the inbox was not opened. */
 interface DoctorJson {
   readonly checks: readonly Finding[]
   readonly health: HealthJson | null
 }
 
-/** `onchain-inbox doctor`: what needs looking at, on this machine and in the inbox, and what to do about it. */
+/** `onchain-inbox doctor`: checks this machine and the inbox, with advice. */
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
-    .description(
-      'say what needs looking at, and what to do: settings, clock, disk, ports, secrets, handlers, database, and what is missing, ' +
-        'failed, or lost; exits with 1 if something is to be mended',
-    )
-    .option('--acknowledge', 'say that what is missing or lost is dealt with, so that it is no longer reported')
-  asEventCommand(doctor, 'doctor').action(async (options: DoctorOptions) => {
+    .description('Check settings, clock, disk, database, handlers and lost events')
+    .option('--acknowledge', 'stop reporting the missing and lost events found so far')
+  asEventCommand(doctor, 'doctor', 'Exits with 1 if a check fails.').action(async (options: DoctorOptions) => {
     if (options.acknowledge) {
       await withEvents(options, async (opened) =>
         printResult(await opened.call('acknowledgeGaps'), options, renderAcknowledged),
@@ -45,33 +42,33 @@ export function addDoctorCommand(program: Command): void {
       return
     }
     process.umask(0o077)
-    const report = await (options.adminUrl === undefined ? examine(options) : examineFromAfar(options))
+    const report = await (options.adminUrl === undefined ? examine(options) : examineRemote(options))
     printResult(report, options, render)
     if (report.checks.some(({ result }) => result === 'fail')) host().exitCode = 1
   })
 }
 
-/** This machine, and the inbox that its settings name. */
+/** Checks this machine and the inbox of its settings. */
 async function examine(options: DoctorOptions): Promise<DoctorJson> {
   const { findings, database, handlers, subscribe } = await examineMachine(configSources(options), () =>
     systemClock.now(),
   )
-  // Opening it would create, upgrade or mend the file.
+  // Opening it would create, upgrade or repair the file.
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
     const health = await readHealth(options, handlers ?? undefined)
     return { checks: [...findings, ...judge(health, subscribe)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
-    // A problem of the settings is among the findings.
+    // The findings already have it.
     if (error.code === 'config_invalid') return { checks: findings, health: null }
-    const advice = 'see to it that the sidecar runs, and is asked where it listens, with its token'
+    const advice = 'start the sidecar, and give doctor its settings: the admin address and token'
     return { checks: [...findings, fail('inbox', error.message, advice)], health: null }
   }
 }
 
-/** The inbox alone: the sidecar may run on another machine. */
-async function examineFromAfar(options: DoctorOptions): Promise<DoctorJson> {
+/** Checks only the inbox: the sidecar may run on another machine. */
+async function examineRemote(options: DoctorOptions): Promise<DoctorJson> {
   const health = await readHealth(options)
   return { checks: judge(health, null), health }
 }
@@ -80,7 +77,7 @@ function judge(health: HealthJson, wanted: LabelledSubscribe | null): readonly F
   return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health)]
 }
 
-/** `handlers`: what a sidecar would load, where none runs. */
+/** `handlers`: those that a sidecar would load, when none runs. */
 async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
   const events = await openEvents({ ...options, ...(handlers && { handlers }) })
   try {
@@ -94,7 +91,7 @@ function render({ checks, health }: DoctorJson): string {
   const width = Math.max(...checks.map(({ check }) => check.length))
   const lines = checks.map((finding) => renderFinding(finding, width)).join('\n')
   const count = (wanted: Finding['result']) => checks.filter(({ result }) => result === wanted).length
-  const sum = `${count('fail')} to be mended, ${count('warn')} to be looked at, ${count('ok')} well`
+  const sum = `${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok`
   return [lines, sum, ...(health === null ? [] : [renderHealth(health)])].join('\n\n')
 }
 
@@ -114,33 +111,35 @@ function renderAcknowledged({ missing_sequence_numbers: missing, gaps }: Acknowl
   return `acknowledged: ${missing} missing events, ${gaps} ${gaps === 1 ? 'time' : 'times'} with lost events`
 }
 
-/** What the inbox itself says, as one finding. */
+/** The state of the inbox as one finding. */
 export function judgeHealth(health: HealthJson): Finding {
   const { missing_sequence_numbers: missing, gaps, dead_letters: dead, quarantined, paused } = health
   const lost = gaps.filter(needsReplay).length
   if (missing > 0 || lost > 0) {
     const found = [
       ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
-      ...(lost === 0 ? [] : [`${lost === 1 ? '1 time' : `${lost} times`} out of service with lost events`]),
+      ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
     ].join(', ')
-    const advice = 'replay them by hand in the dashboard of the service; then: onchain-inbox doctor --acknowledge'
+    const advice = 'replay them in the dashboard of the service, then: onchain-inbox doctor --acknowledge'
     return fail('inbox', found, advice)
   }
   const isPaused = paused || health.paused_handlers.length > 0
-  const waiting = [
-    ...(dead === 0 ? [] : [`${dead} dead letters (onchain-inbox dead list)`]),
-    ...(quarantined === 0 ? [] : [`${quarantined} bodies in quarantine (onchain-inbox quarantine list)`]),
+  const open = [
+    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (onchain-inbox dead list)`]),
+    ...(quarantined === 0
+      ? []
+      : [`${counted(quarantined, 'body', 'bodies')} in quarantine (onchain-inbox quarantine list)`]),
     ...(isPaused ? ['handlers are paused (onchain-inbox handlers list)'] : []),
     ...health.shut_sinks.map(renderShutSink),
     ...(health.not_loaded ?? []).map(renderNotLoaded),
   ]
-  if (waiting.length === 0) return ok('inbox', 'nothing is missing, nothing waits for somebody')
-  return warn('inbox', waiting.join(', '), 'look at them')
+  if (open.length === 0) return ok('inbox', 'no missing events, nothing needs an operator')
+  return warn('inbox', open.join(', '), 'run the commands in brackets')
 }
 
 function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
-  const why = reason === 'pause' ? `asked for a pause until ${until}` : `fails, and is left alone since ${since}`
-  return `the sink ${handler} ${why}: ${open} ${open === 1 ? 'item waits' : 'items wait'} (onchain-inbox handlers list)`
+  const why = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
+  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending (onchain-inbox handlers list)`
 }
 
 function renderNotLoaded({
@@ -150,37 +149,37 @@ function renderNotLoaded({
   readonly handler: string
   readonly open_runs: number
 }): string {
-  const which = `${open} open ${open === 1 ? 'run' : 'runs'} of ${handler}, which is not loaded`
-  return `${which} (bring it back, or: onchain-inbox handlers drop ${handler} --reason …)`
+  const which = `${counted(open, 'open run')} of ${handler}, which is not loaded`
+  return `${which} (restore it, or: onchain-inbox handlers drop ${handler} --reason …)`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {
   return lost !== null && acknowledgedAt === null
 }
 
-/** For people: what waits in the inbox, and the times in which nothing was received. */
+/** Formats open work and outages for people. */
 export function renderHealth(health: HealthJson): string {
   const rows = [
-    ['accepted events that are missing from the database', String(health.missing_sequence_numbers)],
+    ['missing events (accepted, not in the database)', String(health.missing_sequence_numbers)],
     ['dead letters', String(health.dead_letters)],
     ['bodies in quarantine', String(health.quarantined)],
-    ['oldest open work', health.oldest_open_at ?? '-'],
+    ['oldest open run', health.oldest_open_at ?? '-'],
     ['registered with the service', renderRegistration(health.subscription)],
-    ['sinks that are left alone', health.shut_sinks.map(({ handler }) => handler).join(', ') || '-'],
-    ['not loaded, with open runs', health.not_loaded?.map(({ handler }) => handler).join(', ') || '-'],
+    ['failing or paused sinks', health.shut_sinks.map(({ handler }) => handler).join(', ') || '-'],
+    ['open runs of handlers not loaded', health.not_loaded?.map(({ handler }) => handler).join(', ') || '-'],
     ['paused', health.paused ? 'all handlers' : health.paused_handlers.join(', ') || '-'],
   ]
   const isOver = judgeHealth(health).result !== 'fail'
-  const next = isOver ? [] : ['Once that is dealt with: onchain-inbox doctor --acknowledge']
+  const next = isOver ? [] : ['When you have replayed them: onchain-inbox doctor --acknowledge']
   return [renderTable(['inbox', ''], rows), ...renderGaps(health.gaps), ...next].join('\n\n')
 }
 
 const shortMs = 60_000
 const lengthOf = ({ from, to }: GapJson) => Date.parse(to) - Date.parse(from)
 
-/** In full those that matter: the last one, longer ones, and those with lost events. */
+/** Outages in full: the latest, longer ones and those with lost events. The others take one line. */
 function renderGaps(gaps: readonly GapJson[]): string[] {
-  if (gaps.length === 0) return ['it was never out of service']
+  if (gaps.length === 0) return ['no outages']
   const matters = gaps.map((gap, index) => index === 0 || gap.lost !== null || lengthOf(gap) >= shortMs)
   const others = gaps.filter((_, index) => !matters[index])
   return [...gaps.filter((_, index) => matters[index]).map(renderGap), ...renderShort(others)]
@@ -190,36 +189,31 @@ function renderShort(gaps: readonly GapJson[]): string[] {
   const first = gaps.at(-1)
   if (first === undefined) return []
   const seconds = Math.ceil(gaps.reduce((sum, gap) => sum + lengthOf(gap), 0) / 1_000)
-  return [`${gaps.length} more, each of less than a minute, since ${first.from}: ${seconds} s together`]
+  return [`${gaps.length} more since ${first.from}, each under a minute: ${seconds} s in all`]
 }
 
 const kinds = {
   stopped: 'stopped',
-  killed: 'not running, after a kill or crash',
-  stood_still: 'it stood still or could not write, or its clock was set forward',
+  killed: 'killed or crashed',
+  stood_still: 'suspended, unable to write, or its clock was set forward',
 } as const
 
 function renderGap(gap: GapJson): string {
   const { from, to, kind, last_arrival_at: last } = gap
-  const what =
+  const title =
     kind === 'restored'
-      ? `restored from a backup that knows nothing of the time from ${from} to ${to}`
+      ? `restored from a backup without the time from ${from} to ${to}`
       : `out of service from ${from} to ${to} (${kinds[kind]})`
-  const lines = [
-    what,
-    ...renderLost(gap),
-    ...renderRetried(gap),
-    ...(last === null ? [] : [`the last came at ${last}`]),
-  ]
+  const lines = [title, ...renderLost(gap), ...renderRetried(gap), ...(last === null ? [] : [`latest arrival ${last}`])]
   return lines.join('\n  ')
 }
 
 function renderLost({ kind, lost, arrived_lost: arrived, acknowledged_at: at }: GapJson): string[] {
   if (lost === null) return []
-  const why = kind === 'restored' ? 'those that were accepted are gone, and not tried again' : 'given up by the sender'
+  const why = kind === 'restored' ? 'accepted ones are gone and not retried' : 'no longer retried by the sender'
   return [
     `first sent from ${lost.from} to ${lost.to}: ${why};`,
-    at === null ? 'replay them by hand in the dashboard of the service' : `acknowledged at ${at}`,
+    at === null ? 'replay them in the dashboard of the service' : `acknowledged at ${at}`,
     renderArrived(arrived),
   ]
 }
@@ -227,18 +221,14 @@ function renderLost({ kind, lost, arrived_lost: arrived, acknowledged_at: at }: 
 function renderRetried({ lost, retried_until: until, arrived, arrived_lost: arrivedLost }: GapJson): string[] {
   if (until === null) return []
   const which = lost === null ? 'all' : 'the others'
-  return [`${which}: tried again by the sender, the last of them by ${until}`, renderArrived(arrived - arrivedLost)]
+  return [`${which}: retried by the sender, the last by ${until}`, renderArrived(arrived - arrivedLost)]
 }
 
 function renderArrived(count: number): string {
-  if (count === 0) return 'none of these has come since'
-  return count === 1 ? '1 of these has come since' : `${count} of these have come since`
+  return count === 0 ? 'none of them has arrived yet' : `arrived since then: ${count}`
 }
 
-/**
- * The registration with the service, as one finding; none where there is none and none is `wanted`. `wanted`: the setting `subscribe`,
- * null where there is none, or it is not known.
- */
+/** The registration with the service as one finding, or none. `wanted`: the setting `subscribe`; null if unset or unknown. */
 export function judgeRegistration(
   found: SubscriptionJson | null,
   wanted: LabelledSubscribe | null,
@@ -248,21 +238,19 @@ export function judgeRegistration(
   const { state, at, url } = withoutQuery(found)
   if (state === 'begun') {
     if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok('registration', `begun at ${at}: ${url}`)]
-    return [
-      warn('registration', `begun at ${at}, and its end is unknown: it may or may not be registered`, lookThere(url)),
-    ]
+    return [warn('registration', `begun at ${at}, outcome unknown: the receiver may be registered`, lookThere(url))]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
-    const advice = '`onchain-inbox subscribe` says what differs, and what to do'
-    return [warn('registration', `registered since ${at}, for something else than the setting subscribe says`, advice)]
+    const advice = '`onchain-inbox subscribe` shows the difference and what to do'
+    return [warn('registration', `registered since ${at}, but differs from the setting subscribe`, advice)]
   }
   return [ok('registration', `registered since ${at}: ${url}`)]
 }
 
 const notRegistered = warn(
   'registration',
-  'not registered with the service, as the setting subscribe wants it',
-  '`serve` does it once it listens, and says in its log if it cannot; `onchain-inbox subscribe` does it by hand',
+  'not registered with the service, though subscribe is set',
+  '`serve` registers it after start and logs errors; to do it by hand: `onchain-inbox subscribe`',
 )
 
 function renderRegistration(found: SubscriptionJson | null): string {

@@ -9,14 +9,11 @@ export interface Listening {
   readonly emulator: Emulator
   readonly seed: Seed
   readonly begun: Begun
-  /** What clients are to trust, of a certificate that was made here. */
+  /** Certificate file that clients must trust, if it was created here. */
   readonly certFile: string | undefined
 }
 
-/**
- * Prints where an emulator listens and what it began with. What was drawn is shown here and nowhere else (R68); of what was
- * given, only what is published.
- */
+/** Prints the addresses and initial state of an emulator. Drawn secrets are shown only here (R68), given ones only if published. */
 export function printListening(listening: Listening, options: OutputOptions): void {
   printResult(toResult(listening), options, (result) => toLines(result, listening).join('\n'))
 }
@@ -55,7 +52,7 @@ function toLines(result: Result, { emulator, seed }: Listening): readonly string
   const { url, apiKey, controlToken, dashboard, certFile, drawn = [], accounts, webhooks, world } = result
   const isDemo = hasPublishedKeys(seed)
   const once = isDemo ? '' : '  (shown once)'
-  const fromNowOn = isDemo ? '' : '  (drawn at each start, unless the seed file sets controlToken)'
+  const tokenNote = isDemo ? '' : '  (drawn at each start, unless the seed file sets controlToken)'
   const past = world.isNew ? `${world.history} of history` : 'as it was left'
   const lines: readonly (readonly [string, string | null])[] = [
     ['api key', apiKey === undefined ? null : `${apiKey}${once}`],
@@ -63,13 +60,13 @@ function toLines(result: Result, { emulator, seed }: Listening): readonly string
       ({ kind, of, value }) => [kind.replace('-', ' '), `${value}  (of ${safeText(of)}; shown once)`] as const,
     ),
     ['api keys', apiKey === undefined ? whichKeys(result) : null],
-    ['control token', controlToken === undefined ? 'as in the seed file' : `${controlToken}${fromNowOn}`],
+    ['control token', controlToken === undefined ? 'as in the seed file' : `${controlToken}${tokenNote}`],
     ['dashboard', `${dashboard.url}  (${loginText(result, seed)})`],
     ['certificate', certFile === undefined ? null : `${certFile}  (clients trust it: NODE_EXTRA_CA_CERTS=${certFile})`],
-    ['accounts', some(accounts, accountText) ?? howToMakeAccount],
-    ['webhooks', some(webhooks, webhookText) ?? 'none yet; --webhook and --secret, or POST /v1/webhooks'],
+    ['accounts', firstFew(accounts, accountText) ?? createAccountHint],
+    ['webhooks', firstFew(webhooks, webhookText) ?? 'none yet; --webhook and --secret, or POST /v1/webhooks'],
     ['world', `seed ${safeText(world.seed, 60)}, ${past}, ${clockText(result)}`],
-    ['routes', `GET ${url}/_emulator lists those that steer it, for the control token`],
+    ['routes', `GET ${url}/_emulator lists the control routes (needs the control token)`],
     ['try', exampleOf(emulator, result)],
   ]
   const shown = lines.flatMap(([label, text]) => (text === null ? [] : [`  ${label.padEnd(14)} ${text}`]))
@@ -78,23 +75,23 @@ function toLines(result: Result, { emulator, seed }: Listening): readonly string
 
 function loginText({ dashboard: { user, password } }: Result, seed: Seed): string {
   if (password === undefined) return `user ${safeText(user)}, password as in the seed file`
-  const fromNowOn = seed.dashboard === undefined ? '; drawn at each start, unless the seed file sets dashboard' : ''
-  return `user ${safeText(user)}, password ${password}${fromNowOn}`
+  const note = seed.dashboard === undefined ? '; drawn at each start, unless the seed file sets dashboard' : ''
+  return `user ${safeText(user)}, password ${password}${note}`
 }
 
-/** What is said of keys that are not shown; null if there is none. */
+/** Explains which keys are valid when none is shown; null if there are none. */
 function whichKeys({ world, accounts }: Result): string | null {
-  if (!world.isNew) return 'those of before are valid; POST /_emulator/keys makes another'
+  if (!world.isNew) return 'earlier keys stay valid; POST /_emulator/keys creates one'
   return accounts.some(({ keys }) => keys.length > 0) ? 'as in the seed file' : null
 }
 
-const howToMakeAccount =
+const createAccountHint =
   'none yet; POST /_emulator/accounts {"name":"desk","plan":"pro"}, then ' +
   'POST /_emulator/keys {"account":"desk","name":"first","scopes":"all"}'
 
 const shownItems = 3
 
-function some<T>(items: readonly T[], toText: (item: T) => string): string | null {
+function firstFew<T>(items: readonly T[], toText: (item: T) => string): string | null {
   if (items.length === 0) return null
   const others = items.length > shownItems ? [`and ${items.length - shownItems} more`] : []
   return [...items.slice(0, shownItems).map(toText), ...others].join('; ')
@@ -110,11 +107,11 @@ function webhookText({ url, events }: Result['webhooks'][number]): string {
 }
 
 function clockText({ clock: { mode, speed, now } }: Result): string {
-  if (mode === 'manual') return `the clock stands at ${now}; POST /_emulator/clock/advance {"ms":60000} moves it`
+  if (mode === 'manual') return `the clock stands still at ${now}; POST /_emulator/clock/advance {"ms":60000} moves it`
   return mode === 'scaled' ? `the clock goes ×${speed}` : 'the clock is real'
 }
 
-/** A command that works as it is, but for a key that is not shown. */
+/** A command that works as printed, except for a hidden key. */
 function exampleOf({ world: { views } }: Emulator, { url, apiKey, certFile }: Result): string {
   const wallet = views.trackedWallets().find(({ network, address }) => views.findWallet(network, address) !== null)
   const path = wallet === undefined ? '/networks' : `/wallets/${wallet.address}?network=${wallet.network}`

@@ -18,20 +18,18 @@ interface ReplayOptions extends ControlOptions {
   readonly timeout: number
 }
 
-/** `onchain-inbox emulator replay`: sends events once more that were delivered, or undelivered (R87, A46). */
+/** `onchain-inbox emulator replay`: sends delivered or undelivered events again (R87, A46). */
 export function addEmulatorReplayCommand(emulator: Command): void {
   const replay = emulator
     .command('replay')
-    .description(
-      'have a running emulator send an event once more, or all that ended undelivered: the same bytes and id',
-    )
-    .argument('[delivery]', 'the id of a delivery, as `dlv_…`')
-    .option('--since <time>', 'all undelivered ones since this world time: ISO 8601, or how long ago, such as 2h')
-    .option('--endpoint <id>', 'of them, those to this webhook or alert')
-    .option('--type <type>', 'of them, events of this type')
-    .option('--dry-run', 'only count them')
-    .option('--yes', 'do not ask')
-    .option('--timeout <seconds>', 'how long what is replayed is followed', parseSeconds, 10)
+    .description('Replay a delivery of a running emulator, or all undelivered ones')
+    .argument('[delivery]', 'id of a delivery: `dlv_…`')
+    .option('--since <time>', 'all undelivered since this world time: ISO 8601, or how long ago, such as 2h')
+    .option('--endpoint <id>', 'with --since: only those to this webhook or alert')
+    .option('--type <type>', 'with --since: only events of this type')
+    .option('--dry-run', 'with --since: only count them')
+    .option('--yes', "don't ask for confirmation")
+    .option('--timeout <seconds>', 'how long to follow the replays', parseSeconds, 10)
   asControlCommand(replay, [
     'emulator replay dlv_3k9x',
     'emulator replay --since 2h --type wallet.large_trade --dry-run',
@@ -45,7 +43,7 @@ export function addEmulatorReplayCommand(emulator: Command): void {
   })
 }
 
-/** Exit code 0 = acknowledged. */
+/** Returns exit code 0 if acknowledged. */
 async function replayOne(client: ControlClient, id: string, options: ReplayOptions): Promise<0 | 1> {
   const given = (['endpoint', 'type', 'dryRun'] as const).find((name) => options[name] !== undefined)
   if (given !== undefined) {
@@ -70,7 +68,7 @@ async function replayOne(client: ControlClient, id: string, options: ReplayOptio
   return exitCode
 }
 
-/** Exit code 0 = counted, or all are acknowledged. */
+/** Returns exit code 0 if only counted, or all are acknowledged. */
 async function replaySince(client: ControlClient, since: string, options: ReplayOptions): Promise<0 | 1> {
   const { endpoint, type, dryRun = false, yes = false } = options
   const filter: ReplayRequest = {
@@ -99,7 +97,7 @@ async function replaySince(client: ControlClient, since: string, options: Replay
   return (await followAll(replays, look, options)) ? 0 : 1
 }
 
-/** Whether all were acknowledged in time. */
+/** Returns true if all were acknowledged in time. */
 async function followAll(
   replays: readonly ShownDelivery[],
   look: ReplayedAll['look'],
@@ -124,7 +122,7 @@ async function followAll(
   return counts.notAcknowledged === 0
 }
 
-/** A moment as it is, or as long ago as a duration says, on the clock of the world. */
+/** Parses a time, or a duration before now on the world clock. Returns ISO 8601. */
 async function toMoment(client: ControlClient, text: string): Promise<string> {
   const ago = parseDuration(text)
   if (ago !== undefined) return new Date(Date.parse((await client.clock()).now) - ago).toISOString()
@@ -132,16 +130,16 @@ async function toMoment(client: ControlClient, text: string): Promise<string> {
   if (!Number.isNaN(at)) return new Date(at).toISOString()
   throw new InboxError(
     'usage',
-    '--since: expected a time such as 2026-01-31T12:00:00Z, or how long ago, such as 90s, 15m or 2h',
+    '--since must be a time such as 2026-01-31T12:00:00Z, or how long ago, such as 90s, 15m or 2h',
   )
 }
 
-/** Asks on the terminal. Throws `usage` where there is nobody to ask. */
+/** Asks on the terminal. Throws `usage` without a terminal. */
 async function confirm(count: number): Promise<boolean> {
   if (!host().stdin.isTTY || !host().stderr.isTTY) {
     throw new InboxError(
       'usage',
-      `${several(count)} would be replayed: say --yes to have it done, or --dry-run to count only`,
+      `${several(count)} would be replayed: add --yes to replay them, or --dry-run to count only`,
     )
   }
   const terminal = createInterface({ input: host().stdin, output: host().stderr })
@@ -159,24 +157,24 @@ function several(count: number): string {
 /** Replays in their order. */
 interface ReplayedAll {
   readonly replays: readonly ShownDelivery[]
-  /** How they stand now: those asked for, by a few requests. One that is no longer known has no delivery. */
+  /** Fetches the current deliveries. A replay that is no longer known has none. */
   readonly look: (replays: readonly ShownDelivery[]) => Promise<readonly Standing<ShownDelivery>[]>
 }
 
 const perPage = 1_000
 
-/** Replays all that match (A46), by as many requests as that takes. */
+/** Replays all matching deliveries (A46), in as many requests as needed. */
 export async function replayAll(client: ControlClient, filter: ReplayRequest): Promise<ReplayedAll> {
   const { type, endpoint } = filter
   const narrowed = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
   const [newest] = await client.deliveries({ limit: 1 })
   const { matched, replayed } = await client.replayAll(filter)
-  // Replays that fail again match anew, behind all others: the first count is the limit.
+  // A replay that fails again matches again, after all others: the first count is the limit.
   for (let [done, last] = [replayed, replayed]; last > 0 && done < matched; done += last) {
     ;({ replayed: last } = await client.replayAll(filter))
   }
 
-  /** Newest first. Ids are of one length, and grow. */
+  /** Newest first. Ids have one length and increase. */
   async function newerThan(id: string): Promise<readonly ShownDelivery[]> {
     const found: ShownDelivery[] = []
     for (;;) {

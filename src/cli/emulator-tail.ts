@@ -16,15 +16,15 @@ interface TailOptions extends ControlOptions {
 
 const kinds: readonly string[] = ['event', 'attempt', 'clock']
 const retryMs = 500
-/** The emulator says something every 15 s. */
+/** The emulator sends at least a comment every 15 s. */
 const maxSilenceMs = 45_000
 
-/** `onchain-inbox emulator tail`: events, attempts of deliveries and changes of the clock, as they happen. */
+/** `onchain-inbox emulator tail`: prints events, delivery attempts and clock changes as they happen. */
 export function addEmulatorTailCommand(emulator: Command): void {
   const tail = emulator
     .command('tail')
-    .description('print what happens in a running emulator, as it happens, until Ctrl-C')
-    .option('--types <types>', `some of ${kinds.join(',')}`, parseKinds, kinds)
+    .description('Print events, attempts and clock changes of a running emulator')
+    .option('--types <types>', `any of ${kinds.join(',')}`, parseKinds, kinds)
   asControlCommand(tail, ['emulator tail', 'emulator tail --types attempt --json']).action(
     async (options: TailOptions) => {
       await withControl(options, (client) => runUntilSignal((ending) => listen(client, options, ending)))
@@ -32,28 +32,28 @@ export function addEmulatorTailCommand(emulator: Command): void {
   )
 }
 
-/** Listens until told to end; to an emulator that has gone again as soon as it is back. */
+/** Listens until aborted, and reconnects to an emulator that comes back. */
 async function listen(client: ControlClient, options: TailOptions, ending: AbortSignal): Promise<void> {
   const print = createPrinter(options)
   let isLost = false
-  for (let heard = false; !ending.aborted; await wait(retryMs, undefined, { signal: ending }).catch(() => {})) {
+  for (let wasConnected = false; !ending.aborted; await wait(retryMs, undefined, { signal: ending }).catch(() => {})) {
     using silence = createSilence()
     try {
       const { body } = await client.stream(options.types, AbortSignal.any([ending, silence.signal]))
       if (isLost) printNote(`${client.origin} is back`)
-      heard = true
+      wasConnected = true
       isLost = false
       if (body !== null) for await (const message of readEventStream(body, silence.rearm)) print(message)
     } catch (error) {
       if (ending.aborted) return
-      if (!heard || !(error instanceof InboxError) || error.exitCode !== 75) throw error
+      if (!wasConnected || !(error instanceof InboxError) || error.exitCode !== 75) throw error
     }
-    if (!isLost && !ending.aborted) printNote(`${client.origin} has gone: tail goes on when it returns`)
+    if (!isLost && !ending.aborted) printNote(`lost ${client.origin}: reconnecting`)
     isLost = true
   }
 }
 
-/** Aborts when nothing was heard for too long. */
+/** A signal that aborts after too long a silence. */
 function createSilence() {
   const controller = new AbortController()
   const timer = setTimeout(() => controller.abort(), maxSilenceMs)
@@ -65,12 +65,11 @@ function createSilence() {
 }
 
 /**
- * Prints messages one after the other. For people a line of another day than the one before begins with its date; and the clock
- * is told of when its mode or speed is another, or it was put back, unless nothing else was asked for: an advance of many hours is
- * made of many.
+ * Prints stream messages. For people, the first line of a day begins with its date, and clock messages are printed only when mode
+ * or speed changed or the clock went back: one long advance sends many. `--types clock` prints all of them.
  */
 function createPrinter(options: TailOptions): (message: StreamMessage) => void {
-  const isAllOfClock = options.json === true || options.types.every((kind) => kind === 'clock')
+  const areAllClocksShown = options.json === true || options.types.every((kind) => kind === 'clock')
   let day: string | undefined
   let last: ShownClock | undefined
   const dated = (at: string, line: string) => {
@@ -78,7 +77,7 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
     day = at.slice(0, 10)
     return isSame ? line : `${day} ${line}`
   }
-  // The other side is the same program: what it gives is not checked again.
+  // The emulator is the same program, so its messages aren't validated.
   return ({ name, data }) => {
     if (name === 'event') {
       const { event } = JSON.parse(data) as WorldEvent
@@ -95,7 +94,7 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
       const clock = JSON.parse(data) as ShownClock
       const isOther = last?.mode !== clock.mode || last.speed !== clock.speed || clock.now < last.now
       last = clock
-      if (isOther || isAllOfClock) {
+      if (isOther || areAllClocksShown) {
         printResult({ msg: 'clock', ...clock }, options, () => dated(clock.now, clockLine(clock)))
       }
     }
@@ -109,25 +108,25 @@ function toReport(attempt: ShownReport): AttemptReport {
 }
 
 function clockLine({ mode, speed, now }: ShownClock): string {
-  const pace = mode === 'manual' ? 'it stands still until it is advanced' : `${speed} times as fast as the wall`
+  const pace = mode === 'manual' ? 'stands still until advanced' : `${speed} × real time`
   return `${now.slice(11, 19)}  clock: ${mode}, ${pace}`
 }
 
 function parseKinds(text: string): readonly string[] {
   const names = text.split(',')
   if (names.every((name) => kinds.includes(name))) return names
-  throw new InvalidArgumentError(`Expected some of ${kinds.join(',')}.`)
+  throw new InvalidArgumentError(`Expected any of ${kinds.join(',')}.`)
 }
 
-/** One message of a stream of Server-Sent Events. */
+/** A Server-Sent Event. */
 interface StreamMessage {
   readonly name: string
   readonly data: string
 }
 
 /**
- * Reads a stream of Server-Sent Events to its end, in order or not. `onBytes` is called whenever something came, be it nothing
- * but a comment. Lines end with `\n`, as the emulator writes them.
+ * Reads Server-Sent Events until the stream ends or breaks. `onBytes` is called for every chunk, comments included. Lines end with
+ * `\n`, as the emulator writes them.
  */
 async function* readEventStream(
   body: ReadableStream<Uint8Array>,

@@ -46,30 +46,28 @@ interface EmulatorCommandOptions extends OutputOptions {
   readonly count?: number
 }
 
-/** `onchain-inbox emulator`: the whole service on this machine: its REST interface, and the events it sends (R1–R92). */
+/** `onchain-inbox emulator`: the service on this machine, with its REST interface and its events (R1–R92). */
 export function addEmulatorCommand(program: Command): void {
   const emulator = program
     .command('emulator')
-    .description(
-      'run the service on this machine: a simulated world, its REST interface, and signed events with retries',
-    )
-    .option('--host <name>', 'where it listens', '127.0.0.1')
-    .option('--port <number>', '0 = a free one', wholeNumberFrom(0, 65_535), 8090)
+    .description('Run the service on this machine: REST API, signed events, retries')
+    .option('--host <name>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 = any free one', wholeNumberFrom(0, 65_535), 8090)
     .option('--seed <text>', 'the same seed gives the same world (default: demo, with published credentials)', seedName)
-    .addOption(new Option('--seed-file <file>', 'what to begin with: accounts, keys, settings …').conflicts('seed'))
-    .option('--history <duration>', `how much has happened before: ${durationForm} (default: 24h)`, duration)
-    .option('--activity <factor>', 'how busy everybody is (default: 1)', numberFrom(0.001, 10_000))
-    .option('--speed <number>', 'how many times faster than the wall the world goes', numberFrom(0.001, 1_000_000))
-    .addOption(new Option('--manual-clock', 'the world stands still until it is advanced').conflicts('speed'))
+    .addOption(new Option('--seed-file <file>', 'file with the initial accounts, keys and settings').conflicts('seed'))
+    .option('--history <duration>', `simulated time before the start: ${durationForm} (default: 24h)`, duration)
+    .option('--activity <factor>', 'activity factor: 2 = twice as many events (default: 1)', numberFrom(0.001, 10_000))
+    .option('--speed <number>', 'speed of the world clock: 60 = an hour per minute', numberFrom(0.001, 1_000_000))
+    .addOption(new Option('--manual-clock', 'stop the world clock until `emulator advance`').conflicts('speed'))
     .option('--data <file>', 'keep accounts and world in this file')
-    .option('--tls', 'serve HTTPS alone, with a certificate of its own')
-    .option('--tls-cert <file>', 'serve HTTPS alone, with this certificate (PEM)')
-    .option('--tls-key <file>', 'its key (PEM)')
-    .option('--webhook <url>', 'where all events go: https, or http to this machine')
-    .option('--secret <secret>', 'what signs them: @file, - for standard input, or env:NAME')
-    .option('--rate <number>', 'events per second of world time, beside those that arise', numberFrom(0, 100_000), 0)
-    .option('--duplicates <share>', 'share of acknowledged events that come twice, 0 to 1', numberFrom(0, 1), 0.1)
-    .option('--count <number>', 'end when this many events are acknowledged or undelivered', wholeNumberFrom(1))
+    .option('--tls', 'serve only HTTPS, with a self-signed certificate')
+    .option('--tls-cert <file>', 'serve only HTTPS, with this certificate (PEM)')
+    .option('--tls-key <file>', 'key of the certificate (PEM)')
+    .option('--webhook <url>', 'send all events here: https, or http on this machine')
+    .option('--secret <secret>', 'secret that signs them: @file, - for standard input, or env:NAME')
+    .option('--rate <number>', 'extra events per second of world time', numberFrom(0, 100_000), 0)
+    .option('--duplicates <share>', 'share of acknowledged events sent twice, 0 to 1', numberFrom(0, 1), 0.1)
+    .option('--count <number>', 'stop when this many events are acknowledged or undelivered', wholeNumberFrom(1))
     .option('--json', 'print one JSON object per line')
     .addHelpText(
       'after',
@@ -77,7 +75,7 @@ export function addEmulatorCommand(program: Command): void {
         '  $ onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
     )
     .action(async (options: EmulatorCommandOptions) => {
-      // What it prints is a log: for people unless it is asked for as JSON.
+      // The output is a log: text unless --json is set.
       host().exitCode = await run(options)
     })
   addEmulatorAdvanceCommand(emulator)
@@ -87,9 +85,9 @@ export function addEmulatorCommand(program: Command): void {
 }
 
 async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
-  // What it writes, keys above all, is for its own user only.
+  // Files with keys must be readable by their owner only.
   process.umask(0o077)
-  // What a simulation leaves behind is short-lived; left alone, V8 lets both generations of the heap grow to several times of what is in use.
+  // A simulation makes short-lived garbage. By default V8 lets the heap grow to several times its used size.
   setFlagsFromString('--heap-growing-percent=30')
   setFlagsFromString('--semi-space-growth-factor=1')
   using cleanup = new DisposableStack()
@@ -125,7 +123,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   const startedAt = emulator.world.now()
   const begun = await emulator
     .start((at, until) => {
-      progress.show((at - startedAt) / Math.max(1, until - startedAt), 'the world comes to the present')
+      progress.show((at - startedAt) / Math.max(1, until - startedAt), 'simulating the past')
     })
     .finally(() => progress.end())
   warn(warningsAfter({ emulator, seed, count }))
@@ -162,7 +160,7 @@ function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCom
   }
 }
 
-/** Null = plain HTTP. `certFile` is what clients are to trust, of a certificate that was made here. */
+/** Null = plain HTTP. `certFile`: a certificate created here, which clients must trust. */
 async function readTls(
   { tls, tlsCert, tlsKey, data }: EmulatorCommandOptions,
   cleanup: DisposableStack,
@@ -176,14 +174,14 @@ async function readTls(
   return cleanup.use(await passingCertificate(systemClock.now()))
 }
 
-const longestSeedName = 200
+const maxSeedNameLength = 200
 
 function seedName(text: string): string {
-  if (text.length >= 1 && text.length <= longestSeedName) return text
-  throw new InvalidArgumentError(`Expected text of 1 to ${longestSeedName} characters.`)
+  if (text.length >= 1 && text.length <= maxSeedNameLength) return text
+  throw new InvalidArgumentError(`Expected text of 1 to ${maxSeedNameLength} characters.`)
 }
 
-const shortestSecret = 16
+const minSecretLength = 16
 const shownWallets = 3
 
 interface Before {
@@ -197,12 +195,12 @@ function warningsBefore({ seed, endpoints, options: { host } }: Before): readonl
   const isDemo = seed.controlToken === demoCredentials.controlToken
   return [
     ...(isDemo && !isLoopback(host)
-      ? ['other machines can reach this emulator, and everyone knows the keys of the demo seed']
+      ? ['other machines can reach this emulator, and the keys of the demo seed are public']
       : []),
     ...endpoints.flatMap(({ secret }) =>
-      secret === undefined || secret.length >= shortestSecret
+      secret === undefined || secret.length >= minSecretLength
         ? []
-        : [`--secret has ${secret.length} characters; a receiver takes ${shortestSecret} or more`],
+        : [`--secret has ${secret.length} characters; receivers need ${minSecretLength} or more`],
     ),
   ]
 }
@@ -222,24 +220,24 @@ function warningsAfter({ emulator: { accounts, world }, seed, count }: After): r
   return [
     ...(unseen.length > 0 && seed.world.history > 0
       ? [
-          `tracked, but never traded in this world: ${names.join(', ')}${others}; REST does not know them until they do. ` +
+          `tracked wallets that never traded in this world: ${names.join(', ')}${others}; REST answers 404 for them until they do. ` +
             'GET /_emulator/world/wallets lists the wallets of this world',
         ]
       : []),
     ...(count !== undefined && accounts.allWebhooks().length === 0
-      ? ['--count without a webhook: it ends after this many events, delivered to nobody']
+      ? ['--count without a webhook: stops after this many events, none of them delivered']
       : []),
   ]
 }
 
-/** One request moves the clock by so much, so that none takes too long. */
+/** World time per request, so that no request takes too long. */
 const stepMs = 3_600_000
 
-/** `onchain-inbox emulator advance`: moves a manual clock on; whatever falls due happens and is delivered. */
+/** `onchain-inbox emulator advance`: advances a manual clock; everything due happens and is delivered. */
 function addEmulatorAdvanceCommand(emulator: Command): void {
   const advance = emulator
     .command('advance')
-    .description('move the manual clock of a running emulator on; whatever falls due happens, and is delivered')
+    .description('Advance the manual clock of a running emulator')
     .argument('<duration>', durationForm, duration)
   asControlCommand(advance, ['emulator advance 60s', 'emulator advance 8h']).action(
     async (ms: number, options: ControlOptions) => {
@@ -247,14 +245,14 @@ function addEmulatorAdvanceCommand(emulator: Command): void {
         const before = await client.counts()
         const clock = await advanceBy(client, ms)
         const after = await client.counts()
-        // An extra attempt is no failure, but nobody counts them.
+        // Deliberate duplicates are attempts too, and aren't counted separately.
         const isRepeating = (await client.faults()).some(({ rule }) => rule.fault.kind.startsWith('duplicate'))
         printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
           const { attempts, acknowledged, failed, undelivered, pending } = result
           return (
-            `${formatDuration(ms)} on, it is ${clock.now}\n` +
+            `advanced by ${formatDuration(ms)} to ${clock.now}\n` +
             `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${acknowledged} acknowledged, ` +
-            `${failed} failed${isRepeating ? ' or made again' : ''}; ${undelivered} undelivered, ${pending} pending now`
+            `${failed} failed${isRepeating ? ' or repeated' : ''}; ${undelivered} undelivered, ${pending} pending now`
           )
         })
       })
@@ -266,13 +264,13 @@ async function advanceBy(client: ControlClient, ms: number) {
   using progress = createProgress()
   let clock = await client.advance(Math.min(ms, stepMs))
   for (let done = stepMs; done < ms; done += stepMs) {
-    progress.show(done / ms, `it is ${clock.now}`)
+    progress.show(done / ms, `at ${clock.now}`)
     clock = await client.advance(Math.min(ms - done, stepMs))
   }
   return clock
 }
 
-/** What has been done since, and what is still to be done. */
+/** Attempts and results since `before`, and pending deliveries. */
 function difference(before: Counts, after: Counts) {
   const attempts = after.attempts - before.attempts
   const acknowledged = after.acknowledged - before.acknowledged
@@ -292,18 +290,18 @@ interface SecretOptions extends ControlOptions {
   readonly set?: string
 }
 
-/** `onchain-inbox emulator secret`: another secret for what an emulator signs, from the next attempt on (R76, A32). */
+/** `onchain-inbox emulator secret`: changes a signing secret from the next attempt on (R76, A32). */
 function addEmulatorSecretCommand(emulator: Command): void {
   const secret = emulator
     .command('secret')
-    .description('give a webhook, or the alerts of an account, another secret: the next attempts are signed with it')
-    .argument('[webhook]', 'the id of a webhook, as `wh_…`')
-    .option('--alerts', 'what alerts are signed with')
-    .option('--account <name>', 'whose alerts: its id or name (default: the first)')
+    .description('Change the secret of a webhook, or of the alerts of an account')
+    .argument('[webhook]', 'id of a webhook: `wh_…`')
+    .option('--alerts', 'the secret of alerts')
+    .option('--account <name>', 'id or name of the account with the alerts (default: the first)')
     .addOption(
       new Option(
         '--set <secret>',
-        'this one in place of a drawn one: @file, - for standard input, or env:NAME',
+        'the new secret: @file, - for standard input, or env:NAME (default: a random one)',
       ).conflicts(['alerts']),
     )
   asControlCommand(secret, [
@@ -311,7 +309,7 @@ function addEmulatorSecretCommand(emulator: Command): void {
     'emulator secret wh_3k9x --set @secret.txt',
     'emulator secret --alerts',
   ])
-    .addHelpText('after', '\nA drawn secret is printed once, and never shown again.')
+    .addHelpText('after', '\nA random secret is printed only once.')
     .action(async (webhook: string | undefined, options: SecretOptions) => {
       await withControl(options, async (client) => {
         const { alerts = false, account, set } = options
@@ -336,7 +334,7 @@ function addEmulatorSecretCommand(emulator: Command): void {
     })
 }
 
-/** The control token may come from standard input as well, but not both. */
+/** Secret and control token can't both come from standard input. */
 function readGiven(argument: string, { emulator, token }: SecretOptions): Promise<string> {
   if (argument === '-' && token === '-') {
     throw new InboxError('usage', 'only one of --set and --token can come from standard input')

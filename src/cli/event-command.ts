@@ -11,26 +11,26 @@ import { internalEventTypes } from '../../schema/internal.ts'
 import { nearest } from '../base/edit-distance.ts'
 import { safeText } from '../base/log.ts'
 
-/** Options of every command on events. */
+/** Options of commands on the inbox. */
 export interface EventCommandOptions extends OutputOptions, ConfigOption {
   readonly adminUrl?: string
 }
 
-/** Gives a command the options of commands on events, and an example in its help. */
-export function asEventCommand(command: Command, example: string): Command {
-  command.option('--admin-url <url>', 'the admin side of the sidecar (default: as its settings say)')
-  return withOutputOptions(withConfigOption(command), 'print one JSON document, as the admin API gives it').addHelpText(
+/** Adds the options of commands on the inbox, and to its help an example and a `note`. */
+export function asEventCommand(command: Command, example: string, note = ''): Command {
+  command.option('--admin-url <url>', 'URL of the admin API (default: from the settings)')
+  return withOutputOptions(withConfigOption(command), 'print one JSON document, as in the admin API').addHelpText(
     'after',
-    `\nExample:\n  $ onchain-inbox ${example}`,
+    `${note && `\n${note}\n`}\nExample:\n  $ onchain-inbox ${example}`,
   )
 }
 
-/** Opens the events for `work`, and closes them after it. */
+/** Opens the inbox for `work`, and closes it afterwards. */
 export async function withEvents(
   options: EventCommandOptions,
   work: (events: OpenedEvents) => Promise<void>,
 ): Promise<void> {
-  // What opening the database may write, a copy of it above all, is for its own user only.
+  // Opening a database may write a copy of it, which only its owner may read.
   process.umask(0o077)
   const events = await openEvents(options)
   try {
@@ -40,7 +40,7 @@ export async function withEvents(
   }
 }
 
-/** Collects `limit` items, page by page. A page may come short, or empty, with more behind it. */
+/** Collects `limit` items, page by page. A page may be short or empty although more follow. */
 export async function collect<Page extends ListJson<unknown>>(
   fetchPage: (query: Query) => Promise<Page>,
   query: Query,
@@ -56,26 +56,26 @@ export async function collect<Page extends ListJson<unknown>>(
     data.push(...page.data)
     if (page.next_cursor === null || data.length >= limit) return { ...page, data }
     cursor = page.next_cursor
-    if (seen.has(cursor)) throw new InboxError('api_refused', 'the list never ends: its next_cursor came before')
+    if (seen.has(cursor)) throw new InboxError('api_refused', 'the list never ends: its next_cursor repeats')
     seen.add(cursor)
   }
 }
 
 interface List<Row> {
-  /** Options that are passed on as they are. */
+  /** Options passed on unchanged. */
   readonly filters?: readonly string[]
   readonly example: string
   readonly fetch: (events: OpenedEvents, query: Query) => Promise<ListJson<Row>>
-  /** Printed where there is nothing to list. */
+  /** Printed for an empty list. */
   readonly none: string
   readonly columns: Readonly<Record<string, (row: Row) => string>>
 }
 
-/** Makes a command list something, page by page up to `--limit`. */
+/** Adds options and action of a list command. */
 export function asListCommand<Row>(command: Command, { filters = [], example, fetch, none, columns }: List<Row>): void {
   command
-    .option('--limit <number>', 'how many', parseCount, 50)
-    .option('--cursor <cursor>', 'go on behind an earlier list')
+    .option('--limit <number>', 'how many to list', parseCount, 50)
+    .option('--cursor <cursor>', 'continue after an earlier list')
   asEventCommand(command, example).action(
     async (options: EventCommandOptions & { readonly limit: number; readonly [filter: string]: unknown }) => {
       const query = definedOf(options, [...filters, 'cursor'])
@@ -91,21 +91,21 @@ export function asListCommand<Row>(command: Command, { filters = [], example, fe
   )
 }
 
-/** The options of these names that were given. */
+/** The set options with these names. */
 export function definedOf(options: object, names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined),
   )
 }
 
-/** The only one of the ways to choose something that was given. Throws `usage` unless it is exactly one. */
+/** The only element of `ways`. Throws `usage` unless there is exactly one. */
 export function onlyWay<T>(ways: readonly T[], expected: string): T {
   const [way] = ways
   if (way !== undefined && ways.length === 1) return way
   throw new InboxError('usage', `expected either ${expected}`)
 }
 
-/** How to get the next page, under a table. */
+/** The line below a table that names the next page. */
 export function moreLine(list: Pick<ListJson<unknown>, 'next_cursor'>): string {
   return list.next_cursor === null ? '' : `\n\nmore: --cursor ${list.next_cursor}`
 }

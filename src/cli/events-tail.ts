@@ -21,21 +21,19 @@ interface TailOptions extends EventCommandOptions, EventFilters {
 }
 
 const lookMs = 1_000
-const mostAtOnce = 8
+const maxConcurrentReads = 8
 
-/** `onchain-inbox events tail`: the newest events and, with `--follow`, those that come. */
+/** `onchain-inbox events tail`: prints the newest events and, with `--follow`, new ones. */
 export function addEventsTailCommand(events: Command, statusHelp: string): void {
   const tail = events
     .command('tail')
-    .description(
-      'print the newest events in the order that they came in and, with --follow, the next ones as they come',
-    )
-    .option('-f, --follow', 'go on with those that come, until Ctrl-C')
-    .option('-n, --limit <number>', 'how many to begin with; 0 = none', wholeNumberFrom(0, 999_999), 20)
-    .option('--type <type>', 'of this type')
-    .option('--network <network>', 'on this network')
-    .option('--address <address>', 'about this token, wallet or contract')
-    .option('--status <status>', `${statusHelp}; with --follow those that come to it, of the newest 1,000`)
+    .description('Print the newest events, and follow new ones with --follow')
+    .option('-f, --follow', 'print new events as they arrive, until Ctrl-C')
+    .option('-n, --limit <number>', 'number of stored events to print first; 0 = none', wholeNumberFrom(0, 999_999), 20)
+    .option('--type <type>', 'only this event type')
+    .option('--network <network>', 'only this network')
+    .option('--address <address>', 'only this token, wallet or contract')
+    .option('--status <status>', `${statusHelp}; with --follow, events that reach it (of the newest 1,000)`)
   asEventCommand(tail, 'events tail --follow --type wallet.large_trade').action(async (options: TailOptions) => {
     const { type, network, address, status } = options
     const given = Object.entries({ type, network, address, status }).filter(([, value]) => value !== undefined)
@@ -45,12 +43,12 @@ export function addEventsTailCommand(events: Command, statusHelp: string): void 
       if (options.follow && !opened.isLive) {
         throw new InboxError(
           'admin_unreachable',
-          'no sidecar is running whose events could be followed: start `onchain-inbox serve`, or leave out --follow',
+          'no sidecar is running to follow: start `onchain-inbox serve`, or omit --follow',
         )
       }
       const listEvents = (query: Query) => opened.call('listEvents', { query })
       const follower = createEventFollower(listEvents, filters)
-      // Begun before the list is read, so that nothing is missed between the two.
+      // Starts before the list is read, so that no event is missed in between.
       if (options.follow) await follower.look()
       const list = await collect(listEvents, { ...filters }, Math.max(1, options.limit))
       const newest = list.data.slice(0, options.limit).toReversed()
@@ -62,7 +60,7 @@ export function addEventsTailCommand(events: Command, statusHelp: string): void 
   })
 }
 
-/** Follows until a signal, or until nobody reads any more. */
+/** Follows until a signal, or until standard output has no reader. */
 async function follow(
   opened: OpenedEvents,
   look: EventFollower['look'],
@@ -76,13 +74,13 @@ async function follow(
       found.push(...(await look()))
       if (isLost) printNote('the sidecar is back')
       isLost = false
-      // Those that were found wait for the sidecar to be back, if it goes now.
-      for (; found.length > 0; found.splice(0, mostAtOnce)) {
-        await printEvents(opened, found.slice(0, mostAtOnce), options)
+      // If the sidecar stops now, the remaining events stay in `found` until it is back.
+      for (; found.length > 0; found.splice(0, maxConcurrentReads)) {
+        await printEvents(opened, found.slice(0, maxConcurrentReads), options)
       }
     } catch (error) {
       if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
-      if (!isLost) printNote('the sidecar has gone: tail goes on when it returns')
+      if (!isLost) printNote('lost the sidecar: reconnecting')
       isLost = true
     }
   }
@@ -93,8 +91,8 @@ async function printEvents(
   events: readonly EventSummaryJson[],
   options: TailOptions,
 ): Promise<void> {
-  for (let at = 0; at < events.length; at += mostAtOnce) {
-    const some = events.slice(at, at + mostAtOnce)
+  for (let at = 0; at < events.length; at += maxConcurrentReads) {
+    const some = events.slice(at, at + maxConcurrentReads)
     const envelopes = await Promise.all(some.map(({ id }) => envelopeOf(opened, id)))
     for (const [index, event] of some.entries()) {
       const shown = { ...event, envelope: envelopes[index] ?? null }
@@ -103,7 +101,7 @@ async function printEvents(
   }
 }
 
-/** Null where the body is no longer kept. */
+/** Null if the body is deleted. */
 async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
   try {
     return (await opened.call('getEvent', { id })).envelope
@@ -119,7 +117,6 @@ function renderLine(event: EventSummaryJson, envelope: unknown): string {
   return `${line}  ${screenOf(host().stdout).paint('gray', safeText(event.id))}`
 }
 
-/** What a followed event must be. */
 export interface EventFilters {
   readonly type?: string
   readonly network?: string
@@ -128,17 +125,17 @@ export interface EventFilters {
 }
 
 export interface EventFollower {
-  /** Gives what came since the last look, in the order that it came in. The first look gives nothing. */
+  /** Returns new events since the last call, oldest first. The first call returns none. */
   look(): Promise<readonly EventSummaryJson[]>
 }
 
 const perPage = 200
-/** The status of an event changes later on: of so many newest ones it is looked at each time. */
+/** Number of newest events whose status is checked at each call. */
 const watched = 1_000
 
 /**
- * Follows the events of a store. Each look reads the list from its newest event back to where the last look was; so it costs what
- * came since, whatever the filters are. With a status those are given that have come to it, of the newest 1,000.
+ * Follows new events. Each call reads the list from the newest event back to the last seen one, so its cost depends only on the
+ * number of new events. With a status filter it returns events that reached that status, of the newest 1,000.
  */
 export function createEventFollower(
   listEvents: (query: Query) => Promise<EventListJson>,
@@ -146,7 +143,7 @@ export function createEventFollower(
 ): EventFollower {
   const isWanted = matcher(filters)
   let last: number | undefined
-  let given = new Set<number>()
+  let returned = new Set<number>()
 
   async function readBackTo(floorOf: (newest: number) => number): Promise<readonly EventSummaryJson[]> {
     const found: EventSummaryJson[] = []
@@ -174,8 +171,8 @@ export function createEventFollower(
         return filters.status === undefined ? known : Math.min(known, newest - watched)
       })
       const wanted = newer.filter(isWanted)
-      const fresh = isFirst ? [] : wanted.filter(({ seq }) => !given.has(seq)).toReversed()
-      given = new Set(filters.status === undefined ? [] : wanted.map(({ seq }) => seq))
+      const fresh = isFirst ? [] : wanted.filter(({ seq }) => !returned.has(seq)).toReversed()
+      returned = new Set(filters.status === undefined ? [] : wanted.map(({ seq }) => seq))
       return fresh
     },
   }

@@ -3,30 +3,29 @@ import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/ev
 import { safeText } from '../base/log.ts'
 import { asEventCommand, asListCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
-import { printRaw, printResult, renderTable, counted } from './output.ts'
+import { printRaw, printResult, renderTable } from './output.ts'
 
 const statusHelp =
-  'pending (not tried yet), running, retrying (an attempt failed, another one follows), held or dead (a handler was given up: ' +
-  'see `dead list`), dropped (by an operator, for a handler at least), done (all its handlers are), expired, superseded or unhandled (no ' +
-  'handler took it)'
+  'pending, running, retrying, held (dead letter that blocks its key), dead, dropped, done, expired, superseded or unhandled (no ' +
+  'handler)'
 
 interface ShowOptions extends EventCommandOptions {
   readonly raw?: boolean
 }
 
-/** `onchain-inbox events list|show|tail`: reads what is stored. */
+/** `onchain-inbox events list|show|tail`: reads stored events. */
 export function addEventsCommand(program: Command): void {
-  const events = program.command('events').description('look at stored events')
+  const events = program.command('events').description('List, show and follow stored events')
 
   const list = events
     .command('list')
-    .description('list events, newest first')
-    .option('--type <type>', 'of this type')
-    .option('--network <network>', 'on this network')
-    .option('--address <address>', 'about this token, wallet or contract')
+    .description('List events, newest first')
+    .option('--type <type>', 'only this event type')
+    .option('--network <network>', 'only this network')
+    .option('--address <address>', 'only this token, wallet or contract')
     .option('--status <status>', statusHelp)
-    .option('--q <words>', 'with all of these terms anywhere in the body')
-    .option('--from <time>', 'received at this time (ISO 8601) or later')
+    .option('--q <words>', 'only bodies with all of these words')
+    .option('--from <time>', 'received at or after this time (ISO 8601)')
     .option('--to <time>', 'received before this time (ISO 8601)')
   asListCommand<EventSummaryJson>(list, {
     filters: ['type', 'network', 'address', 'status', 'q', 'from', 'to'],
@@ -45,9 +44,9 @@ export function addEventsCommand(program: Command): void {
 
   const show = events
     .command('show')
-    .description('show an event: the envelope, its receipt, and what its handlers did')
-    .argument('<id>', "the sender's id of the event")
-    .option('--raw', 'write the exact bytes that came, and nothing else')
+    .description('Show an event with its envelope, receipt and runs')
+    .argument('<id>', 'event id of the sender')
+    .option('--raw', 'write only the exact bytes received')
   asEventCommand(show, 'events show evt_01jgfj3k8m0q2s4v6x8z0b2d4f').action(
     async (id: string, options: ShowOptions) => {
       await withEvents(options, async (opened) => {
@@ -71,10 +70,11 @@ function renderEvent(event: EventDetailJson): string {
     ['sequence number', String(event.seq)],
     ['verified by secret', receipt.secret_label],
     ...(event.pruned ? [] : [['size', `${receipt.size_bytes} bytes`]]),
-    ['came again', `${counted(receipt.duplicates, 'time')}, with another body ${counted(receipt.conflicts, 'time')}`],
+    ['duplicates', String(receipt.duplicates)],
+    ['conflicts', String(receipt.conflicts)],
   ].map(([name = '', value = '']) => [name, safeText(value)])
   if (event.pruned) {
-    return `${renderTable(['event', ''], facts)}\n\npruned: its body and its runs are no longer kept; it ended as ${event.status}`
+    return `${renderTable(['event', ''], facts)}\n\npruned: its body and runs are deleted; its final status is ${event.status}`
   }
   const runRows = runs.map((run) => [
     String(run.run_id),
@@ -88,7 +88,7 @@ function renderEvent(event: EventDetailJson): string {
   return [
     renderTable(['event', ''], facts),
     runs.length === 0
-      ? 'no handler took it'
+      ? 'no handler ran'
       : renderTable(['run', 'handler', 'state', 'attempts', 'next at', 'replay'], runRows),
     ...(timeline.length === 0 ? [] : [renderTimeline(timeline)]),
     envelope.map((line) => safeText(line, Infinity)).join('\n'),
@@ -108,12 +108,12 @@ function renderTimeline(timeline: readonly AttemptJson[]): string {
   return renderTable(['started', 'replay', 'handler', 'attempt', 'outcome', 'error'], rows)
 }
 
-const ourFiles = new URL('..', import.meta.url).href
+const productFiles = new URL('..', import.meta.url).href
 
-/** The line of a stack that is most likely the user's own: the first that is not in Node, in a package, or in a file of ours. */
+/** The first stack frame of the user's code: not in Node, a package, or this product. */
 function findPlace(stack: string): string | undefined {
   const frames = stack.split('\n').filter((line) => /^ +at .*\/.*:\d+:\d+\)?$/.test(line))
-  const isForeign = (line: string) => /node:|\/node_modules\//.test(line) || line.includes(ourFiles)
+  const isForeign = (line: string) => /node:|\/node_modules\//.test(line) || line.includes(productFiles)
   return frames
     .find((line) => !isForeign(line))
     ?.trim()

@@ -5,27 +5,26 @@ import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
 
-/** An item, and how its deliveries stand. */
+/** An item with its current deliveries. */
 export interface Standing<T> {
   readonly item: T
   readonly deliveries: readonly ShownDelivery[]
 }
 
 export interface FollowOptions<T> {
-  /** What is followed, each with deliveries of its own. */
   readonly items: readonly T[]
   readonly look: (items: readonly T[]) => Promise<readonly Standing<T>[]>
   readonly timeoutMs: number
-  /** Whether a delivery needs no more looks. Default: nothing of it is pending. */
+  /** True if a delivery is final. Default: its state is not pending. */
   readonly isSettled?: (delivery: ShownDelivery) => boolean
-  /** Called for each item once: when all its deliveries are settled, or with what is known when time is over. */
+  /** Called once per item: when all its deliveries are settled, or at the timeout. */
   readonly onEnd: (item: T, deliveries: readonly ShownDelivery[]) => void
 }
 
 const lookMs = 200
-const mostAtOnce = 8
+const maxConcurrentReads = 8
 
-/** Looks at deliveries until all are settled, or for so long. Those of nobody are settled at once. */
+/** Polls deliveries until all are settled or the time is up. An item without deliveries is settled. */
 export async function followDeliveries<T>(options: FollowOptions<T>): Promise<void> {
   const { items, look, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
   const areSettled = (deliveries: readonly ShownDelivery[]) => deliveries.every(isSettled)
@@ -33,10 +32,10 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
   using progress = createProgress()
   for (let open = items; open.length > 0;) {
     const found = await look(open)
-    const isOver = performance.now() >= deadline
+    const isTimeUp = performance.now() >= deadline
     progress.end()
-    for (const { item, deliveries } of found) if (isOver || areSettled(deliveries)) onEnd(item, deliveries)
-    if (isOver) return
+    for (const { item, deliveries } of found) if (isTimeUp || areSettled(deliveries)) onEnd(item, deliveries)
+    if (isTimeUp) return
     open = found.filter(({ deliveries }) => !areSettled(deliveries)).map(({ item }) => item)
     if (open.length === 0) return
     progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
@@ -44,19 +43,18 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
   }
 }
 
-/** Asks for the deliveries of each item, for a few at once. */
+/** Reads the deliveries of each item, a few items at a time. */
 export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly ShownDelivery[]>): FollowOptions<T>['look'] {
   return async (items) => {
     const found: Standing<T>[] = []
-    for (let at = 0; at < items.length; at += mostAtOnce) {
-      const some = items.slice(at, at + mostAtOnce)
+    for (let at = 0; at < items.length; at += maxConcurrentReads) {
+      const some = items.slice(at, at + maxConcurrentReads)
       found.push(...(await Promise.all(some.map(async (item) => ({ item, deliveries: await deliveriesOf(item) })))))
     }
     return found
   }
 }
 
-/** Prints what has become of a delivery. */
 export function printDelivery(delivery: ShownDelivery, options: OutputOptions): void {
   printResult({ msg: 'delivery', ...delivery }, options, deliveryLine)
 }
@@ -72,12 +70,11 @@ function deliveryLine(delivery: ShownDelivery): string {
   return [...columns, notes.join(', ')].join('  ').trimEnd()
 }
 
-/** An event that nobody gets, in a line for people. */
+/** An event without a webhook, as a line for people. */
 export function eventLine({ id, type, created_at }: PlainEvent): string {
   return `${created_at.slice(11, 19)}  ${type.padEnd(27)}  ${id}`
 }
 
-/** An attempt of a delivery, to be printed as JSON. */
 export function attemptJson(report: AttemptReport): object {
   return {
     msg: 'attempt',
@@ -87,7 +84,7 @@ export function attemptJson(report: AttemptReport): object {
   }
 }
 
-/** The same in a line for people, which names the endpoint if there are several. */
+/** An attempt as a line for people. It names the endpoint if there are several. */
 export function attemptLine(report: AttemptReport, areSeveral: boolean): string {
   const { at, url, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure, nextAttemptAt } = report
   const notes = [
@@ -112,7 +109,7 @@ export function attemptLine(report: AttemptReport, areSeveral: boolean): string 
 const shownUrl = 36
 const urlEnd = 16
 
-/** Host, port and path; the middle of a long one is left out. */
+/** Host, port and path, shortened in the middle. */
 function shortUrl(url: string): string {
   const { host, pathname } = new URL(url)
   const text = safeText(`${host}${pathname}`, url.length)
@@ -120,12 +117,12 @@ function shortUrl(url: string): string {
   return `${text.slice(0, shownUrl - urlEnd - 1)}…${text.slice(-urlEnd)}`
 }
 
-/** The time of day of an instant, in UTC. */
+/** Time of day in UTC. */
 function timeOfDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 19)
 }
 
-/** The time of day of `atMs`, with its date unless both instants are of the same day. */
+/** Time of day of `atMs`, with its date unless both are on the same day. */
 export function timeSeenFrom(otherMs: number, atMs: number): string {
   const [other, date] = [otherMs, atMs].map((ms) => new Date(ms).toISOString().slice(0, 10))
   return date === other ? timeOfDay(atMs) : `${date} ${timeOfDay(atMs)}`

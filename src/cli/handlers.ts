@@ -18,25 +18,23 @@ interface PauseOptions extends EventCommandOptions {
 }
 
 const columnsHelp = `
-Open runs are
-  waiting     behind another one of their key
-  ready       to be handed out, or to be tried again at a later time
-  suspect     lost with a thread, to be tried one by one
-  handed out  to a thread of handlers (\`running\` with --json): some of them at work, up to what may run at once, the
-              others next in line; they come in portions
-\`at once\` is how many of them may run at once; \`set\`: somebody changed that with \`handlers set\`.
-An \`orphaned\` handler has open runs, and no running process has it: bring it back, or \`handlers drop\` it.
-Of dead letters, those that are held hold up their key. A handler with a backfill is being given what was stored before
-it (its \`from\`), some 1,000 runs ahead. A sink that fails (its breaker), or that asked for a pause,
-is left alone for a while: a line under the table says since when, and why.`
+States of open runs:
+  waiting     blocked by an earlier run with the same key
+  ready       can start now, or retries later
+  suspect     was running when a thread crashed; retried one at a time
+  handed out  claimed by a handler thread (\`running\` with --json): in flight, or next in line
+Columns:
+  at once     maximum of concurrent runs; \`set\` if changed with \`handlers set\`
+  held        dead letters that block their key
+An \`orphaned\` handler has open runs, but no running process has it: restore it, or use \`handlers drop\`.
+A \`backfill\` gives a new handler the events stored before it (its \`from\`), about 1,000 runs ahead.
+A sink that fails (circuit breaker) or asked for a pause isn't called for a while: a line below the table says why.`
 
 /** `onchain-inbox handlers list|pause|resume|set|drop`. */
 export function addHandlersCommand(program: Command): void {
-  const handlers = program
-    .command('handlers')
-    .description('look at the handlers, pause them, let them go on, and change how much they run')
+  const handlers = program.command('handlers').description('List, pause, resume, change and drop handlers')
 
-  const list = handlers.command('list').description('list the handlers with their open runs and dead letters')
+  const list = handlers.command('list').description('List handlers with their open runs and dead letters')
   asEventCommand(list, 'handlers list')
     .addHelpText('after', columnsHelp)
     .action(async (options: EventCommandOptions) => {
@@ -45,16 +43,16 @@ export function addHandlersCommand(program: Command): void {
       )
     })
 
-  addPauseCommand(handlers, 'pause', true, 'hand out no more runs; events go on being accepted, also after a restart')
-  addPauseCommand(handlers, 'resume', false, 'hand out runs again, the oldest first')
+  addPauseCommand(handlers, 'pause', true, 'Pause a handler: events are stored, and no run starts')
+  addPauseCommand(handlers, 'resume', false, 'Resume a handler, oldest runs first')
 
   const set = handlers
     .command('set')
-    .description('change a handler while it runs; it holds also after a restart')
-    .argument('<name>', 'the name of a handler, as `handlers list` shows it')
+    .description('Change a handler, also across restarts')
+    .argument('<name>', 'handler name, as in `handlers list`')
     .requiredOption(
       '--concurrency <number>',
-      'how many of its runs at once, or `default` for what it says itself',
+      'maximum of concurrent runs, or `default` for its own setting',
       toConcurrency,
     )
   asEventCommand(set, 'handlers set wallet.large_trade --concurrency 2').action(
@@ -69,9 +67,9 @@ export function addHandlersCommand(program: Command): void {
 
   const drop = handlers
     .command('drop')
-    .description('end all open runs of a handler that was removed, or is to forget them')
-    .argument('<name>', 'the name of a handler, as `handlers list` shows it')
-    .requiredOption('--reason <text>', 'why; it is kept with each run')
+    .description('Drop all open runs of a handler')
+    .argument('<name>', 'handler name, as in `handlers list`')
+    .requiredOption('--reason <text>', 'why; stored with each run')
   asEventCommand(drop, 'handlers drop old-handler --reason "replaced"').action(
     async (name: string, options: DropOptions) => {
       await withEvents(options, async (opened) => {
@@ -87,8 +85,8 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
   const command = handlers
     .command(verb)
     .description(description)
-    .argument('[name]', 'the name of a handler, as `handlers list` shows it')
-    .option('--all', 'all handlers together, beside what is paused one by one')
+    .argument('[name]', 'handler name, as in `handlers list`')
+    .option('--all', 'all handlers; those paused one by one stay paused')
   asEventCommand(command, `handlers ${verb} wallet.large_trade`).action(
     async (name: string | undefined, options: PauseOptions) => {
       const isAll = options.all ?? false
@@ -106,8 +104,8 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
 }
 
 function renderConcurrency(concurrency: number | null): string {
-  if (concurrency === null) return 'as many runs at once as it says itself'
-  return concurrency === 1 ? 'one run at a time' : `at most ${concurrency} runs at once`
+  if (concurrency === null) return 'the concurrency of its own setting'
+  return concurrency === 1 ? 'one run at a time' : `up to ${concurrency} concurrent runs`
 }
 
 function toConcurrency(text: string): number | 'default' {
@@ -115,8 +113,8 @@ function toConcurrency(text: string): number | 'default' {
 }
 
 function renderPaused({ handler, paused }: PausedJson): string {
-  const who = handler ?? 'all handlers together'
-  return paused ? `paused: ${who}; what runs at the moment goes on` : `resumed: ${who}`
+  const who = handler ?? 'all handlers'
+  return paused ? `paused: ${who}; runs in flight finish` : `resumed: ${who}`
 }
 
 function renderState({ loaded, orphaned, paused, backfill }: HandlerJson, isAllPaused: boolean): string {
@@ -145,10 +143,10 @@ function renderAtOnce({ settings, set_concurrency: set }: HandlerJson): string {
   return set === null ? String(settings?.concurrency ?? '-') : `${set}, set`
 }
 
-/** Why a sink is left alone. */
+/** Why a sink isn't called at the moment. */
 function renderShut({ reason, since, until, failures, error }: ShutJson): string {
-  if (reason === 'pause') return `it asked for a pause at ${since}; its items wait until ${until}`
+  if (reason === 'pause') return `paused itself at ${since} until ${until}`
   const sends = counted(failures, 'send')
   const last = error === null ? '' : `, the last with: ${error}`
-  return `it fails, and is left alone since ${since}; ${sends} in a row failed${last}; one item is tried from ${until} on`
+  return `not called since ${since}: ${sends} failed in a row${last}; next try at ${until}`
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { resolve } from 'node:path'
 
-/** The part of a process that commands use. A test gives its own, so that many commands run in one process. */
+/** The part of a process that commands use. Tests pass their own, to run many commands in one process. */
 export interface Host extends Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env' | 'cwd' | 'exit'> {
   exitCode?: NodeJS.Process['exitCode']
   on(event: string, listener: () => void): unknown
@@ -10,7 +10,7 @@ export interface Host extends Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'
 
 const hosts = new AsyncLocalStorage<Host>()
 
-/** The host of the command that runs. Callbacks of other hosts' streams and signals are outside of it. */
+/** The host of the running command. Not available in callbacks of streams and signals, which run outside its context. */
 export function host(): Host {
   return hosts.getStore() ?? process
 }
@@ -19,24 +19,24 @@ export function withHost<T>(given: Host, work: () => T): T {
   return hosts.run(given, work)
 }
 
-/** A path that the command was given. It stays as it is, so that messages name it as the user did, unless the host is another folder's. */
+/** Resolves a path argument. It stays unchanged, so that messages show it as typed, unless the host has another folder. */
 export function fromCwd(path: string): string {
   const folder = host().cwd()
   return folder === process.cwd() ? path : resolve(folder, path)
 }
 
-const longestTimeoutMs = 2 ** 31 - 1
+const maxTimeoutMs = 2 ** 31 - 1
 
 /**
- * Keeps the process alive until SIGINT or SIGTERM, or until `sooner` settles or, if that is a number, so many seconds have
- * passed, or until nobody reads standard output any more. A second signal ends the process at once.
+ * Keeps the process alive until SIGINT, SIGTERM or an error of standard output, or until `sooner` settles (a promise) or passes
+ * (seconds). A second signal ends the process at once.
  */
 export async function untilSignal(sooner?: Promise<void> | number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  // Signals come outside of the command's own context.
+  // Signal listeners run outside the command's context.
   const own = host()
-  const limitMs = typeof sooner === 'number' ? sooner * 1_000 : longestTimeoutMs
-  const alive = setTimeout(resolve, Math.min(limitMs, longestTimeoutMs))
+  const limitMs = typeof sooner === 'number' ? sooner * 1_000 : maxTimeoutMs
+  const alive = setTimeout(resolve, Math.min(limitMs, maxTimeoutMs))
   const dispose = () => {
     clearTimeout(alive)
     own.off('SIGINT', stop)
@@ -54,7 +54,7 @@ export async function untilSignal(sooner?: Promise<void> | number): Promise<void
   dispose()
 }
 
-/** Runs `work` to its end, or until a signal as above aborts it. */
+/** Runs `work`, and aborts it as in `untilSignal`. */
 export async function runUntilSignal<T>(work: (ending: AbortSignal) => Promise<T>): Promise<T> {
   const ending = new AbortController()
   const running = work(ending.signal)

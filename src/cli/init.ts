@@ -16,26 +16,22 @@ interface InitOptions extends OutputOptions {
 
 interface Made {
   readonly folder: string
-  /** Their paths in the folder. */
+  /** Relative to the folder. */
   readonly files: readonly string[]
   readonly written: boolean
 }
 
-/** Who a container runs as that was made by root. */
+/** User id of the container if root created the project. */
 const containerUser = 1_000
 
-/** `onchain-inbox init`: writes a project with one handler and its test, which runs as it is. */
+/** `onchain-inbox init`: writes a runnable project with a handler and its test. */
 export function addInitCommand(program: Command): void {
   const init = program
     .command('init')
-    .description('write a ready project: settings, a handler, its test, a Dockerfile and a compose file, and a secret')
-    .argument('[folder]', 'an empty folder, or one that is to be made', '.')
-    .option('--dry-run', 'only list what would be written')
-    .option(
-      '--package <spec>',
-      'the version of this package that it depends on, or anything else that npm takes',
-      version,
-    )
+    .description('Write a project: settings, handler, test, container files, secret')
+    .argument('[folder]', 'an empty or new folder', '.')
+    .option('--dry-run', 'only list the files')
+    .option('--package <spec>', 'the version of onchain-inbox to depend on, or any other npm spec', version)
     .addHelpText('after', '\nExample:\n  $ onchain-inbox init my-inbox')
   withOutputOptions(init).action(async (folder: string, options: InitOptions) => {
     printResult(await make(fromCwd(folder), options), options, render)
@@ -62,26 +58,22 @@ function render({ folder, files, written }: Made): string {
   if (!written) return `would write to ${folder}:\n${list}`
   const place = relative(host().cwd(), folder)
   const steps = [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm test', 'npm start']
-  return `wrote to ${folder}:\n${list}\n\nNext:\n${steps.map((step) => `  ${step}`).join('\n')}\n\nREADME.md says the rest.`
+  return `wrote to ${folder}:\n${list}\n\nNext:\n${steps.map((step) => `  ${step}`).join('\n')}\n\nMore is in README.md.`
 }
 
-/** What may be in a folder that counts as empty. */
-const passedOver: ReadonlySet<string> = new Set(['.git', '.DS_Store'])
-const mostListed = 10
+/** Names ignored in an empty folder. */
+const ignoredNames: ReadonlySet<string> = new Set(['.git', '.DS_Store'])
+const maxListed = 10
 
-/**
- * Makes sure that nothing is in the folder, which need not be there, but for a repository without files.
- *
- * @throws InboxError `usage` that lists what is there
- */
+/** @throws InboxError `usage` that lists the files, unless the folder is missing, empty, or an empty repository */
 export async function refuseUsedFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return
-  const names = (await list(folder)).filter((name) => !passedOver.has(name)).toSorted()
+  const names = (await list(folder)).filter((name) => !ignoredNames.has(name)).toSorted()
   if (names.length === 0) return
-  const more = names.length > mostListed ? `, and ${names.length - mostListed} more` : ''
+  const more = names.length > maxListed ? `, and ${names.length - maxListed} more` : ''
   throw new InboxError(
     'usage',
-    `${folder} is not empty, and nothing is overwritten: there are ${names.slice(0, mostListed).join(', ')}${more}; ` +
+    `${folder} is not empty (${names.slice(0, maxListed).join(', ')}${more}), and init overwrites nothing: ` +
       'name a new folder: onchain-inbox init my-inbox',
   )
 }
@@ -90,16 +82,16 @@ async function list(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
   } catch (error) {
-    throw new InboxError('usage', `${folder} cannot be used (${messageOf(error)}); name a new folder`, { cause: error })
+    throw new InboxError('usage', `${folder} can't be used (${messageOf(error)}); name a new folder`, { cause: error })
   }
 }
 
 export interface WriteOptions {
-  /** Who the files with secrets are to belong to, if somebody else than who writes them. */
+  /** User id that owns the files with secrets; null = this user. */
   readonly secretOwner: number | null
 }
 
-/** Writes the files of a project into an empty folder, and makes that; none that is there is overwritten. */
+/** Creates the folder and writes the project. Never overwrites a file. */
 export async function writeProject(
   folder: string,
   files: readonly ProjectFile[],
@@ -113,6 +105,6 @@ export async function writeProject(
       if (isSecret && secretOwner !== null) await chown(file, secretOwner, secretOwner)
     }
   } catch (error) {
-    throw new InboxError('usage', `the project cannot be written to ${folder} (${messageOf(error)})`, { cause: error })
+    throw new InboxError('usage', `can't write the project to ${folder} (${messageOf(error)})`, { cause: error })
   }
 }

@@ -12,10 +12,9 @@ import { readDatabaseSetting, withConfigOption, type ConfigOption } from './sett
 
 interface MigrateOptions extends OutputOptions, ConfigOption {}
 
-/** What `migrate` did; `from` and `backup` as in `Upgrade`. */
 interface MigratedFile extends Upgrade {
   readonly file: string
-  /** `missing`: there is no database yet, and none was made. */
+  /** `missing`: the file doesn't exist, and none was created. */
   readonly result: 'missing' | 'current' | 'migrated'
 }
 
@@ -25,16 +24,17 @@ interface MigratedServer extends Omit<SchemaChange, 'isChanged'> {
   readonly result: 'current' | 'migrated'
 }
 
-/** `onchain-inbox migrate`: brings the database to the schema of this version, without starting anything. */
+/** `onchain-inbox migrate`: upgrades the schema of the database without starting anything. */
 export function addMigrateCommand(program: Command): void {
   const migrateCommand = program
     .command('migrate')
-    .description(
-      'bring the database to the schema of this version; a file is copied first, and `serve` does it to a file by itself',
+    .description('Upgrade the database to the schema of this version')
+    .addHelpText(
+      'after',
+      '\nA SQLite file is copied first. `serve` upgrades it by itself.\n\nExample:\n  $ onchain-inbox migrate',
     )
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox migrate')
   withOutputOptions(withConfigOption(migrateCommand)).action(async (options: MigrateOptions) => {
-    // The copy holds every event: it is for its own user only.
+    // The copy holds every event: only its owner may read it.
     process.umask(0o077)
     const database = await databaseSetting(options)
     if (database.kind === 'postgres') printResult(await migrateServer(database.url), options, renderServer)
@@ -63,25 +63,24 @@ async function databaseSetting(options: MigrateOptions): Promise<Exclude<Databas
   if (database.kind !== 'memory') return database
   throw new InboxError(
     'usage',
-    'memory: begins anew at each start, so there is nothing to migrate; expected a file in INBOX_DATABASE_URL, such as ' +
-      'sqlite:./data/inbox.db',
+    'a memory: database has nothing to migrate; set INBOX_DATABASE_URL to a file, such as sqlite:./data/inbox.db',
   )
 }
 
 function renderServer({ database, result, from, to }: MigratedServer): string {
-  if (result === 'current') return `nothing to do: ${database} has the schema ${to}`
-  if (from === to) return `replaced the functions of ${database}, which has the schema ${to}`
-  return from === null ? `gave ${database} the schema ${to}` : `migrated ${database} from ${from} to ${to}`
+  if (result === 'current') return `nothing to do: ${database} has schema ${to}`
+  if (from === to) return `replaced the functions of ${database}, schema ${to}`
+  return from === null ? `created schema ${to} in ${database}` : `migrated ${database} from ${from} to ${to}`
 }
 
 function renderFile({ file, result, from, to, backup }: MigratedFile): string {
   switch (result) {
     case 'missing':
-      return `there is no database at ${file} yet: \`onchain-inbox serve\` makes it, with the schema ${to}`
+      return `no database at ${file} yet: \`onchain-inbox serve\` creates it with schema ${to}`
     case 'current':
-      return `nothing to do: ${file} has the schema ${to}`
+      return `nothing to do: ${file} has schema ${to}`
     case 'migrated': {
-      const kept = backup === null ? '' : `\nwhat it was before is kept as ${backup}`
+      const kept = backup === null ? '' : `\nthe old file is kept as ${backup}`
       return `migrated ${file} from ${from ?? 'an empty file'} to ${to}${kept}`
     }
   }

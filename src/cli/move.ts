@@ -16,30 +16,25 @@ interface MoveCommandOptions extends OutputOptions {
   readonly undo?: boolean
 }
 
-/** `onchain-inbox move`: an inbox goes from a SQLite file to PostgreSQL. */
+/** `onchain-inbox move`: moves an inbox from a SQLite file to PostgreSQL. */
 export function addMoveCommand(program: Command): void {
   const command = program
     .command('move')
-    .description(
-      'move a SQLite database, which no process may be working on, to an empty PostgreSQL database, with all ids, and compare both sides. ' +
-        'The same call goes on where one was interrupted',
-    )
+    .description('Move a SQLite database to an empty PostgreSQL database')
     .requiredOption('--from <url>', 'the file: sqlite:./data/inbox.db')
-    .option(
-      '--to <url>',
-      'where it goes: postgres://…; with a password in it as env:NAME, @file, or - for standard input',
-    )
-    .option('--verify-only', 'only compare both sides, before the first replica is started; nothing is changed')
-    .option('--undo', 'let a file that was moved be served again; what is in PostgreSQL stays as it is')
+    .option('--to <url>', 'postgres://…; with a password only as env:NAME, @file, or - for standard input')
+    .option('--verify-only', 'only compare both databases, before the first replica starts')
+    .option('--undo', 'allow a moved file to be served again; PostgreSQL stays unchanged')
   withOutputOptions(command)
     .addHelpText(
       'after',
-      '\nExamples:\n  $ onchain-inbox move --from sqlite:./data/inbox.db --to env:CLUSTER_URL\n' +
+      '\nStop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
+        'when you run it again.\n\nExamples:\n  $ onchain-inbox move --from sqlite:./data/inbox.db --to env:CLUSTER_URL\n' +
         '  $ onchain-inbox move --from sqlite:./data/inbox.db --to @/run/secrets/database-url --verify-only\n' +
         '  $ onchain-inbox move --from sqlite:./data/inbox.db --undo',
     )
     .action(async (options: MoveCommandOptions) => {
-      // What is made beside the file is for its own user only.
+      // Files created beside the database must be readable by their owner only.
       process.umask(0o077)
       await run(options)
     })
@@ -49,16 +44,12 @@ async function run(options: MoveCommandOptions): Promise<void> {
   const { to, undo, verifyOnly = false } = options
   const from = fileOf(options.from)
   if (undo === true) {
-    if (to !== undefined || verifyOnly) throw new InboxError('usage', '--undo takes --from alone')
+    if (to !== undefined || verifyOnly) throw new InboxError('usage', '--undo takes only --from')
     const undone = { result: 'undone' as const, from: await undoMove(from, systemClock) }
-    printResult(
-      undone,
-      options,
-      () => `${undone.from} is served again when it is named; what is in PostgreSQL was left as it is`,
-    )
+    printResult(undone, options, () => `${undone.from} can be served again; PostgreSQL was left unchanged`)
     return
   }
-  if (to === undefined) throw new InboxError('usage', 'expected --to with the URL of a PostgreSQL database, or --undo')
+  if (to === undefined) throw new InboxError('usage', 'expected --to <PostgreSQL URL>, or --undo')
   const url = await readUrl(to)
   using progress = createProgress()
   const report = await moveInbox({
@@ -75,10 +66,10 @@ async function run(options: MoveCommandOptions): Promise<void> {
 function fileOf(given: string): string {
   const found = databaseUrl.safeParse(given)
   if (found.success && found.data.kind === 'sqlite') return fromCwd(found.data.file)
-  throw new InboxError('usage', '--from: expected the URL of a SQLite file, such as sqlite:./data/inbox.db')
+  throw new InboxError('usage', '--from must be the URL of a SQLite file, such as sqlite:./data/inbox.db')
 }
 
-/** A literal passes where there is no password in it, and, with a warning, for this machine. */
+/** A literal URL may hold no password, except on this machine, with a warning. */
 async function readUrl(argument: string): Promise<string> {
   const isLiteral = /^postgres(ql)?:/i.test(argument)
   const hasPassword = isLiteral && holdsPassword(parseDatabaseUrl(argument))
@@ -98,13 +89,13 @@ function render({ result, from, to, resumed, tables }: MoveReport): string {
   )
   switch (result) {
     case 'finished':
-      return `nothing to do: ${from} was moved to ${to} before`
+      return `nothing to do: ${from} was already moved to ${to}`
     case 'verified':
-      return `${to} holds what ${from} does\n\n${rows}`
+      return `${to} and ${from} agree\n\n${rows}`
     case 'moved':
       return (
-        `moved ${from} to ${to}${resumed ? ', where an earlier call had begun' : ''}; both sides agree\n\n${rows}\n\n` +
-        `Start the replicas with that database in INBOX_DATABASE_URL. The file is not served any more: keep it until you need it no longer.`
+        `moved ${from} to ${to}${resumed ? ' (continued)' : ''}; both databases agree\n\n${rows}\n\n` +
+        `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
       )
   }
 }

@@ -16,25 +16,25 @@ import { parseExactJson } from '../admin/exact-json.ts'
 import type { Query } from '../admin/parse.ts'
 
 export interface OpenEventsOptions extends ConfigOption {
-  /** Then it is this sidecar or none: no file is opened. */
+  /** If set, only this sidecar is used: no file is opened. */
   readonly adminUrl?: string
-  /** What a sidecar would load, where that is known; for a file that is opened here. */
+  /** Handlers that a sidecar would load, for a file that is opened here. */
   readonly handlers?: readonly HandlerInfo[]
 }
 
-/** Events by way of a running sidecar, or straight from the file. */
+/** The admin API of a running sidecar, or the same calls on the database file. */
 export interface OpenedEvents extends AdminCalls {
-  /** Whether a sidecar is behind it, which works on runs. */
+  /** True when a running sidecar owns the database and executes its runs. */
   readonly isLive: boolean
   /** Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Opens the events that the settings name: through the admin API of the sidecar that runs, otherwise from the database file,
- * if no process holds it. A file is never created here.
+ * Opens the inbox of the settings: through the admin API of a running sidecar, otherwise from the database file, if no process
+ * holds it. Never creates a file.
  *
- * @throws InboxError `admin_unreachable` if a process holds the file and its admin API does not answer
+ * @throws InboxError `admin_unreachable` if a process holds the file and its admin API doesn't answer
  */
 export async function openEvents(options: OpenEventsOptions): Promise<OpenedEvents> {
   const { url, token, database } = await readNeeded(options)
@@ -44,21 +44,21 @@ export async function openEvents(options: OpenEventsOptions): Promise<OpenedEven
     close: async () => {},
   })
 
-  if (options.adminUrl !== undefined) return connect(token ?? (await readMadeToken(database)))
+  if (options.adminUrl !== undefined) return connect(token ?? (await readTokenFile(database)))
   if (token !== undefined && (await isSidecarAt(url))) return connect(token)
 
   const opened = database.kind === 'sqlite' ? await openFile(database.file, url, options.handlers) : 'in use'
   if (opened !== 'in use') return opened
   if (!(await isSidecarAt(url))) throw unreachable(url, database)
-  // The token beside the database goes to whoever holds it, not to anything that happens to listen at that port.
-  return connect(await readMadeToken(database))
+  // Send the token file's content only while a process holds the database: else another program may own the port.
+  return connect(await readTokenFile(database))
 }
 
-const needed = ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT', 'INBOX_ADMIN_TOKEN', 'INBOX_DATABASE_URL'] as const
+const neededSettings = ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT', 'INBOX_ADMIN_TOKEN', 'INBOX_DATABASE_URL'] as const
 
-/** Only the settings that matter here: a command on events needs no webhook secret. */
+/** Reads only the settings needed here: no webhook secret is required. */
 async function readNeeded(options: OpenEventsOptions) {
-  const values = await readSettings(needed, options)
+  const values = await readSettings(neededSettings, options)
   const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database } = values
   return {
     url: options.adminUrl ?? toUrl(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
@@ -80,7 +80,7 @@ async function openFile(
   if (!existsSync(file)) {
     throw new InboxError(
       'not_found',
-      `there is no database at ${file}, and no sidecar that was found at ${url}: set INBOX_DATABASE_URL, or --admin-url`,
+      `no database at ${file} and no sidecar at ${url}: set INBOX_DATABASE_URL, or --admin-url`,
     )
   }
   try {
@@ -103,32 +103,32 @@ async function openFile(
   }
 }
 
-async function readMadeToken(database: DatabaseSetting): Promise<string> {
+async function readTokenFile(database: DatabaseSetting): Promise<string> {
   const file = database.kind === 'sqlite' ? adminTokenFile(database.file) : undefined
   if (file !== undefined && existsSync(file)) return readSecretFile(file)
   throw new InboxError(
     'unauthorized',
-    `the admin API asks for a token, and there is none ${file === undefined ? 'known' : `at ${file}`}: set ` +
-      'INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the one that the sidecar was started with',
+    `the admin API needs a token${file === undefined ? '' : `, and ${file} doesn't exist`}: set INBOX_ADMIN_TOKEN or ` +
+      'INBOX_ADMIN_TOKEN_FILE to the token of the sidecar',
   )
 }
 
 function unreachable(url: string, database: DatabaseSetting): InboxError {
-  const find = 'give its address by --admin-url, or try again when it is up'
+  const advice = 'set its URL with --admin-url, or try again when it runs'
   if (database.kind !== 'sqlite') {
     const where = database.kind === 'memory' ? 'memory' : 'PostgreSQL'
-    const message = `no sidecar answers at ${url}, and events in ${where} can be seen through one only: ${find}`
+    const message = `no sidecar answers at ${url}, and only a sidecar can read events in ${where}: ${advice}`
     return new InboxError('admin_unreachable', message)
   }
   return new InboxError(
     'admin_unreachable',
-    `a process holds ${database.file}, and no admin API answers at ${url}. If it is a sidecar, ${find}; if it is an app of ` +
-      'yours with the inbox in it (`createInbox`), that has none: stop the app first',
+    `a process holds ${database.file}, and no admin API answers at ${url}. If the process is a sidecar, ${advice}. If it is your ` +
+      'own app with an embedded inbox (`createInbox`), stop the app first: it has no admin API',
   )
 }
 
 export interface AdminClientOptions {
-  /** Where the admin side of a running sidecar listens, for example http://127.0.0.1:8081. */
+  /** URL of the admin API, for example http://127.0.0.1:8081. */
   readonly url: string
   readonly token: string
 }
@@ -137,7 +137,7 @@ const timeoutMs = 5_000
 /** Actions may take longer. */
 const actionTimeoutMs = 280_000
 
-/** The admin API of a running sidecar. Throws the error it answers, or `admin_unreachable`. */
+/** A client of a sidecar's admin API. Calls throw the API's error, or `admin_unreachable`. */
 function createAdminClient(options: AdminClientOptions): AdminCalls {
   const base = parseAdminUrl(options.url)
 
@@ -154,14 +154,14 @@ function createAdminClient(options: AdminClientOptions): AdminCalls {
       const target = path.replace(':id', () => segment(id ?? '')) + search(query)
       const init = method === 'get' ? {} : { method: method.toUpperCase(), body: JSON.stringify(body ?? {}) }
       const bytes = await send(target, init, method === 'get' ? timeoutMs : actionTimeoutMs)
-      // The other side is the same program: its answers are not checked again.
+      // The sidecar is the same program, so its answers aren't validated.
       return parseExactJson(bytes.toString()) as AnswerOf<typeof operation>
     },
     rawEvent: (id) => send(`/events/${segment(id)}/raw`, {}, timeoutMs),
   }
 }
 
-/** Whether a sidecar answers at this URL; nothing secret is sent. */
+/** True if a sidecar answers at this URL. Sends nothing secret. */
 async function isSidecarAt(url: string): Promise<boolean> {
   try {
     const { bytes } = await exchange(new URL('healthz', parseAdminUrl(url)), {})
@@ -180,7 +180,7 @@ async function exchange(url: URL, init: RequestInit, limitMs = timeoutMs) {
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : messageOf(error)
     throw new InboxError(
       'admin_unreachable',
-      `no answer from the admin API at ${url.origin} (${reason}): start \`onchain-inbox serve\`, or give its address by ` +
+      `no answer from the admin API at ${url.origin} (${reason}): start \`onchain-inbox serve\`, or set its URL with ` +
         '--admin-url',
       { cause: error },
     )
@@ -193,18 +193,18 @@ function parseAdminUrl(text: string): URL {
   if (isUsable) return url
   throw new InboxError(
     'usage',
-    '--admin-url: expected a URL such as http://127.0.0.1:8081, without user name and password',
+    '--admin-url must be a URL such as http://127.0.0.1:8081, without user name and password',
   )
 }
 
 function toError(status: number, bytes: Buffer, base: URL): InboxError {
   const { code, message } = readError(bytes)
   if (status === 401) {
-    const advice = 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the one that the sidecar was started with'
-    return new InboxError('unauthorized', `the admin API at ${base.origin} does not take this token: ${advice}`)
+    const advice = 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the token of the sidecar'
+    return new InboxError('unauthorized', `the admin API at ${base.origin} rejected the token: ${advice}`)
   }
   if (code !== undefined) return new InboxError(code, message)
-  return new InboxError('admin_unreachable', `what answers at ${base.origin} is not the admin API (status ${status})`)
+  return new InboxError('admin_unreachable', `${base.origin} is not an admin API (status ${status})`)
 }
 
 function readError(bytes: Buffer): { code: ErrorCode | undefined; message: string } {
@@ -224,8 +224,8 @@ function search(query: Query): string {
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
 }
 
-/** An id as one part of a path. A URL takes `.` and `..` for something else, however they are encoded. */
+/** Encodes an id as a path segment. URLs treat `.` and `..` as special even when encoded. */
 function segment(id: string): string {
   if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
-  throw new InboxError('usage', `the id "${id}" cannot be asked for through the admin API`)
+  throw new InboxError('usage', `"${id}" is not a valid id`)
 }

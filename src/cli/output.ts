@@ -6,12 +6,11 @@ import { host } from './host.ts'
 import { screenOf, toneOf, type Screen } from './screen.ts'
 import { createRequire } from 'node:module'
 
-/** Options that every command has. */
 export interface OutputOptions {
   readonly json?: boolean
 }
 
-/** Gives a command the option that says how its result is printed. */
+/** Adds `--json`. */
 export function withOutputOptions(command: Command, json = 'print one JSON document'): Command {
   return command.option('--json', json)
 }
@@ -21,12 +20,12 @@ export function printResult<T>(value: T, options: OutputOptions, render: (value:
   printBytes(options.json ? `${escapeForTerminal(JSON.stringify(value))}\n` : `${render(value)}\n`)
 }
 
-/** Tells a person something beside the result, on standard error. */
+/** Prints a note on standard error. */
 export function printNote(text: string): void {
   host().stderr.write(`${text}\n`)
 }
 
-/** JSON escapes some control characters, but not all that a terminal, or its reader, could be misled by. They stand in texts only. */
+/** Escapes characters that could mislead a terminal or its reader. JSON itself escapes only some, and they occur only in strings. */
 function escapeForTerminal(json: string): string {
   if (!host().stdout.isTTY || safeText(json, Infinity) === json) return json
   return Array.from(json, (character) => {
@@ -35,24 +34,24 @@ function escapeForTerminal(json: string): string {
   }).join('')
 }
 
-/** Writes the bytes of a sender as they are; on a terminal, with all that could mislead it escaped. */
+/** Writes a sender's bytes unchanged; on a terminal, misleading characters are escaped. */
 export function printRaw(bytes: Uint8Array): void {
   if (!host().stdout.isTTY) return printBytes(bytes)
   const lines = Buffer.from(bytes).toString().split('\n')
   printBytes(`${lines.map((line) => safeText(line, Infinity)).join('\n')}\n`)
 }
 
-/** Writes a result as it is. A reader that has gone, as `head` does, wanted no more; nothing else may cut it short unnoticed. */
+/** Writes to standard output. EPIPE is ignored: a reader such as `head` has what it wanted. Other errors end the command. */
 export function printBytes(bytes: string | Uint8Array): void {
   if (bytes.length === 0) return
   const { stdout, exit } = host()
   stdout.write(bytes, (error?: NodeJS.ErrnoException | null) => {
     if (!error || error.code === 'EPIPE') return
-    exit(printError(new InboxError('usage', `standard output cannot be written (${error.message})`), {}))
+    exit(printError(new InboxError('usage', `can't write to standard output (${error.message})`), {}))
   })
 }
 
-/** Reports a failed command on standard error and gives its exit code: 1 = mend something, 75 = try again. */
+/** Reports an error on standard error. Returns the exit code: 1 = fix something first, 75 = try again later. */
 export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
   const error = thrown instanceof InboxError ? thrown : new InboxError('internal', messageOf(thrown), { cause: thrown })
   if (options.json) {
@@ -70,10 +69,7 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return `${count} ${count === 1 ? one : several}`
 }
 
-/**
- * What the next command is given, and what settings are: cut, it would be of no use. A column without a title has the values of
- * facts.
- */
+/** Columns that are never shortened: values that people copy into commands. The untitled column holds the values of a record. */
 const wholeColumns: ReadonlySet<string> = new Set([
   '',
   'id',
@@ -95,14 +91,14 @@ const wholeColumns: ReadonlySet<string> = new Set([
   'file',
 ])
 const stateColumns: ReadonlySet<string> = new Set(['status', 'state', 'outcome'])
-/** Times, and what is not longer, are never cut. */
+/** Columns up to this width, such as times, are never shortened. */
 const shortCell = 24
-const narrowest = 12
+const minColumnWidth = 12
 const gap = '  '
 
 /**
- * A plain table for people: columns as wide as their widest cell, two spaces between. On a terminal cells are cut, the longest
- * first, until a line fits, `wholeColumns` aside. Control characters are escaped, wherever a cell is from.
+ * Formats a table with two spaces between columns. On a terminal the widest cells are shortened until a line fits, except in
+ * `wholeColumns`. Control characters are escaped in every cell.
  */
 export function renderTable(
   head: readonly string[],
@@ -139,7 +135,7 @@ function fitColumns(
   const canShrink = head.map((title, column) => !wholeColumns.has(title) && (widths[column] ?? 0) > shortCell)
   let excess = widths.reduce((sum, width) => sum + width, gap.length * (head.length - 1)) - columns
   for (; excess > 0; excess--) {
-    const open = widths.map((width, column) => (canShrink[column] && width > narrowest ? width : 0))
+    const open = widths.map((width, column) => (canShrink[column] && width > minColumnWidth ? width : 0))
     const widest = Math.max(...open)
     if (widest === 0) break
     widths[open.indexOf(widest)] = widest - 1
@@ -150,15 +146,15 @@ function fitColumns(
 const isPlain = /^[\x20-\x7e]*$/
 const require = createRequire(import.meta.url)
 
-/** How many columns of a terminal a text takes, which has no control characters. */
+/** Terminal columns of a text without control characters. */
 function textWidth(text: string): number {
   if (isPlain.test(text)) return text.length
-  // Loaded when a text first needs it: that takes as long as the rest of a command.
+  // Loaded on demand: it takes as long to load as the rest of a command.
   const { default: stringWidth } = require('string-width') as { readonly default: typeof StringWidth }
   return stringWidth(text)
 }
 
-/** As much of the text as goes into `width` columns, with `…` in the place of what had to go. */
+/** Shortens text to `width` columns, with `…` at its end. */
 function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   let cut = ''

@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Ends the process although a thread may be stuck in a native call, which Node's own exit would wait for. */
+/** Ends the process even if a thread is stuck in a native call, which Node's own exit would wait for. */
 export interface ProcessEnd {
   /** Writes the last output, then ends the process. */
   now(code: number): Promise<void>
-  /** Ends the process with its exit code if a thread outlives the command by a second; else it returns. */
+  /** Ends the process with its exit code if a thread still runs after one second; else returns. */
   ifStuck(): Promise<void>
 }
 
 const flushMs = 200
 const threadEndMs = 1_000
 
-/** Call it before a thread starts. */
+/** Call before any thread starts. */
 export function prepareEnd(): ProcessEnd {
   let threads = 0
   process.on('worker', (worker) => {

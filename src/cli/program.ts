@@ -4,7 +4,7 @@ import { version } from '../base/version.ts'
 import { host, withHost, type Host } from './host.ts'
 import { printError } from './output.ts'
 
-/** Adds what a file has to add. A file is loaded only when its command is wanted: all of them together take a second. */
+/** Loads a command's file on demand: all files together take a second. */
 type Load = () => Promise<(program: Command) => void>
 
 const loadRest = (name: string) => async () => {
@@ -12,7 +12,7 @@ const loadRest = (name: string) => async () => {
   return (program: Command) => addRestCommands(program, name)
 }
 
-/** All commands, in the groups and the order of help. */
+/** All commands, in the order of help. */
 const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   'Start:': {
     init: async () => (await import('./init.ts')).addInitCommand,
@@ -53,44 +53,41 @@ const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
   },
 }
 
-/** Those that are about all others. */
-const aboutAll: readonly string[] = ['completion']
-/** What is answered without any of them. */
+/** Commands that need all others to be loaded. */
+const needAll: readonly string[] = ['completion']
 const versionFlags: readonly string[] = ['-V', '--version']
 
-/**
- * The program with the one command of this name, or with none for its version, or with all: for help, to say which of them was
- * meant by a name that is none, and for a command that is about all others.
- */
+/** Builds the program with only the named command; with none for `--version`; with all for help, suggestions and completion. */
 export async function loadProgram(name = ''): Promise<Command> {
   const program = new Command('onchain-inbox')
     .exitOverride()
     .enablePositionalOptions()
     .configureOutput(commandOutput)
-    .description('Receives signed on-chain events, stores them before it acknowledges them, and runs handlers on each.')
-    .version(version, versionFlags.join(', '))
+    .description('Receives signed on-chain events, stores them before acknowledging, and runs handlers on each.')
+    .version(version, versionFlags.join(', '), 'print the version')
+    .helpOption('-h, --help', 'show this help')
   if (versionFlags.includes(name)) return program
-  const isOne = !aboutAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
+  const isOne = !needAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
   for (const [heading, group] of Object.entries(groups)) {
     program.commandsGroup(heading)
     for (const [known, load] of Object.entries(group)) if (!isOne || known === name) (await load())(program)
   }
-  return program.helpCommand(true)
+  return program.helpCommand('help [command]', 'Show the help of a command')
 }
 
 const commandOutput: OutputConfiguration = {
   writeOut: (text) => void host().stdout.write(text),
   writeErr: (text) => void host().stderr.write(text),
-  // Invalid usage is reported as every other error.
+  // `printError` reports invalid usage.
   outputError: () => {},
   getOutHelpWidth: () => host().stdout.columns,
   getErrHelpWidth: () => host().stderr.columns,
 }
 
-/** Runs one command, and reports what it throws. */
+/** Runs one command, and reports its error. */
 export async function runCommand(args: readonly string[], given: Host = process): Promise<void> {
   await withHost(given, async () => {
-    // Unheard, a failed write would end the process, and with it a sidecar whose log nobody reads any more.
+    // Without a listener a failed write would end the process, even a sidecar whose log has lost its reader.
     for (const output of [given.stdout, given.stderr]) output.on('error', () => {})
     try {
       const program = await loadProgram(args[0])
@@ -103,7 +100,7 @@ export async function runCommand(args: readonly string[], given: Host = process)
   })
 }
 
-/** Help and version are thrown too, after they were printed. */
+/** False for help and version, which commander also throws after printing. */
 function isMistake({ code }: CommanderError): boolean {
   return code !== 'commander.help' && code !== 'commander.helpDisplayed' && code !== 'commander.version'
 }
@@ -111,5 +108,5 @@ function isMistake({ code }: CommanderError): boolean {
 /** An invalid URL is not shown: it may hold a password. */
 function toUsageError({ message }: CommanderError): InboxError {
   const shown = message.replace(/^error: /, '').replace(/(<url>' argument) '.*' (is invalid)/s, '$1 $2')
-  return new InboxError('usage', `${shown} (--help shows what is possible)`)
+  return new InboxError('usage', `${shown} (see --help)`)
 }

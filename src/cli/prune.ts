@@ -11,22 +11,18 @@ interface PruneOptions extends EventCommandOptions {
 }
 
 const stillTooLarge =
-  'the database is larger still, but nothing is left that may be pruned: kept are, above all, open work, dead letters, ' +
-  'what came within the last hour, and the newest bodies that take half of that size'
+  'the database is still larger, but nothing else may be pruned: open runs, dead letters, the last hour and the newest bodies ' +
+  '(half of that size) are kept'
 
-/** `onchain-inbox prune`: takes old bodies out of the database now. */
+/** `onchain-inbox prune`: deletes old bodies from the database now. */
 export function addPruneCommand(program: Command): void {
   const prune = program
     .command('prune')
-    .description(
-      'take the bodies of finished events, and old bodies in quarantine, out of the database, and give the space back; ids of events stay known',
-    )
-    .option('--older-than <days>', 'those received longer ago', parseCount)
-    .option(
-      '--max-size <size>',
-      'the oldest but for those of the last hour, while the database is larger than this: 500mb, 20gb',
-    )
-  asEventCommand(prune, 'prune --older-than 30').action(async (options: PruneOptions) => {
+    .description('Delete old bodies of finished events and quarantine, and free space')
+    .option('--older-than <days>', 'bodies received more than this many days ago', parseCount)
+    .option('--max-size <size>', 'the oldest bodies while the database is larger, except the last hour: 500mb, 20gb')
+  const note = 'Event ids are kept, so duplicates are still recognized.'
+  asEventCommand(prune, 'prune --older-than 30', note).action(async (options: PruneOptions) => {
     await withEvents(options, async (opened) => {
       const { olderThan, maxSize } = options
       if (olderThan === undefined && maxSize === undefined)
@@ -34,7 +30,7 @@ export function addPruneCommand(program: Command): void {
       const body = { older_than_days: olderThan ?? null, max_bytes: maxSize === undefined ? null : toBytes(maxSize) }
       printResult(await opened.call('prune', { body }), options, ({ events, quarantined, too_large }) => {
         const bodies = quarantined === 1 ? '1 body' : `${quarantined} bodies`
-        const beside = quarantined === 0 ? '' : `; ${bodies} in quarantine as well`
+        const beside = quarantined === 0 ? '' : `; ${bodies} in quarantine`
         const left = too_large ? `; ${stillTooLarge}` : ''
         return `${events === 1 ? '1 event was pruned' : `${events} events were pruned`}${beside}${left}`
       })
@@ -45,5 +41,5 @@ export function addPruneCommand(program: Command): void {
 function toBytes(text: string): number {
   const size = byteSize(2 ** 50).safeParse(text)
   if (size.success) return size.data
-  throw new InboxError('usage', '--max-size: expected a size such as 500mb or 20gb')
+  throw new InboxError('usage', '--max-size must be a size such as 500mb or 20gb')
 }

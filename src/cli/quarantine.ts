@@ -22,34 +22,36 @@ interface DropOptions extends EventCommandOptions {
   readonly dryRun?: boolean
 }
 
-/** `onchain-inbox quarantine list|show|retry|drop`: authentic bytes that are no usable event. */
+/** `onchain-inbox quarantine list|show|retry|drop`: signed bodies that are not valid events. */
 export function addQuarantineCommand(program: Command): void {
-  const quarantine = program.command('quarantine').description('look at signed bodies that are no usable event')
+  const quarantine = program
+    .command('quarantine')
+    .description('List, retry and drop signed bodies that are not valid events')
 
   const list = quarantine
     .command('list')
-    .description('list the bodies, newest first')
-    .option('--reason <code>', 'only those with this reason, as the list shows it')
+    .description('List quarantined bodies, newest first')
+    .option('--reason <code>', 'only bodies with this reason, as in the list')
   asListCommand<QuarantinedJson>(list, {
     filters: ['reason'],
     example: 'quarantine list',
     fetch: (opened, query) => opened.call('listQuarantine', { query }),
-    none: 'nothing is in quarantine',
+    none: 'quarantine is empty',
     columns: {
       id: (body) => body.id,
       received: (body) => body.received_at,
       reason: (body) => body.reason,
       bytes: (body) => String(body.size_bytes),
-      came: (body) => String(body.count),
+      deliveries: (body) => String(body.count),
       'begins with': (body) => safeText(body.preview, 60),
     },
   })
 
   const show = quarantine
     .command('show')
-    .description('show a body')
-    .argument('<id>', 'its id: sha256:…')
-    .option('--raw', 'write the exact bytes, and nothing else')
+    .description('Show a quarantined body')
+    .argument('<id>', 'id of the body: sha256:…')
+    .option('--raw', 'write only the exact bytes')
   asEventCommand(show, 'quarantine show sha256:9f86…').action(async (id: string, options: ShowOptions) => {
     await withEvents(options, async (opened) => {
       const body = await opened.call('getQuarantined', { id })
@@ -60,11 +62,11 @@ export function addQuarantineCommand(program: Command): void {
 
   const retry = quarantine
     .command('retry')
-    .description('read bodies as events once more, after an update that understands them')
+    .description('Parse quarantined bodies again, after an update')
     .argument('[id...]', 'ids of bodies')
-    .option('--all', 'all of them')
-    .option('--reason <code>', 'all with this reason, as `quarantine list` shows it')
-    .option('--dry-run', 'only say what would become of them')
+    .option('--all', 'all bodies')
+    .option('--reason <code>', 'all with this reason, as in `quarantine list`')
+    .option('--dry-run', 'only count what would be accepted')
   asEventCommand(retry, 'quarantine retry --all').action(async (ids: readonly string[], options: RetryOptions) => {
     const which = whichOf(ids, options.all, options.reason, '--reason')
     await withEvents(options, async (opened) => {
@@ -76,12 +78,12 @@ export function addQuarantineCommand(program: Command): void {
 
   const drop = quarantine
     .command('drop')
-    .description('remove bodies for good')
+    .description('Delete quarantined bodies for good')
     .argument('[id...]', 'ids of bodies')
-    .option('--all', 'all of them')
-    .option('--only <code>', 'all with this reason, as `quarantine list` shows it')
-    .option('--dry-run', 'only say how many there are')
-    .requiredOption('--reason <text>', 'why; it is kept in the audit')
+    .option('--all', 'all bodies')
+    .option('--only <code>', 'all with this reason, as in `quarantine list`')
+    .option('--dry-run', 'only count them')
+    .requiredOption('--reason <text>', 'why; stored in the audit log')
   asEventCommand(drop, 'quarantine drop sha256:9f86… --reason "a test of the sender"').action(
     async (ids: readonly string[], options: DropOptions) => {
       const { all, only, reason, dryRun = false } = options
@@ -94,7 +96,7 @@ export function addQuarantineCommand(program: Command): void {
   )
 }
 
-/** Which bodies, as the admin API takes it. */
+/** The selection of bodies, as the admin API takes it. */
 function whichOf(ids: readonly string[], all: boolean | undefined, reason: string | undefined, option: string) {
   return onlyWay(
     [
@@ -102,7 +104,7 @@ function whichOf(ids: readonly string[], all: boolean | undefined, reason: strin
       ...(all === true ? [{ all }] : []),
       ...(reason === undefined ? [] : [{ filter: { reason } }]),
     ],
-    `ids of bodies, --all, or ${option} with a reason`,
+    `ids of bodies, --all, or ${option} <code>`,
   )
 }
 
@@ -119,17 +121,17 @@ function renderBody(body: QuarantinedDetailJson): string {
     ['reason', body.reason],
     ['verified by secret', body.secret_label],
     ['size', `${body.size_bytes} bytes`],
-    ['came', counted(body.count, 'time')],
+    ['deliveries', String(body.count)],
   ]
   return `${renderTable(['body', ''], rows)}\n\n${body.preview}`
 }
 
 function renderRetried({ accepted, known, still_unusable: left, unusable, dry_run: isDryRun }: RetriedJson): string {
-  const again = known === 0 ? '' : `, ${known} more ${isDryRun ? 'are' : 'were'} known already`
+  const again = known === 0 ? '' : `, ${known} already known`
   const was = isDryRun ? 'would be' : accepted === 1 ? 'was' : 'were'
   const done = `${counted(accepted, 'event')} ${was} accepted${again}`
   if (left === 0) return done
-  return `${done}; ${left} no usable event still:\n\n${renderTable(
+  return `${done}; ${left} still not valid:\n\n${renderTable(
     ['id', 'reason'],
     unusable.map(({ id, reason }) => [id, reason]),
   )}`

@@ -27,26 +27,23 @@ interface ReplayOptions extends EventCommandOptions, Partial<Record<(typeof filt
 
 const lookMs = 500
 
-/** `onchain-inbox replay`: has stored events handled again. */
+/** `onchain-inbox replay`: runs handlers on stored events again. */
 export function addReplayCommand(program: Command): void {
   const replay = program
     .command('replay')
-    .description('have stored events handled again, behind all live work; what is given chooses them together')
-    .argument('[id...]', 'ids of events')
-    .option('--type <type>', 'of this type')
-    .option('--network <network>', 'on this network')
-    .option('--address <address>', 'about this token, wallet or contract')
-    .option('--status <status>', 'that are dead, done, unhandled … (see `events list --help`)')
-    .option('--from <time>', 'received at this time (ISO 8601) or later')
-    .option('--to <time>', 'received before this time (ISO 8601)')
-    .option('--handler <name>', 'by this handler only')
+    .description('Replay stored events, after all live work')
+    .argument('[id...]', 'event ids')
+    .option('--type <type>', 'events of this type')
+    .option('--network <network>', 'events on this network')
+    .option('--address <address>', 'events about this token, wallet or contract')
+    .option('--status <status>', 'events with this status: dead, done, unhandled … (see `events list --help`)')
+    .option('--from <time>', 'events received at this time (ISO 8601) or later')
+    .option('--to <time>', 'events received before this time (ISO 8601)')
+    .option('--handler <name>', 'only with this handler')
     .option('--dry-run', 'only count the events')
-    .option('--rate <number>', 'runs per second', parseCount)
-    .option(
-      '--new-keys',
-      'give the runs idempotency keys of their own, so that whoever knows repeats by them does all again',
-    )
-    .option('--wait', 'wait until all of it is done')
+    .option('--rate <number>', 'limit of runs per second', parseCount)
+    .option('--new-keys', 'use new idempotency keys, so that receivers which deduplicate by them act again')
+    .option('--wait', 'wait until the replay has finished')
   asEventCommand(replay, 'replay --type wallet.large_trade --from 2026-01-31 --dry-run').action(
     async (ids: readonly string[], options: ReplayOptions) => {
       noteUnknownNames(options)
@@ -54,8 +51,8 @@ export function addReplayCommand(program: Command): void {
         if (options.wait && !opened.isLive) {
           throw new InboxError(
             'admin_unreachable',
-            'no sidecar is running that could work on the replay: start `onchain-inbox serve`, or leave out --wait; then the replay begins ' +
-              'as soon as one runs',
+            'no sidecar is running to execute the replay: start `onchain-inbox serve`, or omit --wait to start it with the next ' +
+              'sidecar',
           )
         }
         const started = await opened.call('startReplay', { body: toBody(ids, options) })
@@ -69,9 +66,9 @@ export function addReplayCommand(program: Command): void {
 
 /** `onchain-inbox replays list|show|cancel`. */
 export function addReplaysCommand(program: Command): void {
-  const replays = program.command('replays').description('look at replays, and cancel them')
+  const replays = program.command('replays').description('List and cancel replays')
 
-  const list = replays.command('list').description('list replays, newest first')
+  const list = replays.command('list').description('List replays, newest first')
   asListCommand<ReplayJson>(list, {
     example: 'replays list',
     fetch: (opened, query) => opened.call('listReplays', { query }),
@@ -80,14 +77,17 @@ export function addReplaysCommand(program: Command): void {
       replay: ({ id }) => String(id),
       started: (replay) => replay.created_at,
       state: ({ state }) => state,
-      'looked at': ({ progress }) => `${Math.floor(progress * 100)} %`,
+      progress: ({ progress }) => `${Math.floor(progress * 100)} %`,
       runs: ({ runs }) => String(runs),
       open: (replay) => String(replay.open_runs),
       'of events': (replay) => safeText(describeFilter(replay), 100),
     },
   })
 
-  const show = replays.command('show').description('show how far a replay is').argument('<id>', 'its number')
+  const show = replays
+    .command('show')
+    .description('Show the progress of a replay')
+    .argument('<id>', 'number of the replay')
   asEventCommand(show, 'replays show 3').action(async (id: string, options: EventCommandOptions) => {
     await withEvents(options, async (opened) =>
       printResult(await opened.call('getReplay', { id }), options, renderReplay),
@@ -96,8 +96,8 @@ export function addReplaysCommand(program: Command): void {
 
   const cancel = replays
     .command('cancel')
-    .description('create no more runs of a replay, and drop those that wait')
-    .argument('<id>', 'its number')
+    .description('Cancel a replay and drop its pending runs')
+    .argument('<id>', 'number of the replay')
   asEventCommand(cancel, 'replays cancel 3').action(async (id: string, options: EventCommandOptions) => {
     await withEvents(options, async (opened) =>
       printResult(await opened.call('cancelReplay', { id }), options, renderCancelled),
@@ -108,7 +108,7 @@ export function addReplaysCommand(program: Command): void {
 function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record<string, unknown>> {
   const given = definedOf(options, filterNames)
   if (ids.length + Object.keys(given).length === 0) {
-    throw new InboxError('usage', `expected ids of events, or at least one of --${filterNames.join(', --')}`)
+    throw new InboxError('usage', `expected event ids, or at least one of --${filterNames.join(', --')}`)
   }
   return {
     ...(ids.length > 0 && { ids }),
@@ -131,7 +131,7 @@ async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<Repla
 
 function renderCount({ events, skipped }: ReplayCountJson): string {
   const found = counted(events, 'event')
-  return skipped === 0 ? `${found} would be replayed` : `${found} found; of ${skipped} the body is no longer kept`
+  return skipped === 0 ? `${found} would be replayed` : `${found} found; the bodies of ${skipped} are deleted`
 }
 
 function renderReplay(replay: ReplayJson): string {
@@ -139,12 +139,12 @@ function renderReplay(replay: ReplayJson): string {
     ['replay', String(replay.id)],
     ['state', replay.state],
     ['of events', describeFilter(replay)],
-    ['looked at', `${Math.floor(replay.progress * 100)} %`],
+    ['progress', `${Math.floor(replay.progress * 100)} %`],
     ['events found', String(replay.events)],
-    ['bodies gone', String(replay.skipped)],
-    ['runs', `${replay.runs}, of which open ${replay.open_runs}`],
-    ['rate', replay.per_second === null ? 'as fast as it goes' : `${replay.per_second} per second`],
-    ['idempotency keys', replay.new_keys ? 'new ones' : 'the same'],
+    ['bodies deleted', String(replay.skipped)],
+    ['runs', `${replay.runs}, ${replay.open_runs} open`],
+    ['rate', replay.per_second === null ? 'unlimited' : `${replay.per_second} per second`],
+    ['idempotency keys', replay.new_keys ? 'new' : 'unchanged'],
     ['started', replay.created_at],
     ['ended', replay.ended_at ?? '-'],
   ]
@@ -153,8 +153,8 @@ function renderReplay(replay: ReplayJson): string {
 }
 
 function renderCancelled(replay: CancelledJson): string {
-  const said = replay.cancelled ? '' : `replay ${replay.id} had ended already: nothing was cancelled\n\n`
-  return `${said}${renderReplay(replay)}`
+  const note = replay.cancelled ? '' : `replay ${replay.id} has already ended: nothing was cancelled\n\n`
+  return `${note}${renderReplay(replay)}`
 }
 
 function describeFilter({ filter }: ReplayJson): string {

@@ -11,92 +11,92 @@ import { host } from './host.ts'
 import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
-/** A command that makes one call. Its argument and options are those of the operation: `--webhook-url` is `webhook_url`. */
+/** A command for one operation. Its options are named after the fields: `--webhook-url` is `webhook_url`. */
 interface RestCommand {
   readonly operation: OperationId
   readonly description: string
-  /** The field that is an argument, if not that of the path, and its name in help. */
+  /** The field that is the argument, and its name in help; default: the field in the path. */
   readonly argument?: readonly [field: string, shownAs: string]
   readonly example?: string
-  /** The fields of a list that a table shows. */
+  /** Columns of a list's table. */
   readonly columns?: string
-  /** What 404, 405 and 501 may mean for an operation that the service does not document (A22). */
+  /** Explains 404, 405 and 501 of an operation that the service doesn't document (A22). */
   readonly undocumented?: string
 }
 
 const walletExample = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum'
 
 const groups: Readonly<Record<string, string>> = {
-  webhooks: 'list and delete the webhooks of the account in the service; subscribe registers one',
-  alerts: 'create and list the alerts of the account in the service',
-  tokens: 'look tokens up in the service',
-  wallets: 'look wallets up in the service',
+  webhooks: 'List and delete webhooks of the account (undocumented)',
+  alerts: 'Create and list alerts of the account',
+  tokens: 'Look up tokens',
+  wallets: 'Look up wallets',
 }
 const commands: Readonly<Record<string, RestCommand>> = {
   'webhooks list': {
     operation: 'listWebhooks',
-    description: 'list the webhooks of the account, where the service does that: it is not documented',
+    description: 'List webhooks of the account (undocumented)',
     columns: 'webhook_id status url events created_at',
-    undocumented: 'this service gives no list of webhooks',
+    undocumented: 'this service has no list of webhooks',
   },
   'webhooks delete': {
     operation: 'deleteWebhook',
-    description: 'delete a webhook, where the service does that: it is not documented',
+    description: 'Delete a webhook (undocumented)',
     example: 'wh_4f9a1c',
-    undocumented: 'nothing was deleted: there is no such webhook, or this service deletes none',
+    undocumented: 'nothing was deleted: the webhook is unknown, or this service deletes none',
   },
   'alerts create': {
     operation: 'createAlert',
-    description: 'create an alert; the same twice makes two',
+    description: 'Create an alert; repeating the call creates another one',
     example:
       '--type price_above --address 0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum --threshold 2 ' +
       '--webhook-url https://inbox.example.com/webhooks',
   },
   'alerts list': {
     operation: 'listAlerts',
-    description: 'list the alerts of the account, where the service does that: it is not documented',
+    description: 'List alerts of the account (undocumented)',
     columns: 'alert_id status type network address threshold label created_at',
-    undocumented: 'this service gives no list of alerts',
+    undocumented: 'this service has no list of alerts',
   },
   'tokens get': {
     operation: 'getToken',
-    description: 'show a token',
+    description: 'Show a token',
     example: '0x6982508145454ce325ddbe47a25d4ec3d2311933 --network ethereum',
   },
   'tokens search': {
     operation: 'searchTokens',
-    description: 'find tokens by a part of their symbol or name, or by their address',
+    description: 'Find tokens by part of a symbol or name, or by address',
     argument: ['q', 'text'],
     example: 'pepe --network ethereum',
     columns: 'symbol name network address price_usd change_pct_24h liquidity_usd risk_level',
   },
-  'wallets get': { operation: 'getWallet', description: 'show the overview of a wallet', example: walletExample },
+  'wallets get': { operation: 'getWallet', description: 'Show the overview of a wallet', example: walletExample },
   'wallets portfolio': {
     operation: 'getWalletPortfolio',
-    description: 'list what a wallet holds',
+    description: 'List the positions of a wallet',
     example: walletExample,
     columns: 'symbol token_address balance price_usd value_usd cost_basis_usd unrealised_pnl_usd allocation_pct',
   },
   'wallets pnl': {
     operation: 'getWalletPnl',
-    description: 'show profit and loss of a wallet',
+    description: 'Show profit and loss of a wallet',
     example: walletExample,
   },
   'wallets trades': {
     operation: 'listWalletTrades',
-    description: 'list the trades of a wallet',
+    description: 'List the trades of a wallet',
     example: walletExample,
     columns:
       'timestamp type token_in.amount token_in.symbol token_out.amount token_out.symbol token_out.value_usd fee_usd dex tx_hash',
   },
   networks: {
     operation: 'listNetworks',
-    description: 'list the networks of the service, with their status',
+    description: 'List the networks of the service with their status',
     columns: 'id name chain_id native_currency status features',
   },
 }
 
-/** The fields that a request of an operation may carry, but those of paging. */
+/** The request fields of an operation, without those of paging. */
 function fieldsOf(operation: OperationId): readonly (readonly [name: string, schema: z.ZodType])[] {
   const { params, query, body } = operations.find(({ id }) => id === operation) as Operation
   const fields: Readonly<Record<string, z.ZodType>> = { ...params.shape, ...query.shape, ...body?.shape }
@@ -118,7 +118,7 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return isWrapper ? unwrapped(schema.unwrap() as z.ZodType) : schema
 }
 
-/** The first sentence of a schema's description, in the form of help. */
+/** First sentence of a schema's description, in lower case for help. */
 function descriptionOf(schema: z.ZodType): string {
   const [first = ''] = (schema.description ?? unwrapped(schema).description ?? '').split(/\.(?: |$)/)
   return first.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
@@ -157,13 +157,10 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
   const isPaged = routes[operation].data === 'page'
   if (isPaged) {
     command
-      .option('--limit <number>', 'how many', parseCount, 20)
-      .option('--cursor <cursor>', 'go on behind an earlier list')
+      .option('--limit <number>', 'how many to list', parseCount, 20)
+      .option('--cursor <cursor>', 'continue after an earlier list')
   }
-  withOutputOptions(
-    withConfigOption(withApiOptions(command)),
-    'print one JSON document, every number as the service wrote it',
-  )
+  withOutputOptions(withConfigOption(withApiOptions(command)), 'print one JSON document, numbers with all digits')
     .addHelpText('after', `\nExample:\n  $ onchain-inbox ${[words, rest.example].filter(Boolean).join(' ')}`)
     .action(async (...given: readonly unknown[]) => {
       const options = given[argument === undefined ? 0 : 1] as Options
@@ -171,18 +168,20 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
       if (argument !== undefined) args[argument] = given[0]
       try {
         const { url, key } = await readApiSettings(options)
-        // The arguments are those of the operation's own schema.
+        // The options come from the operation's schema, so the arguments fit.
         const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
-        const ask = async (query?: object) => {
-          const asked = call({ ...args, ...query })
-          return (isPaged ? (asked as Pages<unknown>).page() : asked) as Promise<PageOf<unknown>>
+        const fetchAnswer = async (query?: object) => {
+          const called = call({ ...args, ...query })
+          return (isPaged ? (called as Pages<unknown>).page() : called) as Promise<PageOf<unknown>>
         }
         if (columns === undefined) {
-          printResult(exactly(await ask()) as object, options, (value) => renderTable([words, ''], cellsOf(value)))
+          printResult(exactly(await fetchAnswer()) as object, options, (value) =>
+            renderTable([words, ''], cellsOf(value)),
+          )
           return
         }
         const fetchPage = async (query: object) => {
-          const page = await ask(query)
+          const page = await fetchAnswer(query)
           const { next_cursor: next, total = null } = page.meta
           return { data: exactly(page) as object[], next_cursor: next || null, ...(isPaged && { total }) }
         }
@@ -203,7 +202,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
     })
 }
 
-/** What the service said, with the id by which it knows the request. */
+/** Converts an error of the service, with the request id. */
 function toInboxError(thrown: unknown, { undocumented }: RestCommand): unknown {
   if (!(thrown instanceof ApiError)) return thrown
   const { message, status, requestId, isRetryable } = thrown
@@ -217,7 +216,7 @@ function toInboxError(thrown: unknown, { undocumented }: RestCommand): unknown {
 
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
 
-/** `data` of an answer, such that `JSON.stringify` writes each number as the service wrote it. */
+/** `data` of an answer with raw numbers: `JSON.stringify` writes them as the service did. */
 function exactly(answer: PageOf<unknown>): unknown {
   const at = (value: unknown, path: string): unknown => {
     if (typeof value === 'number') return rawJSON(answer.exact(path) ?? String(value))
@@ -228,7 +227,7 @@ function exactly(answer: PageOf<unknown>): unknown {
   return at(answer.data, 'data')
 }
 
-/** Fields and their text. Fields of inner objects have a dot before them. */
+/** Fields and their text. Fields of inner objects are joined by dots. */
 function cellsOf(value: object, prefix = ''): readonly (readonly [field: string, text: string])[] {
   return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
     const isObject = typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype

@@ -3,15 +3,15 @@ import { host } from './host.ts'
 
 export type Tone = 'bold' | 'green' | 'red' | 'yellow' | 'cyan' | 'gray'
 
-/** What can be shown at once, and how. */
+/** Width and colours of an output. */
 export interface Screen {
-  /** Infinity where no terminal is, or none that says how wide it is. */
+  /** Infinity without a terminal, or if its width is unknown. */
   readonly columns: number
-  /** Colours the text, if colours are wanted. */
+  /** Colours the text if colours are on. */
   paint(tone: Tone, text: string): string
 }
 
-/** Colours are for terminals: none with NO_COLOR, and also elsewhere with FORCE_COLOR. */
+/** Colours are on for terminals. NO_COLOR turns them off, FORCE_COLOR on. */
 export function screenOf(stream: NodeJS.WriteStream): Screen {
   const { columns } = stream
   return {
@@ -20,7 +20,7 @@ export function screenOf(stream: NodeJS.WriteStream): Screen {
   }
 }
 
-/** Whether text for `stream` is to be coloured. */
+/** True if colours are on for `stream`. */
 export function hasColors(stream: NodeJS.WriteStream): boolean {
   const painted = screenOf(stream).paint('bold', 'x')
   return painted !== stripVTControlCharacters(painted)
@@ -34,12 +34,12 @@ const tones: readonly (readonly [Tone, RegExp])[] = [
   ['gray', /^(?:dropped|expired|superseded|unhandled|cancelled|-$)/],
 ]
 
-/** The colour of a word that says how something stands; undefined = none. */
+/** Colour of a state; undefined = none. */
 export function toneOf(state: string): Tone | undefined {
   return tones.find(([, words]) => words.test(state))?.[0]
 }
 
-/** A line on standard error that is written over as work goes on; nothing where that is no terminal. */
+/** A progress line on standard error; does nothing without a terminal. */
 export interface Progress extends Disposable {
   show(done: number, text: string): void
   end(): void

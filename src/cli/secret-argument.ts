@@ -5,15 +5,15 @@ import { readSecretFile } from '../base/secret-file.ts'
 import { fromCwd, host } from './host.ts'
 
 export interface SecretArgumentOptions {
-  /** What the secret is used with. With a loopback URL a literal secret passes, with a warning on standard error. */
+  /** URL that the secret is sent to. A loopback URL allows a literal secret, with a warning. */
   readonly url?: string
 }
 
 const forms = '@file, - for standard input, or env:NAME'
 
 /**
- * The secret that a command-line argument names: `@file`, `-` (standard input) or `env:NAME`, without white space around
- * it. A literal is refused, because every user of the machine can read the arguments of a running process.
+ * Reads the secret that an argument names: `@file`, `-` (standard input) or `env:NAME`, trimmed. A literal is refused, because every
+ * user of the machine can read the arguments of a running process.
  *
  * @throws InboxError `usage` or `config_invalid`, never with the argument in it
  */
@@ -24,29 +24,26 @@ export async function readSecretArgument(argument: string, options: SecretArgume
 }
 
 /**
- * A receiver and its secret, from a URL option of this name and --secret.
+ * Reads a receiver from the URL option `name` and --secret.
  *
- * @throws InboxError `usage` unless both are given; plain HTTP goes to this machine only, as the service delivers (A25)
+ * @throws InboxError `usage` unless both are set; like the service, it allows plain HTTP only on this machine (A25)
  */
 export async function readEndpoint(name: string, url: string | undefined, secret: string | undefined) {
   if (url === undefined || secret === undefined)
-    throw new InboxError('usage', `${name} and --secret go together: where events go, and what signs them`)
+    throw new InboxError('usage', `${name} and --secret go together: the URL of a receiver and its secret`)
   if (URL.parse(url)?.protocol === 'http:' && !isLoopbackUrl(url))
-    throw new InboxError('usage', `${name}: http goes to this machine only; expected https for any other`)
+    throw new InboxError('usage', `${name} must be https, or http on this machine`)
   return { url, secret: await readSecretArgument(secret, { url }) }
 }
 
-/**
- * The same for a signature. A literal passes, with a warning: it vouches for one body, and whoever sends that again under its
- * signature does nothing.
- */
+/** Reads a signature. A literal is allowed, with a warning: a signature is valid for one body, and deduplication makes replaying it harmless. */
 export async function readSignatureArgument(argument: string): Promise<string> {
   const signature = await readNamed(argument)
   if (signature === undefined) warn('a signature')
   return (signature ?? argument).trim()
 }
 
-/** What `@file`, `-` or `env:NAME` stands for; undefined for a literal. */
+/** The value of `@file`, `-` or `env:NAME`; undefined for a literal. */
 async function readNamed(argument: string): Promise<string | undefined> {
   if (argument === '-') return text(host().stdin)
   if (argument.startsWith('@')) return readSecretFile(fromCwd(argument.slice(1)))
@@ -56,24 +53,21 @@ async function readNamed(argument: string): Promise<string | undefined> {
 
 function takeLiteral(argument: string, { url }: SecretArgumentOptions): string {
   if (url === undefined || !isLoopbackUrl(url)) {
-    throw new InboxError(
-      'usage',
-      `a secret cannot stand on the command line, where every user of this machine can read it; give it as ${forms}`,
-    )
+    throw new InboxError('usage', `every user of this machine can read a secret on the command line; use ${forms}`)
   }
   warn('a secret')
   return argument
 }
 
 function warn(what: string): void {
-  host().stderr.write(`warning: every user of this machine can read ${what} on the command line; give it as ${forms}\n`)
+  host().stderr.write(`warning: every user of this machine can read ${what} on the command line; use ${forms}\n`)
 }
 
 function readVariable(name: string): string {
   if (!/^[A-Za-z_]\w*$/.test(name)) {
     throw new InboxError(
       'usage',
-      'after env: the name of an environment variable is expected, for example env:INBOX_SECRETS',
+      'env: must be followed by the name of an environment variable, for example env:INBOX_SECRETS',
     )
   }
   const value = host().env[name]

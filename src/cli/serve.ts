@@ -15,20 +15,17 @@ interface ServeOptions extends OutputOptions {
 }
 
 const exitTryAgain = 75
-/** Longest time for a stop after a failure. */
+/** Time limit of a stop after a failure. */
 const failedStopMs = 1_000
 
-/** `onchain-inbox serve`: the sidecar itself, until SIGINT or SIGTERM, or until its terminal is closed. */
+/** `onchain-inbox serve`: runs the sidecar until SIGINT, SIGTERM, or the end of its terminal. */
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
-    .description('receive, store and handle events: the sidecar')
-    .option(
-      '--config <file>',
-      'configuration file (default: onchain-inbox.config.ts, .js or .mjs in this folder, if there is one)',
-    )
-    .option('--watch', 'take up edited handlers, and the files that they import, while it runs')
-    .option('--json', 'log lines as JSON even on a terminal')
+    .description('Run the sidecar: receive, store and handle events')
+    .option('--config <file>', 'config file (default: onchain-inbox.config.{ts,js,mjs} in this folder)')
+    .option('--watch', 'reload handlers and the files they import when they change')
+    .option('--json', 'print log lines as JSON, also on a terminal')
     .addHelpText('after', '\nExample:\n  $ INBOX_SECRETS_FILE=/run/secrets/inbox onchain-inbox serve\n')
     .action(async (options: ServeOptions) => {
       const end = prepareEnd()
@@ -37,20 +34,20 @@ export function addServeCommand(program: Command): void {
       } catch (error) {
         await end.now(printError(error, { json: options.json ?? !process.stderr.isTTY }))
       }
-      // It ends the process by itself.
+      // `serve` ends the process itself.
       await new Promise(() => {})
     })
 }
 
 async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<void> {
-  // What it writes, events above all, is for its own user only.
+  // Files with events must be readable by their owner only.
   process.umask(0o077)
   const config = await loadConfig(configSources(options))
   const prettyLog = process.stdout.isTTY && options.json !== true
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })
   for (const warning of config.warnings) log.warn({}, warning)
 
-  // Stands in for the app until it has started: signals may arrive earlier.
+  // A placeholder until the app has started: signals may arrive earlier.
   let app: Pick<App, 'inFlight' | 'reloadSecrets' | 'stop'> = {
     inFlight: [],
     async reloadSecrets() {},
@@ -62,13 +59,13 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
   let code = 0
   async function stop(limitMs: number): Promise<void> {
     const late = setTimeout(() => {
-      log.warn({ limitMs, handlers: app.inFlight }, 'the stop took too long; ending now')
+      log.warn({ limitMs, handlers: app.inFlight }, 'stop timed out')
       void end(code)
     }, limitMs)
     try {
       await app.stop()
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'the stop failed')
+      log.error({ error: messageOf(error) }, 'stop failed')
     }
     clearTimeout(late)
     log.info({}, 'stopped')
@@ -83,8 +80,8 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
         log.info({ signal }, 'stopping')
         void stop(config.shutdownMs)
       } else if (signal !== 'SIGHUP') {
-        // Safe: everything acknowledged is durable at any time. A terminal that closes sends SIGHUP twice.
-        log.warn({ signal, handlers: app.inFlight }, 'ending now, because of a second signal')
+        // Safe: everything acknowledged is durable. A closing terminal sends SIGHUP twice, so that one is ignored.
+        log.warn({ signal, handlers: app.inFlight }, 'stopped by second signal')
         void end(code === 0 ? 1 : code)
       }
     })
@@ -97,7 +94,7 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
     prettyLog,
     watch: options.watch ?? false,
     onFailure: (error) => {
-      log.fatal({ error: error.message }, 'ending after a failure, so that a new process can recover from it')
+      log.fatal({ error: error.message }, 'exiting after failure')
       code = exitTryAgain
       void stop(Math.min(failedStopMs, config.shutdownMs))
     },

@@ -12,19 +12,15 @@ export interface ConfigOption {
 }
 
 export function withConfigOption(command: Command): Command {
-  return command.option(
-    '--config <file>',
-    'the config file (default: onchain-inbox.config.{ts,js,mjs} in this folder, if there)',
-  )
+  return command.option('--config <file>', 'config file (default: onchain-inbox.config.{ts,js,mjs} in this folder)')
 }
 
-/** Where the settings of a command come from. */
 export function configSources({ config }: ConfigOption): ConfigSources {
   return { env: host().env, cwd: host().cwd(), ...(config !== undefined && { configFile: config }) }
 }
 
 /**
- * Reads some settings. Other ones may be missing or invalid.
+ * Reads some settings. Others may be missing or invalid.
  *
  * @throws InboxError `config_invalid`
  */
@@ -42,43 +38,43 @@ export async function readSettings<Name extends SettingName>(
   return values
 }
 
-/** The database that the settings name, a file with its absolute path. */
+/** Reads INBOX_DATABASE_URL, a file with its absolute path. */
 export async function readDatabaseSetting(options: ConfigOption): Promise<DatabaseSetting> {
   const { INBOX_DATABASE_URL: database } = await readSettings(['INBOX_DATABASE_URL'], options)
   return database.kind === 'sqlite' ? { kind: 'sqlite', file: fromCwd(database.file) } : database
 }
 
-/** Options of every command that calls the REST service. */
+/** Options of commands that call the REST service. */
 export interface ApiOptions extends ConfigOption {
   readonly apiUrl?: string
   readonly apiKey?: string
 }
 
-/** Gives a command the options that say where the service is. */
+/** Adds `--api-url` and `--api-key`. */
 export function withApiOptions(command: Command): Command {
   return command
-    .option('--api-url <url>', 'the REST service (default: INBOX_API_URL)')
-    .option('--api-key <key>', 'its key, as @file, - or env:NAME (default: INBOX_API_KEY)')
+    .option('--api-url <url>', 'URL of the REST service (default: INBOX_API_URL)')
+    .option('--api-key <key>', 'API key: @file, - or env:NAME (default: INBOX_API_KEY)')
 }
 
 /**
- * URL and key of the service, from options, environment or config file. A key on the command line is never a literal, unless the
- * service is on this machine.
+ * Reads URL and key of the service from options, environment or config file. A literal key on the command line is allowed only for
+ * this machine.
  *
  * @throws InboxError `usage` or `config_invalid`, never with the key
  */
 export async function readApiSettings(options: ApiOptions): Promise<{ readonly url: string; readonly key: string }> {
   const url = options.apiUrl ?? (await readSettings(['INBOX_API_URL'], options)).INBOX_API_URL
-  if (url === undefined) throw missing('the REST service is not known', 'INBOX_API_URL, or give it by --api-url')
+  if (url === undefined) throw missing('the URL of the REST service is missing', 'INBOX_API_URL or --api-url')
   if (options.apiKey !== undefined) return { url, key: await readSecretArgument(options.apiKey, { url }) }
   const { INBOX_API_KEY: key } = await readSettings(['INBOX_API_KEY'], options)
   if (key === undefined) {
-    const names = 'INBOX_API_KEY or INBOX_API_KEY_FILE, or give it by --api-key'
-    throw missing('the key of the REST service is not known', names)
+    const names = 'INBOX_API_KEY, INBOX_API_KEY_FILE or --api-key'
+    throw missing('the key of the REST service is missing', names)
   }
   return { url, key }
 }
 
-function missing(what: string, where: string): InboxError {
-  return new InboxError('config_invalid', `${what}: set ${where}`)
+function missing(problem: string, names: string): InboxError {
+  return new InboxError('config_invalid', `${problem}: set ${names}`)
 }

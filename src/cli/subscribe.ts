@@ -38,18 +38,18 @@ interface SubscribeOptions extends EventCommandOptions {
 export function addSubscribeCommand(program: Command): void {
   const subscribe = program
     .command('subscribe')
-    .description('register the receiver with the service, once: what is registered already is not registered again')
-    .option('--url <url>', 'where the service is to post to (default: that of the setting subscribe)', parseUrl)
-    .option('--events <types>', '*, types and prefixes with commas between them (default: as above)', parseEvents)
-    .option('--secret <label>', 'the label of the secret that signs (default: as above, or the first)')
-    .option('--force', 'register even if something is registered already, or may be')
-    .option('--confirm', 'only note that what was begun is registered: you have looked')
-    .option('--dry-run', 'only say what would be done')
+    .description('Register the receiver with the service, once')
+    .option('--url <url>', 'webhook URL for the service (default: from the setting subscribe)', parseUrl)
+    .option('--events <types>', '*, types or prefixes, separated by commas (default: from subscribe)', parseEvents)
+    .option('--secret <label>', 'label of the signing secret (default: from subscribe, or the first)')
+    .option('--force', 'register even if a registration exists or may exist')
+    .option('--confirm', 'only record that the begun registration exists, after you checked')
+    .option('--dry-run', 'only print what would be done')
   asEventCommand(
     withApiOptions(subscribe),
     'subscribe --url https://inbox.example.com/webhooks --events "wallet.*,token.new_listing"',
   ).action(async (options: SubscribeOptions) => {
-    // Mistakes are found before anything is opened.
+    // Validates the options before the inbox is opened.
     const work = options.confirm ? confirm(options) : await prepare(options)
     await withEvents(options, work)
   })
@@ -59,17 +59,17 @@ type Work = (opened: OpenedEvents) => Promise<void>
 
 function confirm(options: SubscribeOptions): Work {
   if (options.force || options.dryRun)
-    throw new InboxError('usage', '--confirm goes with neither --force nor --dry-run')
+    throw new InboxError('usage', "--confirm can't be combined with --force or --dry-run")
   return async (opened) => {
     const noted = await confirmRegistered(subscriptionsOf(opened), () => systemClock.now())
-    if (noted === null) throw new InboxError('not_found', 'there is nothing to confirm: no registration was begun')
+    if (noted === null) throw new InboxError('not_found', 'nothing to confirm: no registration was begun')
     if ('kind' in noted) {
       printResult(toJson(noted, noted.subscription), options, renderResult)
       host().exitCode = exitCodeOf(noted)
       return
     }
     printResult({ result: 'confirmed', subscription: toWire(noted) }, options, () => {
-      return `noted as registered: ${safeText(describeWanted(noted), 2_000)}`
+      return `recorded as registered: ${safeText(describeWanted(noted), 2_000)}`
     })
   }
 }
@@ -79,7 +79,7 @@ async function prepare(options: SubscribeOptions): Promise<Work> {
   const { wanted, secret } = wantedOf(options, config)
   for (const problem of unknownTypes(wanted.events)) printNote(`warning: ${problem}`)
   const { url, key } = await readApiSettings(options)
-  // What it may wait for a repeat would count as time of a registration that is under way.
+  // No retries: their pauses would count as time of the pending registration.
   const client = createClient({ baseUrl: url, apiKey: key, retries: 0 })
   return async (opened) => {
     const result = await register({
@@ -96,27 +96,24 @@ async function prepare(options: SubscribeOptions): Promise<Work> {
   }
 }
 
-/** Options first, then the setting. */
+/** Options override the setting. */
 function wantedOf(options: SubscribeOptions, config: Config): { readonly wanted: Wanted; readonly secret: string } {
   const url = options.url ?? config.subscribe?.url
   const events = options.events ?? config.subscribe?.events
   if (url === undefined || events === undefined) {
-    throw new InboxError(
-      'usage',
-      'expected --url and --events, or the setting subscribe with both: where is the service to post what to?',
-    )
+    throw new InboxError('usage', 'expected --url and --events, or the setting subscribe')
   }
   const { secrets } = config.secretsSource
   const label = options.secret ?? config.subscribe?.secret ?? secrets[0]?.label
   const secret = secrets.find((one) => one.label === label)
   if (secret === undefined) {
     const labels = secrets.map((one) => one.label).join(', ')
-    throw new InboxError('usage', `--secret: there is no secret of this label, expected one of ${labels}`)
+    throw new InboxError('usage', `--secret must be the label of a secret: ${labels}`)
   }
   return { wanted: { url, events, secretLabel: secret.label }, secret: secret.key.export().toString() }
 }
 
-/** `result` as `Registration` has it. `secret`: one that the service made, which is kept nowhere. */
+/** `result` as in `Registration`. `secret`: generated by the service and stored nowhere. */
 interface ResultJson {
   readonly result: Registration['kind']
   readonly summary: string
@@ -138,7 +135,7 @@ function toJson(result: Registration, wanted: Wanted): ResultJson {
   }
 }
 
-/** Undefined where there is none, or may be none. */
+/** Undefined if there is no webhook, or it is unknown. */
 function webhookIdIn(result: Registration): string | null | undefined {
   if ('webhookId' in result) return result.webhookId
   if (result.kind !== 'unchanged' && result.kind !== 'changed') return undefined
@@ -149,11 +146,11 @@ function renderResult({ summary, todo, secret }: ResultJson): string {
   const lines = [safeText(summary, 4_000)]
   if (secret !== undefined) {
     lines.push(
-      'The service made a secret of its own. It is shown this once and kept nowhere: add it to INBOX_SECRETS or ' +
-        `INBOX_SECRETS_FILE, because deliveries may be signed with it:\n${safeText(secret, 1_000)}`,
+      'The service generated its own secret. It is shown only once and stored nowhere. Add it to INBOX_SECRETS or ' +
+        `INBOX_SECRETS_FILE, because it may sign deliveries:\n${safeText(secret, 1_000)}`,
     )
   }
-  if (todo !== null) lines.push(`What to do: ${safeText(todo, 4_000)}`)
+  if (todo !== null) lines.push(`To do: ${safeText(todo, 4_000)}`)
   return lines.join('\n\n')
 }
 
@@ -174,7 +171,7 @@ function exitCodeOf(result: Registration): 0 | 1 | 75 {
   }
 }
 
-/** Registrations as the admin API has them, by way of a running sidecar or not. */
+/** Registrations through the admin API. */
 function subscriptionsOf(opened: OpenedEvents): SubscriptionPort {
   return {
     subscription: async () => toSubscription(await opened.call('getSubscription')),

@@ -31,47 +31,43 @@ interface TriggerOptions extends ControlOptions {
   readonly seed?: string
 }
 
-/** Of the world of an emulator of its own. */
+/** History of the world of the private emulator that `--url` starts. */
 const historyMs = 3_600_000
 const maxEvents = 10_000
 
 const examples = `
 Types: ${eventTypes.join(', ')}
 
-With --set an event is raw: it did not happen in the world, which does not know of it. Values are JSON, or else text.
+With --set an event is raw: it did not happen in the simulated world. Values are JSON, otherwise text.
 
 Examples:
-  an event of a running emulator, delivered to its webhooks
+  a running emulator delivers an event to its webhooks
     $ onchain-inbox trigger wallet.large_trade
     $ onchain-inbox trigger token.risk_change --set data.symbol=PEPE --set data.current_risk_score=99
-  without an emulator: signed, and posted to a receiver
+  without an emulator: post a signed event to a receiver
     $ onchain-inbox trigger wallet.large_trade --url http://127.0.0.1:8080/webhooks --secret env:WEBHOOK_SECRET -n 20
 `
 
-/** `onchain-inbox trigger`: makes events of a type arise. Exit 0 = all acknowledged, 1 = some not, 75 = nothing answers. */
+/** `onchain-inbox trigger`: triggers events. Exit 0 = all acknowledged, 1 = some not, 75 = no answer. */
 export function addTriggerCommand(program: Command): void {
   const trigger = program
     .command('trigger')
-    .description('make an event of a type arise, by the shortest story that leads to it, and say who acknowledged it')
-    .argument('<type>', 'the type of the event')
-    .option('--set <path=value>', 'a member of the event, such as data.amount_usd=250000; can be repeated', collectSet)
-    .option('-n, --count <number>', 'how many events', wholeNumberFrom(1, maxEvents), 1)
-    .option(
-      '--rate <number>',
-      'events per second, in time of the world (default: all at once)',
-      numberFrom(0.001, 100_000),
-    )
+    .description('Trigger events of a type and show who acknowledged them')
+    .argument('<type>', 'event type')
+    .option('--set <path=value>', 'set a field, such as data.amount_usd=250000; can be repeated', collectSet)
+    .option('-n, --count <number>', 'number of events', wholeNumberFrom(1, maxEvents), 1)
+    .option('--rate <number>', 'events per second of world time (default: all at once)', numberFrom(0.001, 100_000))
   withOutputOptions(withControlOptions(trigger), 'print one JSON object per line')
-    .option('--timeout <seconds>', 'how long deliveries of the emulator are followed; 0 = not', parseSeconds, 10)
+    .option('--timeout <seconds>', 'how long to follow deliveries; 0 = not at all', parseSeconds, 10)
     .addOption(
-      new Option('--url <url>', 'post it to this receiver, without an emulator').conflicts([
+      new Option('--url <url>', 'post to this receiver, without an emulator').conflicts([
         'emulator',
         'token',
         'timeout',
       ]),
     )
-    .option('--secret <secret>', 'what signs it, with --url: @file, - for standard input, or env:NAME')
-    .option('--seed <text>', 'with --url: the same seed gives the same names and addresses (default: demo)')
+    .option('--secret <secret>', 'with --url: the secret that signs: @file, - for standard input, or env:NAME')
+    .option('--seed <text>', 'with --url: seed of names and addresses (default: demo)')
     .addHelpText('after', examples)
     .action(async (type: string, options: TriggerOptions) => {
       const { url } = options
@@ -85,19 +81,20 @@ export function addTriggerCommand(program: Command): void {
 async function triggerRunning(type: string, options: TriggerOptions): Promise<boolean> {
   const known = parseType(type)
   const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
-  if (misplaced !== undefined) throw new InboxError('usage', `--${misplaced} goes with --url; an emulator has its own`)
+  if (misplaced !== undefined)
+    throw new InboxError('usage', `--${misplaced} needs --url; a running emulator has its own`)
   const client = await openControl(options)
   warnOfMembers(known, options)
   return (await triggerEvents(client, known, options, options.timeout)).isAllAcknowledged
 }
 
-/** Starts an emulator of its own, whose only webhook is the receiver and whose clock stands still: each event is posted once. */
+/** Starts a private emulator with a stopped clock and one webhook, the receiver: each event is posted once. */
 async function triggerAlone(type: string, options: TriggerOptions & { readonly url: string }): Promise<boolean> {
   const known = parseType(type)
   const { url, seed = 'demo', secret: argument, set = {} } = options
   const endpoint = await readEndpoint('--url', url, argument)
   warnOfMembers(known, options)
-  // It loads slowly, and a running emulator doesn't need it.
+  // Slow to load, and not needed for a running emulator.
   const { createEmulator } = await import('../emulator/emulator.ts')
   await using emulator = createEmulator({
     seed: {
@@ -111,13 +108,13 @@ async function triggerAlone(type: string, options: TriggerOptions & { readonly u
   const client = createControlClient({ url: emulator.url ?? '', token: emulator.controlToken })
   const { isAllAcknowledged, isAnswered } = await triggerEvents(client, known, { ...options, set }, Infinity)
   if (isAnswered) return isAllAcknowledged
-  const advice = 'start the receiver, or give its address'
-  throw new InboxError('receiver_unreachable', `nothing answers at ${safeText(url)}: ${advice}`)
+  const advice = 'start the receiver, or check --url'
+  throw new InboxError('receiver_unreachable', `no answer from ${safeText(url)}: ${advice}`)
 }
 
 const lookMs = 50
-const listingsLookedAt = 1_000
-/** The events that one answer lists. */
+const maxListings = 1_000
+/** Limit of events per request of the control API. */
 const maxPerRequest = 100
 
 interface Followed {
@@ -126,11 +123,11 @@ interface Followed {
   readonly token: unknown
 }
 
-/** Triggers events and follows their deliveries for so many seconds. */
+/** Triggers events and follows their deliveries for `timeoutS` seconds. */
 async function triggerEvents(client: ControlClient, type: EventType, options: TriggerOptions, timeoutS: number) {
   const { count, rate, set } = options
   const events: Followed[] = []
-  // At a rate the emulator makes the others by itself, as its clock moves on.
+  // With a rate, the emulator triggers the others itself as its clock advances.
   const wanted = rate === undefined ? count : 1
   while (events.length < wanted) {
     const some = rate === undefined ? Math.min(count - events.length, maxPerRequest) : count
@@ -150,7 +147,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
     items: events,
     look: lookAtEach(async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId))),
     timeoutMs: Math.max(0, timeoutS * 1_000 - (performance.now() - startedAt)),
-    // Without an emulator of the user's own nothing is sent again.
+    // The private emulator of --url never retries.
     isSettled: ({ state, attempts }) => state !== 'pending' || (options.url !== undefined && attempts > 0),
     onEnd({ eventId }, deliveries) {
       for (const delivery of deliveries) printDelivery(delivery, options)
@@ -163,9 +160,9 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
     const { acknowledged, notAcknowledged, nobody, untold } = result
     return [
       `${acknowledged} acknowledged, ${notAcknowledged} not`,
-      ...(nobody === 0 ? [] : [`${nobody} sent to nobody: no webhook of the emulator takes ${type}`]),
-      ...(untold === 0 ? [] : [`${untold} not reported yet: its clock must move on by five seconds`]),
-      ...(following === 0 ? [] : [`${following} follow as its clock moves on: \`emulator tail\` shows them`]),
+      ...(nobody === 0 ? [] : [`${nobody} not sent: no webhook of the emulator subscribes to ${type}`]),
+      ...(untold === 0 ? [] : [`${untold} not reported yet: the clock must advance five seconds`]),
+      ...(following === 0 ? [] : [`${following} follow as the clock advances: see \`emulator tail\``]),
     ].join(', ')
   })
   return { isAllAcknowledged: counts.acknowledged === wanted, isAnswered }
@@ -173,7 +170,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
 
 function triggeredLine(type: EventType, eventId: string | null, { set }: TriggerOptions): string {
   const id = eventId ?? 'reported within five seconds of world time'
-  return `${type.padEnd(27)}  ${id}  triggered${set === undefined ? '' : ', raw: the world does not know of it'}`
+  return `${type.padEnd(27)}  ${id}  triggered${set === undefined ? '' : ' (raw)'}`
 }
 
 function verdictOf(deliveries: readonly ShownDelivery[]): 'acknowledged' | 'notAcknowledged' | 'nobody' {
@@ -187,7 +184,7 @@ async function findListings(client: ControlClient, type: EventType, events: read
   const missing = () => events.filter(({ eventId }) => eventId === null)
   while (missing().length > 0 && performance.now() < deadline) {
     await wait(lookMs)
-    const found = await client.events(type, listingsLookedAt)
+    const found = await client.events(type, maxListings)
     const idByToken = new Map<unknown, string>(
       found.map(({ event }) => ['token_address' in event.data ? event.data.token_address : null, event.id]),
     )
@@ -195,17 +192,16 @@ async function findListings(client: ControlClient, type: EventType, events: read
   }
 }
 
-/** Throws `usage` that names the nearest type and lists all. */
 function parseType(text: string): EventType {
   const known = eventTypes.find((type) => type === text)
   if (known !== undefined) return known
   throw new InboxError(
     'usage',
-    `no event of the type ${safeText(text, 100)} can be triggered${nearest(text, eventTypes)}: expected one of ${eventTypes.join(', ')}`,
+    `can't trigger ${safeText(text, 100)}${nearest(text, eventTypes)}: expected one of ${eventTypes.join(', ')}`,
   )
 }
 
-/** Warns of members that the type does not have (R93–R102): more often than meant they are misspelt. */
+/** Warns about fields that the type doesn't have (R93–R102): they are probably misspelt. */
 function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
   const known = ['created_at', ...Object.keys(eventSchemas[type].shape.data.shape).map((name) => `data.${name}`)]
   for (const path of Object.keys(set)) {
@@ -213,14 +209,14 @@ function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
     const member = names.slice(0, names[0] === 'data' ? 2 : 1).join('.')
     if (known.includes(member)) continue
     printNote(
-      `warning: ${safeText(member)} is no member of ${type}: added${nearest(member.startsWith('data.') ? member : `data.${member}`, known)}`,
+      `warning: ${safeText(member)} is not a documented field of ${type}; it was added${nearest(member.startsWith('data.') ? member : `data.${member}`, known)}`,
     )
   }
 }
 
 function collectSet(text: string, before: Overrides = {}): Overrides {
   const end = text.indexOf('=')
-  if (end < 1) throw new InvalidArgumentError('Expected a path and a value such as data.amount_usd=250000.')
+  if (end < 1) throw new InvalidArgumentError('Expected path=value, such as data.amount_usd=250000.')
   const path = text.slice(0, end)
   const problem = pathProblem(path)
   if (problem !== null) throw new InvalidArgumentError(`${problem}.`)

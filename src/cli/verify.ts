@@ -18,7 +18,7 @@ const examples = `
 Examples:
   a delivery whose body and signature header were saved to files
     $ onchain-inbox verify --secret @secret.txt --body @body.json --signature @signature.txt
-  with all secrets that the sidecar is given
+  with all secrets of the sidecar
     $ onchain-inbox verify --secret env:INBOX_SECRETS --body @body.json --signature @signature.txt
     $ onchain-inbox verify --secret @/run/secrets/inbox --body @body.json --signature @signature.txt
   a stored event, with its exact bytes
@@ -28,19 +28,19 @@ Examples:
     $ pass show webhook-secret | onchain-inbox verify --secret - --body @body.json --signature @signature.txt
 `
 
-/** `onchain-inbox verify`: says why a signature is refused (R73, A30–A32). Exit 0 = it is right, 1 = it is not. */
+/** `onchain-inbox verify`: explains why a signature is rejected (R73, A30–A32). Exit 0 = valid, 1 = invalid. */
 export function addVerifyCommand(program: Command): void {
   const verify = program
     .command('verify')
-    .description('explain a signature: whether it is right and, if not, which mistake was made')
+    .description('Check a signature, and explain what is wrong with it')
     .requiredOption(
       '--secret <secret>',
       'one secret, or JSON {"label": "secret"}: @file, - for standard input, or env:NAME',
     )
-    .requiredOption('--body <body>', 'the exact bytes that were received: @file, or - for standard input')
+    .requiredOption('--body <body>', 'the exact bytes received: @file, or - for standard input')
     .option(
       '--signature <value>',
-      'the value of the signature header: @file, - for standard input, or env:NAME; without it, as if there was none',
+      'value of the signature header: @file, - for standard input, or env:NAME (default: no header)',
     )
   withOutputOptions(verify)
     .addHelpText('after', examples)
@@ -54,7 +54,7 @@ async function run(options: VerifyCommandOptions): Promise<0 | 1> {
   if ([secret, body, header].filter((argument) => argument === '-').length > 1) {
     throw new InboxError(
       'usage',
-      'only one of secret, body and signature can come from standard input; give the others as @file',
+      'only one of secret, body and signature can come from standard input; use @file for the others',
     )
   }
   const secrets = await readSecrets(secret)
@@ -81,13 +81,13 @@ async function readSecrets(argument: string): Promise<readonly Secret[]> {
 async function readBody(argument: string): Promise<Uint8Array> {
   if (argument === '-') return buffer(host().stdin)
   if (!argument.startsWith('@')) {
-    throw new InboxError('usage', '--body: expected @file or - for standard input, so that not a byte of it is changed')
+    throw new InboxError('usage', '--body must be @file, or - for standard input: a literal could change bytes')
   }
   const file = argument.slice(1)
   try {
     return await readFile(fromCwd(file))
   } catch (error) {
-    throw new InboxError('usage', `--body: ${file} cannot be read; expected the path of a file after @`, {
+    throw new InboxError('usage', `--body: can't read ${file}; expected a path after @`, {
       cause: error,
     })
   }

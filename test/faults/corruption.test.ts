@@ -104,7 +104,7 @@ const databaseFiles = async ({ dir }: Sidecar) =>
   (await readdir(dir)).filter((name) => name.startsWith('inbox.db') && !name.includes('.replaced'))
 
 const isLoud = (output: string) =>
-  /accepted events are missing|database damaged|ending after a failure|"database_corrupt"/.test(output)
+  /accepted events are missing|database damaged|exiting after failure|"database_corrupt"/.test(output)
 
 /** Whether the check of the whole file has found it well. */
 function isChecked(file: string): boolean {

@@ -152,7 +152,7 @@ describe.each([
     await sidecar.log('stopping')
     process.kill(pid, 'SIGTERM')
     expect(await sidecar.exited()).toEqual({ code: 1, signal: null })
-    expect(sidecar.output.text).toMatch(/"handlers":\["stuck"\],"msg":"ending now, because of a second signal"/)
+    expect(sidecar.output.text).toMatch(/"handlers":\["stuck"\],"msg":"stopped by second signal"/)
   })
 })
 
@@ -252,7 +252,7 @@ test.each([
     const late = client.requests.filter(({ op, startedAt }) => op === 'deliver' && startedAt > takenAt)
     expect(late.length).toBeGreaterThan(0)
     expect(late.filter(isAcknowledged)).toEqual([])
-    expect((await sidecar.log('ending after a failure, so that a new process can recover from it'))['error']).toContain(
+    expect((await sidecar.log('exiting after failure'))['error']).toContain(
       `${file} was ${what === 'replaced' ? 'replaced by another file' : 'deleted or moved'}`,
     )
     if (what === 'replaced') await rm(file)

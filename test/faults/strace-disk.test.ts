@@ -85,7 +85,7 @@ describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
     await using _fault = await injectFault(sidecar.pid, fault)
     const before = client.requests.length
     const sending = load.run()
-    await sidecar.log('ending after a failure, so that a new process can recover from it')
+    await sidecar.log('exiting after failure')
     expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
     await sending
     const affected = deliveries(client.requests.slice(before))

@@ -24,9 +24,9 @@ test('commands act on what a filter finds, and only count with --dry-run', { tim
     say('quarantine', 'drop', '--only', 'no_type', '--reason', 'a test', '--dry-run'),
   ])
   expect(counted).toEqual([
-    '2 runs would be tried again',
+    '2 runs would run again',
     '3 runs would be dropped',
-    expect.stringMatching(/^0 events would be accepted; 2 no usable event still:/),
+    expect.stringMatching(/^0 events would be accepted; 2 still not valid:/),
     '1 body would be removed',
   ])
   expect(await left()).toEqual([3, 2])
@@ -37,7 +37,7 @@ test('commands act on what a filter finds, and only count with --dry-run', { tim
     run('dead', 'requeue', '17', '--all'),
   ])
   const usage = expect.objectContaining({ code: 1, errors: expect.stringMatching(/^usage: expected either/) })
-  expect(acted).toEqual(['2 runs will be tried again', '1 body was removed', usage])
+  expect(acted).toEqual(['2 runs will run again', '1 body was removed', usage])
   expect(await left()).toEqual([1, 1])
 
   const [dead, none, quarantine, found] = await Promise.all([
@@ -47,7 +47,7 @@ test('commands act on what a filter finds, and only count with --dry-run', { tim
     say('events', 'list', '--q', 'evt_4'),
   ])
   expect(dead).toContain('evt_3')
-  expect([none, quarantine]).toEqual(['no dead letters', 'nothing is in quarantine'])
+  expect([none, quarantine]).toEqual(['no dead letters', 'quarantine is empty'])
   expect(found).toContain('token.price_alert')
   expect(found).not.toContain('evt_3')
 })

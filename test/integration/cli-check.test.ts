@@ -113,7 +113,7 @@ test('check --types writes, beside handlers with no node_modules near, what thei
 
   const written = await check('--json')
   expect(written.code).toBe(0)
-  expect(written.errors).toBe(`the types of ${join(dir.path, 'handlers')} go to ${file}\n`)
+  expect(written.errors).toBe(`writing types for ${join(dir.path, 'handlers')} to ${file}\n`)
   expect(JSON.parse(written.out)).toEqual({ file, result: 'written' })
   const compiled = spawnSync(tsc, ['-p', dir.path, '--pretty', 'false'], { encoding: 'utf8' })
   expect(compiled.stdout.trim().split('\n')).toEqual([
@@ -136,7 +136,7 @@ test('check --types leaves a tsconfig.json of the user alone, says what to add t
 
   const refused = await check('--types')
   expect(refused).toMatchObject({ code: 1, out: '' })
-  expect(refused.errors).toContain(`usage: ${file} is your own, and was left as it is: add these "paths"`)
+  expect(refused.errors).toContain(`usage: ${file} is your own and was left unchanged: add these "paths"`)
   expect(refused.errors).toContain('"onchain-inbox/testing": [')
   expect(readFileSync(file, 'utf8')).toBe('{ "files": [] }\n')
 

@@ -61,8 +61,8 @@ test('with settings that cannot be used doctor says so, and looks at everything 
 
   const shown = await runCli(['doctor'], { cwd: dir.path, env })
   expect(shown.out).toMatch(/^fail {2}configuration {2}the configuration has 3 problems:\n {21}/)
-  expect(shown.out).toMatch(/^ +→ mend it; /m)
-  expect(shown.out).toMatch(/^\d to be mended, \d to be looked at, \d+ well$/m)
+  expect(shown.out).toMatch(/^ +→ fix it; /m)
+  expect(shown.out).toMatch(/^\d failed, \d warnings?, \d+ ok$/m)
 })
 
 test('with a config file that cannot be loaded doctor says nothing of secrets, which may be in it', async () => {
@@ -97,7 +97,7 @@ test('beside a sidecar doctor asks that for what is in the inbox, and finds its 
   const found = (name: string) => report.checks.find(({ check }) => check === name)
   expect(found('webhook port')).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
   expect(found('admin port')).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
-  expect(found('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('a process works on it') })
+  expect(found('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('held by a process') })
   expect(found('inbox')).toMatchObject({ result: 'warn', found: 'handlers are paused (onchain-inbox handlers list)' })
 
   // Asked for elsewhere, it is not found.

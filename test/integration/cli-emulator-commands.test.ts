@@ -43,9 +43,9 @@ test('R81 advance moves a manual clock on and says what was delivered meanwhile:
   expect(await steered.run('emulator advance 2s')).toMatchObject({
     code: 0,
     errors: '',
-    out: '2s on, it is 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 failed; 0 undelivered, 0 pending now\n',
+    out: 'advanced by 2s to 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 failed; 0 undelivered, 0 pending now\n',
   })
-  expect((await steered.run('emulator advance 3h')).out).toMatch(/^3h on, it is 2026-01-01T03:01:01\.000Z\n/)
+  expect((await steered.run('emulator advance 3h')).out).toMatch(/^advanced by 3h to 2026-01-01T03:01:01\.000Z\n/)
 })
 
 test('A46 replay sends the same bytes under the same id once more, and ends with what became of it', async () => {
@@ -92,7 +92,7 @@ test('A46 replay --since counts, and where nobody can be asked does nothing with
   expect(unsaid).toEqual({
     code: 1,
     out: '',
-    errors: 'usage: 2 deliveries would be replayed: say --yes to have it done, or --dry-run to count only\n',
+    errors: 'usage: 2 deliveries would be replayed: add --yes to replay them, or --dry-run to count only\n',
   })
   const sent = steered.receiver.requests.length
   const replayed = await steered.run(`${line} 24h --yes`)

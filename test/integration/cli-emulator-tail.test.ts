@@ -60,7 +60,7 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
   await until(async () => tail.text.out.includes('acknowledged'), 'the attempt')
 
   await steered.stage.emulator.stop()
-  await until(async () => tail.text.errors.includes('has gone'), 'tail to miss the emulator')
+  await until(async () => tail.text.errors.includes('lost '), 'tail to miss the emulator')
   const port = Number(new URL(url).port)
   await refuseOne(port)
   await using again = createEmulator({ ...quiet, listen: { host: '127.0.0.1', port } })
@@ -75,8 +75,8 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
     /^00:00:00 {2}contract\.ownership_changed {2} *evt_\w{26} {2}127\.0\.0\.1:\d+\/webhooks +200 {2}acknowledged +\d+ ms$/m,
   )
   expect(out).toMatch(/^2026-01-01 00:00:00 {2}clock: manual/)
-  expect(out).toMatch(/^00:00:00 {2}clock: scaled, 60 times as fast as the wall$/m)
-  expect(errors).toBe(`${url} has gone: tail goes on when it returns\n${url} is back\n`)
+  expect(out).toMatch(/^00:00:00 {2}clock: scaled, 60 × real time$/m)
+  expect(errors).toBe(`lost ${url}: reconnecting\n${url} is back\n`)
 })
 
 test('where nothing answers at first tail ends with exit code 75', async () => {

@@ -73,7 +73,7 @@ test('events tail --follow goes on with those that come, outlives a restart of t
   const { code, out, errors } = await tail.ended
   expect(code).toBe(0)
   expect(idsOf(out)).toEqual(['evt_3', 'evt_4', 'evt_5', 'evt_6'])
-  expect(errors).toBe('the sidecar has gone: tail goes on when it returns\nthe sidecar is back\n')
+  expect(errors).toBe('lost the sidecar: reconnecting\nthe sidecar is back\n')
 })
 
 test('events tail --follow ends with 0 when its reader has gone', async () => {

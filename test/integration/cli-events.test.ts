@@ -116,16 +116,16 @@ test('handlers are listed, paused and resumed', async () => {
   for (const args of commands) direct.push(await run(args, sidecar.env))
   expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 0])
   const [pause, list, pauseAll, listAll, resumeAll, nobody, setNobody, dropNobody, set] = direct
-  expect(pause?.out).toBe('paused: trades; what runs at the moment goes on\n')
+  expect(pause?.out).toBe('paused: trades; runs in flight finish\n')
   expect(list?.out).toMatch(
     /^handler +state +at once +waiting +ready +suspect +handed out +held +dead\ntrades +paused +- +\d/,
   )
   expect(JSON.parse(pauseAll?.out ?? '')).toEqual({ handler: null, paused: true })
   expect(JSON.parse(listAll?.out ?? '')).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
-  expect(resumeAll?.out).toBe('resumed: all handlers together\n')
+  expect(resumeAll?.out).toBe('resumed: all handlers\n')
   const unknown = 'not_found: there is no handler "nobody", and never was: expected one of trades\n'
   expect([nobody, setNobody, dropNobody].map((each) => each?.errors)).toEqual([unknown, unknown, unknown])
-  expect(set?.out).toBe('trades: as many runs at once as it says itself\n')
+  expect(set?.out).toBe('trades: the concurrency of its own setting\n')
 })
 
 test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
@@ -149,7 +149,7 @@ test('dead letters are requeued from the file, by number and then all of them', 
   const [first] = await fill()
   expect(await run(['dead', 'requeue', String(first)])).toEqual({
     code: 0,
-    out: '1 run will be tried again\n',
+    out: '1 run will run again\n',
     errors: '',
   })
   const left = await run(['dead', 'list'])
@@ -181,7 +181,7 @@ test('if a process holds the file and its admin API does not answer, try again l
   const { code, out, errors } = await run(['events', 'list'])
   expect({ code, out }).toEqual({ code: 75, out: '' })
   expect(errors).toMatch(
-    /^admin_unreachable: .* holds .*inbox\.db.* at http:\/\/127\.0\.0\.1:1\. If it is a sidecar, give its address by --admin-url, .* an app .* stop the app first/,
+    /^admin_unreachable: .* holds .*inbox\.db.* at http:\/\/127\.0\.0\.1:1\. If the process is a sidecar, set its URL with --admin-url, .* own app .* stop the app first/,
   )
   const named = await run(['events', 'list', '--admin-url', 'http://127.0.0.1:1', '--json'])
   expect(named.code).toBe(75)
@@ -202,7 +202,7 @@ test('another program at the address is not taken for the admin API, and no redi
   expect(redirected).toMatchObject({ code: 75, errors: expect.stringMatching(/^admin_unreachable: no answer/) })
   expect(other).toMatchObject({
     code: 75,
-    errors: expect.stringMatching(/^admin_unreachable: what answers at .* \(status 404\)/),
+    errors: expect.stringMatching(/^admin_unreachable: http\S+ is not an admin API \(status 404\)/),
   })
   expect(stranger.requests.map(({ path }) => path)).toEqual(['/api/v1/events?limit=50', '/api/v1/events?limit=50'])
 })
@@ -210,7 +210,7 @@ test('another program at the address is not taken for the admin API, and no redi
 test('a database that is not there is not made', async () => {
   const { code, errors } = await run(['dead', 'list'])
   expect(code).toBe(1)
-  expect(errors).toMatch(/^not_found: there is no database at .*inbox\.db/)
+  expect(errors).toMatch(/^not_found: no database at .*inbox\.db/)
   expect(await readdir(dir)).toEqual([])
 })
 

@@ -170,7 +170,7 @@ test('init overwrites nothing: it lists what is there, and stops; --dry-run writ
   for (const args of [['init'], ['init', '--dry-run']]) {
     const { code, out, errors } = await runCli(args, { cwd: dir.path })
     expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(errors).toContain(`usage: ${dir.path} is not empty, and nothing is overwritten: there are notes.txt;`)
+    expect(errors).toContain(`usage: ${dir.path} is not empty (notes.txt), and init overwrites nothing:`)
   }
   const file = await runCli(['init', 'notes.txt', '--json'], { cwd: dir.path })
   expect(file.code).toBe(1)

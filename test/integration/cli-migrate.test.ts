@@ -38,7 +38,7 @@ test('migrate brings an older database to the schema of this version, keeps a co
   const migrated = await migrate()
   expect(migrated).toEqual({
     code: 0,
-    out: `migrated ${file} from ${oldest} to ${newest}\nwhat it was before is kept as ${backup}\n`,
+    out: `migrated ${file} from ${oldest} to ${newest}\nthe old file is kept as ${backup}\n`,
     errors: '',
   })
   expect(schemasOf(file)).toEqual(migrations.map(({ name }) => name))
@@ -47,7 +47,7 @@ test('migrate brings an older database to the schema of this version, keeps a co
   expect(db.prepare(`SELECT value FROM meta WHERE name = 'of_the_test'`).pluck().get()).toBe(7)
   db.close()
 
-  expect(await migrate()).toMatchObject({ code: 0, out: `nothing to do: ${file} has the schema ${newest}\n` })
+  expect(await migrate()).toMatchObject({ code: 0, out: `nothing to do: ${file} has schema ${newest}\n` })
 })
 
 test('migrate leaves a newer database alone with exit 1, one that a process works on with exit 75, and refuses memory:', async () => {

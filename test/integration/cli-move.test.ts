@@ -308,7 +308,11 @@ test('a move that is undone lets the file be served again, and the database take
   const undo = () => runCli(['move', '--from', 'sqlite:./inbox.db', '--undo'], { cwd: store.cwd })
   expect(await undo()).toMatchObject({ code: 1, errors: expect.stringContaining('was not moved') as string })
   await move(store.file, url)
-  expect(await undo()).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('is served again') as string })
+  expect(await undo()).toMatchObject({
+    code: 0,
+    errors: '',
+    out: expect.stringContaining('can be served again') as string,
+  })
   const opened = await openFileStore(store.file, { clock: createTestClock() })
   opened.close()
   await expect(move(store.file, url)).rejects.toThrow('before its move was undone')
@@ -335,7 +339,7 @@ test(
     writeFileSync(join(cwd, 'right'), `${url}\n`)
     const right = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@right'], { cwd })
     expect(right).toMatchObject({ code: 0, errors: '' })
-    expect(right.out).toMatch(/^moved .*inbox\.db to postgres:\/\/127\.0\.0\.1:\d+\/\w+; both sides agree\n/)
+    expect(right.out).toMatch(/^moved .*inbox\.db to postgres:\/\/127\.0\.0\.1:\d+\/\w+; both databases agree\n/)
     for (const { out, errors } of [literal, bad, wrong, right]) expect(out + errors).not.toContain(password)
   },
   processesMs,

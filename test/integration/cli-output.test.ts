@@ -54,7 +54,7 @@ test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no suc
   const [code] = (await once(child, 'close')) as [number]
   closeSync(full)
   expect(code).toBe(1)
-  expect(errors).toContain('usage: standard output cannot be written (ENOSPC')
+  expect(errors).toContain("usage: can't write to standard output (ENOSPC")
 })
 
 test('a second demo in the same folder says that one is running, and which process that is', async () => {

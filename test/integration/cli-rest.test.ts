@@ -73,7 +73,7 @@ test('R57 R58 an alert is created, and listed where the service does that; where
   const none = await run(['alerts', 'list'], { INBOX_API_URL: `http://127.0.0.1:${service.port}/v1` })
   expect([none.code, none.errors]).toEqual([
     1,
-    'api_refused: this service gives no list of alerts: it answered 404 (request req_42). Look in the dashboard of the service\n',
+    'api_refused: this service has no list of alerts: it answered 404 (request req_42). Look in the dashboard of the service\n',
   ])
 })
 
@@ -96,13 +96,13 @@ test('webhooks are listed and deleted where the service does that; where not, it
   })
   expect(await dataOf('/webhooks')).toEqual([])
   const gone = await run(['webhooks', 'delete', id])
-  expect([gone.code, gone.errors]).toEqual([1, expect.stringContaining('there is no such webhook, or this service')])
+  expect([gone.code, gone.errors]).toEqual([1, expect.stringContaining('the webhook is unknown, or this service')])
 
   await using service = await answering(501, JSON.stringify({ success: false, error: { code: 'not_implemented' } }))
   const env = { INBOX_API_URL: `http://127.0.0.1:${service.port}/v1` }
   const answers = await Promise.all([run(['webhooks', 'list'], env), run(['webhooks', 'delete', id], env)])
   expect(answers.map(({ code, errors }) => [code, errors])).toEqual([
-    [1, expect.stringContaining('this service gives no list of webhooks: it answered 501 (request req_42). Look')],
+    [1, expect.stringContaining('this service has no list of webhooks: it answered 501 (request req_42). Look')],
     [1, expect.stringContaining('this service deletes none: it answered 501 (request req_42). Look in the dashboard')],
   ])
 })
@@ -170,11 +170,11 @@ test('what the service refuses is told with its reason and the id of the request
   ])
   expect([unset.code, unset.errors]).toEqual([
     1,
-    expect.stringMatching(/^config_invalid: the REST service is not known: set INBOX_API_URL/),
+    expect.stringMatching(/^config_invalid: the URL of the REST service is missing: set INBOX_API_URL/),
   ])
   expect([literal.code, literal.errors]).toEqual([
     1,
-    expect.stringMatching(/^usage: a secret cannot stand on the command line/),
+    expect.stringMatching(/^usage: every user of this machine can read a secret on the command line/),
   ])
   expect([local.code, local.errors]).toEqual([
     0,

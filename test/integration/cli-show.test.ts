@@ -46,7 +46,7 @@ test('events show names the place in the file of the handler under the error of 
   }
   // The error is our own: nothing of the handler is in its stack.
   expect(placeOf('timeout')).not.toMatch(/^at /)
-  expect(out).toMatch(/^came again +1 time, with another body 0 times$/m)
+  expect(out).toMatch(/^duplicates +1\nconflicts +0$/m)
 
   await run('replay', 'evt_1', '--handler', 'plain', '--wait')
   const again = await run('events', 'show', 'evt_1')

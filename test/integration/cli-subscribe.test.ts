@@ -98,12 +98,12 @@ test('begun before a crash: nobody knows, it is not sent again, and somebody who
   const later = await at.run(...wanted)
   expect(later.code).toBe(1)
   expect(later.out).toMatch(
-    /has no known end: it may or may not be there\. Nothing was sent\n\nWhat to do: look in the dashboard/,
+    /has no known end: it may or may not be there\. Nothing was sent\n\nTo do: look in the dashboard/,
   )
   const confirmed = await at.run('--confirm')
   expect([confirmed.code, confirmed.out]).toEqual([
     0,
-    `noted as registered: ${url} for token.new_listing, signed with the secret "main"\n`,
+    `recorded as registered: ${url} for token.new_listing, signed with the secret "main"\n`,
   ])
   const inbox = await createSqliteInbox({ file: at.file })
   expect(await inbox.subscription()).toMatchObject({ id: 2, state: 'registered', answer: null })

@@ -46,7 +46,7 @@ test('an event whose members are set is called raw, is signed as any other, and 
   const { code, out } = await steered.run(line)
   expect(code).toBe(0)
   expect(out).toMatch(
-    /^wallet\.large_trade +(evt_\w{26}) {2}triggered, raw: the world does not know of it\nwallet\.large_trade +\1 {2}200 {2}acknowledged {2}http:\S+\n1 acknowledged, 0 not\n$/,
+    /^wallet\.large_trade +(evt_\w{26}) {2}triggered \(raw\)\nwallet\.large_trade +\1 {2}200 {2}acknowledged {2}http:\S+\n1 acknowledged, 0 not\n$/,
   )
   expect(steered.receiver.requests).toHaveLength(1)
   const { body, headers } = steered.receiver.requests[0] ?? lacking
@@ -65,7 +65,7 @@ test('R94 a listing is followed when it is told, and where the clock stands stil
   const still = await steered.run('trigger token.new_listing --timeout 0.3')
   expect(still.code).toBe(1)
   expect(still.out).toMatch(
-    /reported within five seconds of world time {2}triggered\n.*1 not reported yet: its clock must move/,
+    /reported within five seconds of world time {2}triggered\n.*1 not reported yet: the clock must advance/,
   )
   await steered.stage.control('POST', '/clock', { mode: 'scaled', speed: 60 })
   const told = await steered.run('trigger token.new_listing --json')
@@ -78,12 +78,12 @@ test('R94 a listing is followed when it is told, and where the clock stands stil
 test('what cannot be triggered or set is refused before anything is asked for: exit code 1', async () => {
   const run = (...args: string[]) => runCli(['trigger', ...args], { cwd: tmpdir() })
   const cases: [string[], RegExp][] = [
-    [['wallet.large_trad'], /^usage: no event of the type wallet\.large_trad .*did you mean wallet\.large_trade\?/],
-    [['token.volume_spike'], /^usage: no event of the type token\.volume_spike can be triggered/],
+    [['wallet.large_trad'], /^usage: can't trigger wallet\.large_trad, did you mean wallet\.large_trade\?/],
+    [['token.volume_spike'], /^usage: can't trigger token\.volume_spike: expected one of/],
     [['wallet.large_trade', '--set', 'id=evt_x'], /the id of an event cannot be set/],
-    [['wallet.large_trade', '--set', 'data.x'], /Expected a path and a value such as/],
+    [['wallet.large_trade', '--set', 'data.x'], /Expected path=value, such as/],
     [['wallet.large_trade', '-n', '10001'], /Expected a whole number from 1 to 10000/],
-    [['wallet.large_trade', '--secret', '@x'], /--secret goes with --url/],
+    [['wallet.large_trade', '--secret', '@x'], /--secret needs --url/],
     [['wallet.large_trade', '--url', 'http://127.0.0.1:1/', '--emulator', 'http://127.0.0.1:1'], /cannot be used with/],
     [
       ['wallet.large_trade', '--set', 'data.amount_usd=1e400'],
@@ -92,9 +92,9 @@ test('what cannot be triggered or set is refused before anything is asked for: e
     [['wallet.large_trade', '--set', 'data.x=[{"a":-1e999}]'], /data\.x: expected numbers that JSON can represent/],
     [
       ['wallet.large_trade', '--emulator', 'emulator.test:8090', '--token', 'env:NONE'],
-      /^usage: --emulator: expected a URL that begins with http:\/\/ or https:\/\//,
+      /^usage: --emulator must be a URL that begins with http:\/\/ or https:\/\//,
     ],
-    [['wallet.large_trade', '--emulator', 'https://emulator.test'], /expected the control token of the emulator/],
+    [['wallet.large_trade', '--emulator', 'https://emulator.test'], /the control token is missing/],
   ]
   const results = await Promise.all(cases.map(([args]) => run(...args)))
   for (const [index, [args, message]] of cases.entries()) {
@@ -112,7 +112,7 @@ test('where no emulator answers, or something else does, the exit code is 75', a
     runCli(['trigger', 'wallet.large_trade', '--emulator', `http://127.0.0.1:${port}`], { cwd: tmpdir() })
   expect(await run()).toMatchObject({
     code: 75,
-    errors: expect.stringMatching(/^emulator_unreachable: what answers at \S+ is no emulator \(status 200\)/),
+    errors: expect.stringMatching(/^emulator_unreachable: \S+ is not an emulator \(status 200\)/),
   })
   await other[Symbol.asyncDispose]()
   expect(await run()).toMatchObject({

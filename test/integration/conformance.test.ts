@@ -50,7 +50,7 @@ test('R79 a redirect, an error and no answer are no acknowledgement, each with w
     [401, 'give the receiver the same secret as --secret'],
     [404, 'check the path of --url'],
     [500, 'read the log of the receiver'],
-    [422, 'answer 2xx to whatever is authentic'],
+    [422, 'answer 2xx to every signed delivery'],
   ] as const) {
     app.answer = () => ({ status, headers: { Location: '/elsewhere' } })
     const report = await conformance(app.url, 'acceptance,methods,repeated')
@@ -66,7 +66,7 @@ test('R79 a redirect, an error and no answer are no acknowledgement, each with w
   const { verdicts, reason } = await conformance(app.url, 'repeated', { timeoutMs: 100 })
   expect(verdicts[0]?.detail).toContain('came: 4 × no answer within 100 ms')
   expect(verdicts[0]?.detail).toContain('to do: answer as soon as the event is stored')
-  expect(reason).toContain('the receiver does not answer any more')
+  expect(reason).toContain('the receiver no longer answers')
 })
 
 test('R92 a receiver that always answers too late, or 503, was reached, and fails', async () => {
@@ -143,7 +143,7 @@ test.each([
   const running = conformance(app.url, 'repeated', { effects: effects === 'the app' ? app.url : effects })
   await expect(running).rejects.toMatchObject({
     code: 'usage',
-    message: expect.stringContaining(`--effects cannot be read: ${reason}`),
+    message: expect.stringContaining(`can't read --effects: ${reason}`),
   })
   expect(app.requests.filter(({ method }) => method === 'POST')).toEqual([])
 })

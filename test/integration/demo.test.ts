@@ -39,12 +39,12 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
     eventTypes.map((type) => output.see(new RegExp(`^\\d\\d:\\d\\d:\\d\\d UTC  ${type.replace('.', '\\.')} `, 'm'))),
   )
 
-  const [, retried] = await output.see(/↳ unlucky failed on (evt_\w+) \(on purpose\); tried again in 1 s\n/)
+  const [, retried] = await output.see(/↳ unlucky failed on (evt_\w+) \(on purpose\); next attempt in 1 s\n/)
   await output.see(new RegExp(`↳ unlucky handled ${retried} this time\n`))
   const [, dead] = await output.see(
-    /↳ unlucky failed on (evt_\w+) \(gave up on purpose\); a dead letter now: onchain-inbox dead list\n/,
+    /↳ unlucky failed on (evt_\w+) \(gave up on purpose\); now a dead letter: onchain-inbox dead list\n/,
   )
-  await output.see(/↳ [\w.]+ evt_\w+ came again; answered 200 as a duplicate, not handled again\n/)
+  await output.see(/↳ [\w.]+ evt_\w+ delivered twice; answered 200 as a duplicate; not handled again\n/)
 
   const [, dashboard = ''] = await output.see(/ {2}dashboard {2}(http:\S+\/) {2}\(user demo, password \S+\)\n/)
   expect((await fetch(dashboard)).status).toBe(200)
@@ -58,9 +58,7 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
   // More of a type than are delivered between two of which one has a wrong signature.
   const trigger = ['trigger', 'wallet.new_position', '-n', '41', '--timeout', '0', '--emulator', dashboard]
   expect(await runCli(trigger, { cwd: dir.path })).toMatchObject({ code: 0, errors: '' })
-  await output.see(
-    /↳ wallet\.new_position evt_\w+: the signature was wrong on purpose; answered 401; retried in 1 min\n/,
-  )
+  await output.see(/↳ wallet\.new_position evt_\w+: wrong signature, on purpose; answered 401; next attempt in 1 min\n/)
 
   const { code, errors } = await output.stop()
   expect({ code, errors }).toEqual({ code: 0, errors: '' })

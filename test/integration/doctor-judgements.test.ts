@@ -26,7 +26,7 @@ test.each([
   [0x794c7630, 'warn', 'overlay'],
   [0xef53, 'ok', 'ext4'],
   [0x58465342, 'ok', 'xfs'],
-  [0x12345678, 'ok', 'not known'],
+  [0x12345678, 'ok', 'unknown'],
 ])('a database on a file system of the kind %i: %s, %s', (type, result, found) => {
   const finding = judgeFileSystem(type, '/data', 'linux')
   expect(finding).toMatchObject({ result, found: expect.stringContaining(found) })
@@ -38,7 +38,7 @@ test('on another system than Linux nothing is made of the number of a file syste
 })
 
 test('a clock in an impossible year fails', () => {
-  expect(judgeClock(0, null)).toMatchObject({ result: 'fail', found: 'it is the year 1970 here' })
+  expect(judgeClock(0, null)).toMatchObject({ result: 'fail', found: 'the year is 1970' })
   expect(judgeClock(Date.UTC(2150, 0), null)).toMatchObject({ result: 'fail' })
   expect(judgeClock(noon, null)).toMatchObject({ result: 'ok' })
 })
@@ -57,10 +57,10 @@ test('the clock is compared with the Date header of the service, without the key
   const { url } = service
   const at = (now: number) => examineClock(url, () => now)
   expect(await at(noon + 400)).toMatchObject([
-    { check: 'clock', result: 'ok', found: expect.stringContaining('as at') },
+    { check: 'clock', result: 'ok', found: expect.stringContaining('same as') },
   ])
   expect(await at(noon + 91_000)).toMatchObject([
-    { check: 'clock', result: 'warn', found: expect.stringContaining('90 s ahead of that of the service') },
+    { check: 'clock', result: 'warn', found: expect.stringContaining('90 s ahead of the service') },
   ])
   expect(await at(noon - 60_000)).toMatchObject([{ result: 'warn', found: expect.stringContaining('60 s behind') }])
   expect(service.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual(
@@ -86,10 +86,10 @@ test('the space that is left is compared with the reserve, and with what the dat
   expect(judge(5_000)).toMatchObject({ result: 'ok', found: expect.stringContaining('the database takes 10mb') })
   expect(judge(5_000, { days: 30, maxBytes: 20_480 * mb })).toMatchObject({
     result: 'warn',
-    found: expect.stringContaining('may grow to 20gb, and there is room for 4.6gb'),
+    found: expect.stringContaining('may grow to 20gb, but there is room for only 4.6gb'),
   })
   expect(judge(50_000, { days: 30, maxBytes: 20_480 * mb })).toMatchObject({ result: 'ok' })
-  expect(judge(5_000, { days: 0, maxBytes: undefined as never }).found).toContain('for ever')
+  expect(judge(5_000, { days: 0, maxBytes: undefined as never }).found).toContain('never deleted')
   expect([0, 1_023, 1_536, 200 * mb, 3 * 1024 * mb].map(roughBytes)).toEqual([
     '0 bytes',
     '1023 bytes',
@@ -101,11 +101,14 @@ test('the space that is left is compared with the reserve, and with what the dat
 
 test('R115 a disk that takes as long as a delivery may fails; a slow one, and one that is too quick, are told', () => {
   const judge = (medianMs: number, worstMs: number) => judgeSync({ medianMs, worstMs, writes: 20 }, 4_000)
-  expect(judge(0.8, 3)).toMatchObject({ result: 'ok', found: expect.stringContaining('after about 1.6 ms, and 6 ms') })
+  expect(judge(0.8, 3)).toMatchObject({
+    result: 'ok',
+    found: expect.stringContaining('within about 1.6 ms, sometimes 6 ms'),
+  })
   expect(judge(80, 300)).toMatchObject({ result: 'warn' })
   expect(judge(5, 1_200)).toMatchObject({ result: 'warn' })
   expect(judge(5, 4_000)).toMatchObject({ result: 'fail', found: expect.stringContaining('503') })
-  expect(judge(0.001, 0.002)).toMatchObject({ result: 'warn', found: expect.stringContaining('no disk is as quick') })
+  expect(judge(0.001, 0.002)).toMatchObject({ result: 'warn', found: expect.stringContaining('too fast for a disk') })
 })
 
 test('the speed of a disk is measured by 20 durable writes, and the file is removed', async () => {
@@ -119,7 +122,7 @@ test('the speed of a disk is measured by 20 durable writes, and the file is remo
 test('as many files as connections must be open at once, and Node must be new enough', () => {
   expect(judgeLimits(1_024, 1_000)).toMatchObject({ result: 'warn', advice: expect.stringContaining('ulimit -n') })
   expect(judgeLimits(20_000, 1_000)).toMatchObject({ result: 'ok' })
-  expect(judgeLimits(null, 1_000)).toMatchObject({ result: 'ok', found: expect.stringContaining('not known') })
+  expect(judgeLimits(null, 1_000)).toMatchObject({ result: 'ok', found: expect.stringContaining('unknown') })
   expect(openFilesLimit()).toBeGreaterThan(100)
   expect(examineVersions('22.11.0')).toMatchObject({ result: 'fail' })
   expect(examineVersions()).toMatchObject({

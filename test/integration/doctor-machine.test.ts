@@ -65,7 +65,7 @@ test('an address that this machine does not have fails; a free port beside a dat
   const held = await look(dir.path, { INBOX_PORT: free })
   lock.release()
   expect(held('webhook port')).toMatchObject({ result: 'warn' })
-  expect(held('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('a process works on it') })
+  expect(held('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('held by a process') })
 })
 
 test('an older schema is told and left as it is; a newer one, damage, and what is no database fail', async () => {
@@ -78,7 +78,7 @@ test('an older schema is told and left as it is; a newer one, damage, and what i
   expect(readFileSync(file).equals(before)).toBe(true)
 
   const db = await openWriterConnection(file)
-  expect(await judge()).toMatchObject({ result: 'ok', found: expect.stringContaining('its structure is well') })
+  expect(await judge()).toMatchObject({ result: 'ok', found: expect.stringContaining('structure intact') })
   db.prepare(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2030')`).run()
   db.close()
   expect(await judge()).toMatchObject({ result: 'fail', found: expect.stringContaining('by a newer version') })

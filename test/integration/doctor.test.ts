@@ -51,27 +51,27 @@ test('doctor says what a time out of service costs, and exits with 1 until that 
 
   const found = await doctor()
   expect(found).toMatchObject({ code: 1, errors: '' })
-  expect(found.out).toMatch(/^fail {2}inbox +1 time out of service with lost events$/m)
+  expect(found.out).toMatch(/^fail {2}inbox +1 outage with lost events$/m)
   expect(found.out.slice(found.out.indexOf('\n\nout of service') + 2)).toBe(`\
 out of service from 2026-01-06T14:00:03.500Z to 2026-01-06T14:00:05.500Z (stopped)
-  all: tried again by the sender, the last of them by 2026-01-06T14:01:35.500Z
-  none of these has come since
+  all: retried by the sender, the last by 2026-01-06T14:01:35.500Z
+  none of them has arrived yet
 
 out of service from 2026-01-05T13:00:03.500Z to 2026-01-05T14:00:03.500Z (stopped)
-  all: tried again by the sender, the last of them by 2026-01-05T16:00:33.500Z
-  none of these has come since
+  all: retried by the sender, the last by 2026-01-05T16:00:33.500Z
+  none of them has arrived yet
 
 out of service from 2026-01-02T00:00:00.000Z to 2026-01-02T13:00:00.000Z (stopped)
-  first sent from 2026-01-02T00:00:00.000Z to 2026-01-02T02:24:00.000Z: given up by the sender;
-  replay them by hand in the dashboard of the service
-  1 of these has come since
-  the others: tried again by the sender, the last of them by 2026-01-02T21:00:30.000Z
-  2 of these have come since
-  the last came at 2026-01-06T14:00:05.500Z
+  first sent from 2026-01-02T00:00:00.000Z to 2026-01-02T02:24:00.000Z: no longer retried by the sender;
+  replay them in the dashboard of the service
+  arrived since then: 1
+  the others: retried by the sender, the last by 2026-01-02T21:00:30.000Z
+  arrived since then: 2
+  latest arrival 2026-01-06T14:00:05.500Z
 
-2 more, each of less than a minute, since 2026-01-03T13:00:00.000Z: 4 s together
+2 more since 2026-01-03T13:00:00.000Z, each under a minute: 4 s in all
 
-Once that is dealt with: onchain-inbox doctor --acknowledge
+When you have replayed them: onchain-inbox doctor --acknowledge
 `)
   expect(await doctor('--acknowledge')).toEqual({
     code: 0,
@@ -80,7 +80,7 @@ Once that is dealt with: onchain-inbox doctor --acknowledge
   })
   const after = await doctor()
   expect(after.code, after.out).toBe(0)
-  expect(after.out).toMatch(/given up by the sender;\n {2}acknowledged at 20/)
+  expect(after.out).toMatch(/no longer retried by the sender;\n {2}acknowledged at 20/)
   expect(after.out).not.toContain('replay them by hand')
   expect((await doctor('--acknowledge')).out).toBe('there was nothing to acknowledge\n')
 })

@@ -40,8 +40,8 @@ test('R68 on a restart it says that the keys of before are valid, and that the c
   const second = await outputOf(dir, args)
   const tokenOf = ({ out }: { out: string }) => /control token +(ctl_\S+) +\(drawn at each start/.exec(out)?.[1]
   expect(first.out).toMatch(/ {2}api key +sk_\S+ {2}\(shown once\)/)
-  expect(second.out).toMatch(/ {2}api keys +those of before are valid; POST \/_emulator\/keys makes another\n/)
-  expect(second.out).toMatch(/seed other, as it was left, the clock stands at 2026-01-01T00:00:00\.000Z; POST /)
+  expect(second.out).toMatch(/ {2}api keys +earlier keys stay valid; POST \/_emulator\/keys creates one\n/)
+  expect(second.out).toMatch(/seed other, as it was left, the clock stands still at 2026-01-01T00:00:00\.000Z; POST /)
   expect(second.out).toContain('curl -H "Authorization: Bearer $KEY"')
   expect(tokenOf(first)).toBeDefined()
   expect(tokenOf(second)).not.toBe(tokenOf(first))
@@ -68,6 +68,8 @@ tracked: [{ network: base, wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' 
   )
   expect(errors.trim().split('\n')).toEqual([
     expect.stringMatching(/^warning: --secret has 5 characters; .* 16 or more$/),
-    expect.stringMatching(/^warning: tracked, but never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/),
+    expect.stringMatching(
+      /^warning: tracked wallets that never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/,
+    ),
   ])
 })

@@ -21,7 +21,7 @@ test('migrate gives a database its schema, once, and shows no password', async (
   await using dir = await createTempDir()
   const migrate = (...args: readonly string[]) =>
     runCli(['migrate', ...args], { cwd: dir.path, env: { INBOX_DATABASE_URL: url } })
-  expect(await migrate()).toEqual({ code: 0, out: `gave ${shown(url)} the schema ${newest}\n`, errors: '' })
+  expect(await migrate()).toEqual({ code: 0, out: `created schema ${newest} in ${shown(url)}\n`, errors: '' })
   const again = await migrate('--json')
   expect(again).toMatchObject({ code: 0, errors: '' })
   expect(JSON.parse(again.out)).toEqual({ database: shown(url), result: 'current', from: newest, to: newest })
@@ -42,7 +42,7 @@ test('doctor says what the database is, and backup and events what they want ins
     run(['backup', 'copy.db']),
     run(['dead', 'list']),
   ])
-  const version = expect.stringMatching(/ is PostgreSQL \d+ and has the schema /) as string
+  const version = expect.stringMatching(/ is PostgreSQL \d+, schema /) as string
   const database = (out: string) =>
     (JSON.parse(out) as { checks: { check: string }[] }).checks.find(({ check }) => check === 'database')
   expect(database(well.out)).toMatchObject({ result: 'ok', found: version })
@@ -51,6 +51,6 @@ test('doctor says what the database is, and backup and events what they want ins
     found: expect.stringContaining('password authentication failed') as string,
   })
   expect(backup.errors).toContain('pg_dump')
-  expect(events.errors).toContain('events in PostgreSQL can be seen through one only')
+  expect(events.errors).toContain('only a sidecar can read events in PostgreSQL')
   for (const { out, errors } of [well, ill, backup, events]) expect(out + errors).not.toMatch(/s3cr3t|of-the-test/)
 })

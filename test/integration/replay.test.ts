@@ -128,7 +128,7 @@ describe('a replay in the product', () => {
       open_runs: 0,
     })
     expect(await command('replays', 'cancel', '1')).toMatch(
-      /^replay 1 had ended already: nothing was cancelled\n\nreplay +1\nstate +done\n/,
+      /^replay 1 has already ended: nothing was cancelled\n\nreplay +1\nstate +done\n/,
     )
     await expect(command('replay', 'a', 'nope')).rejects.toMatchObject({
       code: 1,
@@ -169,7 +169,7 @@ describe('an operator', () => {
     await sidecar.start()
     await until(() => began() >= 5 + 5, 'five run again')
     expect(await stage.command('handlers', 'set', 'gated', '--concurrency', 'default')).toMatch(
-      /as many runs at once as it says itself/,
+      /the concurrency of its own setting/,
     )
     expect((await json('handlers/nobody', { concurrency: 5 }, 'PATCH')).status).toBe(404)
     expect((await json('handlers/gated', { concurrency: 0 }, 'PATCH')).status).toBe(400)
@@ -197,7 +197,7 @@ describe('an operator', () => {
     expect(await command('quarantine', 'show', second!, '--raw')).toBe('{"id":"x"}')
     await expect(command('quarantine', 'retry', second!)).rejects.toMatchObject({
       code: 1,
-      out: expect.stringMatching(/1 no usable event still[^]*not_an_envelope/),
+      out: expect.stringMatching(/1 still not valid[^]*not_an_envelope/),
     })
     await json('handlers/noting/pause', {})
     await client.deliver(anEvent('a'))

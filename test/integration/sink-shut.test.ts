@@ -108,15 +108,14 @@ test('an open breaker and a pause are shown by the API, the metrics, handlers li
   expect(listed.out).toMatch(/^held +loaded +3, set /m)
   expect(listed.out).toMatch(/^polite +loaded +8 /m)
   expect(listed.out).toContain(`\
-held: it fails, and is left alone since ${held?.since}; 1 send in a row failed, the last with: connect ECONNREFUSED; one \
-item is tried from ${held?.until} on
+held: not called since ${held?.since}: 1 send failed in a row, the last with: connect ECONNREFUSED; next try at ${held?.until}
 `)
-  expect(listed.out).toMatch(/^polite: it asked for a pause at \S+; its items wait until \S+Z$/m)
+  expect(listed.out).toMatch(/^polite: paused itself at \S+ until \S+Z$/m)
   const doctor = await cli('doctor')
   expect(doctor).toMatchObject({ code: 0, errors: '' })
   expect(doctor.out).toMatch(/^warn {2}inbox /m)
-  expect(doctor.out).toContain(`the sink held fails, and is left alone since ${held?.since}: 2 items wait`)
-  expect(doctor.out).toMatch(/the sink polite asked for a pause until \S+Z: 1 item waits/)
+  expect(doctor.out).toContain(`the sink held has failed and is not called since ${held?.since}: 2 items pending`)
+  expect(doctor.out).toMatch(/the sink polite is paused until \S+Z: 1 item pending/)
 
   // One closes because it works again, the other because its thread is gone.
   await rm(join(app.dir, 'handlers/down'))

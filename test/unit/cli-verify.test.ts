@@ -79,12 +79,12 @@ describe('verify', () => {
   })
 
   test.each([
-    ['P8 a literal secret', [secret, '@body.json'], 'cannot stand on the command line'],
-    ['a literal body', ['@secret', body], '--body: expected @file'],
-    ['a body that is not there', ['@secret', '@/gone'], '/gone cannot be read'],
+    ['P8 a literal secret', [secret, '@body.json'], 'can read a secret on the command line'],
+    ['a literal body', ['@secret', body], '--body must be @file'],
+    ['a body that is not there', ['@secret', '@/gone'], "can't read /gone"],
     ['a secret that is not there', ['@/gone', '@body.json'], '/gone cannot be read (ENOENT)'],
     ['an unset variable', ['env:NOT_SET_ANYWHERE', '@body.json'], 'NOT_SET_ANYWHERE is not set'],
-    ['P8 a literal after env:', [`env:${secret}`, '@body.json'], 'after env: the name'],
+    ['P8 a literal after env:', [`env:${secret}`, '@body.json'], 'env: must be followed by the name'],
     ['standard input for both', ['-', '-'], 'can come from standard input'],
   ])('%s is refused', async (_title, [secretArgument = '', bodyArgument = ''], reason) => {
     const { code, out, errors } = await run(['--secret', secretArgument, '--body', bodyArgument])
@@ -110,7 +110,7 @@ describe('secret argument', () => {
   test.each(['https://example.com/', 'http://127.0.0.1.example.com/', 'http://localhost@example.com/', 'nonsense'])(
     'P8 is refused as a literal for %s',
     async (url) => {
-      await expect(readSecretArgument(secret, { url })).rejects.toThrow('cannot stand on the command line')
+      await expect(readSecretArgument(secret, { url })).rejects.toThrow('can read a secret on the command line')
     },
   )
 })

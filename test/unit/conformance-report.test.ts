@@ -102,7 +102,7 @@ test.each(['at-once', 'race'])('a delivery that loses in %s is told to answer 20
     timeoutMs: 5_000,
     todo: check?.todo,
   })
-  expect(outcome.detail).toContain('to do: answer 200 to a delivery that another one of the same event beats')
+  expect(outcome.detail).toContain('to do: answer 200 to a delivery that loses the race')
 })
 
 test('a rule about repeats that fails because work is missing does not ask for a unique key', async () => {

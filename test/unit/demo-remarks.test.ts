@@ -28,38 +28,38 @@ test.each<[string, Partial<AttemptReport>, string]>([
   [
     'an extra delivery (R88)',
     { ...duplicate, isExtra: true, faults: ['duplicate'] },
-    'came again; answered 200 as a duplicate, not handled again',
+    'delivered twice; answered 200 as a duplicate; not handled again',
   ],
   [
     'a failure on purpose, with the retry that follows (R81)',
     { ...refused, faults: ['signature-bad'] },
-    'the signature was wrong on purpose; answered 401; retried in 1 min',
+    'wrong signature, on purpose; answered 401; next attempt in 1 min',
   ],
   [
     'a changed byte, and that it will be delivered twice',
     { ...refused, faults: ['tamper', 'duplicate'] },
-    'a byte was changed on purpose after it was signed; answered 401; retried in 1 min',
+    'a byte changed after signing, on purpose; answered 401; next attempt in 1 min',
   ],
   [
     'an acknowledgement that got lost',
     { ...refused, status: 200, faults: ['drop-ack'], failure: 'answered 200; the fault drop-ack discarded it' },
-    'the acknowledgement was lost on purpose; answered 200; retried in 1 min',
+    'acknowledgement lost, on purpose; answered 200; next attempt in 1 min',
   ],
   [
     'a fault that somebody added',
     { ...refused, status: null, failure: 'the connection was cut', faults: ['reset'], nextAttemptAt: 7_201_000 },
-    'reset on purpose; the connection was cut; retried in 2 h',
+    'reset on purpose; the connection was cut; next attempt in 2 h',
   ],
   [
     'the last failure (R86)',
     { ...refused, outcome: 'undelivered', status: 503, nextAttemptAt: null },
-    'answered 503; the sender gives up',
+    'answered 503; not retried',
   ],
-  ['a retry that is handled', { attempt: 2 }, 'came again on retry 1 of the sender; answered 200'],
+  ['a retry that is handled', { attempt: 2 }, 'delivered again (retry 1); answered 200'],
   [
     'a retry of what is there already',
     { ...duplicate, attempt: 3 },
-    'came again on retry 2 of the sender; answered 200 as a duplicate, not handled again',
+    'delivered again (retry 2); answered 200 as a duplicate; not handled again',
   ],
 ])('a line is said of %s', (_what, changes, text) => {
   const line = remark({ ...attempt, ...changes }) ?? ''

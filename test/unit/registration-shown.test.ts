@@ -38,15 +38,15 @@ test('doctor says how the registration stands: nothing where there is none and n
     return judgeRegistration(subscription, setting, clock.now()).map(({ result, found }) => `${result} ${found}`)
   }
   expect(await judge(null)).toEqual([])
-  expect(await judge(subscribe)).toEqual(['warn not registered with the service, as the setting subscribe wants it'])
+  expect(await judge(subscribe)).toEqual(['warn not registered with the service, though subscribe is set'])
   const { subscription } = await callOperation(context, 'beginSubscription', { body })
   const at = subscription!.at
   expect(await judge(subscribe)).toEqual([`ok begun at ${at}: https://example.com/hook`])
   await clock.advance(60_000)
-  expect(await judge(null)).toEqual([`warn begun at ${at}, and its end is unknown: it may or may not be registered`])
+  expect(await judge(null)).toEqual([`warn begun at ${at}, outcome unknown: the receiver may be registered`])
   await callOperation(context, 'endSubscription', { id: '1', body: { state: 'registered', answer: null } })
   expect(await judge(subscribe)).toEqual([`ok registered since ${at}: https://example.com/hook`])
   expect(await judge({ ...subscribe, secret: 'next' })).toEqual([
-    `warn registered since ${at}, for something else than the setting subscribe says`,
+    `warn registered since ${at}, but differs from the setting subscribe`,
   ])
 })

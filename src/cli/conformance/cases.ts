@@ -4,16 +4,16 @@ import type { Context, Delivery, TestEvent } from './context.ts'
 import type { EffectsRule } from './effects.ts'
 import { accepted, isAccepted, isAnswered, refused, type Advice, type Expectation } from './judge.ts'
 
-/** The option without which a check can't be made. */
+/** An option that a check needs. */
 export type Need = 'effects' | 'restart' | 'nextSecret'
 
 export interface Check {
-  /** What must hold, as a sentence. */
+  /** The rule, as a sentence. */
   readonly rule: string
-  /** What all answers must be; or how acknowledged events must be done, and rejected ones of the scenario must not. */
+  /** The expected answer to all deliveries; or the rule for effects of acknowledged events. */
   readonly expected: Expectation | EffectsRule
   readonly todo?: Advice
-  /** The deliveries that it judges; default: those without a part. */
+  /** Deliveries to judge, by their `part`; default: those without one. */
   readonly part?: string
   /** Default: that of the case. */
   readonly sent?: string
@@ -21,7 +21,7 @@ export interface Check {
 
 export interface Case {
   readonly needs?: Need
-  /** What is sent, for people. */
+  /** The requests, described for people. */
   readonly sent: string
   deliver(context: Context): Promise<readonly Delivery[]>
   readonly checks: readonly Check[]
@@ -54,7 +54,7 @@ export const acceptance = eventTypes.map((type) =>
 const amount = 987_654
 const plain = (event: Json) => JSON.stringify(event)
 
-/** Ways to write one event that no JSON library shares: how, the writing, and the symbol of the token. */
+/** Unusual ways to write JSON: description, writer, and token symbol. */
 const forms: readonly (readonly [string, (event: Json) => string, string?])[] = [
   ['a space after each comma and colon', spaced],
   ['line breaks and indentation', (event) => JSON.stringify(event, null, 2)],
@@ -67,9 +67,9 @@ const forms: readonly (readonly [string, (event: Json) => string, string?])[] = 
 ]
 
 const overRawBytes =
-  'compute the digest over the bytes as they came, before any parser: JSON that was parsed and written again has other bytes'
+  'compute the digest over the received bytes, before any parser: JSON that was parsed and written again has other bytes'
 
-/** JSON that the receiver would not write like this, signed over exactly these bytes. */
+/** Signed events in JSON that the receiver itself would write differently. */
 export const rawBytes = forms.map(([how, write, symbol = 'PEPE']) => {
   const rule = `JSON with ${how} is accepted`
   const request = ({ newEvent, deliver }: Context) => {
@@ -93,7 +93,7 @@ function escaped(event: Json): string {
     .replace('a/b', 'a\\/b')
 }
 
-/** What the service may begin to send at any time. */
+/** Changes that the service may make at any time. */
 const novelties: Readonly<Record<string, (event: Json) => Json>> = {
   'the unknown type token.volume_spike': (event) => ({ ...event, type: 'token.volume_spike', data: { change_pct: 3 } }),
   'the unknown type bridge.transfer_completed': (event) => ({ ...event, type: 'bridge.transfer_completed', data: {} }),
@@ -113,13 +113,13 @@ export const unknown = Object.entries(novelties).map(([what, change]) =>
 
 type Forge = (digest: string, event: TestEvent, context: Context) => string | readonly string[] | undefined
 
-const foreign = ({ body }: TestEvent) => sign(body, 'a secret that nobody has')
+const foreign = ({ body }: TestEvent) => sign(body, 'an unknown secret')
 const exact = 'accept a header of exactly 64 hex digits, and answer 401 to anything else before digests are compared'
-const oneHeader = 'refuse a repeated signature header: two programs may read different ones of them'
+const oneHeader = 'reject a repeated signature header: two programs may read different values'
 const emptySecret =
   'if only this is accepted, one of the secrets of the receiver is empty, such as the text after the last comma of a list'
 
-/** Ways in which a signature can be wrong: name, signature made from the right digest, what to do. */
+/** Wrong signatures: name, signature made from the right digest, advice. */
 const forgeries: readonly (readonly [string, Forge, string?])[] = [
   ['no signature', () => undefined],
   ['an empty signature', () => ''],
@@ -175,7 +175,7 @@ export const forgery: readonly Case[] = [
       {
         rule: 'no refused event is done',
         expected: 'once',
-        todo: 'let nothing happen before the signature is checked',
+        todo: 'do nothing before the signature is checked',
       },
     ],
   },
@@ -216,19 +216,20 @@ export const tampering: readonly Case[] = [
   single(`${tampered}; then a signed event`, deliverNew, {
     rule: 'no event that was changed after signing is done',
     expected: 'once',
-    todo: 'compute the digest over all bytes that came, and let nothing happen before it is compared',
+    todo: 'compute the digest over all received bytes, and do nothing before comparing it',
   }),
 ]
 
 const bodies = ['this is no JSON', '[]', 'null', '{}', '{"type": "wallet.large_trade"}', '']
 
 const answered: Expectation = {
-  expected: (timeoutMs) => `an answer within ${timeoutMs} ms, best 200: anything but 2xx is retried five times in vain`,
+  expected: (timeoutMs) =>
+    `an answer within ${timeoutMs} ms, preferably 200: any other answer causes five useless retries`,
   holds: ({ status, ms }, timeoutMs) => status !== null && ms <= timeoutMs,
-  advice: () => 'catch what the parser throws, put the body aside for a person, and answer 200',
+  advice: () => 'catch errors of the parser, keep the body for inspection, and answer 200',
 }
 
-/** Authentic bodies that are no events. */
+/** Signed bodies that are not events. */
 export const unusable: readonly Case[] = [
   {
     sent: `signed bodies that are no events: ${bodies.map((body) => JSON.stringify(body)).join(', ')}`,
@@ -261,10 +262,10 @@ function padded(event: TestEvent, bytes: number): TestEvent {
 }
 
 const cutOff: Expectation = {
-  // A receiver that doesn't read all of it may close the connection before its answer is read.
+  // A receiver that stops reading may close the connection before its answer arrives.
   expected: (timeoutMs) => `413 or 401 within ${timeoutMs} ms, or a closed connection`,
   holds: (answer, timeoutMs) => !isAccepted(answer) && answer.ms < timeoutMs,
-  advice: () => 'check Content-Length first, and refuse what is above a limit of 1 MiB or more',
+  advice: () => 'check Content-Length first, and reject bodies above a limit of at least 1 MiB',
 }
 
 export const sizes: readonly Case[] = [
@@ -284,7 +285,7 @@ export const sizes: readonly Case[] = [
   }),
 ]
 
-const todo = 'keep both secrets during a rotation, and accept what is signed with either'
+const todo = 'keep both secrets during a rotation, and accept signatures of either'
 const present = { rule: 'the present secret is accepted during a rotation', expected: accepted, todo }
 const next = { rule: 'the next secret is accepted', expected: accepted, todo }
 

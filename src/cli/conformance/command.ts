@@ -42,12 +42,12 @@ Examples:
 export function addConformanceCommand(program: Command): void {
   program
     .command('conformance')
-    .description('test a receiver of events, in any language, over HTTP')
+    .description('Test a receiver in any language over HTTP')
     .requiredOption('--url <url>', 'URL at which the receiver accepts events', httpUrl)
-    .requiredOption('--secret <secret>', 'its signing secret: @file, - for standard input, or env:NAME')
-    .option('--next-secret <secret>', 'a second secret that it accepts at the same time: @file, - or env:NAME')
-    .option('--effects <url or command>', 'URL or shell command that lists what it did: one event id per line')
-    .option('--restart <command>', 'shell command that restarts it')
+    .requiredOption('--secret <secret>', 'signing secret of the receiver: @file, - for standard input, or env:NAME')
+    .option('--next-secret <secret>', 'a second secret that the receiver accepts: @file, - or env:NAME')
+    .option('--effects <url or command>', 'URL or shell command that lists the processed event ids, one per line')
+    .option('--restart <command>', 'shell command that restarts the receiver')
     .option('--only <scenarios>', 'run these scenarios, separated by commas', names)
     .option('--skip <scenarios>', 'skip these scenarios, separated by commas', names)
     .option(
@@ -55,15 +55,15 @@ export function addConformanceCommand(program: Command): void {
       'events in a burst, and before a late duplicate (default: 1000)',
       wholeNumberFrom(1, 100_000),
     )
-    .option('--timeout <seconds>', 'longest time for an answer (default: 5)', seconds)
-    .option('--settle <seconds>', 'longest time until its work is done (default: 30)', seconds)
+    .option('--timeout <seconds>', 'time limit of an answer (default: 5)', seconds)
+    .option('--settle <seconds>', 'time limit until all work is done (default: 30)', seconds)
     .option('--signature-header <name>', 'header of the signature (default: X-Service-Signature)', headerName)
     .option('--insecure', 'accept any TLS certificate')
     .option('--junit <file>', 'also write a JUnit report for CI')
     .option('--json', 'print one JSON object per line, the summary last')
     .addHelpText('after', examples)
     .action(async (options: ConformanceCommandOptions) => {
-      // CI logs get the report for people, unless JSON is asked for.
+      // CI logs get the text report unless --json is set.
       host().exitCode = await run(options)
     })
 }
@@ -75,7 +75,7 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
   const secrets = await readSecrets(options)
   if (junit !== undefined) await onJunitFile(junit, async () => (await open(junit, 'a')).close())
   if (!isLoopbackUrl(url.href))
-    host().stderr.write(`warning: ${withoutCredentials(url)} is not this machine: it gets thousands of requests\n`)
+    host().stderr.write(`warning: ${withoutCredentials(url)} is not this machine, and will get thousands of requests\n`)
   const progress = createProgress()
   const report = await runUntilSignal((signal) =>
     runConformance({
@@ -99,9 +99,9 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
 }
 
 /** @throws InboxError `usage` if the file can't be written */
-async function onJunitFile(file: string, act: () => Promise<void>): Promise<void> {
+async function onJunitFile(file: string, write: () => Promise<void>): Promise<void> {
   try {
-    await act()
+    await write()
   } catch (cause) {
     const message = `--junit: ${file} cannot be written (${messageOf(cause)}): name a file in an existing folder`
     throw new InboxError('usage', message, { cause })
@@ -152,7 +152,6 @@ function verdictText({ verdict, scenario, rule, detail }: Verdict): string {
   return [line, ...detail.split('\n').map((part) => `${indent}${part}`)].join('\n')
 }
 
-/** The last line of a run. */
 function summaryText({ outcome, reason, passed, failed, notChecked, ms }: Report): string {
   const counts = `${passed} passed, ${failed} failed, ${notChecked} not checked, in ${(ms / 1_000).toFixed(1)} s`
   return outcome === 'passed' || reason === null ? counts : `${counts}: ${reason}`

@@ -10,7 +10,7 @@ import { codeOf, createEffects, describe, runShell } from './effects.ts'
 import { isHere, type Answer } from './judge.ts'
 
 export interface ContextOptions {
-  /** Receiver under test, http or https. Nothing is sent elsewhere, except reads of `effects`. */
+  /** Receiver under test. Apart from reads of `effects`, requests go only there. */
   readonly url: URL
   readonly secret: string
   /** A second secret that the receiver accepts at the same time. */
@@ -20,11 +20,11 @@ export interface ContextOptions {
   readonly effects?: string | undefined
   /** Shell command that restarts the receiver. */
   readonly restart?: string | undefined
-  /** Longest time for an answer; default: the 5 s that the service waits. */
+  /** Time limit of an answer in ms; default: 5 s, like the service. */
   readonly timeoutMs?: number | undefined
-  /** Longest time until the receiver has done its work and is quiet; default 30 s. */
+  /** Time limit in ms until the receiver has finished its work; default 30 s. */
   readonly settleMs?: number | undefined
-  /** Events of a burst, and between an event and its late duplicate; default 1,000. */
+  /** Number of events in a burst, and before a late duplicate; default 1,000. */
   readonly many?: number | undefined
   /** Accepts any TLS certificate. */
   readonly isInsecure?: boolean
@@ -37,7 +37,7 @@ export interface TestEvent {
   readonly body: Buffer
 }
 
-/** Changes to a new event, which is a `wallet.large_trade` of a wallet of its own. */
+/** Overrides for a new event: a `wallet.large_trade` of a new wallet. */
 interface EventParts {
   /** Age relative to the other events of the run. */
   readonly ageMs?: number
@@ -76,7 +76,7 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   const client = url.protocol === 'https:' ? https : http
   const pool = new client.Agent({ keepAlive: true })
 
-  // All events of a run share a time of creation, unless a case is about their age.
+  // All events of a run have the same created_at, except in cases about age.
   const create = <T extends EventType>(type: T, ageMs: number, data?: Partial<EventOf<T>['data']>): TestEvent => {
     const created_at = new Date(startedAt - ageMs).toISOString()
     const event = createEvent(type, { id: `${prefix}${++count}`, created_at, ...(data && { data }) })
@@ -153,7 +153,7 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   async function poll(isEnough: (answer: Answer) => boolean, limitMs: number, patienceMs: number): Promise<Answer> {
     const deadline = Date.now() + limitMs
     for (;;) {
-      // Only an event is sure to reach the receiver through whatever stands before it.
+      // A proxy may answer other requests itself.
       const { answer } = await deliver(newEvent(), { limitMs: patienceMs })
       if (isEnough(answer) || Date.now() >= deadline) return answer
       await pause(pollMs)

@@ -14,9 +14,9 @@ interface EffectsOptions {
   readonly source: string
   readonly isInsecure: boolean
   readonly signal: AbortSignal
-  /** Longest time until the receiver is quiet. */
+  /** Time limit in ms until the receiver is quiet. */
   readonly settleMs: number
-  /** Start of the ids of this run; other ids are ignored. */
+  /** Prefix of the ids of this run. Other ids are ignored. */
   readonly prefix: string
 }
 
@@ -24,7 +24,7 @@ interface EffectsOptions {
 export type EffectsRule = 'once' | 'done' | 'in order'
 
 export interface ExpectedEffects {
-  /** What was sent, for people. */
+  /** The requests, described for people. */
   readonly sent: string
   readonly rule: EffectsRule
   /** Ids of acknowledged events. */
@@ -37,7 +37,7 @@ export interface ExpectedEffects {
 
 export interface Effects {
   /**
-   * Reads the effects once, so that a mistake is found before anything is sent.
+   * Reads the effects once, to find a wrong option before anything is sent.
    *
    * @throws InboxError `usage` if they cannot be read
    */
@@ -60,7 +60,7 @@ const phrases: Readonly<Record<EffectsRule, string>> = {
   'in order': 'done in the order in which they were sent',
 }
 
-/** Reads what the receiver did from a URL or a command that reports it. */
+/** Reads the effects of the receiver from a URL or a command. */
 export function createEffects({ source, isInsecure, signal, settleMs, prefix }: EffectsOptions): Effects {
   const isUrl = /^https?:\/\//i.test(source) && URL.canParse(source)
   const read = async () =>
@@ -70,7 +70,7 @@ export function createEffects({ source, isInsecure, signal, settleMs, prefix }: 
         : await runShell(source, { limitMs: readLimitMs, signal, isRead: true }),
     )
 
-  /** Reads until all ids are done and nothing more happened for a while, or the time is up. */
+  /** Reads until all ids are done and the effects stop changing, or the time is up. */
   async function settle(ids: readonly string[], never: readonly string[]) {
     const deadline = Date.now() + settleMs
     let last = { effects: [] as readonly string[], since: Date.now() }
@@ -98,23 +98,23 @@ export function createEffects({ source, isInsecure, signal, settleMs, prefix }: 
         signal.throwIfAborted()
         throw new InboxError(
           'usage',
-          `--effects cannot be read: ${safeText(messageOf(error))}. It is also read before anything is sent: expected a ` +
-            'URL that answers 200, or a command that exits with 0, even when nothing was done yet',
+          `can't read --effects: ${safeText(messageOf(error))}. It must be a URL that answers 200, or a command that exits with 0, ` +
+            'also before the first event',
           { cause: error },
         )
       }
     },
     async judge({ sent, rule, ids, never = [], todo }) {
       if (ids.length === 0) return notChecked('no event was accepted')
-      const expected = [phrases[rule], ...(never.length > 0 ? ['nothing done of what was refused'] : [])].join(', ')
+      const expected = [phrases[rule], ...(never.length > 0 ? ['no rejected event done'] : [])].join(', ')
       const wrong = (came: string, advice = todo) => failed({ sent, expected, came, todo: advice })
       let found: { readonly effects: readonly string[]; readonly isQuiet: boolean }
       try {
         found = await settle(ids, never)
       } catch (error) {
         signal.throwIfAborted()
-        const advice = 'give --effects a URL or a command that reports what was done: see docs/conformance.md'
-        return wrong(`the effects could not be read: ${safeText(messageOf(error))}`, advice)
+        const advice = 'set --effects to a URL or a command that lists the processed events: see docs/conformance.md'
+        return wrong(`can't read the effects: ${safeText(messageOf(error))}`, advice)
       }
       const { effects, isQuiet } = found
       const counts = Map.groupBy(effects, (id) => id)
@@ -158,7 +158,7 @@ export function parseEffects(text: string): readonly string[] {
   const content = text.trim()
   if (content.startsWith('[')) {
     const array = z.array(effect).safeParse(parseJson(content))
-    if (!array.success) throw new Error(`the effects begin like a JSON array and are none of ids; ${forms}`)
+    if (!array.success) throw new Error(`the effects begin like a JSON array, but are not an array of ids; ${forms}`)
     return array.data
   }
   return content.split('\n').flatMap((untrimmed, index) => {

@@ -10,11 +10,10 @@ export interface Answer {
 
 export interface Outcome {
   readonly verdict: 'passed' | 'failed' | 'not checked'
-  /** What came. A failure also says what was sent, what was expected and what to do, one per line. Never a secret or a signature. */
+  /** The answers. For a failure also request, expectation and advice, one per line. Never a secret or a signature. */
   readonly detail: string
 }
 
-/** What answers must be. */
 export interface Expectation {
   readonly expected: (timeoutMs: number) => string
   readonly holds: (answer: Answer, timeoutMs: number) => boolean
@@ -29,7 +28,7 @@ interface Judged {
   readonly todo?: Advice | undefined
 }
 
-/** What to do about the first wrong answer, by its index. Undefined leaves it to the expectation. */
+/** Advice on the first wrong answer and its index. Undefined: the advice of the expectation. */
 export type Advice = string | ((wrong: Answer, index: number) => string | undefined)
 
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail })
@@ -72,14 +71,14 @@ export const accepted: Expectation = {
     if (status === null || status <= 299) return 'answer as soon as the event is stored, and do the work afterwards'
     if (status === 401 || status === 403) {
       return (
-        'give the receiver the same secret as --secret, and compute the digest over the bytes as they came: ' +
+        'give the receiver the same secret as --secret, and compute the digest over the received bytes: ' +
         '`onchain-inbox verify` explains a signature'
       )
     }
     if (status === 404 || status === 405) return 'check the path of --url'
     if (status <= 399) return 'give the final address as --url: the service does not follow redirects'
     if (status >= 500) return 'read the log of the receiver: the service retries after such an answer'
-    return 'answer 2xx to whatever is authentic: the service retries the rest, five times'
+    return 'answer 2xx to every signed delivery: the service retries others five times'
   },
 }
 

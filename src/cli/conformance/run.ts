@@ -124,8 +124,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   return toReport({ url: options.url, verdicts, ms: Date.now() - startedAt, cut })
 }
 
-const gone = 'the receiver does not answer any more'
-const interrupted = 'it was interrupted'
+const gone = 'the receiver no longer answers'
+const interrupted = 'interrupted'
 
 /** True if no connection could be made, or it was closed without an answer. */
 function isCut({ status, isLate }: Answer): boolean {
@@ -166,7 +166,7 @@ interface End extends Pick<Report, 'verdicts' | 'ms'> {
   readonly cut: Cut | null
 }
 
-/** A failed rule outweighs everything else. Rules that weren't checked are no failure, unless all of them are. */
+/** A failed rule decides the outcome. Unchecked rules are no failure, unless no rule was checked. */
 export function toReport({ url, verdicts, ms, cut }: End): Report {
   const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.verdict === verdict).length
   const [passes, failures] = [count('passed'), count('failed')]
@@ -192,10 +192,10 @@ export function withoutCredentials({ origin, pathname }: URL): string {
 
 function choose({ only, skip = [] }: ConformanceOptions) {
   const names = Object.keys(scenarios)
-  const strange = [...(only ?? []), ...skip].find((name) => !names.includes(name))
-  if (strange !== undefined)
-    throw new InboxError('usage', `unknown scenario ${JSON.stringify(strange)}; expected some of: ${names.join(', ')}`)
+  const unknown = [...(only ?? []), ...skip].find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new InboxError('usage', `unknown scenario ${JSON.stringify(unknown)}; expected some of: ${names.join(', ')}`)
   const chosen = Object.entries(scenarios).filter(([name]) => (only ?? names).includes(name) && !skip.includes(name))
-  if (chosen.length === 0) throw new InboxError('usage', 'no scenario is left: all chosen ones are skipped')
+  if (chosen.length === 0) throw new InboxError('usage', 'no scenario is left: --skip removes all chosen ones')
   return chosen
 }

@@ -17,11 +17,10 @@ import { accepted, isHere, type Advice, type Expectation } from './judge.ts'
 import type { WriteBytes } from './context.ts'
 
 const list = (length: number, create: () => TestEvent) => Array.from({ length }, create)
-const uniqueKey = 'let a unique key of the store decide which delivery is first, not a look-up before the insert'
+const uniqueKey = 'let a unique key of the store decide which delivery is first, instead of a look-up before the insert'
 const answerLosers: Advice = ({ status }) =>
   status === 409 || (status !== null && status >= 500)
-    ? 'answer 200 to a delivery that another one of the same event beats: catch the error of the unique key. The log of the ' +
-      'receiver shows what failed'
+    ? 'answer 200 to a delivery that loses the race: catch the error of the unique key. The log of the receiver shows what failed'
     : undefined
 const knownId: Advice = ({ status }, index) =>
   index > 0 && status !== null && status >= 400 && status < 500
@@ -55,10 +54,10 @@ const atOnce: Case = {
   ],
 }
 
-/** Longest wait for slow connections before the last byte is sent. */
+/** Time limit for slow connections before the last bytes are sent. */
 const readyLimitMs = 1_000
 
-/** As close to each other as possible: every delivery holds its last byte back until all have come as far. */
+/** Deliveries as simultaneous as possible: each holds back its last byte until all others are ready. */
 async function deliverTogether({ newEvent, deliver, wait }: Context, count: number): Promise<readonly Delivery[]> {
   const event = newEvent()
   const ready = Promise.withResolvers<void>()
@@ -104,7 +103,7 @@ const order: Case = {
     {
       rule: 'events of one wallet are done in the order of their acknowledgements',
       expected: 'in order',
-      todo: 'work on the events of a wallet one at a time, in the order of acceptance (or --skip order)',
+      todo: 'process the events of a wallet one at a time, in the order of acceptance (or --skip order)',
     },
   ],
 }
@@ -118,7 +117,7 @@ const outOfOrder: Case = {
     {
       rule: 'events that are older than an earlier one are done once',
       expected: 'once',
-      todo: 'keep events that are older than the newest one: they are late, and new',
+      todo: 'accept events older than the newest one: they are late, not duplicates',
     },
   ],
 }
@@ -130,7 +129,7 @@ const others = 20
 const inTheEnd: Expectation = {
   expected: (timeoutMs) => `2xx, or 408, within ${timeoutMs} ms of its end`,
   holds: ({ status }) => status !== null && (status < 300 || status === 408),
-  advice: () => 'read the whole body, up to Content-Length, before anything is done with it',
+  advice: () => 'read the whole body, up to Content-Length, before processing it',
 }
 
 const slow: Case = {
@@ -144,7 +143,7 @@ const slow: Case = {
         await write(event.body.subarray(piece * size, (piece + 1) * size))
       }
     }
-    const meanwhile = async () => {
+    const deliverOthers = async () => {
       const deliveries: Delivery[] = []
       for (const other of list(others, newEvent)) {
         await wait(slowMs / 2 / others)
@@ -153,7 +152,7 @@ const slow: Case = {
       return deliveries
     }
     const late = deliver(event, { pace, limitMs: slowMs + timeoutMs, part: 'slow' })
-    return (await Promise.all([late, meanwhile()])).flat()
+    return (await Promise.all([late, deliverOthers()])).flat()
   },
   checks: [
     {
@@ -161,7 +160,7 @@ const slow: Case = {
       expected: accepted,
       todo: ({ status }) =>
         status === null || status <= 299
-          ? 'let no connection wait for another: use a thread for each, or non-blocking reads'
+          ? 'never let one connection block another: use a thread for each, or non-blocking reads'
           : undefined,
     },
     {
@@ -173,7 +172,7 @@ const slow: Case = {
   ],
 }
 
-/** How often an event is sent again, and when, while a receiver that has just started answers 503. */
+/** Number and pause (ms) of attempts while a restarted receiver answers 503. */
 const maxAttempts = 40
 const pauseMs = 250
 
@@ -190,7 +189,7 @@ const restart: Case = {
   async deliver({ newEvent, deliver, deliverInTurn, effects, restart: restartReceiver, wait }) {
     const known = list(3, newEvent)
     await deliverInTurn(known)
-    // Only work that is done by then can be repeated.
+    // Only finished work can be repeated wrongly.
     await effects?.judge({ sent: '', rule: 'done', ids: known.map(({ id }) => id), todo: '' })
     const fresh = await deliverInTurn(list(20, newEvent), { part: 'fresh' })
     const answer = await restartReceiver()
@@ -225,7 +224,7 @@ const restart: Case = {
       expected: 'done',
       part: 'fresh',
       sent: '20 events, and a restart at once',
-      todo: 'write an event to the disk before its delivery is answered 2xx; mark it as done after its work',
+      todo: 'write an event to the disk before answering 2xx; mark it as done after processing it',
     },
   ],
 }
@@ -262,7 +261,7 @@ const burst: Case = {
   ],
 }
 
-/** All scenarios in the order of a run: those that leave much work behind come last. */
+/** All scenarios in order. Those that cause much work come last. */
 export const scenarios: Readonly<Record<string, readonly Case[]>> = {
   acceptance,
   'raw-bytes': rawBytes,

@@ -10,16 +10,16 @@ import { lookAtSchema } from '../../inbox/postgres/migrate.ts'
 import { isInUse, lookAtDatabase, newestSchema } from '../../inbox/sqlite/look.ts'
 
 export interface DiskSettings {
-  /** The folder of the database, or the nearest one above that is there: absolute. */
+  /** Absolute path of the database folder, or of the nearest existing folder above it. */
   readonly folder: string
-  /** The database file, which need not be there: absolute. */
+  /** Absolute path of the database file, which may not exist. */
   readonly file: string
   readonly reserveBytes: number
   readonly retention: { readonly days: number; readonly maxBytes: number | undefined }
   readonly ackTimeoutMs: number
 }
 
-/** The disk of the database: what kind it is, whether it can be written, how much is free, how soon it makes a write durable. */
+/** Checks the disk of the database: write access, file system, free space, and time of a durable write. */
 export async function examineDisk(settings: DiskSettings): Promise<Finding[]> {
   const { folder, file, ackTimeoutMs } = settings
   const findings = [await examineFolder(folder, file)]
@@ -30,7 +30,7 @@ export async function examineDisk(settings: DiskSettings): Promise<Finding[]> {
       judgeSpace({ ...settings, freeBytes: bavail * bsize, usedBytes: sizeOf(file) }),
     )
   } catch (error) {
-    findings.push(warn('disk space', `it cannot be told (${messageOf(error)})`, 'check that the disk is mounted'))
+    findings.push(warn('disk space', `unknown (${messageOf(error)})`, 'check that the disk is mounted'))
   }
   if (findings.every(({ result }) => result !== 'fail')) findings.push(examineSync(folder, ackTimeoutMs))
   return findings
@@ -42,13 +42,13 @@ async function examineFolder(folder: string, file: string): Promise<Finding> {
     if (!existsSync(file)) return ok('folder', `${folder} can be written`)
     await access(file, constants.R_OK | constants.W_OK)
     const { mode } = await stat(file)
-    if ((mode & 0o077) === 0) return ok('folder', `${folder} can be written, and ${file} is for its own user only`)
-    return warn('folder', `${file} can be read by other users: it holds every event`, `chmod 600 ${file}*`)
+    if ((mode & 0o077) === 0) return ok('folder', `${folder} can be written, and ${file} is private`)
+    return warn('folder', `other users can read ${file}, which holds every event`, `chmod 600 ${file}*`)
   } catch (error) {
     return fail(
       'folder',
       messageOf(error),
-      'let this user write there, or name another place in INBOX_DATABASE_URL; run doctor as the user of the sidecar',
+      'give this user write access, or change INBOX_DATABASE_URL; run doctor as the user of the sidecar',
     )
   }
 }
@@ -57,26 +57,22 @@ function examineSync(folder: string, ackTimeoutMs: number): Finding {
   try {
     return judgeSync(measureSync(folder), ackTimeoutMs)
   } catch (error) {
-    return fail(
-      'disk speed',
-      `nothing can be written in ${folder} (${messageOf(error)})`,
-      'mend the disk, or use another',
-    )
+    return fail('disk speed', `can't write to ${folder} (${messageOf(error)})`, 'repair the disk, or use another one')
   }
 }
 
 interface Space extends Pick<DiskSettings, 'reserveBytes' | 'retention'> {
   readonly freeBytes: number
-  /** Of the database. */
+  /** Size of the database. */
   readonly usedBytes: number
 }
 
-/** Whether there is room for what is to be kept. */
+/** Checks that the disk has room for the retention settings. */
 export function judgeSpace({ freeBytes, usedBytes, reserveBytes, retention }: Space): Finding {
-  const free = `${roughBytes(freeBytes)} are free, ${describeBytes(reserveBytes)} are to stay so (INBOX_DISK_RESERVE)`
+  const free = `${roughBytes(freeBytes)} free, ${describeBytes(reserveBytes)} reserved (INBOX_DISK_RESERVE)`
   if (freeBytes < reserveBytes) {
     const advice =
-      'make room, or give old bodies up: onchain-inbox prune --older-than 7; until then deliveries are answered 503'
+      'free space, for example with onchain-inbox prune --older-than 7; until then deliveries are answered 503'
     return fail('disk space', free, advice)
   }
   const roomBytes = usedBytes + freeBytes - reserveBytes
@@ -84,18 +80,18 @@ export function judgeSpace({ freeBytes, usedBytes, reserveBytes, retention }: Sp
   if (maxBytes !== undefined && maxBytes > roomBytes) {
     return warn(
       'disk space',
-      `${free}; the database may grow to ${describeBytes(maxBytes)}, and there is room for ${roughBytes(roomBytes)}`,
+      `${free}; the database may grow to ${describeBytes(maxBytes)}, but there is room for only ${roughBytes(roomBytes)}`,
       `set INBOX_RETENTION_BYTES below ${roughBytes(roomBytes)}, or use a larger disk`,
     )
   }
   if (freeBytes < 2 * reserveBytes) {
-    return warn('disk space', free, 'make room before it is used up: then deliveries are answered 503')
+    return warn('disk space', free, 'free space before it runs out: then deliveries are answered 503')
   }
-  const kept = maxBytes === undefined && days === 0 ? '; bodies are kept for ever, so look at it now and then' : ''
+  const kept = maxBytes === undefined && days === 0 ? '; bodies are never deleted, so check it regularly' : ''
   return ok('disk space', `${free}; the database takes ${roughBytes(usedBytes)}${kept}`)
 }
 
-/** A size in the largest unit of which there is one at least: `1.5gb`. */
+/** A size in the largest fitting unit: `1.5gb`. */
 export function roughBytes(bytes: number): string {
   const units = ['bytes', 'kb', 'mb', 'gb', 'tb']
   const step = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
@@ -108,20 +104,20 @@ function sizeOf(file: string): number {
   return ['', '-wal'].reduce((sum, end) => sum + (statSync(`${file}${end}`, { throwIfNoEntry: false })?.size ?? 0), 0)
 }
 
-/** What a database on such a file system risks, and what to do. */
+/** Risks of file systems, with advice. */
 const unsafe = {
   network: [
     fail,
-    'where neither locks nor fsync can be relied on: an acknowledged event could be lost',
+    'a network file system with unreliable locks and fsync: an acknowledged event could be lost',
     'put the database on a local disk: INBOX_DATABASE_URL=sqlite:/path/on/a/local/disk/inbox.db',
   ],
-  memory: [warn, 'in memory: a restart of the machine loses it', 'put the database on a disk'],
+  memory: [warn, 'in memory: lost when the machine restarts', 'put the database on a disk'],
   fuse: [
     warn,
-    'a FUSE file system: whether its locks and its fsync can be relied on is up to the program behind it',
+    'a FUSE file system: its locks and fsync depend on the program behind it',
     'put the database on a local disk',
   ],
-  overlay: [warn, 'which is the inside of a container: it goes with it', 'mount a volume there'],
+  overlay: [warn, 'inside a container: lost with the container', 'mount a volume there'],
 } as const
 
 /** Names by the types of Linux's statfs(2). */
@@ -146,12 +142,12 @@ const fileSystems: Readonly<Record<number, readonly [name: string, risk?: keyof 
   0x794c7630: ['overlay', 'overlay'],
 }
 
-/** Judges the file system of a folder by its statfs type. Other systems than Linux have other types, which are unknown here. */
+/** Judges a file system by its statfs type. The types are those of Linux. */
 export function judgeFileSystem(type: number, folder: string, platform: string = process.platform): Finding {
   const check = 'file system'
-  if (platform !== 'linux') return ok(check, `${folder}: its kind is not known on ${platform}; it must be a local disk`)
+  if (platform !== 'linux') return ok(check, `${folder}: unknown on ${platform}; must be a local disk`)
   const [name, risk] = fileSystems[type >>> 0] ?? []
-  if (name === undefined) return ok(check, `${folder}: of a kind that is not known here`)
+  if (name === undefined) return ok(check, `${folder} is on an unknown file system`)
   if (risk === undefined) return ok(check, `${folder} is on ${name}`)
   const [judge, problem, advice] = unsafe[risk]
   return judge(check, `${folder} is on ${name}, ${problem}`, advice)
@@ -164,13 +160,13 @@ export interface SyncSpeed {
 }
 
 const writes = 20
-/** A page of the database. */
+/** Page size of the database. */
 const writeBytes = 4_096
-/** No disk is as quick; a memory, or a layer that only says so, is. */
-const incredibleMs = 0.005
+/** No real disk is this fast; memory, or a layer that ignores fsync, is. */
+const implausibleMs = 0.005
 const slowMs = 50
 
-/** How long this disk takes to make a small write durable: 20 of them, one after the other, in a file that is removed again. */
+/** Measures 20 durable writes of one page, one after another, in a temporary file. */
 export function measureSync(folder: string): SyncSpeed {
   const path = join(folder, `.onchain-inbox-${randomBytes(6).toString('hex')}`)
   const file = openSync(path, 'wx', 0o600)
@@ -189,61 +185,57 @@ export function measureSync(folder: string): SyncSpeed {
   }
 }
 
-/** What that means for the time to an acknowledgement, which waits for one such write, or for two. */
+/** Judges the disk speed: an acknowledgement waits for one or two durable writes. */
 export function judgeSync({ medianMs, worstMs, writes: count }: SyncSpeed, ackTimeoutMs: number): Finding {
   const found = `a durable write takes ${roughMs(medianMs)}, at worst ${roughMs(worstMs)} (${count} measured)`
   if (worstMs >= ackTimeoutMs) {
     return fail(
       'disk speed',
-      `${found}: as long as a delivery may take (INBOX_ACK_TIMEOUT_MS=${ackTimeoutMs}), so some will be answered 503`,
-      'use another disk, or find out what else writes to this one (iostat -x 1)',
+      `${found}: longer than INBOX_ACK_TIMEOUT_MS (${ackTimeoutMs} ms), so some deliveries will be answered 503`,
+      'use another disk, or find what else writes to this one (iostat -x 1)',
     )
   }
-  const expected = `expect acknowledgements after about ${roughMs(2 * medianMs)}, and ${roughMs(2 * worstMs)} at times`
+  const expected = `expect acknowledgements within about ${roughMs(2 * medianMs)}, sometimes ${roughMs(2 * worstMs)}`
   if (medianMs > slowMs || worstMs > ackTimeoutMs / 4) {
     return warn(
       'disk speed',
       `${found}: ${expected}`,
-      'use a local SSD, or find out what else writes to this disk (iostat -x 1)',
+      'use a local SSD, or find what else writes to this disk (iostat -x 1)',
     )
   }
-  if (medianMs < incredibleMs) {
-    return warn(
-      'disk speed',
-      `${found}: no disk is as quick`,
-      'make sure that fsync is not turned off here, and that this is a disk',
-    )
+  if (medianMs < implausibleMs) {
+    return warn('disk speed', `${found}: too fast for a disk`, 'check that fsync is on, and that this is a disk')
   }
   return ok('disk speed', `${found}: ${expected}`)
 }
 
-/** With two digits that count, or in whole milliseconds. */
+/** With two significant digits, or in whole milliseconds. */
 function roughMs(ms: number): string {
   return `${ms >= 10 ? Math.round(ms) : Number(ms.toPrecision(2))} ms`
 }
 
 export interface ExaminedDatabase {
   readonly finding: Finding
-  /** Whether a process works on it; null: that cannot be told. */
+  /** True if a process holds the database; null if unknown. */
   readonly isHeld: boolean | null
-  /** Whether it can be looked into without a change to it. */
+  /** True if it can be read without changing it. */
   readonly isReadable: boolean
 }
 
-/** What is read through in a second or so. */
+/** Files up to this size are checked, which takes about a second. */
 const checkedBytes = 256 * 1024 ** 2
 
-/** The database, without a change to it: its schema; of a file also its structure if it is small, and who works on it. */
+/** Checks the schema without changing the database; of a file also its holder, and its structure if it is small. */
 export async function examineDatabase(database: DatabaseSetting): Promise<ExaminedDatabase> {
   const none = { isHeld: null, isReadable: false }
   if (database.kind === 'postgres') return { ...none, finding: await examinePostgres(database.url) }
   if (database.kind !== 'sqlite') {
     const advice = 'set INBOX_DATABASE_URL=sqlite:/path/inbox.db, unless this is a trial'
-    return { ...none, finding: warn('database', 'in memory: the end of the process loses all events', advice) }
+    return { ...none, finding: warn('database', 'in memory: all events are lost when the process ends', advice) }
   }
   const { file } = database
   if (!existsSync(file)) {
-    return { ...none, isHeld: false, finding: ok('database', `there is none at ${file} yet: \`serve\` makes it`) }
+    return { ...none, isHeld: false, finding: ok('database', `none at ${file} yet: \`serve\` creates it`) }
   }
   try {
     const { size } = statSync(file)
@@ -253,7 +245,7 @@ export async function examineDatabase(database: DatabaseSetting): Promise<Examin
     const isReadable = look.damage === null && look.schema === newestSchema
     return { isHeld, isReadable, finding: judge(look, { file, size, isChecked, isHeld }) }
   } catch (error) {
-    return { ...none, finding: fail('database', messageOf(error), 'name another one in INBOX_DATABASE_URL') }
+    return { ...none, finding: fail('database', messageOf(error), 'change INBOX_DATABASE_URL') }
   }
 }
 
@@ -262,15 +254,15 @@ async function examinePostgres(url: string): Promise<Finding> {
   try {
     const { server, schema, isOlder } = await lookAtSchema(url)
     const found = `${name} is PostgreSQL ${server}`
-    if (schema === null) return ok('database', `${found}, and empty: \`serve\` gives it its schema`)
-    if (!isOlder) return ok('database', `${found} and has the schema ${schema}`)
+    if (schema === null) return ok('database', `${found}, empty: \`serve\` creates the schema`)
+    if (!isOlder) return ok('database', `${found}, schema ${schema}`)
     return warn(
       'database',
-      `${found} and has the schema ${schema}: this version needs a newer one`,
+      `${found}, schema ${schema}: this version needs a newer one`,
       'onchain-inbox migrate, once for all replicas; or INBOX_MIGRATE=auto',
     )
   } catch (error) {
-    return fail('database', messageOf(error), 'mend INBOX_DATABASE_URL, or the database')
+    return fail('database', messageOf(error), 'fix INBOX_DATABASE_URL or the database')
   }
 }
 
@@ -284,33 +276,23 @@ interface Circumstances {
 function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstances: Circumstances): Finding {
   const { file, size, isChecked, isHeld } = circumstances
   if (damage !== null) {
-    return fail(
-      'database',
-      `${file} is damaged, or no database of this program: ${damage}`,
-      'onchain-inbox restore FILE',
-    )
+    return fail('database', `${file} is damaged, or not an inbox database: ${damage}`, 'onchain-inbox restore FILE')
   }
   if (schema !== null && schema > newestSchema) {
-    const advice = 'run the newer version, or restore the backup that it made beside the file'
-    return fail('database', `${file} was written by a newer version: it has the schema ${schema}`, advice)
+    const advice = 'run the newer version, or restore the backup it made beside the file'
+    return fail('database', `${file} was written by a newer version (schema ${schema})`, advice)
   }
   if (schema !== newestSchema) {
-    const found = `${file} has the schema ${schema ?? '(none)'}, this version has ${newestSchema}`
+    const found = `${file} has schema ${schema ?? '(none)'}, this version has ${newestSchema}`
     return isHeld
       ? warn(
           'database',
-          `${found}: an older version works on it`,
-          'give doctor the version of the sidecar, or upgrade that',
+          `${found}: an older version holds it`,
+          'run doctor of the same version as the sidecar, or upgrade the sidecar',
         )
-      : warn(
-          'database',
-          found,
-          'nothing: `serve` upgrades it, after a copy beside it; or do it now: onchain-inbox migrate',
-        )
+      : warn('database', found, 'nothing: `serve` copies and upgrades it; or run onchain-inbox migrate now')
   }
-  const structure = isChecked
-    ? 'its structure is well'
-    : 'too large to be checked here: onchain-inbox backup checks its copy'
-  const holder = isHeld ? 'a process works on it' : 'no process works on it'
-  return ok('database', `${file} has the schema ${schema} and ${roughBytes(size)}; ${structure}; ${holder}`)
+  const structure = isChecked ? 'structure intact' : 'too large to check here: onchain-inbox backup checks its copy'
+  const holder = isHeld ? 'held by a process' : 'held by no process'
+  return ok('database', `${file} has schema ${schema} and ${roughBytes(size)}; ${structure}; ${holder}`)
 }

@@ -24,19 +24,18 @@ import {
   openFilesLimit,
 } from './machine.ts'
 
-/** What was found on this machine, and how the database stands. */
 export interface Examination {
   readonly findings: readonly Finding[]
   readonly database: ExaminedDatabase
-  /** What `serve` would load; null: that cannot be told. */
+  /** Handlers that `serve` would load; null if unknown. */
   readonly handlers: readonly HandlerInfo[] | null
-  /** What the receiver is to be registered for; null where it is not to be, or the settings cannot be used. */
+  /** The setting `subscribe`; null if unset, or if the settings are invalid. */
   readonly subscribe: LabelledSubscribe | null
 }
 
 /**
- * Looks at everything on this machine that `serve` depends on: beside a running sidecar, without one, and with settings that cannot
- * be used. It changes nothing, but for a small file in the folder of the database that it removes again.
+ * Checks everything on this machine that `serve` depends on, also beside a running sidecar and with invalid settings. Changes
+ * nothing, except for a temporary file in the database folder.
  */
 export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
   const settings = await examineSettings(sources)
@@ -55,7 +54,7 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
     ...(await ports(settings, database.isHeld)),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
-  // With settings that cannot be used, sinks are missing here.
+  // With invalid settings, sinks would be missing.
   return {
     findings,
     database,
@@ -83,27 +82,26 @@ async function ports({ values, credentials }: ExaminedSettings, isInboxHeld: boo
   ]
 }
 
-/** The settings as far as they can be used, so that one that cannot does not keep the others from being looked at. */
+/** Settings for the checks. An invalid setting has its default, so that the other checks can run. */
 interface ExaminedSettings {
-  /** Null: `serve` would not start with them. */
+  /** Null if `serve` would not start. */
   readonly config: Config | null
-  /** Complete: a setting that cannot be used has its default here. */
   readonly values: SettingValues
   /** False if the config file can't be loaded. */
   readonly isComplete: boolean
   /** True if INBOX_SECRETS or INBOX_SECRETS_FILE is set, valid or not. */
   readonly hasSecrets: boolean
   readonly credentials: Credentials
-  /** Null: a config file that cannot be read may have named them. */
+  /** Null if the config file can't be loaded and may name them. */
   readonly handlers: HandlerSources | null
-  /** With an absolute path. */
+  /** A file has an absolute path. */
   readonly database: DatabaseSetting
-  /** The folder that the database is in, or is going to be in; the folder above it that is there, as long as it is not. Null: none. */
+  /** The database folder, or the nearest existing folder above it; null without a file. */
   readonly folder: string | null
   readonly findings: readonly Finding[]
 }
 
-/** Reads the settings as `serve` does, and goes on where that stops. */
+/** Reads the settings as `serve` does, and continues after errors. */
 async function examineSettings(sources: ConfigSources): Promise<ExaminedSettings> {
   const at = (path: string) => resolve(sources.cwd, path)
   const given = await withFiles(await collectSettings(sources), sources.cwd)
@@ -125,14 +123,14 @@ async function examineSettings(sources: ConfigSources): Promise<ExaminedSettings
       ...common,
       config: null,
       handlers: isUnknown ? null : { handlersDir: at(values.INBOX_HANDLERS) },
-      findings: [fail('configuration', error.message, 'mend it; `onchain-inbox check` shows what would be used')],
+      findings: [fail('configuration', error.message, 'fix it; `onchain-inbox check` shows the resulting settings')],
     }
   }
 }
 
 function describe({ warnings }: Config, count: number): Finding[] {
-  if (warnings.length === 0) return [ok('configuration', `${count} settings are given, and all can be used`)]
-  return warnings.map((warning) => warn('configuration', warning, 'mend its name or its value, or take it away'))
+  if (warnings.length === 0) return [ok('configuration', `${count} settings are set, all valid`)]
+  return warnings.map((warning) => warn('configuration', warning, 'fix its name or value, or remove it'))
 }
 
 function nearestFolder(path: string): string {
@@ -147,7 +145,7 @@ const secretFiles = [
   'INBOX_TLS_KEY_FILE',
 ] as const
 
-/** The webhook secrets, by label and length, and who can read the files that hold secrets. */
+/** Checks the webhook secrets, and who can read the files that hold secrets. */
 function examineSecrets(
   { values, credentials: { secretsSource }, isComplete, hasSecrets }: ExaminedSettings,
   at: (path: string) => string,
@@ -160,8 +158,8 @@ function examineSecrets(
   // The config file that can't be loaded may name them.
   if (secretsSource === undefined && !isComplete && !hasSecrets) return []
   if (secretsSource === undefined) {
-    const advice = 'set INBOX_SECRETS_FILE to a file with the secret of the webhook: without it nothing can be received'
-    return [fail('secrets', 'there is no webhook secret that can be used', advice)]
+    const advice = 'set INBOX_SECRETS_FILE to a file with the webhook secret: without it every delivery is rejected'
+    return [fail('secrets', 'no valid webhook secret', advice)]
   }
   const { secrets } = secretsSource
   const list = secrets.map(({ label, key: { symmetricKeySize: size } }) => `${label} (${size} bytes)`).join(', ')
@@ -170,9 +168,8 @@ function examineSecrets(
   return [warn('secrets', `${found}; every user can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)]
 }
 
-/** Who may use the admin side. */
 function examineTokens({ INBOX_ADMIN_TOKEN: token }: SettingValues, { viewerToken }: Credentials): Finding {
-  const operator = token === undefined ? 'not set (one is made at start)' : 'set'
+  const operator = token === undefined ? 'not set (one is generated at start)' : 'set'
   return ok('admin tokens', `admin token: ${operator}; viewer token: ${viewerToken === undefined ? 'not set' : 'set'}`)
 }
 
@@ -182,22 +179,22 @@ function isReadByAll(file: string): boolean {
 
 interface ExaminedHandlers {
   readonly finding: Finding
-  /** Null: they cannot be loaded. */
+  /** Null if they can't be loaded. */
   readonly handlers: readonly HandlerInfo[] | null
 }
 
-/** Loads the handlers as `serve` would, and runs none. */
+/** Loads the handlers as `serve` would, without running them. */
 async function examineHandlers(sources: HandlerSources): Promise<ExaminedHandlers> {
   const { handlersDir } = sources
   try {
     const handlers = await checkHandlers(sources)
     if (handlers.length > 0) return { finding: ok('handlers', handlers.map(({ name }) => name).join(', ')), handlers }
     const place = handlersDir === null ? '' : ` in ${handlersDir}`
-    const found = `none${place}: events are stored, and nothing is done with them`
-    return { finding: warn('handlers', found, 'onchain-inbox init shows one'), handlers }
+    const found = `none${place}: events are only stored`
+    return { finding: warn('handlers', found, 'onchain-inbox init writes an example'), handlers }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
-    const advice = 'mend it; `onchain-inbox check` lists what can be loaded'
+    const advice = 'fix it; `onchain-inbox check` lists the handlers'
     return { finding: fail('handlers', error.message, advice), handlers: null }
   }
 }

@@ -1,30 +1,29 @@
 import { randomBytes } from 'node:crypto'
 
 export interface ProjectOptions {
-  /** Its name as a package: see `packageName`. */
+  /** Package name: see `packageName`. */
   readonly name: string
-  /** What package.json asks for: a version, or anything else that npm takes. */
+  /** Version or other npm spec of onchain-inbox. */
   readonly dependency: string
-  /** Of the user that the container runs as, who must be able to read the secret. */
+  /** User id of the container, which must be able to read the secret. */
   readonly user: number
-  /** The secret of the webhook. */
   readonly secret: string
 }
 
 export interface ProjectFile {
-  /** Its path in the project, with forward slashes. */
+  /** Relative path with forward slashes. */
   readonly path: string
   readonly content: string
-  /** For its own user only: it holds a secret. */
+  /** Only its owner may read it. */
   readonly isSecret?: true
 }
 
-/** A secret that nobody can guess, as text that can be typed: 43 characters. */
+/** A random secret of 43 characters. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** What npm takes for the name of a package, from the name of a folder. */
+/** A valid npm package name made from a folder name. */
 export function packageName(folderName: string): string {
   const name = folderName
     .toLowerCase()
@@ -33,7 +32,7 @@ export function packageName(folderName: string): string {
   return name === '' ? 'inbox' : name.slice(0, 214)
 }
 
-/** The files of a project that receives events with one handler, which has a test. */
+/** Files of a project with one handler and its test. */
 export function projectFiles(options: ProjectOptions): readonly ProjectFile[] {
   const { secret, user } = options
   return [
@@ -69,7 +68,7 @@ function manifest({ name, dependency }: ProjectOptions): string {
   return `${JSON.stringify(content, null, 2)}\n`
 }
 
-const configFile = `// Settings by the names that they have in the environment, which overrules what is said here: npx onchain-inbox check
+const configFile = `// Settings, named like their environment variables, which override this file. To print them: npx onchain-inbox check
 export default {
   INBOX_SECRETS_FILE: './secrets/webhook',
   INBOX_DATABASE_URL: 'sqlite:./data/inbox.db',
@@ -77,7 +76,7 @@ export default {
 }
 `
 
-/** For editors, and for \`npx tsc\`: handlers run as they are, by Node, which erases types and compiles nothing. */
+/** For editors and \`npx tsc\`. Node runs handlers directly: it erases types and compiles nothing. */
 export const compilerSettings = `{
   "compilerOptions": {
     "target": "es2024",
@@ -115,22 +114,21 @@ Receives signed on-chain events by webhook, stores each one before it is acknowl
    npx onchain-inbox events list
    \`\`\`
 
-3. Give the service the address at which it reaches this machine, and the secret in \`secrets/webhook\`; or write the secret
-   that it gives you into that file. Then \`npx onchain-inbox doctor\` says what else is to be looked at.
+3. Register your public webhook URL and the secret in \`secrets/webhook\` with the service. If the service generates a secret,
+   write it into that file. Then check everything with \`npx onchain-inbox doctor\`.
 
 In a container: \`docker compose up --build\`, after the first step.
 
 | | |
 |---|---|
-| \`handlers/${handlerName}.ts\` | the handler; every file in this folder is one, and runs as it is |
-| \`test/${handlerName}.test.ts\` | its test, without a network, on a clock of its own |
-| \`onchain-inbox.config.ts\` | settings; \`npm run check\` prints what would be used |
-| \`secrets/webhook\` | the secret that deliveries are signed with; git does not see it |
-| \`data/\` | the database, once it has been started |
+| \`handlers/${handlerName}.ts\` | the handler; every file in this folder is a handler and runs without a build |
+| \`test/${handlerName}.test.ts\` | its test, with a test clock and no network |
+| \`onchain-inbox.config.ts\` | settings; \`npm run check\` prints them |
+| \`secrets/webhook\` | the secret that signs deliveries; ignored by git |
+| \`data/\` | the database, after the first start |
 `
 }
 
-/** The name of the handler, and of its files. */
 const handlerName = 'large-trades'
 
 const handlerFile = `import { defineHandler } from 'onchain-inbox'
@@ -164,7 +162,6 @@ test('counts the trades of a wallet, and a duplicate once', async () => {
 })
 `
 
-/** Runs what is in the project as it is: handlers need no build. */
 function dockerfile(user: number): string {
   return `# syntax=docker/dockerfile:1
 FROM node:26-slim
@@ -180,7 +177,7 @@ RUN mkdir /data && chown ${user}:${user} /data
 USER ${user}:${user}
 VOLUME /data
 EXPOSE 8080
-# Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger.
+# Node gets the signals directly, without npm or a shell. SIGUSR1 must not open a debugger.
 CMD ["node", "--disable-sigusr1", "node_modules/onchain-inbox/dist/src/cli.js", "serve"]
 `
 }
@@ -193,7 +190,7 @@ services:
     restart: unless-stopped
     init: true
     read_only: true
-    # Whoever secrets/webhook belongs to: compose mounts secret files as they are.
+    # The owner of secrets/webhook: compose mounts secret files with their owner and mode.
     user: '${user}:${user}'
     cap_drop: [ALL]
     security_opt: ['no-new-privileges:true']
@@ -207,7 +204,7 @@ services:
     secrets: [webhook]
     volumes:
       - data:/data
-    # Alive, not ready: a full disk is no reason to restart. On the admin port, which is on loopback and has no TLS.
+    # Checks liveness, not readiness: a restart doesn't help a full disk. The admin port is on loopback, without TLS.
     healthcheck:
       test: [CMD, node, -e, "fetch('http://127.0.0.1:8081/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
       interval: 10s

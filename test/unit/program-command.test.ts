@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ownCommand } from '../../src/cli/demo.ts'
+import { programCommand } from '../../src/cli/demo.ts'
 
 test.each([
   ['/work/app/node_modules/.bin/onchain-inbox', '/work/app', 'npx onchain-inbox'],
@@ -9,5 +9,5 @@ test.each([
   ['/work/clone/src/cli.ts', '/tmp/empty', 'node /work/clone/src/cli.ts'],
   ['/work/my clone/src/cli.ts', '/tmp', "node '/work/my clone/src/cli.ts'"],
 ])('started as %s, from %s it is called again as %s', (script, cwd, command) => {
-  expect(ownCommand(script, cwd)).toBe(command)
+  expect(programCommand(script, cwd)).toBe(command)
 })
