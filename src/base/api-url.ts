@@ -4,11 +4,12 @@ import { isLoopbackUrl } from './loopback.ts'
 const version = 'v1'
 
 /**
- * The base URL of the service as requests are built on it: with the prefix `/v1` exactly once, at its end, and no slash behind
- * it (R6). It may be given with or without that prefix and with slashes at its end.
+ * Normalizes the base URL of the upstream REST API: exactly one `/v1` at the end, and no trailing slash (R6). The input
+ * may lack the prefix and may have trailing slashes.
  *
- * @throws InboxError `config_invalid` for what is no URL, for plain HTTP to another machine unless `allowInsecure` (R5), for
- * credentials, a query or a fragment, and for another version. The message never holds the URL, which may carry something secret.
+ * @throws InboxError `config_invalid` if it is not a URL, has credentials, a query, a fragment or another version, or
+ * is plain HTTP to another machine without `allowInsecure` (R5). The message never contains the URL, which may hold a
+ * secret.
  */
 export function parseApiUrl(
   text: string,

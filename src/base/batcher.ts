@@ -5,8 +5,8 @@ interface Entry<T, R> {
 }
 
 /**
- * Gathers what is added during one turn of the event loop and hands it over as one batch. `flush` gives a result per item,
- * in order; if it rejects, every item of the batch does.
+ * Collects the items of one turn of the event loop into one batch. `flush` returns one result per item, in order. If it
+ * rejects, every item of the batch rejects.
  */
 export function createBatcher<T, R>(
   flush: (items: readonly T[]) => Promise<readonly R[]>,

@@ -1,9 +1,9 @@
-/** A timer that was armed; `cancel` is idempotent. */
+/** A started timer. `cancel` is idempotent. */
 export interface Timer {
   cancel(): void
 }
 
-/** Time and randomness, passed in wherever they matter, so that whole systems run under a test clock. */
+/** Time and randomness, injected so that whole systems run under a test clock. */
 export interface Clock {
   /** Milliseconds since 1970 (UTC). */
   now(): number
@@ -25,11 +25,13 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 }
 
-/** A clock that stands still until it is told to move. */
+/** A clock that only moves on request. */
 export interface TestClock extends Clock {
-  /** Moves time on by `ms`, firing due timers in order; between timers, pending promises and in-memory commits settle. */
+  /**
+   * Advances time by `ms` and fires due timers in order. Between timers, pending promises and in-memory commits settle.
+   */
   advance(ms: number): Promise<void>
-  /** When the next timer fires, or null. */
+  /** Time of the next timer; null if there is none. */
   nextTimerAt(): number | null
 }
 
@@ -42,7 +44,7 @@ export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestC
   const timers: { at: number; fn: () => void; order: number }[] = []
   let order = 0
 
-  /** A commit of an in-memory inbox takes two turns of the event loop; what a timer starts may need several commits. */
+  /** An in-memory commit takes two turns of the event loop. A timer may cause several commits. */
   async function settlePromises() {
     for (let turn = 0; turn < settleTurns; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
   }
@@ -53,7 +55,7 @@ export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestC
     )
 
   return {
-    // Timers may fall between two milliseconds; a clock shows whole ones.
+    // Timers may be due between two milliseconds; the clock shows whole ones.
     now: () => Math.floor(now),
     after(ms, fn) {
       const timer = { at: now + Math.max(0, ms), fn, order: order++ }

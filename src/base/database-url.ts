@@ -1,15 +1,15 @@
 import { InboxError } from './errors.ts'
 
-/** The URL of a PostgreSQL database, for people and logs: its host and name only. */
+/** A PostgreSQL URL for people and logs: host and database name only. */
 export function describeDatabase(url: string): string {
   const { host, pathname } = parseDatabaseUrl(url)
   return `postgres://${host}${pathname}`
 }
 
-/** Throws `config_invalid`, without a word of the URL: what Node says of a wrong one has all of it. */
+/** Throws `config_invalid` without any part of the URL. Node's own error would quote all of it. */
 export function parseDatabaseUrl(url: string): URL {
   const parsed = URL.parse(url)
-  // What comes behind an unwritten # would be taken for no part of the password.
+  // An unescaped # in a password would cut off the rest as a fragment.
   if (parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol) && parsed.hash === '') return parsed
   throw new InboxError('config_invalid', databaseUrlProblem)
 }

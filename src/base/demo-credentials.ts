@@ -3,7 +3,7 @@ import { InboxError } from './errors.ts'
 import type { Secret } from '../signature/keys.ts'
 
 /**
- * Published with the program, so of no protection: the demo and the demo seed of the emulator use them, `loadConfig` refuses
+ * Public credentials without any protection. The demo and the demo seed of the emulator use them; `loadConfig` rejects
  * them everywhere else.
  */
 export const demoCredentials = {

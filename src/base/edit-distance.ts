@@ -1,4 +1,4 @@
-/** Levenshtein distance: how many letters must be put in, left out or changed to make one of the other. */
+/** Levenshtein distance: the number of characters to insert, delete or replace to turn `a` into `b`. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 0; i < a.length; i++) {
@@ -13,8 +13,8 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * `, did you mean …?` with the known name nearest to a mistyped one; '' if none is near: two letters differ, or a third of a long
- * name. The prefix `shared` counts for nothing.
+ * Returns `, did you mean …?` with the known name nearest to a mistyped one. Returns '' unless at most two characters
+ * differ, or a third of a long name. Ignores the length of the common prefix `shared`.
  */
 export function nearest(name: string, known: readonly string[], shared = ''): string {
   const ranked = known.map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 100), candidate) }))

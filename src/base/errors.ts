@@ -1,11 +1,11 @@
 /**
- * Every error code of the product, in one table.
+ * All error codes.
  *
- * `status` is the HTTP answer where the error reaches a client, `exitCode` what a command ends with: 1 = a person must
- * mend something, 75 = trying again later can help.
+ * `status` is the HTTP status if the error reaches a client. `exitCode` is the exit code of a command: 1 = a person
+ * must fix something; 75 = retrying later can help.
  */
 export const errorCatalogue = {
-  // answers of the webhook endpoint and the admin side
+  // responses of the webhook endpoint and the admin API
   bad_request: { status: 400, exitCode: 1 },
   unauthorized: { status: 401, exitCode: 1 },
   signature_invalid: { status: 401, exitCode: 1 },
@@ -52,7 +52,7 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue
 
-/** The one error class of the product: a stable `code`, a message that says what to do, data as `details`. */
+/** The only error class of this package: a stable `code`, a message with advice, and data in `details`. */
 export class InboxError extends Error {
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>>
@@ -77,7 +77,7 @@ export class InboxError extends Error {
   }
 }
 
-/** Thrown by a handler: this event can never succeed. The run goes to the dead letters now, without further attempts. */
+/** Throw this in a handler if the event can never succeed. The run becomes a dead letter without further attempts. */
 export class TerminalError extends InboxError {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super('handler_terminal', message, options)
@@ -85,7 +85,9 @@ export class TerminalError extends InboxError {
   }
 }
 
-/** Thrown by a handler: try again, not before `retryAfterMs` milliseconds (default: what the retry policy says). */
+/**
+ * Throw this in a handler to retry after at least `retryAfterMs` milliseconds. Default: the delay of the retry policy.
+ */
 export class RetryableError extends InboxError {
   readonly retryAfterMs: number | undefined
 
@@ -96,14 +98,14 @@ export class RetryableError extends InboxError {
   }
 }
 
-/** Error text of anything that was thrown, never empty, its URLs without user name and password. */
+/** Message of any thrown value, never empty. Removes user names and passwords from URLs. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return withoutUserinfo(thrown.message) || thrown.name
   if (typeof thrown === 'string' && thrown !== '') return withoutUserinfo(thrown)
   return `a thrown ${thrown === null ? 'null' : typeof thrown}`
 }
 
-/** Text with its URLs less their user names and passwords. */
+/** Removes user names and passwords from the URLs in a text. */
 export function withoutUserinfo(text: string): string {
   return text.replaceAll(/:\/\/[^\s/?#"<>`]*@/g, '://')
 }

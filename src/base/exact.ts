@@ -1,7 +1,7 @@
 /** Reads one value of an event's JSON by its path, without loss. */
 export type ExactReader = (path: string) => string | undefined
 
-/** A number or boolean as it stands in the text. */
+/** A number or boolean as written in the text. */
 class SourceText {
   readonly text: string
 
@@ -11,16 +11,16 @@ class SourceText {
 }
 
 /**
- * Makes a reader of the values in a JSON text that keeps every digit: `exact('data.amount_usd')` gives the characters of
- * the number as the sender wrote them (`18446744073709551615`, `1e-18`, `0.1000`), where a JavaScript number would round.
+ * Creates a reader for the values of a JSON text that keeps every digit. `exact('data.amount_usd')` returns the number
+ * as the sender wrote it (`18446744073709551615`, `1e-18`, `0.1000`), where a JavaScript number would round.
  *
- * A path names keys from the outside in, with dots between; in an array the index is the key (`data.triggered_checks.0`).
- * A dot may also be part of a key: where descending finds nothing, a longer key that contains the dots is tried.
- * Numbers and booleans give their source text, strings their value; objects, arrays, `null` and what is not there give
- * undefined. Of a key that occurs twice the last one counts, as in `JSON.parse`.
+ * A path lists keys from the outside in, separated by dots. In an array the index is the key
+ * (`data.triggered_checks.0`). A key may contain dots: if descending finds nothing, a longer key with the dots is
+ * tried. Numbers and booleans return their source text, strings their value; objects, arrays, `null` and missing values
+ * return undefined. If a key occurs twice, the last one counts, as in `JSON.parse`.
  *
- * The text is parsed at the first use and only then. Throws a SyntaxError if it is no JSON, and a RangeError if it is
- * nested thousands deep; the receiver lets neither through.
+ * The text is parsed once, on first use. Throws a SyntaxError for invalid JSON and a RangeError for nesting thousands
+ * of levels deep; the receiver rejects both.
  */
 export function createExactReader(text: string): ExactReader {
   let root: { readonly value: unknown } | undefined
@@ -35,7 +35,7 @@ function keepSource(_key: string, value: unknown, context?: { readonly source?: 
   return isLossy && context?.source !== undefined ? new SourceText(context.source) : value
 }
 
-/** Each node has one way to it, so this visits none twice, however many dots the path has. */
+/** Each node has one path to it, so none is visited twice, even if the path has many dots. */
 function find(node: unknown, path: string): string | undefined {
   for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
     const child = childOf(node, path.slice(0, dot))
@@ -47,7 +47,9 @@ function find(node: unknown, path: string): string | undefined {
   return typeof leaf === 'string' ? leaf : undefined
 }
 
-/** Own members only: `__proto__` and `constructor` are keys like any other. (The `length` of an array is no SourceText.) */
+/**
+ * Own members only: `__proto__` and `constructor` are ordinary keys. (The `length` of an array is not a SourceText.)
+ */
 function childOf(node: unknown, key: string): unknown {
   if (typeof node !== 'object' || node === null || node instanceof SourceText) return undefined
   return Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined

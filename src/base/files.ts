@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Of a file, or of a folder: a new file is only durable once its entry is. */
+/** Fsyncs a file or folder. A new file is durable only after its folder was synced. */
 export function fsyncPath(path: string): void {
   const fd = openSync(path, 'r')
   try {
@@ -11,7 +11,7 @@ export function fsyncPath(path: string): void {
   }
 }
 
-/** Makes a folder and its parents. Below /proc, Node's own recursive `mkdir` never returns. */
+/** Creates a folder and its parents. Node's recursive `mkdir` never returns below /proc. */
 export function makeFolder(folder: string): void {
   const parent = dirname(folder)
   if (!existsSync(parent)) makeFolder(parent)

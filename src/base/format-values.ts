@@ -1,9 +1,11 @@
 import { safeText } from './log.ts'
 
-// Every function here takes whatever an event carries, shows `?` for what it cannot read, and never throws.
+// These functions accept any value, show `?` if they can't read it, and never throw.
 
 export interface NumberStyle {
-  /** `always` puts a plus before gains, `never` leaves the minus out too. Default: `always` for percent, only minus for USD. */
+  /**
+   * `always` adds a plus sign; `never` omits the minus sign, too. Default: `always` for percent, minus only for USD.
+   */
   readonly sign?: 'always' | 'never'
 }
 
@@ -15,7 +17,7 @@ const fourDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4 
 const wholes = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0, signDisplay: 'negative' })
 const ninePlaces = new Intl.NumberFormat('en-US', { maximumFractionDigits: 9, signDisplay: 'negative' })
 
-/** USD for people: `$12,345.67`, below one dollar four significant digits (`$0.0000001234`), never `1e-7`. */
+/** Formats USD: `$12,345.67`; below one dollar four significant digits (`$0.0000001234`), never `1e-7`. */
 export function formatUsd(value: unknown, style: NumberStyle = {}): string {
   const number = toNumber(value)
   if (number === undefined) return '$?'
@@ -24,7 +26,7 @@ export function formatUsd(value: unknown, style: NumberStyle = {}): string {
   return `${signOf(number, style.sign)}$${magnitude(size)}`
 }
 
-/** Percent with two decimals and its sign: `+12.30%`, `-4.00%`, `0.00%`. */
+/** Formats percent with two decimals and a sign: `+12.30%`, `-4.00%`, `0.00%`. */
 export function formatPercent(value: unknown, style: NumberStyle = {}): string {
   const number = toNumber(value)
   if (number === undefined) return '?%'
@@ -33,7 +35,7 @@ export function formatPercent(value: unknown, style: NumberStyle = {}): string {
   return `${digits === '0.00' ? '' : signOf(number, style.sign ?? 'always')}${digits}%`
 }
 
-/** A count or an amount of coins: `1,234`, `85.123456789`. `digits` is how many decimals at most: none, or nine. */
+/** Formats a count or an amount of coins: `1,234`, `85.123456789`. `digits`: maximum number of decimals. */
 export function formatAmount(value: unknown, digits: 0 | 9 = 0): string {
   const number = toNumber(value)
   if (number === undefined) return '?'
@@ -41,7 +43,7 @@ export function formatAmount(value: unknown, digits: 0 | 9 = 0): string {
   return (digits === 0 ? wholes : ninePlaces).format(number)
 }
 
-/** An address or transaction, shortened in the middle: `0x5aAe…BeAed`, `7xKX…gAsU`. Short ones stay whole. */
+/** Shortens an address or transaction in the middle: `0x5aAe…BeAed`, `7xKX…gAsU`. Short ones stay whole. */
 export function shortAddress(value: unknown): string {
   if (typeof value !== 'string' || value === '') return '?'
   const [head, tail] = value.startsWith('0x') ? [6, 5] : [4, 4]
@@ -49,14 +51,14 @@ export function shortAddress(value: unknown): string {
   return `${safeText(value.slice(0, head))}…${safeText(value.slice(-tail))}`
 }
 
-/** The time of day of an RFC 3339 UTC timestamp: `14:03:22` (A4). */
+/** Time of day of an RFC 3339 UTC timestamp: `14:03:22` (A4). */
 export function formatTime(createdAt: unknown): string {
   const match =
     typeof createdAt === 'string' ? /^[^Tt]{10}[Tt](\d\d:\d\d:\d\d)(?:\.\d+)?(?:[Zz]|[+-]00:00)$/.exec(createdAt) : null
   return match?.[1] ?? '--:--:--'
 }
 
-/** Text of outside origin for one line: control and bidi characters escaped, cut after `maxLength` characters. */
+/** External text on one line: control and bidi characters escaped, cut after `maxLength` characters. */
 export function formatText(value: unknown, maxLength = 40): string {
   return typeof value === 'string' && value !== '' ? safeText(value, maxLength) : '?'
 }
@@ -74,7 +76,7 @@ function signOf(number: number, sign: NumberStyle['sign']): string {
   return sign === 'always' ? '+' : ''
 }
 
-/** Decimal text counts as the number it says: payloads drift that way. */
+/** Accepts numbers in decimal text, because payloads drift that way. */
 function toNumber(value: unknown): number | undefined {
   const isDecimal = typeof value === 'string' && /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/.test(value)
   const number = isDecimal ? Number(value) : value

@@ -1,13 +1,13 @@
 const steps = [1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.75, 3, 3.3, 3.6, 4, 4.5, 5, 5.5, 6, 6.5, 7.2, 8, 9]
 
-/** Upper ends of the buckets in milliseconds, from 0.1 ms to 5 min: each is at most 15 % above the one before. */
+/** Upper bounds of the buckets in milliseconds, from 0.1 ms to 5 min. Each is at most 15 % above the previous one. */
 const edgesMs: readonly number[] = [-1, 0, 1, 2, 3, 4, 5]
   .flatMap((power) => steps.map((step) => step * 10 ** power))
   .filter((edge) => edge <= 300_000)
 
-/** A histogram as it comes from another thread, which loses its methods. */
+/** Data of a histogram from another thread, where it loses its methods. */
 export interface HistogramData {
-  /** Observations by bucket. The last bucket takes everything above 5 min. */
+  /** Observations per bucket. The last bucket takes everything above 5 min. */
   readonly counts: Uint32Array
   readonly totalMs: number
   readonly maxMs: number
@@ -32,12 +32,15 @@ export class Histogram implements HistogramData {
     this.maxMs = Math.max(this.maxMs, maxMs)
   }
 
-  /** The number of observations up to `ms`, which must be the end of a bucket; all of them for Infinity. */
+  /** Number of observations up to `ms`, which must be a bucket's upper bound; all of them for Infinity. */
   countUpTo(ms: number): number {
     return this.counts.subarray(0, bucketOf(ms) + 1).reduce((sum, count) => sum + count, 0)
   }
 
-  /** The quantile `q` (0 to 1) in milliseconds, at most 15 % too long and never above the maximum; null without observations. */
+  /**
+   * Quantile `q` (0 to 1) in milliseconds, at most 15 % too high and never above the maximum; null without
+   * observations.
+   */
   quantile(q: number): number | null {
     const total = this.countUpTo(Infinity)
     if (total === 0) return null

@@ -1,31 +1,34 @@
-/** Delays before retry 1 to 5, each from the previous failure (R81–R85); after the sixth attempt the sender gives up (R86). */
+/**
+ * Delays before retry 1 to 5, each from the previous failure (R81–R85). The sender drops the event after the sixth
+ * attempt (R86).
+ */
 export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000]
 
-/** When attempts are made, counted from the first. */
+/** Times of the attempts, relative to the first. */
 const offsetsMs = retryDelaysMs.reduce<number[]>((offsets, delay) => [...offsets, (offsets.at(-1) ?? 0) + delay], [0])
-/** The sender waits 5 s for an answer (R79), and counts from when an attempt has failed: six of them may be so much later. */
+/** The sender waits up to 5 s for a response (R79) and counts from the failure. Six attempts add up to this. */
 const slackMs = 30_000
-/** An event that was first sent longer ago is not sent again. */
+/** Time from the first to the last possible attempt. */
 export const ladderMs = Math.max(...offsetsMs) + slackMs
 
-/** A time from `from` until before `to`: milliseconds since 1970. */
+/** From `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** What the sender makes of a time in which nothing was received. */
+/** Consequences of a downtime for the sender's events. */
 export interface LadderOutlook {
-  /** By then each event that it tried to send in that time has come that will come by itself: milliseconds since 1970. */
+  /** Time by which the last retry of events from the downtime arrives, in milliseconds since 1970. */
   readonly retriedUntil: number
-  /** Events that were first sent in this time were given up in that one, and need a replay by hand in the service's dashboard. */
+  /** Events first sent in this span are lost and need a manual replay in the upstream's dashboard; null: none. */
   readonly lost: Span | null
 }
 
 /**
- * What comes after the last of the times in which nothing was received, with those before it. An event is tried again at fixed
- * times after its first attempt, so the later its attempt in the gap was, the longer it takes until the next; and it is given up
- * if all of them fell into such times. Attempts are known to within some seconds: what is lost is said to be more rather than less.
+ * Computes the consequences of a downtime, together with earlier ones. Retries follow at fixed times after the first
+ * attempt: the later an attempt fell into the downtime, the longer until the next one. An event is lost if all its
+ * attempts fell into downtimes. Attempt times are known to within seconds, so the result errs on the side of loss.
  */
 export function outlookAfter(gap: Span, before: readonly Span[] = []): LadderOutlook {
   let failed = joined([...before, gap])
@@ -44,7 +47,7 @@ export function outlookAfter(gap: Span, before: readonly Span[] = []): LadderOut
   return { retriedUntil, lost: null }
 }
 
-/** In order, and no two of them touch. */
+/** Merges overlapping spans and sorts them. */
 function joined(spans: readonly Span[]): Span[] {
   const apart: Span[] = []
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {
@@ -55,7 +58,7 @@ function joined(spans: readonly Span[]): Span[] {
   return apart
 }
 
-/** What is in both; in order if they are. */
+/** Intersections; sorted if the inputs are. */
 function overlapsOf(some: readonly Span[], others: readonly Span[]): Span[] {
   return some.flatMap((a) =>
     others

@@ -1,12 +1,12 @@
 import type { Clock } from './clock.ts'
 
-/** Says of each line whether it may be written: how many were left out before it, or null if it is to be left out itself. */
+/** Returns log fields if a line may be written (`leftOut`: number of lines skipped before it), or null to skip it. */
 export type LogLimit = () => { readonly leftOut?: number } | null
 
 const maxLines = 10
 const windowMs = 10_000
 
-/** At most ten lines in ten seconds, so that what others cause fills no disk; the next line says how many were left out. */
+/** Limits log lines to ten per ten seconds, so that external requests can't fill the disk. */
 export function createLogLimit(clock: Clock): LogLimit {
   let windowStart = -Infinity
   let lines = 0

@@ -4,10 +4,10 @@ import { InboxError } from './errors.ts'
 const largestBytes = 64 * 1024
 
 /**
- * The text of a file that holds a secret, without white space and a byte-order mark around it. Undecodable bytes become U+FFFD,
+ * Reads a secret from a file, without surrounding white space and byte-order mark. Undecodable bytes become U+FFFD,
  * which no secret may contain.
  *
- * @throws InboxError `config_invalid` that says why the file cannot be read, without any of its content
+ * @throws InboxError `config_invalid` with the reason, never with content of the file
  */
 export async function readSecretFile(file: string): Promise<string> {
   const text = (await read(file)).trim()
@@ -18,7 +18,7 @@ export async function readSecretFile(file: string): Promise<string> {
 async function read(file: string): Promise<string> {
   try {
     const stats = await stat(file)
-    // Reading a pipe or a device could wait, or go on, for ever.
+    // A pipe or a device might never return EOF.
     if (stats.isFile() && stats.size <= largestBytes) return await readFile(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
@@ -29,5 +29,5 @@ async function read(file: string): Promise<string> {
   throw new InboxError('config_invalid', `${file} is not a regular file of at most ${largestBytes} bytes`)
 }
 
-/** What can be an admin token. It travels in a header, so it is visible ASCII only. */
+/** Valid admin tokens. They travel in a header, so only visible ASCII is allowed. */
 export const adminTokenPattern = /^[\x21-\x7e]{16,}$/

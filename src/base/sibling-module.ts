@@ -1,5 +1,5 @@
 /**
- * The URL of a module beside another one, for starting a worker thread: `.ts` when run from source, `.js` when built.
+ * URL of a module next to another one, for starting a worker thread: `.ts` from source, `.js` from the build.
  * `siblingModule(import.meta.url, './writer-thread')`
  */
 export function siblingModule(importMetaUrl: string, specifier: string): URL {

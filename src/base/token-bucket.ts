@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Lets so many things happen per second on average, and after a pause up to one second's worth of them at once. */
+/** Rate limiter: `perSecond` on average, and after a pause a burst of up to one second's worth. */
 export class TokenBucket {
   #perSecond: number
   #capacity: number
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#at = clock.now()
   }
 
-  /** From now on it lets so many things happen; what has gathered stays, up to one second's worth. */
+  /** Changes the rate. Keeps collected tokens, up to one second's worth. */
   setRate(perSecond: number): void {
     this.#refill()
     this.#perSecond = perSecond
@@ -24,7 +24,7 @@ export class TokenBucket {
     this.#tokens = Math.min(this.#capacity, this.#tokens)
   }
 
-  /** Takes a token if there is one. */
+  /** Takes a token if one is available. */
   take(): boolean {
     this.#refill()
     if (this.#tokens < 1) return false
@@ -32,18 +32,18 @@ export class TokenBucket {
     return true
   }
 
-  /** How many whole tokens there are. */
+  /** Number of whole tokens available. */
   available(): number {
     this.#refill()
     return Math.max(0, Math.floor(this.#tokens))
   }
 
-  /** Takes so many, also more than there are: then it takes longer until there are some again. */
+  /** Takes tokens, even more than available: then refilling takes longer. */
   spend(tokens: number): void {
     this.#tokens -= tokens
   }
 
-  /** Milliseconds until there is a token. */
+  /** Milliseconds until a token is available. */
   waitMs(): number {
     this.#refill()
     return this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1_000)
@@ -51,7 +51,7 @@ export class TokenBucket {
 
   #refill(): void {
     const now = this.#clock.now()
-    // A clock that was set back brings nothing, and costs nothing.
+    // If the clock was set back, nothing changes.
     const elapsedMs = Math.max(0, now - this.#at)
     this.#at = now
     this.#tokens = Math.min(this.#capacity, this.#tokens + (elapsedMs / 1_000) * this.#perSecond)

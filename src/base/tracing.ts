@@ -3,25 +3,25 @@ import type { Attributes, Span, SpanKind } from '@opentelemetry/api'
 import { createRequire } from 'node:module'
 import { messageOf } from './errors.ts'
 
-/** Spans of OpenTelemetry. A `traceparent` is a W3C trace context as the header of that name has it. */
+/** OpenTelemetry spans. `traceparent` is the value of the W3C header. */
 export interface Tracer {
-  /** A span of a delivery's receipt, which goes on what the sender or a proxy began, if it came with that. */
+  /** Starts the span of a delivery's receipt, as a child of the trace in the request, if any. */
   startReceipt(incoming: string | null): ReceiptSpan
-  /** Runs an attempt of a handler in a span that goes on the receipt of its event; `run` is given what to pass on. */
+  /** Runs an attempt in a span that is a child of the receipt's span. `run` gets the `traceparent` to pass on. */
   attempt<T>(about: AttemptAbout, run: (traceparent: string) => Promise<T>): Promise<T>
 }
 
 export interface ReceiptSpan {
-  /** To be stored with the event. */
+  /** Stored with the event. */
   readonly traceparent: string
   end(about: ReceiptEnd): void
 }
 
 export interface ReceiptEnd {
   readonly status: number
-  /** What was answered: a word such as `accepted`, or a code. */
+  /** Result of the response: a word such as `accepted`, or an error code. */
   readonly result: string
-  /** As far as they are known. */
+  /** Undefined if unknown. */
   readonly eventId?: string | undefined
   readonly type?: string | undefined
 }
@@ -31,23 +31,23 @@ export interface AttemptAbout {
   readonly attempt: number
   readonly eventId: string
   readonly type: string
-  /** Of the receipt. */
+  /** `traceparent` of the receipt. */
   readonly traceparent: string | null
 }
 
 const name = 'onchain-inbox'
-/** Where an SDK registers itself. Without one the 47 modules of the API stay unloaded. */
+/** Where an SDK registers itself. Without one, the 47 modules of the API are not loaded. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** A W3C `traceparent` of version 00 as it came; null: it is none that could be gone on from. */
+/** Returns a valid W3C `traceparent` of version 00; else null. */
 export function parseTraceparent(given: string | undefined): string | null {
   return given !== undefined && traceparentPattern.test(given) ? given : null
 }
 
 /**
- * A tracer by the API of OpenTelemetry alone; null where no SDK was loaded before (`node --import ./otel.mjs`, which loads it into each
- * thread), so that nothing is paid for spans that nobody wants.
+ * Creates a tracer on the OpenTelemetry API; null unless an SDK was loaded first (`node --import ./otel.mjs`, which
+ * loads it into each thread). Without an SDK tracing costs nothing.
  */
 export function createTracer(): Tracer | null {
   if (!(registered in globalThis)) return null

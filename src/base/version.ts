@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The version in package.json, in the folder of `src` and of `dist`. */
+/** Version from package.json; found from both `src` and `dist`. */
 export const version: string = readVersion(
   import.meta.url.endsWith('.ts') ? '../../package.json' : '../../../package.json',
 )

@@ -1,7 +1,7 @@
 import express, { type Express } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Express without what it adds by default: no x-powered-by, no etag, exact paths, no proxy trust. */
+/** Express without its defaults: no x-powered-by, no etag, exact paths, no proxy trust. */
 export function bareExpress(): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -12,7 +12,7 @@ export function bareExpress(): Express {
   return app
 }
 
-/** Tells a client that waits for it (`Expect: 100-continue`) that its body is going to be read. */
+/** Sends 100 Continue to a client that waits for it (`Expect: 100-continue`). Call before reading the body. */
 export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   const { expect } = request.headers
   if (expect === undefined || request.httpVersion !== '1.1') return

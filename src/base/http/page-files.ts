@@ -5,23 +5,23 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
-/** A built page with its scripts and styles, as static files. */
+/** A built web page with its scripts and styles, served as static files. */
 export interface Pages {
-  /** Whether a request is for one of its files. */
+  /** True if the request is for one of its files. */
   isFor(request: IncomingMessage): boolean
-  /** Answers what `isFor` is true of. */
+  /** Responds to a request for which `isFor` returned true. */
   handle(request: IncomingMessage, response: ServerResponse): void
 }
 
 interface Page {
   readonly bytes: Buffer
-  /** The same as gzip; null where that is not worth it. */
+  /** Gzipped bytes; null if compression is not worthwhile. */
   readonly packed: Buffer | null
   readonly type: string
   readonly caching: string
 }
 
-/** No script, style or anything else but its own files: what a text of a payload may contain does nothing. */
+/** Allows only the page's own files, so that text from payloads can't run or load anything. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -34,7 +34,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Below that, a page is as quick without. */
+/** Smaller files are not compressed. */
 const packedFrom = 1_024
 const pack = promisify(gzip)
 
@@ -50,16 +50,16 @@ const types: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** The folder where the build puts a page, such as `console`. The same for a source and for a built file. */
+/** Folder with the build of a page, such as `console`. Works from source and from the build. */
 export function builtFolder(name: string): string {
   const isSource = import.meta.url.endsWith('.ts')
   return fileURLToPath(new URL(isSource ? `../../../dist/src/web/${name}` : `../../web/${name}`, import.meta.url))
 }
 
 /**
- * Reads the files of a folder once, symbolic links left out, and serves these and nothing else: a path is looked up among
- * them as it is, so that none leads out of the folder. Where there is no such folder, `/` is `notBuilt`, HTML without any
- * script or style. Rejects if it cannot be read.
+ * Reads the files of a folder once, without symbolic links, and serves only these. Paths are looked up as they are, so
+ * none leads out of the folder. If the folder is missing, `/` serves `notBuilt`, HTML without script or style. Rejects
+ * if the folder can't be read.
  */
 export async function createPages(folder: string, notBuilt: string): Promise<Pages> {
   const pages = await readPages(folder, notBuilt)
@@ -81,11 +81,11 @@ export async function createPages(folder: string, notBuilt: string): Promise<Pag
         'Content-Security-Policy': policy,
         'X-Content-Type-Options': 'nosniff',
         'Referrer-Policy': 'no-referrer',
-        // No page that opens this one keeps a hand on its window, and none takes its files for its own.
+        // Isolates the page's window from its opener, and its files from other sites.
         'Cross-Origin-Opener-Policy': 'same-origin',
         'Cross-Origin-Resource-Policy': 'same-origin',
       })
-      // To HEAD Node sends the headers alone.
+      // Node sends only the headers to HEAD.
       response.end(bytes)
     },
   }
@@ -98,7 +98,7 @@ async function readPages(folder: string, notBuilt: string): Promise<ReadonlyMap<
   return pages
 }
 
-/** The files below a folder. Step by step: the listing of Node that is recursive by itself follows links to folders. */
+/** Lists the files below a folder. Node's recursive listing would follow links to folders. */
 async function namesIn(folder: string, under: string): Promise<string[]> {
   const found = await readdir(join(folder, under), { withFileTypes: true }).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
@@ -110,7 +110,7 @@ async function namesIn(folder: string, under: string): Promise<string[]> {
   return [...files, ...deeper.flat()]
 }
 
-/** Names of assets carry the digest of their content, so that they never change. */
+/** Names of assets contain a digest of their content, so assets never change. */
 async function toPage(name: string, bytes: Buffer): Promise<Page> {
   const caching = name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
   const type = types[extname(name)] ?? 'application/octet-stream'
@@ -118,7 +118,7 @@ async function toPage(name: string, bytes: Buffer): Promise<Page> {
   return { bytes, packed: isText && bytes.length > packedFrom ? await pack(bytes) : null, type, caching }
 }
 
-/** Whether a client takes gzip, by its own words. */
+/** True if the client accepts gzip. */
 function takesGzip({ headers }: IncomingMessage): boolean {
   return /(?:^|,)\s*gzip\s*(?:,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$))|$)/i.test(String(headers['accept-encoding'] ?? ''))
 }

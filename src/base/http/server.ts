@@ -6,16 +6,16 @@ import { InboxError, messageOf } from '../errors.ts'
 
 export interface HttpServerOptions {
   readonly host: string
-  /** 0 = a free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** Also gets requests with `Expect`: before it reads a body, it calls `sendContinue`. */
+  /** Also called for requests with `Expect`: it must call `sendContinue` before it reads a body. */
   readonly handler: RequestListener
   readonly maxConnections: number
   readonly keepAliveMs: number
-  /** A connection on which nothing goes on for so long is closed, also while it waits for an answer. Default 30 s. */
+  /** Idle connections are closed after this time, even while they wait for a response. Default 30,000 ms. */
   readonly socketTimeoutMs?: number
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
-  /** Name of the setting that chose the port, for the error message. */
+  /** Name of the setting for the port, for error messages. */
   readonly portSetting: string
 }
 
@@ -23,13 +23,13 @@ export interface HttpServer {
   readonly url: string
   readonly port: number
   /**
-   * Stops accepting connections, lets replies in flight finish, closes idle connections at once and all others after
-   * `graceMs` milliseconds. Idempotent.
+   * Stops accepting connections and closes idle ones. Lets responses in flight finish for `graceMs` milliseconds, then
+   * closes all connections. Idempotent.
    */
   close(graceMs: number): Promise<void>
 }
 
-/** Times in which a request must arrive; Node answers 408 by itself when they are over. */
+/** Time and size limits of a request. Node responds 408 when a time is over. */
 const limits = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
@@ -38,10 +38,10 @@ const limits = {
   socketTimeoutMs: 30_000,
 }
 
-/** With a full queue the kernel drops new connections, and clients try again after one second or more. */
+/** If the accept queue is full, the kernel drops new connections and clients retry after a second or more. */
 const backlog = 4_096
 
-/** Starts an HTTP(S) server with bounds on everything a client can hold open. Throws `port_unavailable`. */
+/** Starts an HTTP(S) server with limits on everything that a client can hold open. Throws `port_unavailable`. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { headersTimeout, requestTimeout, connectionsCheckingInterval, maxHeaderSize } = limits
   const settings = {
@@ -53,7 +53,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   }
   const handler: RequestListener = (request, response) => {
     onRequest(request, response)
-    // Node's parser also takes the request lines of HTTP/0.9 and HTTP/2.0.
+    // Node's parser also accepts request lines of HTTP/0.9 and HTTP/2.0.
     if (request.httpVersionMajor === 1) options.handler(request, response)
     else response.writeHead(400, { Connection: 'close' }).end()
   }
@@ -68,10 +68,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
         handler,
       )
     : http.createServer(settings, handler)
-  // Else Node says 100 Continue before anything is checked, and answers any other expectation without a body.
+  // Otherwise Node sends 100 Continue before any check, and answers other expectations without a body.
   server.on('checkContinue', handler)
   server.on('checkExpectation', handler)
-  // A client may close its side after its request and still wait for the answer. Node's types lack the property.
+  // A client may close its side after the request and still wait for the response. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true })
   const onRequest = limitConnections(server, options.maxConnections)
   server.timeout = options.socketTimeoutMs ?? limits.socketTimeoutMs

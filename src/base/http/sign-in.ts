@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { IncomingMessage } from 'node:http'
 
-/** How many sign-ins of one address may be wrong within a minute. */
+/** Maximum number of failed sign-ins per address and minute. */
 const mostFailures = 10
-/** And of all addresses together: whoever has many of them does not guess on. */
+/** Maximum for all addresses together, against attackers with many addresses. */
 const mostOfAll = 100
 const windowMs = 60_000
 const mostAddresses = 1_000
@@ -14,18 +14,18 @@ interface Window {
 }
 
 export interface FailureLimit {
-  /** Whole seconds until this address may try again; 0 = now. */
+  /** Whole seconds until this address may try again; 0: now. */
   waitS(address: string): number
   /** Counts a failure. */
   note(address: string): void
 }
 
-/** Counts failures in windows of 60 s of the wall clock, each from its first failure on. */
+/** Counts failures in windows of 60 s of wall-clock time. A window starts with its first failure. */
 export function createFailureLimit(wall: Pick<Clock, 'now'>): FailureLimit {
   const byAddress = new Map<string, Window>()
   let ofAll: Window = { startAt: -Infinity, count: 0 }
 
-  // A clock that was set back ends a window: else it could last for ever.
+  // If the clock was set back, the window ends; otherwise it might never end.
   const isCurrent = ({ startAt }: Window, now: number) => now >= startAt && now < startAt + windowMs
   const waitMs = (window: Window | undefined, most: number, now: number) =>
     window !== undefined && isCurrent(window, now) && window.count >= most ? window.startAt + windowMs - now : 0
@@ -52,7 +52,7 @@ export function createFailureLimit(wall: Pick<Clock, 'now'>): FailureLimit {
   }
 }
 
-/** The values of all cookies of a name that a request carries: a browser may send several, of several paths. */
+/** Values of all cookies with a name. A browser may send several, with different paths. */
 export function readCookies(request: IncomingMessage, name: string): readonly string[] {
   return (request.headers.cookie ?? '').split(';').flatMap((pair) => {
     const equals = pair.indexOf('=')
@@ -61,13 +61,13 @@ export function readCookies(request: IncomingMessage, name: string): readonly st
 }
 
 export interface CookieOptions {
-  /** In seconds; 0 takes the cookie away. */
+  /** In seconds; 0 removes the cookie. */
   readonly maxAgeS: number
-  /** Whether it goes by TLS only. */
+  /** True: sent over TLS only. */
   readonly isSecure: boolean
 }
 
-/** The value of a `Set-Cookie` header: a cookie that no script reads and no page of another site sends. */
+/** Builds a `Set-Cookie` header. Scripts can't read the cookie, and other sites can't send it. */
 export function toCookie(name: string, value: string, { maxAgeS, isSecure }: CookieOptions): string {
   const attributes = [`${name}=${value}`, 'HttpOnly', 'SameSite=Strict', 'Path=/', `Max-Age=${maxAgeS}`]
   return [...attributes, ...(isSecure ? ['Secure'] : [])].join('; ')

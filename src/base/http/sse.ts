@@ -3,34 +3,34 @@ import type { Clock, Timer } from '../clock.ts'
 
 export interface StreamOptions {
   readonly wall: Pick<Clock, 'after'>
-  /** Called each time the last of those who listened is gone. */
+  /** Called each time the last subscriber has left. */
   readonly onSilence?: () => void
 }
 
 export interface Subscription<Kind extends string> {
   readonly kinds: ReadonlySet<Kind>
-  /** Asked every 15 s: once it is false the stream ends. */
+  /** Called every 15 s. The stream ends once it returns false. */
   readonly mayStay: () => boolean
 }
 
-/** What happens, told at once to everybody who listens, as Server-Sent Events of some kinds. */
+/** Server-Sent Events for all subscribers of a kind. */
 export interface Stream<Kind extends string> {
-  /** Tells it to all who subscribed to the kind; `data` is made JSON. Costs nothing where nobody listens. */
+  /** Sends `data` as JSON to all subscribers of the kind. Costs nothing without subscribers. */
   publish(kind: Kind, data: unknown): void
-  /** Whether anybody listens to the kind. */
+  /** True if the kind has subscribers. */
   isHeard(kind: Kind): boolean
   /**
-   * Takes over a response, which ends with the connection, by `mayStay`, or where the client does not read. False if there
-   * are 100 already, or the stream was closed: nothing was sent.
+   * Takes over a response. The stream ends with the connection, when `mayStay` returns false, or when the client
+   * doesn't read. Returns false, without sending anything, if there are 100 subscribers or the stream was closed.
    */
   subscribe(response: ServerResponse, subscription: Subscription<Kind>): boolean
-  /** Ends all; who comes later is refused. Idempotent. */
+  /** Ends all streams and rejects new subscribers. Idempotent. */
   close(): void
 }
 
 const mostSubscribers = 100
 const heartbeatMs = 15_000
-/** What may wait for a client to read it. */
+/** Limit of unread bytes per client. */
 const backlogBytes = 1024 * 1024
 
 export function createStream<Kind extends string>({ wall, onSilence }: StreamOptions): Stream<Kind> {
@@ -83,7 +83,7 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
         'Content-Type': 'text/event-stream',
         'Cache-Control': 'no-store',
         'X-Content-Type-Options': 'nosniff',
-        // What stands in front of it is not to wait for more.
+        // Keeps proxies from buffering.
         'X-Accel-Buffering': 'no',
       })
       subscribers.set(response, subscription)
@@ -101,5 +101,5 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
   }
 }
 
-/** A comment: nobody is told anything, and whatever stands between knows that the connection is in use. */
+/** An SSE comment: invisible to the client's code, and keeps the connection alive. */
 const alive = Buffer.from(': alive\n\n')
