@@ -27,7 +27,7 @@ test('events come as they arise, just as they are listed', async () => {
   for (const data of listed) expect(await stage.stream.next()).toEqual({ kind: 'event', data })
 })
 
-test('the clock is told when it is set, advanced, or put back', async () => {
+test('publishes the clock when it is set, advanced or restored', async () => {
   await using stage = await startStreaming('clock')
   const changes: [string, unknown][] = [
     ['/clock/advance', { ms: 60_000 }],
@@ -68,7 +68,7 @@ test('the stream of a session ends with the first beat after it is signed out', 
   expect(await stage.stream.next()).toBeNull()
 })
 
-test('beyond a hundred listeners the next gets 503 and is told when to come again', async () => {
+test('returns 503 with Retry-After beyond a hundred listeners', async () => {
   await using stage = await startDashboard()
   const headers = { Authorization: `Bearer ${controlToken}` }
   const url = `${stage.url}/_emulator/stream`

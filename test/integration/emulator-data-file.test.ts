@@ -131,7 +131,7 @@ test('a file that goes with another world or is of another version is refused as
   expect(await refusal()).toMatch(/was written by a newer version \(format 5, expected 4\)/)
 })
 
-test('in mode real the world catches up with the clock, and what happened meanwhile is not sent', async () => {
+test('in mode real the world catches up with the clock, and does not send the events of that time', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'emulator.db')
   const seed = testSeed({ clock: { mode: 'real' } })

@@ -65,7 +65,7 @@ test('a disk that stays full is tried once a second, however much there is to wr
   disk.isFull = false
 })
 
-test('R45 whoever listens to attempts and throws harms no delivery: what is acknowledged is not sent again', async () => {
+test('R45 a listener that throws harms no delivery: acknowledged events are not sent again', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   const { clock, deliveries, reports, send } = createDeliveryStage([stageEndpoint(receiver.url)])
   reports.push = () => {

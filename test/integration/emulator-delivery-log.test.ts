@@ -148,7 +148,7 @@ test('R81 R82 R83 R84 R85 R86 a ladder goes on where it was when the process end
   second.deliveries.close()
 })
 
-test('what is pending for an endpoint that went meanwhile is cancelled at the start', async () => {
+test('a start cancels pending deliveries of a deleted endpoint', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'deliveries.db')
   await using receiver = await createTestReceiver(answerStatus(500))
@@ -182,7 +182,7 @@ test('the list is newest first, in pages, by state, endpoint, event and type', a
   expect(ids(deliveries.list({ event: outgoing(2).id }, 9))).toEqual([4, 3])
 })
 
-test('what a fault does to an attempt is in the log, and a dropped acknowledgement is retried (R88)', async () => {
+test('logs the faults of an attempt, and retries after a dropped acknowledgement (R88)', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   const { clock, deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)], {
     faults: always({ dropsAck: true, twins: 2 }),

@@ -21,7 +21,7 @@ test('R63 A24 each endpoint is signed for with its own secret, also at the same 
   )
 })
 
-test('A45 of an endpoint that is gone the retries are cancelled, and what was settled still counts', async () => {
+test('A45 cancels the retries of a deleted endpoint; settled deliveries still count', async () => {
   await using receiver = await createTestReceiver((response, _request, index) => {
     response.writeHead(index === 0 ? 200 : 500).end()
   })
@@ -41,7 +41,7 @@ test('A45 of an endpoint that is gone the retries are cancelled, and what was se
   expect(deliveries.list({ state: 'cancelled' }, 10)).toMatchObject([{ eventId: outgoing(2).id, attempts: 1 }])
 })
 
-test('A45 what is being sent when its endpoint goes is cancelled, whatever comes of it', async () => {
+test('A45 cancels a delivery in flight when its endpoint is deleted', async () => {
   const answers: (() => void)[] = []
   await using receiver = await createTestReceiver((response) => answers.push(() => response.writeHead(500).end()))
   const { deliveries, endpoints, send } = createDeliveryStage([stageEndpoint(receiver.url)])

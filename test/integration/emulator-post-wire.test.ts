@@ -160,7 +160,7 @@ test('a receiver may answer what was cut', async () => {
   expect(result).toMatchObject({ isAcknowledged: false, status: 400, failure: 'answered 400' })
 })
 
-test('closing ends what is under way, over connections of their own as well', async () => {
+test('close ends posts in flight, on their own connections too', async () => {
   const { receiver, met } = await createWaitingReceiver(({ bytes }) => splitRequest(bytes()).body.length > 0)
   const poster = newPoster()
   const posted = poster.post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 1, everyMs: 600_000 } })

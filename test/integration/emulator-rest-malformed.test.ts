@@ -49,7 +49,7 @@ test('A3 a body without a length that grows too large is refused, and the connec
   expect((await connection.request({ method: 'GET', target: '/v1/networks', headers })).status).toBe(200)
 })
 
-test('a client that waits to be told to send its body is told, unless it is refused before', async () => {
+test('answers Expect: 100-continue, unless the request is rejected first', async () => {
   using connection = await RawConnection.open(stage.port)
   const expecting = { ...headers, ...json, Expect: '100-continue', 'Content-Length': String(hook.length) }
   connection.send(requestBytes({ target: '/v1/webhooks', headers: expecting }))

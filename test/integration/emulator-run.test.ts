@@ -44,7 +44,7 @@ test('in mode real the world goes with the clock that is passed in, history befo
   )
 })
 
-test('A34 what the seed says of tracked wallets, networks and stories is so', async () => {
+test('A34 applies tracked wallets, networks and stories of the seed', async () => {
   const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   const types: string[] = []
   const seed = testSeed({
@@ -61,7 +61,7 @@ test('A34 what the seed says of tracked wallets, networks and stories is so', as
   expect(types).toContain('pump.graduation')
 })
 
-test('R1 A3 what the whole server is asked that no route can see is answered in the envelope', async () => {
+test('R1 A3 answers requests that reach no route in the envelope', async () => {
   await using emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 } })
   await emulator.start()
   for (const [bytes, status, code] of [

@@ -18,7 +18,7 @@ const alert = { type: 'price_above', address, network: 'ethereum', threshold: 2,
 const newAlert = { ...alert, webhookUrl: 'https://example.com/' }
 const newWebhook = { url: 'https://example.com/', events: ['*'] }
 
-test('R66 a key opens its account with its scopes; what is unknown or revoked opens none', async () => {
+test('R66 a key opens its account with its scopes; an unknown or revoked key opens none', async () => {
   const { clock, accounts, accountId } = setUp()
   const { keyId, value } = accounts.addKey(accountId, { name: 'reader', scopes: ['read:wallets'] })
   expect(accounts.authenticate(value)).toEqual({ accountId, keyId, plan: 'pro', scopes: ['read:wallets'] })
@@ -76,7 +76,7 @@ test('A26 an account has at most 100 alerts and 20 webhooks, each of which makes
   accounts.addWebhook(other, newWebhook)
 })
 
-test('what belongs to one account can be neither seen nor changed by another', () => {
+test('an account can neither see nor change the items of another', () => {
   const { accounts, accountId } = setUp()
   const other = accounts.putAccount('other', 'free').accountId
   const { webhookId } = accounts.addWebhook(accountId, newWebhook).webhook
@@ -99,7 +99,7 @@ test('R77 a secret that is given is kept, one that is not is drawn, and said to 
   expect(changed).toEqual({ ...given.webhook, events: ['pump.graduation'] })
 })
 
-test('what cannot be made durable has not happened', () => {
+test('a change that fails to be stored is not applied', () => {
   let isFull = false
   const { accounts, accountId } = setUp({
     save() {

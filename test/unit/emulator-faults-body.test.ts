@@ -82,7 +82,7 @@ test.each([...serializerProfiles])('2.8 huge has exactly the size that was asked
   expect(padding).toMatch(/^x+$/)
 })
 
-test('2.8 huge leaves alone what is larger anyway', () => {
+test('2.8 huge leaves larger bodies unchanged', () => {
   expect(altered(trade, { kind: 'huge', bytes: 10 })).toEqual(serialize(trade))
 })
 

@@ -60,7 +60,7 @@ test('2.8 burst: all of an interval come at its end, those at the end at once', 
   expect(arrivals).toEqual([now + 3_000, now + 3_000, now + 3_000])
 })
 
-test('2.8 what holds adds up, and a burst comes last', () => {
+test('2.8 delays add up, and a burst applies last', () => {
   const faults = faultsOf({ kind: 'burst', everyMs: 10_000 }, { kind: 'delay', ms: 4_000 })
   expect(heldBy(faults, 'evt_1')).toBe(13_000)
 })

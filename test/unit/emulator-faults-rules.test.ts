@@ -12,7 +12,7 @@ const out =
 const into =
   'latency too-many-requests error-500 error-503 empty malformed malformed-chunk reset cursor-loop cursor-missing extra-members'
 
-test('2.8 the kinds of faults, each told with its parameters', () => {
+test('2.8 lists the kinds of faults with their parameters', () => {
   const kinds = listFaultKinds()
   const named = (direction: string) => kinds.filter((one) => one.direction === direction).map(({ kind }) => kind)
   expect(named('out').join(' ')).toBe(out)
@@ -39,7 +39,7 @@ test('2.8 the kinds of faults, each told with its parameters', () => {
   })
 })
 
-test('each kind is a rule by its name alone, with the defaults that are told', () => {
+test('each kind is a valid rule by its name alone, with the listed defaults', () => {
   for (const { direction, kind, parameters } of listFaultKinds()) {
     const defaults = Object.fromEntries(parameters.map((one) => [one.name, one.default]))
     expect(faultRuleSchema.parse({ direction, fault: { kind } })).toEqual({ direction, fault: { kind, ...defaults } })
@@ -83,7 +83,7 @@ test.each([
   expect(problems.map(({ path, message }) => `${path}: ${message}`).join('; ')).toContain(expected)
 })
 
-test('the packs of the issue, all with rules that can be added and commands that the world follows', () => {
+test('every pack has valid rules, and commands that the world accepts', () => {
   expect(packs.map(({ name }) => name).join(' ')).toBe('calm busy-day rug-pull retry-storm hostile-sender outage')
   const world = createWorld({ seed: 'packs', startAt: Date.UTC(2026, 0, 1) })
   world.advanceTo(world.now() + 3_600_000)

@@ -46,7 +46,7 @@ test('it keeps the newest, and of those that match gives the newest', () => {
   expect(journal.find({}, 2).map(({ seq }) => seq)).toEqual([34, 35])
 })
 
-test('what is cleared is gone, and numbers go on', () => {
+test('clearing deletes all entries; numbers continue', () => {
   const journal = createJournal(10)
   for (let n = 0; n < 15; n++) journal.add(exchange())
   expect(journal.clear()).toBe(10)

@@ -12,7 +12,7 @@ function setUp() {
   return { reached, world: createLoggedWorld({ world: inner, log, now: () => inner.now() }) }
 }
 
-test('whoever is told of an event can make nothing happen that comes after it', () => {
+test('a listener of an event cannot run later tasks', () => {
   const { world } = setUp()
   const seqs: number[] = []
   world.onEvent(({ seq }) => {
@@ -25,7 +25,7 @@ test('whoever is told of an event can make nothing happen that comes after it', 
   expect(seqs).toEqual(seqs.map((_, index) => index + 1))
 })
 
-test('a moment is noted before anybody can see it, and none that is beyond what has happened', () => {
+test('a moment is recorded before readers see it, and never ahead of the world', () => {
   const { world, reached } = setUp()
   world.onEvent(({ event }) => expect(reached.at(-1)).toBeGreaterThanOrEqual(Date.parse(event.created_at)))
   expect(world.step(startAt + 24 * hour, 50)).toBe(false)

@@ -49,7 +49,7 @@ test.each([
   expect(() => withOverrides(event, { [path]: 1 })).toThrow(message)
 })
 
-test('a path that leads through what has no members is refused, and so is text in place of a number in a list', () => {
+test('rejects a path through a non-object, and an invalid list index', () => {
   expect(() => withOverrides(event, { 'data.symbol.x': 1 })).toThrow(/data\.symbol\.x: symbol is not an object/)
   expect(() => withOverrides(event, { 'data.triggered_checks.x': 1 })).toThrow(/expected a list index from 0 to 2/)
   expect(() => withOverrides(event, { 'data.triggered_checks.3': 1 })).toThrow(/expected a list index from 0 to 2/)
@@ -67,7 +67,7 @@ test.each([Infinity, -Infinity, NaN, [1, { a: Infinity }]])(
   },
 )
 
-test('whatever is set, nothing but the event changes, and what was set stands there', () => {
+test('overrides change only the event, which holds the new values', () => {
   const name = fc.oneof(
     fc.constantFrom('__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'symbol', '0', 'length'),
     fc.string({ maxLength: 8 }),

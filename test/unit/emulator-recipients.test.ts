@@ -33,7 +33,7 @@ test('R62 R78 R91 an event goes to each webhook subscribed to its type, or to al
   expect(recipientsOf(graduation, accounts).map(({ id }) => id)).toEqual([some, all, foreign])
 })
 
-test('R91 R127 a type that nobody has heard of goes to those who want all types', () => {
+test('R91 R127 an unknown type goes to subscribers of all types', () => {
   const { accounts, own } = setUp()
   const all = addWebhook(accounts, own, 'all', ['*'])
   addWebhook(accounts, own, 'some', ['token.price_alert'])
@@ -41,7 +41,7 @@ test('R91 R127 a type that nobody has heard of goes to those who want all types'
   expect(recipientsOf(unknown, accounts).map(({ id }) => id)).toEqual([all])
 })
 
-test('R91 what a webhook wants can be changed; A45 one that is deleted gets nothing', () => {
+test('R91 the types of a webhook can be changed; A45 a deleted webhook gets nothing', () => {
   const { accounts, own } = setUp()
   const id = addWebhook(accounts, own, 'hook', ['wallet.large_trade'])
   expect(recipientsOf(graduation, accounts)).toEqual([])
@@ -57,7 +57,7 @@ test('R91 what a webhook wants can be changed; A45 one that is deleted gets noth
   expect(recipientsOf(graduation, accounts)).toEqual([])
 })
 
-test('R104 A41 what an alert of an account caused goes to the alert, with its secret, and to webhooks of that account alone', () => {
+test('R104 A41 an event of an alert goes to the alert URL, with its secret, and to webhooks of that account only', () => {
   const { accounts, own, other } = setUp()
   const hook = addWebhook(accounts, own, 'hook', ['*'])
   addWebhook(accounts, other, 'foreign', ['*'])

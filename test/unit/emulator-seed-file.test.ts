@@ -73,7 +73,7 @@ test('an empty file gives everything at its default', () => {
   })
 })
 
-test('all problems are told at once, each with its line and path, in order, without the values', () => {
+test('reports all problems at once, each with line and path, in order, without the values', () => {
   const text = `world:
   histroy: 24h
   activity: -1

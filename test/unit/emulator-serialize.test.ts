@@ -77,7 +77,7 @@ test.each(serializerProfiles)('R95 R99 integers in integer fields stay integers 
   }
 })
 
-test('each profile writes what it is named for', () => {
+test('each profile writes its own form', () => {
   const given = createEvent('wallet.new_position', {
     id: 'evt_1',
     data: { token_symbol: 'é/\u{1f600}', entry_price_usd: 1e-7, amount_usd: 1500 },

@@ -58,7 +58,7 @@ function setUpWorld() {
   return { world, copies: () => copies, ...setUpWith({ world, copyWorld }, 0, clock) }
 }
 
-test('whatever is thrown while events are triggered at a rate, it is told once and the next ones are tried', async () => {
+test('logs a repeated failure at a rate once, and keeps triggering', async () => {
   let isBroken = true
   let applied = 0
   const { clock, triggering, logged } = setUp(() => {
@@ -119,7 +119,7 @@ test.each(atOnce)('R92 %s: the id that is given is that of the event of this typ
   expect(Object.values(event?.data ?? {})).toContain(who['token'] ?? who['wallet'])
 })
 
-test('R94 a listing has no id yet when it is triggered; it is told within five seconds, about the token that is given', () => {
+test('R94 a triggered listing has no id yet; its event follows within five seconds, about the returned token', () => {
   const { triggering, world } = setUpWorld()
   const { eventId, token } = triggering.trigger('token.new_listing')
   expect(eventId).toBeNull()
@@ -159,7 +159,7 @@ test('a thousand raw events have ids of their own, sort by them, and cost one co
   expect(ids).not.toContain(again.raw[0]?.id)
 })
 
-test('many at once give way to others, and end with a reason when the world is put elsewhere meanwhile', async () => {
+test('many events yield to the event loop, and fail with a reason when the world is restored', async () => {
   let applied = 0
   const { triggering } = setUp(() => {
     applied++
@@ -192,7 +192,7 @@ test('with a rate the first arises at once and the others follow in time of the 
   expect(clock.nextTimerAt()).toBeNull()
 })
 
-test.each(['begin', 'stop'] as const)('%s ends what is triggered at a rate that somebody asked for', async (end) => {
+test.each(['begin', 'stop'] as const)('%s ends a requested rate', async (end) => {
   let applied = 0
   const { clock, triggering } = setUp(() => ({ applied: applied++ }), 0)
   await triggering.many({ type: 'wallet.large_trade', count: 100, rate: 1 })

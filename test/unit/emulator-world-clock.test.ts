@@ -38,7 +38,7 @@ test('a manual clock stands still until it is advanced, and then fires timers in
   expect(clock.now()).toBe(startAt + 10_000)
 })
 
-test('advancing waits for what a timer began before the next one fires', async () => {
+test('advance waits for the work of a timer before the next one fires', async () => {
   const steps: string[] = []
   let isBusy = false
   const { clock } = setUp('manual', 1, async () => {
@@ -95,7 +95,7 @@ test('a timer that comes early waits on until it is due', async () => {
   expect(firedAt - startAt).toBe(2000)
 })
 
-test('what a timer throws keeps no other from firing', async () => {
+test('an error of a timer does not keep others from firing', async () => {
   const base = createTestClock()
   const errors: unknown[] = []
   const clock = createWorldClock({ base, mode: 'real', startAt, onError: (error) => errors.push(error) })
@@ -109,7 +109,7 @@ test('what a timer throws keeps no other from firing', async () => {
   expect([errors, fired]).toEqual([[new Error('of a timer')], ['same time', 'later']])
 })
 
-test('what a timer throws while a clock is advanced goes to whoever advances it, and the next one goes on from there', async () => {
+test('advance throws the error of a timer, and the next advance continues from there', async () => {
   const { clock, fired, arm } = setUp('manual')
   clock.after(1000, () => {
     throw new Error('of a timer')
@@ -145,7 +145,7 @@ test.each<[string, (clock: WorldClock) => void, number]>([
   await clock.advance(500)
 })
 
-test('a clock that is made manual stands where it is told to, but never later than it is', async () => {
+test('a clock that becomes manual stops where stopAt says, but never later than it is', async () => {
   const base = createTestClock()
   let reached = startAt + 300
   const clock = createWorldClock({ base, mode: 'real', startAt, stopAt: () => reached })

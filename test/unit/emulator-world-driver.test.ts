@@ -28,7 +28,7 @@ function setUp() {
   return { wall, clock, world, state, errors, driver: createWorldDriver({ world, clock, wall }) }
 }
 
-test('a turn that fails is told to the clock and tried again after five seconds, until it succeeds', async () => {
+test('a failed turn is thrown to the clock and retried every five seconds', async () => {
   const { wall, world, state, errors, driver } = setUp()
   driver.start()
   state.isFailing = true
@@ -54,7 +54,7 @@ test('a driver that is stopped after a turn that failed tries no more', async ()
   expect(wall.nextTimerAt()).toBeNull()
 })
 
-test('whoever catches up gives way to others in between', async () => {
+test('catching up yields to the event loop', async () => {
   const { clock, world, state, driver } = setUp()
   clock.moveTo(startAt + 1_000_000)
   let isLate = false

@@ -39,7 +39,7 @@ test('R68 secrets in bodies are hidden, whatever they are, and the presented key
   expect(excerptOfText(JSON.stringify({ message: `got ${JSON.stringify(key)}` }), key)).not.toContain('of-the-desk')
 })
 
-test('what the service documents is shown, though it is called a token', () => {
+test('shows documented members though they are called token', () => {
   const trade = { token_in: { address, symbol: 'A' }, token: address, token_symbol: 'B', total_tokens_held: 3 }
   expect(excerptOf(trade, 'a')).toBe(JSON.stringify(trade))
 })

@@ -20,7 +20,7 @@ test('A54 a window begins with the first request of its bucket and lasts 60 s', 
   expect(limits.take('a', 2)).toMatchObject({ remaining: 1, resetAt: startAt + 120_000, isExceeded: false })
 })
 
-test('A55 what is refused does not count', () => {
+test('A55 rejected requests do not count', () => {
   const { limits } = setUp()
   for (let i = 0; i < 5; i++) limits.take('a', 1)
   expect(limits.take('a', 3)).toMatchObject({ remaining: 1, isExceeded: false })

@@ -370,7 +370,7 @@ describe.each(worldSeeds(worldCounts.dayLongWorlds))(
       expect(views.wallets().some(({ tradeCount }) => tradeCount === 0)).toBe(true)
     })
 
-    it('R94 every pool that came later was told once, and none of those before the world began', () => {
+    it('R94 every later pool is listed once, and none of the initial world', () => {
       const told = dataOf(events, 'token.new_listing').map(
         ({ network, token_address }) => `${network}:${token_address}`,
       )

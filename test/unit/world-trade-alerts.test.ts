@@ -18,7 +18,7 @@ function watch(options: Partial<WorldOptions> = {}) {
 }
 
 describe('an alert on the trades of a wallet', () => {
-  it('A15 A41 R42 tells of a purchase of exactly its threshold by somebody whom nobody tracks, to nobody else', () => {
+  it('A15 A41 R42 fires for a purchase of exactly the threshold by an untracked wallet, for its URL only', () => {
     const { alert, buy, told, first, newest } = watch()
     alert('alrt_1', 'whale_buy', somebody, 7000)
     buy(6999.99)
@@ -108,7 +108,7 @@ describe('an alert on the trades of a wallet', () => {
 })
 
 describe('an alert on the trades of a token', () => {
-  it('A15 A5 tells of purchases by whales only, and of the one that makes somebody a whale', () => {
+  it('A15 A5 fires for purchases by whales only, and for the one that makes a wallet a whale', () => {
     const { alert, buy, told, first, second, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
     alert('alrt_1', 'whale_buy', first, 7000)
     buy(7000)

@@ -41,7 +41,7 @@ describe('a trigger', () => {
     for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
   })
 
-  it('names what it is about, and the event tells of the same', () => {
+  it('returns the addresses that its event is about', () => {
     const world = openWorld('named')
     const { wallet, token } = world.acts.apply({ kind: 'trigger', type: 'wallet.large_trade' })
     const [trade] = dataOf(world.eventsAfter(0, Infinity), 'wallet.large_trade')

@@ -79,7 +79,7 @@ describe('an alert on the volume of a token', () => {
     expect(told()).toEqual([])
   })
 
-  it('A15 is silent about a wallet, and about what is no token', () => {
+  it('A15 is silent for a wallet and for an unknown token', () => {
     const { buy, alert, told } = watch()
     alert('alrt_wallet', somebody)
     alert('alrt_nothing', another)
@@ -87,7 +87,7 @@ describe('an alert on the volume of a token', () => {
     expect(told()).toEqual([])
   })
 
-  it('A17 fires again when the volume has fallen back, though nothing was traded meanwhile', () => {
+  it('A17 fires again when the volume has fallen back without a trade', () => {
     const { buy, alert, wait, told } = watch()
     alert('alrt_1')
     buy(300)
