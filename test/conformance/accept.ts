@@ -90,7 +90,7 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(detail.runs).toHaveLength(1)
     })
 
-    test('accepts one of many concurrent arrivals of the same event, and answers none before it is stored', async () => {
+    test('accepts one of many concurrent deliveries of an event, and resolves none before it is stored', async () => {
       await using stage = await Stage.open(harness)
       const answers = await Promise.all(
         Array.from({ length: 50 }, async () => {

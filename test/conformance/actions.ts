@@ -259,7 +259,7 @@ export function describeActions(harness: ConformanceHarness): void {
     }
   })
 
-  test('the audit has what was done, newest first, page by page, and nothing of what changed nothing', async () => {
+  test('lists audit records newest first, page by page, without actions that changed nothing', async () => {
     await using stage = await Stage.open(harness)
     await stage.accept(anEvent('a'))
     await stage.killReady()

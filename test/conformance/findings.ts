@@ -107,7 +107,7 @@ export function describeFindings(harness: ConformanceHarness): void {
       expect((await stage.inbox.deadGroups({})).groups).toEqual([])
     })
 
-    test('of more than one transaction are requeued by their ids in order, with one note of the first of them', async () => {
+    test('of more than one transaction are requeued in order of ids, with one audit record', async () => {
       await using stage = await Stage.open(harness)
       const count = 1_203
       await stage.accept(...Array.from({ length: count }, (_, n) => anEvent(`e${n}`)))

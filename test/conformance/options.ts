@@ -52,7 +52,7 @@ export function describeOptions(harness: ConformanceHarness): void {
   })
 
   describe('latestOnly', () => {
-    test('of a key only the newest run waits beside the one that runs; the others are superseded, and counted', async () => {
+    test('keeps only the newest pending run of a key behind the running one, and counts superseded runs', async () => {
       await using stage = await Stage.open(harness, [latest])
       const event = (id: string, key = 'k') => anEvent(id, { key })
       await stage.accept(event('a'))
@@ -66,7 +66,7 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 2 }])
     })
 
-    test('a run that is ready is superseded, too, and one that would be tried again is not if nothing newer waits', async () => {
+    test('supersedes a ready run too, but retries a run without a newer one', async () => {
       await using stage = await Stage.open(harness, [latest])
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
@@ -227,7 +227,7 @@ export function describeOptions(harness: ConformanceHarness): void {
   })
 
   describe('a run that', () => {
-    test('is snoozed comes again at its time, without having been charged, and is no suspect any more', async () => {
+    test('is snoozed is due at its time, uncharged, and no longer a suspect', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       await stage.crashRun(1)

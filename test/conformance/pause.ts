@@ -4,7 +4,7 @@ import { type ConformanceHarness, Stage, anEvent, idsOf, loose, ordered } from '
 /** What `setPaused` promises. */
 export function describePause(harness: ConformanceHarness): void {
   describe('a paused handler', () => {
-    test('gets no runs, new ones, due ones or suspects, until it is resumed; events go on being accepted', async () => {
+    test('gets no runs of any kind until it is resumed, while events are accepted', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('suspect'), anEvent('retried'))
       await stage.crashRun(1)

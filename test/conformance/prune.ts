@@ -16,7 +16,7 @@ export function describePrune(harness: ConformanceHarness): void {
   }
 
   describe('prune', () => {
-    test('takes the body and the history of what has ended, and leaves the event with its status', async () => {
+    test('deletes the body and runs of an ended event, and keeps the event and its status', async () => {
       await using stage = await withOld('a', 'b')
       const [a, b] = await stage.claim()
       await stage.retry(a!)
@@ -59,7 +59,7 @@ export function describePrune(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['ready'])
     })
 
-    test('takes old bodies out of the quarantine, with a note if somebody asked; they may come again', async () => {
+    test('deletes old bodies from quarantine, with an audit record if requested; they may be delivered again', async () => {
       await using stage = await Stage.open(harness)
       const arrive = (name: string) => stage.accept(aQuarantined(name, { receivedAt: stage.clock.now() }))
       await arrive('a')

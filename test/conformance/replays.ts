@@ -197,7 +197,7 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await created()).toBeLessThanOrEqual(10 + (stage.clock.now() - begunAt) / 100 + 1)
     })
 
-    test('that is cancelled creates no more and drops what waits; what runs goes on, and what is in the outbox', async () => {
+    test('that is cancelled creates no runs and drops pending ones; running runs and outbox items continue', async () => {
       await using stage = await handled()
       await stage.inbox.startReplay(replayOf({ status: 'done' }))
       await stage.clock.advance(100)

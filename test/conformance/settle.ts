@@ -55,7 +55,7 @@ export function describeSettle(harness: ConformanceHarness): void {
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
     })
 
-    test('counts failures apart from attempts: a crash or a release is none, and a requeue begins anew', async () => {
+    test('counts failures separately from attempts: crashes and releases do not count, and a requeue resets them', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(anEvent('a'))
       await stage.crashRun(1)

@@ -15,7 +15,7 @@ const wanted = (digest: string): NewSubscription => ({
 /** What the port promises of registrations with the service. */
 export function describeSubscription(harness: ConformanceHarness): void {
   describe('a registration with the service', () => {
-    test('is not there in the beginning; it is begun, then registered, with what the service answered', async () => {
+    test('is absent at first, then begun, then registered with the response of the upstream', async () => {
       await using stage = await Stage.open(harness)
       const { inbox } = stage
       expect(await inbox.subscription()).toBeNull()

@@ -233,7 +233,7 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(data[0]).toEqual({ ...known, diedAt: stage.clock.now(), held: false, error: boom })
     })
 
-    test('come in the order in which they died, whatever their runs are, also from page to page', async () => {
+    test('are listed by time of death across pages, independent of run ids', async () => {
       await using stage = await Stage.open(harness)
       await stage.accept(...ids.map((id) => anEvent(id)))
       const leases = new Map((await stage.claim()).map((lease) => [lease.event.id, lease]))

@@ -81,7 +81,7 @@ describe('accept', () => {
     expect(await stage.runs()).toMatchObject([{ seq: 1, handler: 1 }])
   })
 
-  test('by definitions that have changed since stores nothing, and is planned anew: all replicas create runs for all handlers', async () => {
+  test('stores nothing by outdated definitions and plans again, so all replicas create runs for all handlers', async () => {
     await using stage = await stageOf()
     const old = await stage.replica([loose])
     await old.accept.accept([anEvent('a')])

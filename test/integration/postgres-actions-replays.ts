@@ -24,7 +24,7 @@ export function describeReplaySteps(
       return created
     }
 
-    test('two that take themselves for the leader create each run once, and neither more than may be open', async () => {
+    test('two leaders create each run once, within the limit of open runs', async () => {
       const stage = await open(loose)
       await stage.acceptIds(many(2_500))
       await stage.end(await stage.claim(2_500))

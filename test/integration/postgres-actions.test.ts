@@ -171,7 +171,7 @@ describe('prune', () => {
     expect((await stage.runs())[0]!.id).toBeGreaterThan(first!.id + 2)
   })
 
-  test('keeps to a size by pruning the oldest first, and no more than it takes; what is young stays', async () => {
+  test('prunes the oldest bodies down to the size limit, and keeps young ones', async () => {
     const stage = await filled(4_000)
     // As autovacuum would at some time: it counts the bodies, and makes small files of its own, which are not to come in between.
     await stage.db.query(`VACUUM (ANALYZE)`)

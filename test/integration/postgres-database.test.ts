@@ -47,7 +47,7 @@ test('a statement that takes too long is cancelled in the server, and the next o
   expect(db.health()).toEqual({ ok: true })
 })
 
-test('a connection that is ended in the packet that says it is ready fails a statement, not the process', async () => {
+test('a connection that ends as soon as it is ready fails a statement, not the process', async () => {
   let isEnding = false
   await using proxy = await startProxy(url, (chunk) =>
     isEnding && chunk.subarray(-6).equals(readyForQuery) ? Buffer.concat([chunk, terminated]) : chunk,
@@ -193,7 +193,7 @@ test('connections that the server ends are replaced, also in the middle of a tra
   )
 })
 
-test('a database that falls silent is found out within a second, and its return within another', async () => {
+test('detects a silent database within a second, and its return within another', async () => {
   await using proxy = await startStallingProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
@@ -224,7 +224,7 @@ test('a database that is only slow is not taken for one that is away', async () 
   expect(db.health()).toEqual({ ok: true })
 })
 
-test('a database that is far away is not taken for one that is away while it is connected to anew', async () => {
+test('a distant database does not count as unavailable during a reconnect', async () => {
   await using far = await startDelayingProxy(Number(new URL(url).port), 150)
   const through = new URL(url)
   through.port = String(far.port)

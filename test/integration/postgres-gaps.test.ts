@@ -46,7 +46,7 @@ async function openStage() {
 const at = (ms: number) => new Date(ms).toISOString()
 const eventOf = (createdAt: string) => ({ createdAt, secretLabel: 'main' })
 
-test('a time in which no replica took deliveries is a gap, and one in which another did is none', async () => {
+test('records a gap only if no replica accepted deliveries', async () => {
   await using stage = await openStage()
   const { clock } = stage
   const [one, other] = [stage.replica(), stage.replica()]
@@ -75,7 +75,7 @@ test('a time in which no replica took deliveries is a gap, and one in which anot
   expect(await next.list()).toMatchObject([{ ...gap, acknowledgedAt: null }])
 })
 
-test('of replicas that die without a word it lasts from when the last of them was known to take deliveries', async () => {
+test('a gap after replicas were killed begins when the last of them last accepted deliveries', async () => {
   await using stage = await openStage()
   const { clock, db } = stage
   const [one, other] = [stage.replica(), stage.replica()]
@@ -99,7 +99,7 @@ test('of replicas that die without a word it lasts from when the last of them wa
   expect(await one.list()).toMatchObject([{ from: received, kind: 'killed' }, { from }])
 })
 
-test('all replicas that stood still together record it once, and say so; one alone says nothing', async () => {
+test('replicas that all stood still record one gap and warn; a single one does not', async () => {
   await using stage = await openStage()
   const { clock } = stage
   const [one, other] = [stage.replica(), stage.replica()]
@@ -121,7 +121,7 @@ test('all replicas that stood still together record it once, and say so; one alo
   expect(await one.list()).toHaveLength(1)
 })
 
-test('what comes later of a gap is counted, whichever replicas it comes to; what was lost is acknowledged once', async () => {
+test('counts late events of a gap on any replica; lost events are acknowledged once', async () => {
   await using stage = await openStage()
   const { clock } = stage
   const first = stage.replica()

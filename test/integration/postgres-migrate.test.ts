@@ -74,7 +74,7 @@ test('a newer schema is refused, unless its makers say that this version may ser
   expect(await appliedTo(kind)).toEqual([...all, '9999-next'])
 })
 
-test('the functions of an older version are replaced once somebody says so, and never by those of an older program', async () => {
+test('migrate replaces the functions of an older version, and an older program never replaces newer ones', async () => {
   const url = await server.createBare()
   await migrateSchema(url)
   const source = () =>

@@ -128,7 +128,7 @@ describe('what is accepted while a claim waits', () => {
     expect(await leases).toMatchObject([{ event: { id: 'a' }, attempt: 1, crashed: 0, token: 2 }])
   })
 
-  test('is not given to an owner that has been retired, and a retirement waits for what is being given', async () => {
+  test('leases nothing to a retired owner, and retire waits for a claim in progress', async () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
     const { leases } = await opened.waiting()

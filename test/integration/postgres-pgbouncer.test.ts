@@ -101,7 +101,7 @@ describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgboun
     expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
   })
 
-  test('tells nobody of new work, so a replica finds that of another one within two seconds, and says so once', async () => {
+  test('sends no notifications, so a replica finds the work of another by polling within two seconds, and warns once', async () => {
     const { direct, url } = await aDatabase()
     const warnings: string[] = []
     const open = async () => {

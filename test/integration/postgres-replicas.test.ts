@@ -99,7 +99,7 @@ test('the next one leads when the leader has left', async () => {
   expect(second.alive()).toBe(1)
 })
 
-test('runs of a replica that is silent, or that nobody knows, are taken from it; those of one that is not stay', async () => {
+test('reaps the runs of silent and unknown replicas, and no others', async () => {
   const [one, other] = await Promise.all([join(), join()])
   await giveRun(1, `${other.id} 1`)
   await giveRun(2, `${one.id} 1`)
@@ -174,7 +174,7 @@ test('listeners are called after a beat, and one that fails keeps nothing up', a
   expect(one.health()).toEqual({ ok: true })
 })
 
-test('one whose connections are all taken, and whose listeners are slow, is heard nevertheless', async () => {
+test('a replica with busy connections and slow listeners still sends heartbeats', async () => {
   const busy = await join({ connections: 1 })
   const other = await join()
   await giveRun(1, `${busy.id} 1`)

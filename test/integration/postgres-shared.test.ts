@@ -29,7 +29,7 @@ async function join(): Promise<PostgresInbox> {
 
 const beginMove = `INSERT INTO inbox.meta (name, value) VALUES ('move_id', 7), ('moving_at', 5)`
 
-test('a replica in whose database a move begins takes nothing more, hands out nothing, and fails for good', async () => {
+test('a replica fails for good when a move to its database begins', async () => {
   const inbox = await join()
   await inbox.register([loose])
   const failures: Error[] = []
@@ -51,7 +51,7 @@ test('a replica in whose database a move begins takes nothing more, hands out no
   expect(late).toEqual(failures)
 })
 
-test('a replica that joins while a move begins finds that out, and leaves; a move that begins then sees one that serves', async () => {
+test('a replica that joins while a move begins leaves; a move that begins after the join is refused', async () => {
   // The mark comes with the first sign of life of the replica: so it is not there when the replica looks before it joins.
   await ask(
     url,

@@ -113,7 +113,7 @@ describe.each([
 })
 
 describe('where there is more than one statement looks at', () => {
-  test('pages of events that few match come back short, with cursors that lead to all of them', async () => {
+  test('a page with few matches is short, and its cursors lead to all matches', async () => {
     const pages: number[] = []
     const all = await readAll(async (cursor) => {
       const page = await views.events({ limit: 500, network: 'base', address: '77', ...cursor })

@@ -56,7 +56,7 @@ describe('a claim whose answer is lost', () => {
     expect(await running(stage)).toEqual([{ owner: 'replica worker' }])
   })
 
-  test('and that is done only later gives its runs back as well, also if nobody asks any more', async () => {
+  test('that completes late also releases its runs, even without further claims', async () => {
     const { between, isLost, finished } = losing(/inbox\.claim\(/)
     await using stage = await openTimedStage(await server.createDatabase(), [ordered], between)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -154,7 +154,7 @@ describe('a claim', () => {
     expect(died).toEqual([1, 2].map((seq) => ({ seq, group, name: 'body_missing' })))
   })
 
-  test('is given no more than 4 MiB of bodies, and the one that goes beyond; the rest is not charged', async () => {
+  test('gets up to 4 MiB of bodies plus the one that exceeds it; the rest is not charged', async () => {
     await using stage = await openTimedStage(await server.createDatabase(), [ordered])
     const raw = new Uint8Array(1_500_000)
     await stage.accept(...['a', 'b', 'c', 'd', 'e'].map((id) => anEvent(id, { raw })))
@@ -178,7 +178,7 @@ describe('a claim', () => {
 })
 
 describe('reports', () => {
-  test('of a cancelled replay that would be tried again end, but for what was left in the outbox', async () => {
+  test('of a cancelled replay are not retried, except outbox items', async () => {
     await using stage = await openTimedStage(await server.createDatabase(), [ordered])
     const ids = ['retried', 'snoozed', 'released', 'conflicting', 'crashed', 'item']
     await stage.accept(...ids.map((id) => anEvent(id)))

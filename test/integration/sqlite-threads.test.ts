@@ -42,7 +42,7 @@ async function anInbox(file: string, options: Omit<SqliteInboxOptions, 'file'> =
 }
 
 describe('the inbox in its threads', () => {
-  test('logs at the start which runs became dead letters, because the process died with them too often', async () => {
+  test('logs at the start which runs became dead letters after too many crashes', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     const lines: object[] = []
@@ -89,7 +89,7 @@ describe('the inbox in its threads', () => {
     ])
   })
 
-  test('ends when its writer thread dies: told once, calls that wait and later ones reject, views still answer', async () => {
+  test('fails once when its writer thread dies: pending and later calls reject, queries still work', async () => {
     await using dir = await createTempDir()
     await using inbox = await anInbox(join(dir.path, 'inbox.db'))
     await inbox.register([ordered])
@@ -122,7 +122,7 @@ describe('the inbox in its threads', () => {
     expect(failures).toHaveLength(1)
   })
 
-  test('replaces its reader when that dies: what it was asked rejects, and the next view answers', async () => {
+  test('replaces a reader thread that dies: its calls reject, and the next query works', async () => {
     await using dir = await createTempDir()
     const readers: Worker[] = []
     const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
@@ -239,7 +239,7 @@ describe('the inbox in its threads', () => {
 })
 
 describe('one process at a time', () => {
-  test('has a file: a second one is told which, and gets it when the first one is closed or killed', async () => {
+  test('locks its file: a second process is refused until the first is closed or killed', async () => {
     await using sidecar = await Sidecar.start()
     const file = sidecar.databaseFile
     await expect(anInbox(file)).rejects.toMatchObject({

@@ -154,7 +154,7 @@ describe('what a crash left, with commits in the log beside it', () => {
 })
 
 describe('a restore', () => {
-  test('puts a backup in place, keeps what was there, and the next start says what is missing since', async () => {
+  test('restores a backup, keeps the old file, and the next start reports missing events', async () => {
     await using it = await stage()
     await it.accept(100)
     await backupDatabase(it.at('inbox.db'), it.at('copy.db'))

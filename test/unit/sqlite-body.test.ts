@@ -44,7 +44,7 @@ test('a run whose body is gone becomes a dead letter that says so, and its key g
   expect(data).toMatchObject([{ eventId: 'a', attempt: 1, error }])
 })
 
-test('a claim gets few of them where they are large, at least one, and the others the next time', async () => {
+test('a claim gets at least one large body, and the others with the next claim', async () => {
   await using stage = await anInboxWith()
   const large = Array.from({ length: 40 }, (_, n) =>
     anEvent(`e${n}`, { key: `k${n}`, raw: bytes('x'.repeat(1_000_000)) }),

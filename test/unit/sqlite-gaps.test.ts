@@ -50,7 +50,7 @@ async function stage() {
 const hour = 3_600_000
 const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() })
 
-test('a time in which nobody was at work is recorded, and what comes of it later is ticked off, once, across restarts', async () => {
+test('records a gap, and counts its late events once, across restarts', async () => {
   await using it = await stage()
   const { clock } = it
   await it.inbox().accept([anEvent('before')])
@@ -88,7 +88,7 @@ test('a time in which nobody was at work is recorded, and what comes of it later
   ])
 })
 
-test('a restart within a second is none, nor is the first start, nor a clock that was set back', async () => {
+test('records no gap for a restart within a second, the first start, or a clock set back', async () => {
   await using it = await stage()
   await it.inbox().accept([anEvent('a')])
   await it.restart(900)
@@ -106,7 +106,7 @@ test('a process that only looks at the inbox does not end the gap', async () => 
   expect(await it.inbox().gaps()).toMatchObject([{ from, to: from + 60_000 + hour, kind: 'stopped' }])
 })
 
-test('what was given up is told, and ticked off by itself, until somebody acknowledges it, however often it is started anew', async () => {
+test('reports lost events at each start until they are acknowledged', async () => {
   await using it = await stage()
   const from = it.clock.now()
   await it.restart(24 * hour)
@@ -144,7 +144,7 @@ test('of two outages, the second counts as lost what fell into both of them', as
   ])
 })
 
-test('a process that dies without a word is known to have lived until its last heartbeat, or the last event after it', async () => {
+test('a gap after a kill begins at the last heartbeat or the last event after it', async () => {
   await using dir = await createTempDir()
   const clock = createTestClock()
   const file = join(dir.path, 'inbox.db')
@@ -182,7 +182,7 @@ test('an event that came before the clock was set back hides no gap', async () =
   expect(await it.inbox().gaps()).toMatchObject([{ kind: 'stopped' }])
 })
 
-test('a process that stood still for a minute was out of service, one that is late with a heartbeat was not', async () => {
+test('records a gap for a process that stood still for a minute, but not for a late heartbeat', async () => {
   await using dir = await createTempDir()
   const clock = createTestClock()
   const open = await openFileStore(join(dir.path, 'inbox.db'), { clock })
@@ -205,7 +205,7 @@ test('a process that stood still for a minute was out of service, one that is la
 })
 
 describe('a restored database', () => {
-  test('says that what came after the backup is gone, and then of the time until its start that it is tried again', async () => {
+  test('a restore loses events since the backup; the time until the start is retried', async () => {
     await using it = await stage()
     await it.clock.advance(hour)
     await it.inbox().accept([anEvent('kept', { receivedAt: it.clock.now() })])

@@ -170,7 +170,7 @@ test('dead letters from before their groups were noted are grouped all the same'
 })
 
 describe('a count that takes long', () => {
-  test('is given again for twenty times as long, then counted anew in the background, and after a minute waited for', async () => {
+  test('caches a count for twenty times its duration, recounts in the background, and waits for it after a minute', async () => {
     let [now, value] = [0, 0]
     const counted: (() => void)[] = []
     const kept = createKept(

@@ -141,7 +141,7 @@ describe('a batch that crosses threads', () => {
     )
   })
 
-  test('carries only the bytes of a view, every one of the 256, and leaves them to the sender', async () => {
+  test('copies exactly the bytes of a view, all 256 values, and leaves the original to the sender', async () => {
     const pool = Uint8Array.from({ length: 512 }, (_, n) => n % 256)
     const raw = pool.subarray(100, 400)
     const before = Buffer.from(raw)

@@ -292,7 +292,7 @@ describe('while another connection holds the write lock', () => {
     expect(stage.inbox.health().ok).toBe(true)
   })
 
-  test('work is refused after some seconds instead of piling up, and comes in again afterwards', async () => {
+  test('rejects work after some seconds without the lock, and accepts it again afterwards', async () => {
     await using stage = await anInbox()
     stage.other.exec('BEGIN IMMEDIATE')
     const early = accepting(stage.inbox, 'a')
@@ -370,7 +370,7 @@ describe('a claim that waits for a retry', () => {
 })
 
 describe('the handing out of runs', () => {
-  test('ends the writer with its reason where it throws by itself, instead of stopping in silence', async () => {
+  test('fails the writer with the reason if leasing runs throws', async () => {
     await using stage = await aWriter()
     await stage.writer.run((store) => store.register([ordered]))
     const waiting = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
