@@ -1,16 +1,16 @@
 import { errorCatalogue, type ErrorCode } from '../base/errors.ts'
 import type { ServerResponse } from 'node:http'
 
-/** What a sender is told. The body is constant JSON: no stack, no echo of what came. */
+/** A response to the sender. The body is constant JSON: no stack, no echo of the request. */
 export interface Answer {
   readonly status: number
   readonly body: string
-  /** What it says in a word: `accepted`, `duplicate`, `quarantined`, or the code of an error. */
+  /** Result in one word: `accepted`, `duplicate`, `quarantined`, or an error code. */
   readonly result: string
   readonly headers: Readonly<Record<string, string>>
   /** Close the connection after it. */
   readonly close: boolean
-  /** Why the request was not authentic: for the log, never told to the client. */
+  /** Why the request was not authentic. Logged, never sent to the client. */
   readonly reason?: string
 }
 
@@ -56,7 +56,7 @@ const answers = Object.fromEntries(
   (Object.keys(messages) as AnswerCode[]).map((code) => [code, errorAnswer(code)]),
 ) as Readonly<Record<AnswerCode, Answer>>
 
-/** The answer for an error of the catalogue. */
+/** The response for an error code. */
 export function answerFor(code: AnswerCode): Answer {
   return answers[code]
 }
@@ -71,12 +71,12 @@ export function acceptedAnswer(status: number, result: 'accepted' | 'duplicate' 
   return { status, result, body: `{"status":"${result}","id":${JSON.stringify(id)}}`, headers: noHeaders, close: false }
 }
 
-/** The answer of the health endpoints. */
+/** The response of the health endpoints. */
 export function healthAnswer(status: 'alive' | 'ready'): Answer {
   return { status: 200, result: status, body: JSON.stringify({ status }), headers: noHeaders, close: false }
 }
 
-/** Sends an answer; `close`: nothing more is to come on its connection. */
+/** Sends a response. `close`: close the connection after it. */
 export function send(response: ServerResponse, answer: Answer, close: boolean): void {
   if (response.headersSent || response.destroyed) return
   const headers: Record<string, string | number> = {
@@ -94,9 +94,9 @@ export function send(response: ServerResponse, answer: Answer, close: boolean): 
 const lateClose = { afterMs: 2_000, discardBytes: 4 * 1024 * 1024 }
 
 /**
- * Answers and says that nothing follows, but closes only when the client has, or after a while. Closing at once, with bytes
- * of the body on their way, would reset the connection, and the client could lose the answer. What still comes is thrown
- * away, and from some amount on not even read.
+ * Sends the response and ends the write side, but closes only after the client did, or after a timeout. Closing at
+ * once, while body bytes still arrive, would reset the connection and could lose the response. Remaining bytes are
+ * discarded, and not read above a limit.
  */
 function closeLate(response: ServerResponse, body: string): void {
   const { req: request } = response

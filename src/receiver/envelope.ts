@@ -11,7 +11,7 @@ export interface Envelope {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** Why authentic bytes are no usable envelope. */
+/** Why authentic bytes are not a usable envelope. */
 export type Unusable =
   | 'not_utf8'
   | 'byte_order_mark'
@@ -31,8 +31,8 @@ const maxTypeLength = 255
 const createdAtSchema = envelopeSchema.shape.created_at
 
 /**
- * Reads the envelope from the bytes of a delivery. It never throws. Written by hand, because it runs for each request; the
- * shape is that of `schema/envelope.ts`, and a test holds the two together.
+ * Parses the envelope of a delivery. Never throws. Written by hand, because it runs for each request. A test keeps it
+ * equivalent to `schema/envelope.ts`.
  */
 export function readEnvelope(raw: Uint8Array): EnvelopeResult {
   if (!isUtf8(raw)) return unusable('not_utf8')
@@ -43,7 +43,7 @@ export function readEnvelope(raw: Uint8Array): EnvelopeResult {
   } catch {
     return unusable('not_json')
   }
-  // Deeper nesting would overflow the stack of whatever walks or serialises it later.
+  // Deeper nesting could overflow the stack of later code.
   if (isDeeperThan(value, maxDepth)) return unusable('too_deep')
   if (!isObject(value)) return unusable('not_an_envelope')
   const { id, type, created_at: createdAt, data } = value
@@ -51,7 +51,7 @@ export function readEnvelope(raw: Uint8Array): EnvelopeResult {
   if (!isText(type, maxTypeLength) || !isObject(data)) return unusable('not_an_envelope')
   const time = createdAtSchema.safeParse(createdAt)
   if (!time.success) return unusable('not_an_envelope')
-  // These are the inbox's own to make: whoever reads them may believe them.
+  // Only the inbox creates internal events, so consumers may trust them.
   if (type.startsWith(internalTypePrefix)) return unusable('own_type')
   return { ok: true, envelope: { id, type, created_at: time.data, data } }
 }
@@ -64,12 +64,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Ill-formed Unicode collides or repeats inside a database. */
+/** Ill-formed Unicode could collide inside a database. */
 function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value !== '' && isWithin(value, maxLength) && value.isWellFormed()
 }
 
-/** Length in characters, of which one may be two units of the string. */
+/** Length in characters, one of which may take two UTF-16 units. */
 function isWithin(text: string, maxLength: number): boolean {
   return text.length <= maxLength || (text.length <= 2 * maxLength && Array.from(text).length <= maxLength)
 }
@@ -85,7 +85,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 
 const maxPartLength = 128
 
-/** What order is kept by, and the parts it is made of. */
+/** Ordering key of an event, and its parts. */
 export interface EventKey {
   readonly key: string
   readonly network: string | null
@@ -99,9 +99,9 @@ interface KeyedEvent {
 }
 
 /**
- * The key of an event: `network:address` of the token, wallet or contract that it is about. Tokens and contracts share a
- * namespace. An event of another type, or one without these fields, gets its own id, which means no order. EVM addresses are
- * compared in lower case, everything else as it came (A9).
+ * Computes the key of an event: `network:address` of its token, wallet or contract. Tokens and contracts share a
+ * namespace. Other events, or events without these fields, use their own id, which means no order. EVM addresses are
+ * folded to lower case; everything else stays unchanged (A9).
  */
 export function keyOf(event: KeyedEvent): EventKey {
   const network = event.type === 'pump.graduation' ? 'solana' : part(event.data['network'])

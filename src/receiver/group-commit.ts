@@ -4,17 +4,17 @@ import type { AcceptPort, AcceptResult, IncomingDelivery } from '../inbox/port.t
 export interface GroupCommitOptions {
   readonly accept: AcceptPort['accept']
   readonly clock: Clock
-  /** How long an arrival may wait for its commit. */
+  /** How long a delivery may wait for its commit, in milliseconds. */
   readonly ackTimeoutMs: number
   readonly onBatch: (size: number) => void
 }
 
-/** `late`: not committed in time. It may still be, and then the same event sent again is a duplicate. */
+/** `late`: not committed in time. It may still be committed; a retry is then a duplicate. */
 export type CommitResult = AcceptResult | 'late'
 
 export interface GroupCommit {
   add(arrival: IncomingDelivery): Promise<CommitResult>
-  /** What waits for its commit, also beyond its answer: it takes room until the inbox is done with it. */
+  /** Deliveries waiting for their commit, even after a late response: they take memory until the store is done. */
   readonly pending: { readonly rows: number; readonly bytes: number; readonly oldestMs: number }
 }
 
@@ -27,8 +27,8 @@ interface Batch {
 }
 
 /**
- * Gathers the arrivals of one turn of the event loop into one batch for the inbox. Everything that is counted or timed is so
- * per batch, because an arrival comes every few microseconds.
+ * Collects the deliveries of one turn of the event loop into one batch. Counters and timers are per batch, because a
+ * delivery arrives every few microseconds.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { clock } = options
@@ -45,7 +45,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     })
     try {
       const results = await options.accept(batch.arrivals)
-      // Only here, behind the durable commit, may an arrival be acknowledged.
+      // Only after the durable commit may a delivery be acknowledged.
       batch.resolves.forEach((resolve, index) => resolve(results[index] ?? 'late'))
     } catch (error) {
       for (const reject of batch.rejects) reject(error)

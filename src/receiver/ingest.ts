@@ -10,13 +10,13 @@ import { acceptedAnswer, answerFor, isAnswerCode, type Answer } from './answer.t
 import { readEnvelope, keyOf } from './envelope.ts'
 import type { CommitResult, GroupCommit } from './group-commit.ts'
 
-/** What came of a request, for metrics. Counted once per request. */
+/** Receives the result of each request, for metrics. Called once per request. */
 export interface IngestObserver {
-  /** `type` is the event's own, of outside origin. */
+  /** `type` comes from the event: external text. */
   stored(result: AcceptResult, arrival: IncomingDelivery): void
-  /** Not authentic. */
+  /** The request is not authentic. */
   rejected(reason: string): void
-  /** Refused for now: overload, store. */
+  /** Rejected temporarily: overload or store. */
   refused(code: string): void
 }
 
@@ -26,31 +26,31 @@ export interface IngestOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly observer: IngestObserver
-  /** Status for authentic bytes that are no usable event: 200 or 422. */
+  /** Status for authentic bytes that are not a usable event: 200 or 422. */
   readonly unusableStatus: number
 }
 
 export interface Ingest {
   /**
-   * The answer to a delivery: `raw` are its exact bytes, `signature` the header as it came. `receipt` is asked of what is authentic.
-   * It never rejects.
+   * Returns the response to a delivery. `raw`: its exact bytes. `signature`: the header as received. `receipt` is
+   * called for authentic events only. Never rejects.
    */
   (raw: Uint8Array, signature: string | undefined, receipt?: ReceiptOf): Promise<Answer>
 }
 
-/** How a delivery came, as far as it is kept with its event. */
+/** Headers and trace context stored with an event. */
 export type Receipt = Required<Pick<NewEvent, 'headers' | 'trace'>>
 export type ReceiptOf = (event: Pick<NewEvent, 'id' | 'type'>) => Receipt
 
 const noReceipt = (): Receipt => ({ headers: null, trace: null })
 
 /**
- * The receiver's algorithm, without a framework: signature over the raw bytes, envelope, durable store, answer. It reads top
- * to bottom as the protocol: R73 (raw bytes), R75 (401), R79 (answer without waiting for handlers), R90 (duplicate is 200).
+ * The receiver's algorithm, without a framework: signature over the raw bytes, envelope, durable store, response. It
+ * follows the protocol: R73 (raw bytes), R75 (401), R79 (respond without waiting for handlers), R90 (duplicate is 200).
  */
 export function createIngest(options: IngestOptions): Ingest {
   const { clock, observer, log } = options
-  // A captured delivery stays authentic for ever, so each of these lines can be caused without end.
+  // A captured delivery stays authentic forever, so anyone who has one could cause these lines without end.
   const limits = {
     conflict: createLogLimit(clock),
     quarantined: createLogLimit(clock),
@@ -65,7 +65,7 @@ export function createIngest(options: IngestOptions): Ingest {
     }
     const arrival = toArrival(raw, verdict.label, clock.now(), receipt)
     try {
-      // An answer in the 200s goes out only behind this line: it resolves after the fsync.
+      // A 2xx is sent only after this line: it resolves after the fsync.
       return stored(await options.commits.add(arrival), arrival)
     } catch (error) {
       return refused(error)
@@ -111,7 +111,7 @@ const lines = {
   internal: { level: 'error', message: 'a delivery could not be stored' },
 } as const
 
-/** What authentic bytes are: an event, or something for the quarantine. */
+/** Turns authentic bytes into an event or a quarantined body. */
 function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number, receipt: ReceiptOf): IncomingDelivery {
   const read = readEnvelope(raw)
   if (!read.ok) {
@@ -132,7 +132,7 @@ function toArrival(raw: Uint8Array, secretLabel: string, receivedAt: number, rec
   }
 }
 
-/** Reads a body from the quarantine as an event; gives the reason if it is none still. */
+/** Parses a quarantined body again. Returns the event, or the reason if it is still unusable. */
 export function readAsEvent(body: Pick<IncomingDelivery, 'raw' | 'secretLabel' | 'receivedAt'>): NewEvent | string {
   const arrival = toArrival(body.raw, body.secretLabel, body.receivedAt, noReceipt)
   return arrival.kind === 'event' ? arrival : arrival.reason

@@ -2,16 +2,16 @@ import type { GroupCommit } from './group-commit.ts'
 
 /** Decides whether there is room for a request. */
 export interface Pressure {
-  /** The resource that is short; null if there is room. Asked before any work is done. */
+  /** The resource that is short; null if there is room. Call it before any other work. */
   reason(): 'queue' | 'event_loop' | 'commit' | null
-  /** A body is going to be read. `stop` is called if other bodies that make more progress need its room. */
+  /** A body is about to be read. `stop` is called if bodies with more progress need its room. */
   enterBody(stop: () => void): BodyRoom
   close(): void
 }
 
 /** The room that a body takes while it is read. */
 export interface BodyRoom {
-  /** Counts bytes that have come. */
+  /** Counts received bytes. */
   received(bytes: number): void
   /** The body is no longer being read. Idempotent. */
   leave(): void
@@ -30,16 +30,16 @@ const limits = {
   pendingBytes: 64 * mebibyte,
   oldestPendingMs: 2_000,
   eventLoopDelayMs: 400,
-  /** Of all bodies that are being read, beside one of the largest size. */
+  /** Limit of all bodies being read, in addition to one of the maximum size. */
   bodyBytes: 64 * mebibyte,
 }
-/** Fewer new bytes are no progress: else single bytes would keep an upload alive. */
+/** Fewer new bytes are not progress: otherwise single bytes would keep an upload alive. */
 const progressBytes = 1024
 const sampleMs = 100
 
 export function createPressure(pending: GroupCommit['pending'], bodyLimitBytes: number): Pressure {
   const roomBytes = limits.bodyBytes + bodyLimitBytes
-  /** Uploads that take room, by their last progress. */
+  /** Uploads that take room, by time of their last progress. */
   const uploads = new Set<Upload>()
   let bodyBytes = 0
   let expectedSample = performance.now() + sampleMs

@@ -2,22 +2,22 @@ import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { answerFor, type Answer, type AnswerCode } from './answer.ts'
 import { ingestTraced, refuseEarly, type ReceiveOptions } from './receive.ts'
 
-/** A delivery as any framework gives it, its body read already. */
+/** A delivery as given by any framework, with its body already read. */
 export interface DeliveryRequest {
-  /** What is given and is not `POST` is answered 405. */
+  /** Default: POST. Any other value gets 405. */
   readonly method?: string
-  /** As they came: `Headers`, or an object whose names may be in any case. */
+  /** Headers as received: `Headers`, or an object with names in any case. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
    * The exact bytes that came, before anything parsed, decoded or decompressed them. A request without a body has none.
    * Whatever else is given is answered 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
-  /** The address of the other side, for the log of refused requests. */
+  /** Address of the peer, for the log of rejected requests. */
   readonly remoteAddress?: string | undefined
 }
 
-/** What is to be answered, as it is. */
+/** The response to send. */
 export interface DeliveryResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export interface DeliveryResponse {
   readonly body: string
 }
 
-/** The same algorithm as `receive` (R73, R75, R79, R90), for a body that somebody else has read. It never rejects. */
+/** The same algorithm as `receive` (R73, R75, R79, R90), for a body that was already read. Never rejects. */
 export async function receiveBytes(options: ReceiveOptions, request: DeliveryRequest): Promise<DeliveryResponse> {
   const startedAt = performance.now()
   const headers = toObject(request.headers)
@@ -60,7 +60,7 @@ export function toResponse({ status, headers, body }: Answer): DeliveryResponse 
   return { status, headers: { 'Content-Type': 'application/json', ...headers }, body }
 }
 
-/** Null if these are not the bytes that came: then nobody can say whether they are authentic. */
+/** Null if the exact bytes are not available: then the signature can't be checked. */
 function toBytes(body: unknown, headers: Readonly<Record<string, string>>): Uint8Array | null {
   if (isUint8Array(body)) return body
   if (isAnyArrayBuffer(body)) return new Uint8Array(body)
@@ -68,7 +68,7 @@ function toBytes(body: unknown, headers: Readonly<Record<string, string>>): Uint
   return (body === undefined || body === null) && !announcesBody ? new Uint8Array() : null
 }
 
-/** Names in lower case; what came several times is joined, as Node does. */
+/** Names in lower case. Repeated headers are joined, as Node does. */
 function toObject(headers: DeliveryRequest['headers']): Readonly<Record<string, string>> {
   const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
   return Object.fromEntries(

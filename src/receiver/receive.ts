@@ -19,24 +19,24 @@ export interface ReceiveOptions {
   readonly logReject: RejectLog
   readonly state: ReceiverState
   readonly readHeaders: HeaderReader
-  /** Default: nobody wants spans. */
+  /** Default: null, tracing is off. */
   readonly tracer?: Tracer | null
-  /** Called when a body is going to be read. */
+  /** Called before a body is read. */
   readonly beforeBody?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 export interface ReceiverObserver extends IngestObserver {
   /** So many arrivals went into one transaction. */
   committed(batchSize: number): void
-  /** Milliseconds from the first byte of the request's body being read to its answer. */
+  /** Milliseconds from the start of the request to its response. */
   acknowledged(durationMs: number): void
 }
 
-/** What the server knows about itself. */
+/** State of the server. */
 export interface ReceiverState {
-  /** From the moment a stop was asked for. */
+  /** True once a stop was requested. */
   readonly stopping: boolean
-  /** Whether a commit can succeed as far as is known. `full`: for want of space. */
+  /** Whether a commit can succeed. `full`: it can't for lack of space. */
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string; readonly full?: boolean }
 }
 
@@ -44,7 +44,7 @@ export interface ReceiverState {
 export interface ReceiverSettings extends StoredHeaders {
   readonly bodyLimitBytes: number
   readonly ackTimeoutMs: number
-  /** Status for authentic bytes that are no usable event: 200 or 422. */
+  /** Status for authentic bytes that are not a usable event: 200 or 422. */
   readonly unusableStatus: number
 }
 
@@ -72,7 +72,7 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
   }
 }
 
-/** Takes a request as a delivery and answers it. Bodies are read as raw bytes, whatever their Content-Type says. */
+/** Handles a request as a delivery and responds. Reads the body as raw bytes and ignores its Content-Type. */
 export async function receive(
   options: ReceiveOptions,
   request: IncomingMessage,
@@ -103,7 +103,7 @@ interface GivenHeaders {
   readonly rawHeaders: readonly string[]
 }
 
-/** The answer to a delivery, whose receipt is a span where somebody wants spans. */
+/** Returns the response to a delivery. Records its receipt as a span if tracing is on. */
 export async function ingestTraced(
   { ingest, readHeaders, signatureHeader, tracer = null }: IngestTracedOptions,
   raw: Uint8Array,
@@ -120,12 +120,12 @@ export async function ingestTraced(
   return answer
 }
 
-/** What came several times is joined, as Node does. */
+/** Repeated headers are joined, as Node does. */
 function toText(header: string | readonly string[] | undefined): string | undefined {
   return typeof header === 'object' ? header.join(', ') : header
 }
 
-/** The exact bytes of the body; null if there are none: then all is answered that can be. */
+/** Returns the exact bytes of the body; null if the request was already rejected or aborted. */
 async function bodyOf(
   options: ReceiveOptions,
   request: IncomingMessage,
@@ -143,7 +143,7 @@ async function bodyOf(
   options.beforeBody?.(request, response)
   const read = await readBody(request, { limitBytes, length: contentLength(request.headers), pressure })
   if (typeof read === 'string') return refuse(read, true)
-  // The client went away, or Node has answered it: nobody is left to answer.
+  // The client left, or Node has responded: no response is possible.
   if (read === null) {
     options.observer.rejected('body_incomplete')
     options.logReject(request, 'body_incomplete')
@@ -151,13 +151,13 @@ async function bodyOf(
   return read
 }
 
-/** What can be refused before the body is read; null if nothing speaks against it. */
+/** Error code if the request can be rejected before its body is read; else null. */
 export function refuseEarly(
   options: Pick<ReceiveOptions, 'state' | 'bodyLimitBytes' | 'pressure'>,
   headers: IncomingHttpHeaders,
 ): AnswerCode | null {
   if (options.state.stopping) return 'shutting_down'
-  // Node lets any list of codings pass that ends with `chunked`.
+  // Node accepts any list of codings that ends with `chunked`.
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return 'bad_request'
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
@@ -166,7 +166,7 @@ export function refuseEarly(
   return options.pressure.reason() === null ? null : 'overloaded'
 }
 
-/** Node takes several Host headers, which proxies in front may read differently. */
+/** Node accepts several Host headers, which proxies may interpret differently. */
 function hasRepeatedHost(rawHeaders: readonly string[]): boolean {
   let seen = false
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -183,7 +183,7 @@ function contentLength(headers: IncomingHttpHeaders): number | undefined {
   return text === undefined ? undefined : Number(text)
 }
 
-/** Refuses a request without looking at its body. */
+/** Rejects a request without reading its body. */
 export function reject(
   options: ReceiveOptions,
   request: IncomingMessage,
@@ -205,13 +205,14 @@ export interface BodyOptions {
   readonly pressure: Pick<Pressure, 'enterBody'>
 }
 
-// A piece costs some 450 bytes of memory beside its content until the body is complete. A network's pieces are far larger.
+// A chunk costs some 450 bytes of memory on top of its content until the body is complete. Normal chunks are far
+// larger.
 const pieces = { free: 128, bytesEach: 256 }
 
-/** Makes raw-body let go of a body. One for all: under attack the stack of each would cost more than the rest. */
+/** Makes raw-body stop. Shared, because a stack per request would be expensive under attack. */
 const stopped = new Error('the body is not read to its end')
 
-/** Reads the exact bytes of a body. Else it gives the code to answer with; null if the client went away before its end. */
+/** Reads the exact bytes of a body. Otherwise returns the error code; null if the client left before the end. */
 async function readBody(
   request: IncomingMessage,
   { limitBytes, length, pressure }: BodyOptions,
@@ -232,7 +233,7 @@ async function readBody(
     if (++count > pieces.free + bytes / pieces.bytesEach) stop('bad_request')
   }
 
-  // raw-body may have let go of the request already: then nobody else would hear an error.
+  // raw-body may have detached already; then nothing else would handle an error.
   request.on('error', () => {}).on('data', onData)
   try {
     return await getRawBody(request, { limit: limitBytes, ...(length !== undefined && { length }) })
@@ -244,7 +245,7 @@ async function readBody(
   }
 }
 
-/** Null if the client went away. */
+/** Null if the client left. */
 function codeOf(error: unknown): AnswerCode | null {
   const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
   if (type === 'entity.too.large') return 'body_too_large'
