@@ -19,13 +19,14 @@ FROM node:26-slim
 ENV NODE_ENV=production \
     INBOX_HOST=0.0.0.0 \
     INBOX_DATABASE_URL=sqlite:/data/inbox.db \
-    INBOX_HANDLERS=/app/handlers
+    INBOX_HANDLERS=/app/handlers \
+    PATH=/app/node_modules/.bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
-COPY handlers ./handlers
-RUN mkdir /data && chown 1000:1000 /data
+# `docker exec CONTAINER onchain-inbox …` works. The folder of the handlers is empty until yours are mounted there.
+RUN ln -s ../../dist/src/cli.js node_modules/.bin/onchain-inbox && mkdir /app/handlers /data && chown 1000:1000 /data
 USER 1000:1000
 VOLUME /data
 EXPOSE 8080

@@ -26,6 +26,12 @@ export const parseCount = wholeNumberFrom(1)
 /** Seconds to follow deliveries; 0 = don't follow. */
 export const parseSeconds = numberFrom(0, 86_400)
 
+/** Turns an age such as `2h` into the ISO 8601 time that long ago. Other text stays as it is; the command validates it. */
+export function time(text: string): string {
+  const ms = parseDuration(text)
+  return ms === undefined || ms > maxDurationMs ? text : new Date(Date.now() - ms).toISOString()
+}
+
 /** Parses a duration such as `15m` to milliseconds. */
 export function duration(text: string): number {
   const ms = parseDuration(text)

@@ -72,9 +72,11 @@ const internalCode = /^handler_(?:retryable|terminal): /
 
 /** Formats a log entry as one line. Failures of handlers are put in words. */
 export function logRemark({ level, msg, time, ...fields }: LogEntry): string {
-  const { handler, eventId, error, nextAt } = fields
+  const { handler, eventId, error, nextAt, frame, replay } = fields
   if (typeof handler === 'string' && typeof eventId === 'string' && typeof error === 'string') {
-    const failure = `${indent}${handler} failed on ${eventId} (${error.replace(internalCode, '')})`
+    const run = typeof replay === 'number' ? `${eventId} in replay ${replay}` : eventId
+    const place = typeof frame === 'string' ? ` ${frame}` : ''
+    const failure = `${indent}${handler} failed on ${run} (${error.replace(internalCode, '')})${place}`
     if (typeof nextAt !== 'string') return `${failure}; now a dead letter: onchain-inbox dead list`
     return `${failure}; next attempt in ${roughly(Date.parse(nextAt) - Date.parse(time))}`
   }

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/events.ts'
 import { safeText } from '../base/log.ts'
+import { handlerFrame } from '../dispatch/run-error.ts'
+import { time } from './arguments.ts'
 import { asEventCommand, asListCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
 import { printRaw, printResult, renderTable } from './output.ts'
@@ -25,8 +27,8 @@ export function addEventsCommand(program: Command): void {
     .option('--address <address>', 'only this token, wallet or contract')
     .option('--status <status>', statusHelp)
     .option('--q <words>', 'only bodies with all of these words')
-    .option('--from <time>', 'received at or after this time (ISO 8601)')
-    .option('--to <time>', 'received before this time (ISO 8601)')
+    .option('--from <time>', 'received at or after this time: ISO 8601, or an age such as 2h', time)
+    .option('--to <time>', 'received before this time', time)
   asListCommand<EventSummaryJson>(list, {
     filters: ['type', 'network', 'address', 'status', 'q', 'from', 'to'],
     example: 'events list --type wallet.large_trade --status dead --from 2026-01-31',
@@ -99,23 +101,11 @@ function renderTimeline(timeline: readonly AttemptJson[]): string {
   const rows = timeline.flatMap(({ started_at, replay, handler, attempt, outcome, error }) => {
     const row = [started_at, replay === null ? '-' : String(replay), handler, String(attempt), outcome]
     if (error === null) return [row]
-    const place = findPlace(error.stack ?? '')
+    const place = handlerFrame(error.stack)
     return [
       [...row, safeText(`${error.name}: ${error.message}`, 120)],
       ...(place === undefined ? [] : [['', '', '', '', '', safeText(place)]]),
     ]
   })
   return renderTable(['started', 'replay', 'handler', 'attempt', 'outcome', 'error'], rows)
-}
-
-const productFiles = new URL('..', import.meta.url).href
-
-/** The first stack frame of the user's code: not in Node, a package, or this product. */
-function findPlace(stack: string): string | undefined {
-  const frames = stack.split('\n').filter((line) => /^ +at .*\/.*:\d+:\d+\)?$/.test(line))
-  const isForeign = (line: string) => /node:|\/node_modules\//.test(line) || line.includes(productFiles)
-  return frames
-    .find((line) => !isForeign(line))
-    ?.trim()
-    .replace('file://', '')
 }

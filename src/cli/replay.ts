@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/replays.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { parseCount } from './arguments.ts'
+import { parseCount, time } from './arguments.ts'
 import {
   asEventCommand,
   asListCommand,
@@ -37,8 +37,8 @@ export function addReplayCommand(program: Command): void {
     .option('--network <network>', 'events on this network')
     .option('--address <address>', 'events about this token, wallet or contract')
     .option('--status <status>', 'events with this status: dead, done, unhandled … (see `events list --help`)')
-    .option('--from <time>', 'events received at this time (ISO 8601) or later')
-    .option('--to <time>', 'events received before this time (ISO 8601)')
+    .option('--from <time>', 'events received at or after this time: ISO 8601, or an age such as 2h', time)
+    .option('--to <time>', 'events received before this time', time)
     .option('--handler <name>', 'only with this handler')
     .option('--dry-run', 'only count the events')
     .option('--rate <number>', 'limit of runs per second', parseCount)

@@ -373,7 +373,8 @@ export class Dispatcher {
     if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs, { lease, outcome })
     if (result === 'applied') {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
-      this.#failureLog({ handler: lease.handler, attempt: lease.attempt, eventId: lease.event.id }, outcome)
+      const { handler, attempt, event, replay } = lease
+      this.#failureLog({ handler, attempt, eventId: event.id, replay: replay?.id }, outcome)
     }
     this.#free(queue, lease)
     this.#pull(queue)

@@ -51,11 +51,24 @@ function text(value: unknown, maxLength: number): string | undefined {
   return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, maxLength).toWellFormed()
 }
 
+const ownFiles = new URL('..', import.meta.url).href
+
+/** The first stack frame in the user's own code: `at run (/…/handlers/trades.ts:8:11)`. Undefined if there is none. */
+export function handlerFrame(stack: string | null | undefined): string | undefined {
+  const frames = (stack ?? '').split('\n').filter((line) => /^ +at .*\/.*:\d+:\d+\)?$/.test(line))
+  return frames
+    .find((line) => !/node:|\/node_modules\//.test(line) && !line.includes(ownFiles))
+    ?.trim()
+    .replace('file://', '')
+}
+
 /** Log fields of an attempt. */
 export interface AttemptName {
   readonly handler: string
   readonly attempt: number
   readonly eventId: string
+  /** Id of its replay; absent for a live run. */
+  readonly replay?: number | undefined
 }
 
 /** Logs an attempt that failed, after its outcome was stored. Rate limited. */
@@ -68,12 +81,20 @@ interface Death {
 
 export function createFailureLog({ log, clock }: { readonly log: Logger; readonly clock: Clock }): FailureLog {
   const limit = createLogLimit(clock)
-  return ({ handler, attempt, eventId }, outcome) => {
+  return ({ handler, attempt, eventId, replay }, outcome) => {
     if (outcome.kind !== 'dead' && outcome.kind !== 'retry') return
     const line = limit()
     if (line === null) return
-    const { name, message } = outcome.error
-    const fields = { handler, eventId: safeText(eventId), attempt, error: safeText(`${name}: ${message}`) }
+    const { name, message, stack } = outcome.error
+    const frame = handlerFrame(stack)
+    const fields = {
+      handler,
+      eventId: safeText(eventId),
+      ...(replay !== undefined && { replay }),
+      attempt,
+      error: safeText(`${name}: ${message}`),
+      ...(frame !== undefined && { frame: safeText(frame) }),
+    }
     if (outcome.kind === 'dead') log.error({ ...fields, ...line }, 'run became a dead letter')
     else {
       const nextAt = new Date(outcome.at).toISOString()

@@ -70,3 +70,11 @@ test.skipIf(!hasTerminals)('on a terminal a list is a table as wide as that, wit
   expect(title).toContain(`${escape}1mrun${escape}22m`)
   expect(first).toContain('…')
 })
+
+test('events of the last hour are found by how long ago they were received', async () => {
+  await stage.inbox.accept([{ ...arrivalOf('evt_now'), receivedAt: Date.now() }])
+  const idsOf = async (args: string) =>
+    (JSON.parse((await run(`events list --json ${args}`)).out) as ListOfIds).data.map(({ id }) => id)
+  expect(await idsOf('--from 1h')).toEqual(['evt_now'])
+  expect(await idsOf('--to 1h')).not.toContain('evt_now')
+})

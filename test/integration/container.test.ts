@@ -198,7 +198,7 @@ describe.skipIf(!canContain)('the container image, its steps done by script (nee
   function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
     return {
       ...image.env,
-      PATH: `${join(image.root, 'usr/local/bin')}:/usr/sbin:/usr/bin:/sbin:/bin`,
+      PATH: `${join(image.root, 'usr/local/bin')}:${image.env['PATH']}`,
       IMAGE_ROOT: image.root,
       IMAGE_VOLUME: image.volume,
       IMAGE_USER: String(image.user),
@@ -216,8 +216,8 @@ describe.skipIf(!canContain)('the container image, its steps done by script (nee
   }
 
   /** Starts the image's command; resolves when it listens. */
-  async function startImage() {
-    const env = environment({ INBOX_SECRETS: secret, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' })
+  async function startImage(settings: Readonly<Record<string, string>> = {}) {
+    const env = environment({ INBOX_SECRETS: secret, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0', ...settings })
     const child = spawn('unshare', argumentsFor(image.command), {
       cwd: image.workdir,
       env,
@@ -265,7 +265,9 @@ describe.skipIf(!canContain)('the container image, its steps done by script (nee
 
   test('serves as user 1000 on a read-only root, handles an event, and knows it again after a stop', async () => {
     const { id } = eventSamples['wallet.large_trade']
-    await using first = await startImage()
+    const handlers = join(dir, 'handlers')
+    cpSync(join(import.meta.dirname, '../../handlers'), handlers, { recursive: true })
+    await using first = await startImage({ INBOX_HANDLERS: handlers })
     expect(readFileSync(`/proc/${first.pid}/status`, 'utf8')).toMatch(/^Uid:\t1000\t1000\t1000\t1000$/m)
     const health = await fetch(new URL('/healthz', first.webhook))
     expect([health.status, await health.json()]).toEqual([200, { status: 'alive' }])
@@ -273,6 +275,7 @@ describe.skipIf(!canContain)('the container image, its steps done by script (nee
     expect(await first.line('wallet.large_trade ')).toContain('ethereum')
     expect(await first.stop()).toBe(0)
 
+    // Without handlers of the user's it has none.
     await using second = await startImage()
     expect(await deliver(second.webhook)).toEqual({ code: 200, status: 'duplicate', id })
     expect(await second.stop()).toBe(0)
@@ -284,6 +287,10 @@ describe.skipIf(!canContain)('the container image, its steps done by script (nee
     expect(runInImage(image.healthcheck, { INBOX_ADMIN_PORT: port })).toBe(0)
     await running.stop()
     expect(runInImage(image.healthcheck, { INBOX_ADMIN_PORT: port })).toBe(1)
+  })
+
+  test('has onchain-inbox on its PATH', () => {
+    expect(runInImage(['onchain-inbox', '--version'])).toBe(0)
   })
 
   test('nothing but the volume can be written', () => {

@@ -73,7 +73,7 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
 test('with --json each line is an object, those of handlers and of the log as well', async () => {
   await using dir = await createTempDir()
   const output = beginDemo(['--json'], dir.path)
-  await Promise.all([output.see(/will be tried again/), output.see(/is a dead letter/), output.see(/"msg":"output"/)])
+  await Promise.all([output.see(/retry scheduled/), output.see(/became a dead letter/), output.see(/"msg":"output"/)])
   const { out, code } = await output.stop()
   expect(code).toBe(0)
   const lines = out.trimEnd().split('\n')

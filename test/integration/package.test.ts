@@ -119,7 +119,7 @@ test('the package holds what runs, what describes it, and nothing else', () => {
   const generated = ['docs/api/README.md', 'schema/admin-openapi.json', 'schema/json/event.json']
   expect(packed.files.map(({ path }) => path)).toEqual(expect.arrayContaining(generated))
   const strange = packed.files.filter(
-    ({ path }) => /\.test\.|\.tsx?$|\.map$/.test(path) && !/\.d\.ts$|^docs\//.test(path),
+    ({ path }) => /\.test\.|\.tsx?$|\.map$/.test(path) && !/\.d\.ts$|^docs\/examples\//.test(path),
   )
   expect(strange).toEqual([])
   expect(packed.files.find(({ path }) => path === 'dist/src/cli.js')).toMatchObject({ mode: 0o755 })

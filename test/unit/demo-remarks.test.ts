@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { remark } from '../../src/cli/demo-remarks.ts'
+import { logRemark, remark } from '../../src/cli/demo-remarks.ts'
 import type { AttemptReport } from '../../src/emulator/emulator.ts'
 
 const attempt: AttemptReport = {
@@ -64,4 +64,21 @@ test.each<[string, Partial<AttemptReport>, string]>([
 ])('a line is said of %s', (_what, changes, text) => {
   const line = remark({ ...attempt, ...changes }) ?? ''
   expect(line.replace(/^ {10}↳ wallet\.large_trade evt_1:? /, '')).toBe(text)
+})
+
+test('a failed attempt is shown with the frame of the handler and its replay', () => {
+  const entry = {
+    level: 'warn',
+    time: '2026-01-01T00:00:00.000Z',
+    msg: 'attempt failed, retry scheduled',
+    handler: 'trades',
+    eventId: 'evt_1',
+    replay: 3,
+    error: 'Error: down',
+    frame: 'at run (/handlers/trades.ts:8:11)',
+    nextAt: '2026-01-01T00:00:02.000Z',
+  }
+  expect(logRemark(entry)).toContain(
+    'trades failed on evt_1 in replay 3 (Error: down) at run (/handlers/trades.ts:8:11); next attempt in 2 s',
+  )
 })

@@ -281,7 +281,8 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers: [{ name: 'trades', run }] })
     stage.dispatcher.start()
     await stage.accept(...numbered(2))
-    const failed = { handler: 'trades', attempt: 1 }
+    const frame = expect.stringMatching(/^at .*run \(.*dispatcher\.test\.ts:\d+:\d+\)$/) as string
+    const failed = { handler: 'trades', attempt: 1, frame }
     expect(stage.lines).toEqual([
       {
         ...failed,
