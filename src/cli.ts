@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import inspector from 'node:inspector'
 
-// SIGUSR1 makes Node open a debugger, which can read every secret. With a listener the signal does nothing.
+// SIGUSR1 makes Node open a debugger, which can read every secret. A listener disables that.
 process.on('SIGUSR1', () => {})
-// A signal that came before this line has opened the debugger, or is about to. `--inspect` still opens it.
+// An earlier signal may have opened the debugger already, or be about to. `--inspect` still works.
 if (![...process.execArgv, process.env['NODE_OPTIONS']].join(' ').includes('--inspect')) {
   inspector.close()
-  // Node handles the signal in the event loop, which loading the program would block.
+  // Node handles the signal in the event loop, and loading the program would block that.
   await new Promise((resolve) => setImmediate(resolve))
   inspector.close()
   setTimeout(() => inspector.close(), 1_000).unref()
@@ -15,7 +15,7 @@ if (![...process.execArgv, process.env['NODE_OPTIONS']].join(' ').includes('--in
 const neededNode = 24
 const { node } = process.versions
 
-// Looked at before anything is imported: what an older Node lacks would end it with words that help nobody.
+// Checked before any import: an older Node would fail with an unhelpful error.
 if (Number.parseInt(node) >= neededNode) {
   const [{ runCommand }, { prepareEnd }] = await Promise.all([
     import('./cli/program.ts'),

@@ -4,9 +4,9 @@ import type { ApiAnswer } from './api.ts'
 import { ApiError, ApiProtocolError } from './errors.ts'
 import type { ApiRequest } from './request.ts'
 
-/** An answer that came as a whole. */
+/** A complete answer. */
 export interface Received {
-  /** What was asked, for messages. */
+  /** The request, for messages. */
   readonly label: string
   readonly status: number
   readonly headers: Headers
@@ -16,9 +16,9 @@ export interface Received {
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The answer as the caller gets it (R8–R15). One that repeats `key` brings it into no error.
+ * Converts an answer for the caller (R8–R15). Errors never show `key`, even if the answer repeats it.
  *
- * @throws ApiError for an answer that is no success, ApiProtocolError for one that is not in the envelope
+ * @throws ApiError for an unsuccessful answer, ApiProtocolError for one without the envelope
  */
 export function toAnswer(
   received: Received,
@@ -47,7 +47,7 @@ export function toAnswer(
   }
 }
 
-/** How long an answer asks to wait: seconds, or a date (R107). Null if it does not say. */
+/** Parses Retry-After, seconds or a date, to milliseconds (R107); null without one. */
 function readRetryAfter(headers: Headers, now: number): number | null {
   const text = headers.get('Retry-After')?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000
@@ -55,8 +55,8 @@ function readRetryAfter(headers: Headers, now: number): number | null {
   return Number.isNaN(at) ? null : Math.max(0, at - now)
 }
 
-/** A repeat cannot mend what the service refuses, has not, or does not speak. */
-const lasting: readonly number[] = [501, 505]
+/** 5xx statuses that no retry can fix. */
+const permanent: readonly number[] = [501, 505]
 
 function toError({ label, status, headers, text }: Received, body: unknown, now: number): ApiError {
   const error = isObject(body) && isObject(body['error']) ? body['error'] : {}
@@ -70,7 +70,7 @@ function toError({ label, status, headers, text }: Received, body: unknown, now:
     requestId: headers.get('X-Request-Id') ?? textOf(error['request_id']) ?? null,
     body,
     retryAfterMs: readRetryAfter(headers, now),
-    isRetryable: status === 408 || status === 429 || (status >= 500 && !lasting.includes(status)),
+    isRetryable: status === 408 || status === 429 || (status >= 500 && !permanent.includes(status)),
   })
 }
 
@@ -82,7 +82,7 @@ const advice: Readonly<Record<number, string>> = {
   403: '; give the key the scope that it lacks, in the dashboard under Settings, API Keys',
 }
 
-/** Where the problems of a refused request are, unless its reason names them already. */
+/** Problems of a rejected request that its message doesn't name. */
 function detailsOf(error: Json, said: string): string {
   const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
   const lines = details
@@ -92,7 +92,7 @@ function detailsOf(error: Json, said: string): string {
   return lines.length === 0 ? '' : safeText(` (${lines.slice(0, 5).join('; ')})`, 500)
 }
 
-/** With the type of JSON it is an answer that broke off; else it comes from somebody else, and a repeat will, too. */
+/** With a JSON content type the answer is truncated, and a retry may work. Otherwise another server answered. */
 function notJson(received: Received): ApiProtocolError {
   const type = received.headers.get('Content-Type') ?? 'none'
   const isBroken = /^application\/json\b/i.test(type)
@@ -123,7 +123,7 @@ function isExpected(value: unknown, data: ApiRequest['data']): boolean {
 
 const hiddenKey = '[api key]'
 
-/** JSON may write a character in several ways, so the key is looked for in what they mean. */
+/** JSON can escape characters, so the key is replaced in decoded values. */
 function hiding(key: string) {
   return (_name: string, value: unknown): unknown =>
     typeof value === 'string' ? value.replaceAll(key, hiddenKey) : value

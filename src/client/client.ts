@@ -6,7 +6,7 @@ import { parseClientOptions, parseTimeout, type ClientOptions } from './options.
 import { toGetRequest, toRequest } from './request.ts'
 import { anyOf, orAborted, Transport } from './transport.ts'
 
-/** Makes clients that share everything but a signal: their calls are paced together. The signal is read when a call begins. */
+/** Creates clients that share everything except a signal, which is read when a call begins. Their calls are paced together. */
 export type ClientFamily = (signal?: () => AbortSignal) => ApiClient
 
 /**
@@ -86,7 +86,7 @@ function createNetworksCache(transport: Transport): NetworksCache {
   function isUsable(fresh: boolean): boolean {
     if (kept === undefined || kept.isPending) return kept !== undefined
     const ageMs = clock.now() - kept.askedAt
-    // A negative age is that of a clock that was set back.
+    // A negative age means that the clock was set back.
     return !fresh && ageMs >= 0 && ageMs < networksMs
   }
 
@@ -111,17 +111,17 @@ function tooLate(timeoutMs: number): ApiTimeoutError {
 }
 
 interface PagesOptions<Item> {
-  /** What is listed, for messages. */
+  /** Name of the list, for messages. */
   readonly name: string
-  /** Where to begin; undefined: at the first page. */
+  /** Undefined = the first page. */
   readonly cursor: string | undefined
   readonly fetchPage: (cursor: string | undefined) => Promise<PageOf<Item>>
   readonly log: Logger
 }
 
 /**
- * A list by its pages: each `next_cursor` leads to the next, a page without one is the last (R120). A page may be empty and not
- * be the last. A cursor that comes again would lead round for ever: that is an ApiProtocolError `cursor_repeated`.
+ * Reads a list by its pages: a page without `next_cursor` is the last (R120). Other pages may be empty. A repeated cursor, which
+ * would never end, is an ApiProtocolError `cursor_repeated`.
  */
 function toPages<Item>({ name, cursor: first, fetchPage, log }: PagesOptions<Item>): Pages<Item> {
   async function* pages(): AsyncGenerator<PageOf<Item>, void> {
@@ -138,7 +138,7 @@ function toPages<Item>({ name, cursor: first, fetchPage, log }: PagesOptions<Ite
       if (seen.has(cursor))
         throw unusable(name, page, 'cursor_repeated', 'its next_cursor leads back to an earlier page')
     }
-    // What is there at the first page is on one of the pages (R122).
+    // Every item counted at the first page must be on some page (R122).
     if (first === undefined && received < announced)
       log.warn({ list: name, received, announced }, 'the list ended early')
   }

@@ -9,8 +9,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * A call that did not succeed (R10, R106): the service refused it, or, as a subclass, there was no usable answer. Its message says
- * what was asked, what came, and what to do. It never holds the API key.
+ * A failed call (R10, R106): the service rejected it, or, as a subclass, there was no valid answer. The message has the request, the
+ * answer and advice, never the API key.
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
@@ -18,11 +18,11 @@ export class ApiError extends Error {
   readonly code: string
   /** Of the answer; null if there was none. */
   readonly status: number | null
-  /** By which the service knows the request. */
+  /** The service's id of the request. */
   readonly requestId: string | null
   /** The JSON of the answer, unknown members included; undefined if it was none. */
   readonly body: unknown
-  /** How long the service asks to wait, in milliseconds. */
+  /** Milliseconds that the service asks to wait. */
   readonly retryAfterMs: number | null
   /** Whether the same call may succeed later. */
   readonly isRetryable: boolean
@@ -38,7 +38,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came, or it broke off: `network_failed`, or `certificate_untrusted`, which no repeat can mend. */
+/** No answer came, or it broke off: `network_failed`, or `certificate_untrusted`, which no retry can fix. */
 export class ApiNetworkError extends ApiError {
   override readonly name = 'ApiNetworkError'
 }
@@ -49,8 +49,7 @@ export class ApiTimeoutError extends ApiError {
 }
 
 /**
- * What came is no answer of the service: `answer_invalid` (no JSON, or not in the envelope), `answer_too_large`,
- * `cursor_repeated`.
+ * The answer is not valid: `answer_invalid` (not JSON, or without the envelope), `answer_too_large`, `cursor_repeated`.
  */
 export class ApiProtocolError extends ApiError {
   override readonly name = 'ApiProtocolError'

@@ -55,8 +55,8 @@ const waitingClock: Clock = {
   random: () => Math.random(),
 }
 
-const longestTimeoutMs = 2 ** 31 - 1
-const mostRetries = 100
+const maxTimeoutMs = 2 ** 31 - 1
+const maxRetries = 100
 
 /** @throws InboxError `config_invalid`, never with the key */
 export function parseClientOptions(options: ClientOptions): TransportOptions {
@@ -64,8 +64,8 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
   if (typeof baseUrl !== 'string') throw refused('baseUrl', 'a URL such as https://api.example.com/v1')
   if (apiKey === undefined || apiKey === '')
     throw refused('apiKey', 'the API key of the service, or a function that gives it')
-  requireWhole('timeoutMs', timeoutMs, 1, longestTimeoutMs)
-  requireWhole('retries', retries, 0, mostRetries)
+  requireWhole('timeoutMs', timeoutMs, 1, maxTimeoutMs)
+  requireWhole('retries', retries, 0, maxRetries)
   return {
     baseUrl: parseApiUrl(baseUrl, { allowInsecure: options.allowInsecure ?? false }),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
@@ -85,8 +85,8 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
  * @throws InboxError `usage`
  */
 export function parseTimeout(ms: number | undefined): number | undefined {
-  if (ms === undefined || isWhole(ms, 1, longestTimeoutMs)) return ms
-  throw new InboxError('usage', `timeoutMs: expected a whole number from 1 to ${longestTimeoutMs}, received ${ms}`)
+  if (ms === undefined || isWhole(ms, 1, maxTimeoutMs)) return ms
+  throw new InboxError('usage', `timeoutMs: expected a whole number from 1 to ${maxTimeoutMs}, received ${ms}`)
 }
 
 const isWhole = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max

@@ -3,16 +3,16 @@ import type { Clock, Timer } from '../base/clock.ts'
 
 /** Requests that every plan has per window (R110): the limit until the first answer. */
 const smallestPlan = 10
-/** A window is a minute (R110–R113). Whatever our clock makes of its end, the pacer waits no longer. */
+/** A window is a minute (R110–R113). The pacer never waits longer, even if the clocks differ. */
 const maxWindowMs = 61_000
-/** Wait where our clock says that the window is over and the service says that it is not. */
+/** Wait if the window is over by our clock, but not for the service. */
 const unknownWindowMs = 1_000
-/** Longest time for which one `Retry-After` stops all calls. */
+/** Maximum pause that one `Retry-After` causes. */
 export const maxPauseMs = 300_000
 
 /**
- * Lets as many requests through as the key has left by the service's headers (R117–R119), and none during a pause that the service
- * asks for (R107). The others wait in order of arrival. Requests in flight count as used.
+ * Sends as many requests as the rate-limit headers allow (R117–R119), and none during a pause that the service asks for (R107).
+ * Others wait in order. Requests in flight count as used.
  */
 export class Pacer {
   readonly #clock: Clock
@@ -44,14 +44,14 @@ export class Pacer {
     }
   }
 
-  /** Sends nothing for so long. */
+  /** Sends nothing for `ms` milliseconds. */
   pause(ms: number): void {
     const until = this.#clock.now() + Math.min(ms, maxPauseMs)
     this.#pausedUntil = Math.max(this.#pausedUntil ?? 0, until)
     this.#update()
   }
 
-  /** Milliseconds until a request can be sent, as far as is known; 0: now, or as soon as an answer comes. */
+  /** Known milliseconds until a request can be sent; 0 = now, or after the next answer. */
   waitMs(): number {
     const now = this.#clock.now()
     this.#forgetThePast(now)
@@ -59,7 +59,7 @@ export class Pacer {
     return Math.max(0, (this.#pausedUntil ?? now) - now, (reset ?? now) - now)
   }
 
-  /** Takes the limits from the headers of an answer. */
+  /** Reads the limits from the headers of an answer. */
   hear(headers: Headers): void {
     const read = (name: string) => {
       const text = headers.get(`X-RateLimit-${name}`)
@@ -98,7 +98,7 @@ export class Pacer {
     if (at !== null) this.#timer = this.#clock.after(at - now, () => this.#update())
   }
 
-  /** A time further ahead than possible is that of a clock that was set back. */
+  /** A time too far ahead means that the clock was set back. */
   #forgetThePast(now: number): void {
     const isOver = (at: number | null, maxMs: number) => at !== null && (now >= at || at - now > maxMs)
     if (isOver(this.#pausedUntil, maxPauseMs)) this.#pausedUntil = null

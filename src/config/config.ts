@@ -14,57 +14,57 @@ import { isLoopback } from '../base/loopback.ts'
 export interface Config extends DirectSettings {
   readonly admin: {
     readonly host: string
-    /** 0 = a free one. */
+    /** 0 = any free port. */
     readonly port: number
-    /** Names allowed in the Host header beside those of the listening address. */
+    /** Additional names allowed in the Host header. */
     readonly hosts: readonly string[]
-    /** Absent on loopback and with a database file only: then one is made at start and kept beside that. */
+    /** Absent only on loopback with a database file: then a token is generated at start and stored beside the file. */
     readonly token?: string
-    /** Of those who may look and not act; absent: there are none. Never the same as `token`. */
+    /** Token for read-only access; absent = none. Never the same as `token`. */
     readonly viewerToken?: string
   }
   readonly database: DatabaseSetting
-  /** Null: there is none, and none was asked for. */
+  /** Null if the folder is missing and not set. */
   readonly handlersDir: string | null
   /** Sinks of the settings, INBOX_FORWARD_URL among them. */
   readonly sinks: readonly ConfiguredSink[]
-  /** Where links to the console lead, without a slash at their end; absent: not known. */
+  /** Base URL of console links, without a trailing slash; absent = unknown. */
   readonly consoleUrl?: string
-  /** What relative paths in them start at. */
+  /** Base of relative paths in options of sinks. */
   readonly baseDir: string
-  /** What the receiver registers itself for at start, with the label of one of the secrets. */
+  /** Registration at start, with the label of its secret. */
   readonly subscribe?: LabelledSubscribe
-  /** The REST service, where it is set: `url` ends in `/v1`. */
+  /** Access to the REST service. `url` ends in `/v1`. */
   readonly api?: { readonly url: string; readonly key: string }
   readonly retention: {
-    /** Bodies of finished events are kept for so long; 0: for ever. */
+    /** Days to keep bodies of finished events; 0 = no limit. */
     readonly days: number
-    /** Beyond this size of the database the oldest go earlier. */
+    /** Above this database size the oldest bodies are deleted earlier. */
     readonly maxBytes?: number
   }
   readonly tls?: TlsFiles
   readonly secretsSource: SecretsOrigin
-  /** Where what differs from the defaults was set. */
+  /** Where each setting was set; defaults are absent. */
   readonly origins: SettingOrigins
-  /** What is odd but no reason not to start: unknown INBOX_* variables and the like. */
+  /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
   readonly warnings: readonly string[]
 }
 
 export interface LoadConfigOptions extends ConfigSources {
-  /** Lets the published credentials of the demo pass. */
+  /** Allows the published credentials of the demo. */
   readonly allowDemoCredentials?: boolean
 }
 
-/** Time that the sender waits for an answer. */
+/** The sender's timeout. */
 const senderTimeoutMs = 5000
 
-/** What names sinks: without a value where it was given, it could not be read. */
+/** Settings that define sinks. */
 const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
 
 /**
  * Reads the environment and the config file into one frozen, checked configuration; relative paths start at `cwd`.
  *
- * @throws InboxError `config_invalid` that lists every problem on a line of its own, never with the value of a secret
+ * @throws InboxError `config_invalid` that lists every problem on its own line, never with a secret
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const given = await withFiles(await collectSettings(options), options.cwd)
@@ -140,7 +140,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   })
 }
 
-/** Where events go to sinks by themselves, a folder of handlers that nobody asked for need not be there. */
+/** With routes to sinks, the default handlers folder may be missing. */
 function handlersDirOf(
   values: SettingValues,
   given: RawSettings['values'],
@@ -201,7 +201,7 @@ function findUnknownTypes({ INBOX_SUBSCRIBE: subscribe }: SettingValues): string
 
 function invalid(problems: readonly string[], warnings: readonly string[]): InboxError {
   const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`
-  // A mistyped name shows up as a warning, and is often the reason why a required setting is missing.
+  // A mistyped name is a warning, and often the reason for a missing required setting.
   const lines = [`the configuration has ${count}:`, ...problems, ...warnings.map((warning) => `warning: ${warning}`)]
   return new InboxError('config_invalid', lines.join('\n  '))
 }

@@ -7,7 +7,7 @@ import { parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { settings, type SettingName, type SettingValues } from './settings.ts'
 import type { RawSettings } from './sources.ts'
 
-/** Where the webhook secrets come from; for a file, `secrets` is what it held when the configuration was loaded. */
+/** Source of the webhook secrets. For a file, `secrets` is its content when the configuration was loaded. */
 export type SecretsOrigin =
   | { readonly kind: 'inline'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'file'; readonly file: string; readonly secrets: readonly Secret[] }
@@ -26,13 +26,13 @@ export interface Credentials {
 
 export interface CredentialsOptions {
   readonly values: SettingValues
-  /** What was set, usable or not. */
+  /** Raw values, valid or not. */
   readonly given: RawSettings['values']
   readonly at: (path: string) => string
   readonly allowDemoCredentials: boolean
 }
 
-/** Reads the secrets and TLS files, and checks the tokens. No problem holds anything secret. */
+/** Reads the secrets and TLS files, and checks the tokens. Problems contain nothing secret. */
 export async function loadCredentials(options: CredentialsOptions): Promise<Credentials> {
   const problems: string[] = []
   const secretsSource = await loadSecrets(options, problems)
@@ -69,9 +69,9 @@ async function loadSecrets({ values, given, at }: CredentialsOptions, problems: 
 }
 
 /**
- * The secrets in INBOX_SECRETS_FILE: at the start, and each time it changes.
+ * Reads INBOX_SECRETS_FILE, at start and after each change.
  *
- * @throws InboxError `config_invalid` if it cannot be read, holds no secrets, or the published one of the demo
+ * @throws InboxError `config_invalid` if it can't be read, has no valid secrets, or has the published one of the demo
  */
 export async function readSecretsFile(file: string): Promise<readonly Secret[]> {
   const secrets = parseSecretsFile(await readSecretFile(file))
@@ -79,7 +79,7 @@ export async function readSecretsFile(file: string): Promise<readonly Secret[]> 
   return secrets
 }
 
-/** With one token for both, every viewer would be an operator. */
+/** Rejects one token for both roles: every viewer would be an operator. */
 function viewerTokenOf({ values }: CredentialsOptions, problems: string[]): string | undefined {
   const { INBOX_ADMIN_TOKEN: operator, INBOX_ADMIN_VIEWER_TOKEN: viewer } = values
   if (viewer === undefined || viewer !== operator) return viewer

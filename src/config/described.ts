@@ -3,17 +3,17 @@ import type { Config } from './config.ts'
 import { isSettingName, settingNames, settings, type SettingName } from './settings.ts'
 import { describeBytes } from './values.ts'
 
-/** A row of `describeConfig`, and where it was set. */
+/** A row of `describeConfig` and its source. */
 export interface DescribedSetting {
   readonly name: string
-  /** For people; of a secret only whether it is set, or its label. */
+  /** Text for people. For a secret: set or not, and labels. */
   readonly value: string
-  /** `file`: the value itself was read from a file that a setting names. */
+  /** `file`: read from the file that an INBOX_*_FILE setting names. */
   readonly source: 'default' | 'environment' | 'file' | 'config'
   readonly secret: boolean
 }
 
-/** The rows that show several settings, or more than the value of one. */
+/** Rows that combine several settings. */
 const composedRows: Readonly<Record<string, (config: Config) => string>> = {
   'webhook address': ({ tls, host, port, path }) => `${tls ? 'https' : 'http'}://${inUrl(host)}:${port}${path}`,
   'webhook secrets': describeSecrets,
@@ -32,7 +32,7 @@ const composedRows: Readonly<Record<string, (config: Config) => string>> = {
   'bodies are kept': describeRetention,
 }
 
-/** The settings that a row shows; none if it is not known. */
+/** The settings of a row; empty for an unknown row. */
 export function settingsOfRow(row: string): readonly SettingName[] {
   const group = row.startsWith('sink ') ? 'sinks' : row
   return settingNames.filter((name) => settings[name].group === group)
@@ -40,7 +40,7 @@ export function settingsOfRow(row: string): readonly SettingName[] {
 
 const secretRows: ReadonlySet<string> = new Set(['webhook secrets', 'admin token', 'viewer token'])
 
-/** What is set, for people, without anything secret. */
+/** All settings for people, without anything secret. */
 export function describeSettings(config: Config): readonly DescribedSetting[] {
   return describeConfig(config).map(([name, value]) => {
     return { name, value, source: sourceOf(name, config), secret: secretRows.has(name) }
@@ -55,7 +55,7 @@ function sourceOf(name: string, { origins }: Config): DescribedSetting['source']
   return places.includes('environment') ? 'environment' : (places[0] ?? 'default')
 }
 
-/** One row `[name, value]` per setting, for people; of secrets only whether they are set, and their labels. */
+/** One row `[name, value]` per setting. Secrets show only whether they are set, and their labels. */
 export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
   const composed = Object.entries(composedRows).flatMap(([name, show]) =>
     name === 'sinks' && config.sinks.length > 0
@@ -98,7 +98,7 @@ function describeSubscribe({ subscribe }: Config): string {
   return `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`
 }
 
-/** A query may hold what is secret. */
+/** A query may hold a secret. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname

@@ -8,12 +8,12 @@ import { settingNames, settings, type SettingName, type SettingValues } from './
 import type { RawSettings } from './sources.ts'
 
 export interface ParsedSettings {
-  /** Complete: a setting that cannot be used has its default here and a line among the problems. */
+  /** All settings. An invalid one has its default here, and a line in `problems`. */
   readonly values: SettingValues
   readonly problems: readonly string[]
 }
 
-/** Parses every setting for itself, so that one mistake does not hide another. */
+/** Parses each setting on its own, so that all problems are found. */
 export function parseSettings(given: RawSettings['values']): ParsedSettings {
   const problems: string[] = []
   const entries = settingNames.map((name) => {
@@ -25,12 +25,12 @@ export function parseSettings(given: RawSettings['values']): ParsedSettings {
   return { values: Object.fromEntries(entries), problems }
 }
 
-/** Settings whose value may stand in a file that `<name>_FILE` names. It is read at start only. */
+/** Settings whose value may be in the file that `<name>_FILE` names. Read only at start. */
 const inFiles = ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_API_KEY', 'INBOX_DATABASE_URL'] as const
 
 /**
- * The same settings with the content of such files as values, for those among `names`. Relative paths start at `cwd`. The problems never
- * hold any of the content. A setting with a problem is not set.
+ * Replaces `<name>_FILE` by the content of the file, for the settings in `names`. Relative paths start at `cwd`. Problems never
+ * contain the content. A setting with a problem stays unset.
  */
 export async function withFiles(
   given: RawSettings,

@@ -6,23 +6,22 @@ import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 
-/** The webhook secrets that are valid now (A32: several while they are rotated). */
+/** The currently valid webhook secrets (A32: several during a rotation). */
 export interface SecretsSource {
   current(): readonly Secret[]
   /** Called after the secrets have changed. */
   onChange(listener: () => void): void
-  /** Reads the file again now. Never rejects: a file that cannot be used is logged and the secrets stay as they are. */
+  /** Reloads the file now. Never rejects: an invalid file is logged, and the old secrets stay valid. */
   reload(): Promise<void>
-  /** Stops watching the file; idempotent. `current` goes on answering. */
+  /** Stops watching the file; idempotent. `current` still works. */
   close(): void
 }
 
 const pollMs = 1000
 
 /**
- * Serves the secrets of the configuration; those of a file are read again within a second of its change, so that a
- * rotation needs no restart. The path itself is looked at anew each time, which survives renames and the swapped
- * symbolic links of mounted Kubernetes secrets, where a watch on the file would go silent.
+ * Serves the secrets of the configuration. A changed file is reloaded within a second, so a rotation needs no restart. Polls the
+ * path instead of watching the file: a watch would miss renames and the swapped symbolic links of Kubernetes secrets.
  */
 export function createSecretsSource(
   origin: Config['secretsSource'],
@@ -40,7 +39,7 @@ export function createSecretsSource(
   let timer: Timer | undefined
 
   async function read(isForced: boolean): Promise<void> {
-    // Looked at before reading: a change in between is then seen as one the next time.
+    // Taken before reading, so that a change in between is noticed at the next poll.
     const seen = await fingerprint(file)
     if (isClosed || (seen === lastSeen && !isForced)) return
     lastSeen = seen
@@ -55,7 +54,7 @@ export function createSecretsSource(
     }
   }
 
-  // One after the other, so that an older reading never overwrites a newer one.
+  // Sequential, so that an older read never overwrites a newer one.
   let reading: Promise<void> = Promise.resolve()
   const readNext = (isForced: boolean) => (reading = reading.then(() => read(isForced)))
 
@@ -75,7 +74,7 @@ export function createSecretsSource(
   }
 }
 
-/** Changes whenever the file behind the path does: another file, other content, gone, or back again. */
+/** Changes whenever the path has another file or content, or the file disappears or returns. */
 async function fingerprint(file: string): Promise<string> {
   try {
     const { dev, ino, mtimeNs, size } = await stat(file, { bigint: true })

@@ -15,7 +15,7 @@ import {
   jsonValue,
   ipOrNetwork,
   list,
-  longestMs,
+  maxTimerMs,
   repeatableHeader,
   secrets,
   token,
@@ -23,18 +23,17 @@ import {
   wholeNumber,
 } from './values.ts'
 
-/** One setting. */
 interface Setting<T extends z.ZodType = z.ZodType> {
-  /** The row of `check` that shows it. Several settings may share a row. */
+  /** Row of `check` that shows the setting. Settings may share a row. */
   readonly group: string
-  /** With its default. */
+  /** Schema with the default. */
   readonly type: T
   readonly expected: string
   readonly example: string
-  /** The member of `Config` that is its value; null: none is. */
+  /** Member of `Config` with the value; null if none. */
   readonly at: string | null
   readonly show: (this: void, value: never) => string
-  /** The value never appears in a message. */
+  /** True if messages never show the value. */
   readonly isSecret: boolean
 }
 
@@ -54,7 +53,7 @@ const secretSetting = <T extends z.ZodType>(group: string, type: T, expected: st
   isSecret: true,
 })
 
-/** `INBOX_X_FILE`: a file that holds `what`. */
+/** `INBOX_X_FILE`: the path of `what`. */
 const fileSetting = (group: string, what: string, example: string) =>
   setting(group, filePath.optional(), `the path of ${what}`, example)
 
@@ -64,7 +63,7 @@ const portSetting = <const At extends string | null = null>(group: string, usual
 const msSetting = <const At extends string>(group: string, minimum: number, usual: number, example: string, at: At) =>
   setting(
     group,
-    wholeNumber(minimum, longestMs).prefault(usual),
+    wholeNumber(minimum, maxTimerMs).prefault(usual),
     'a whole number of milliseconds',
     example,
     at,
@@ -73,7 +72,7 @@ const msSetting = <const At extends string>(group: string, minimum: number, usua
 
 const showList = (values: readonly string[]) => values.join(', ') || 'none'
 
-/** Every setting, in the order of the docs. */
+/** All settings, in the order of the docs. */
 export const settings = {
   INBOX_SECRETS: secretSetting(
     'webhook secrets',
@@ -296,7 +295,7 @@ export function isSettingName(name: string): name is SettingName {
 /** The parsed value of every setting. */
 export type SettingValues = { readonly [Name in SettingName]: z.output<(typeof settings)[Name]['type']> }
 
-/** The settings whose value is a member of `Config` as it is, by that member. */
+/** Settings that are members of `Config` unchanged. */
 export type DirectSettings = {
   readonly [
     Name in SettingName as (typeof settings)[Name] extends { readonly at: infer Member extends string } ? Member : never

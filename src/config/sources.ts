@@ -9,11 +9,10 @@ import { isSettingName, settingNames, type SettingName } from './settings.ts'
 export interface ConfigSources {
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
-  /** Path of the config file; without it `onchain-inbox.config.{ts,js,mjs}` in `cwd`, if there is one. Null: none is read. */
+  /** Path of the config file. Default: `onchain-inbox.config.{ts,js,mjs}` in `cwd` if it exists. Null = none. */
   readonly configFile?: string | null
 }
 
-/** Where settings were set: in the environment, or in the config file. */
 export type SettingOrigins = Readonly<Partial<Record<SettingName, 'environment' | 'config'>>>
 
 /** Settings before they are parsed. */
@@ -30,13 +29,13 @@ type FileSettings = Pick<RawSettings, 'values' | 'problems' | 'isComplete'>
 
 const fileNames = ['onchain-inbox.config.ts', 'onchain-inbox.config.js', 'onchain-inbox.config.mjs']
 
-/** A setting and the file that holds its value: naming either in the environment overrules both in the config file. */
+/** A setting and its `_FILE` variant: either one in the environment overrides both in the config file. */
 const pairs = settingNames.flatMap((name) => {
   const file = `${name}_FILE`
   return isSettingName(file) ? [[name, file] as const] : []
 })
 
-/** What is more than a line goes by a short name in the config file. */
+/** Short names of structured settings in the config file. */
 const shortNames = new Map<string, SettingName>([
   ['sinks', 'INBOX_SINKS'],
   ['routes', 'INBOX_ROUTES'],
@@ -44,7 +43,7 @@ const shortNames = new Map<string, SettingName>([
   ['notify', 'INBOX_NOTIFY'],
 ])
 
-/** Collects settings from the config file and the environment; the environment wins, an empty variable is not set. */
+/** Collects settings from config file and environment. The environment wins; an empty variable counts as unset. */
 export async function collectSettings(sources: ConfigSources): Promise<RawSettings> {
   const file = await readConfigFile(sources)
   const warnings: string[] = []

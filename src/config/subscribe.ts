@@ -3,17 +3,16 @@ import { eventTypes } from '../../schema/index.ts'
 import { endpointUrl } from '../../schema/rest/url.ts'
 import { nearest } from '../base/edit-distance.ts'
 
-/** What the receiver is to be registered for with the service. */
+/** The registration of this receiver with the service. */
 export interface SubscribeSetting {
-  /** As it came: where the service posts to. */
+  /** Webhook URL, unchanged. */
   readonly url: string
-  /** Types by name, in order, each once; or `*` alone. */
+  /** Sorted, unique type names, or only `*`. */
   readonly events: readonly string[]
-  /** Label of the secret that deliveries are to be signed with; undefined: the first. */
+  /** Label of the signing secret; undefined = the first. */
   readonly secret?: string | undefined
 }
 
-/** Its secret known. */
 export interface LabelledSubscribe extends SubscribeSetting {
   readonly secret: string
 }
@@ -22,8 +21,8 @@ const typePattern = /^[a-z][a-z0-9_]{0,63}(?:\.[a-z0-9_]{1,64}){1,3}$/
 const eventsProblem = 'events: expected "*", types such as token.new_listing, or prefixes such as wallet.*'
 
 /**
- * Event types, as a list or with commas between them; a prefix such as `wallet.*` stands for the types of it that are known, because
- * the service takes names and the lone `*` only (R61, R91, A23). A type that is not known here may be known there.
+ * Event types, as a list or separated by commas. A prefix such as `wallet.*` expands to the known types, because the service accepts
+ * only names and a single `*` (R61, R91, A23). The service may know types that are unknown here.
  */
 export const subscribedEvents = z
   .union([z.string().transform((text) => text.split(',')), z.array(z.string())], { error: eventsProblem })
@@ -36,14 +35,14 @@ export const subscribedEvents = z
     return z.NEVER
   })
 
-/** Null where it is neither a type nor the prefix of a known one. */
+/** Null if the item is neither a type nor the prefix of a known one. */
 function typesOf(item: string): readonly string[] | null {
   if (typePattern.test(item)) return [item]
   const found = eventTypes.filter((type) => item.endsWith('.*') && type.startsWith(item.slice(0, -1)))
   return found.length === 0 ? null : found
 }
 
-/** Where the service posts to, kept as it came (R35, A25). */
+/** Webhook URL, kept unchanged (R35, A25). */
 export const subscribedUrl = endpointUrl
 
 const setting = z.strictObject({
@@ -52,7 +51,7 @@ const setting = z.strictObject({
   secret: z.string({ error: 'secret: expected the label of a secret' }).optional(),
 })
 
-/** The setting `subscribe`: an object, or that as JSON text; or undefined. */
+/** The setting `subscribe`: an object, its JSON text, or undefined. */
 export const subscribeSetting = z.unknown().transform((value, context): SubscribeSetting | undefined => {
   if (value === undefined) return undefined
   const result = setting.safeParse(typeof value === 'string' ? parseJson(value) : value)
@@ -71,7 +70,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Of types that are not documented: a line that says so, with the one that may be meant. */
+/** One warning per undocumented type, with a suggestion. */
 export function unknownTypes(events: readonly string[]): readonly string[] {
   const known: readonly string[] = ['*', ...eventTypes]
   return events
@@ -79,28 +78,28 @@ export function unknownTypes(events: readonly string[]): readonly string[] {
     .map((type) => `${type} is no event type that this version knows${nearest(type, eventTypes)}`)
 }
 
-/** With the label of the secret; without one in the setting, that of the first. */
+/** Adds the label of the first secret if the setting has none. */
 export function withLabel(setting: SubscribeSetting, labels: readonly string[]): LabelledSubscribe {
   return { ...setting, secret: setting.secret ?? labels[0] ?? '' }
 }
 
 interface SubscribeCircumstances {
-  /** Of all secrets. */
+  /** Labels of all secrets. */
   readonly labels: readonly string[]
-  /** Whether the service and a key for it are known. */
+  /** True if URL and key of the service are set. */
   readonly hasApi: boolean
-  /** Whether what is stored outlives the process. */
+  /** True if the database outlives the process. */
   readonly isKept: boolean
 }
 
-/** What speaks against a registration at start. */
+/** Problems that prevent a registration at start. */
 export function problemsOf({ secret }: SubscribeSetting, circumstances: SubscribeCircumstances): readonly string[] {
   const { labels, hasApi, isKept } = circumstances
   const problems: string[] = []
   if (!hasApi) problems.push('expected INBOX_API_URL and INBOX_API_KEY or INBOX_API_KEY_FILE with it')
   if (!isKept) problems.push('with memory: each start would register once more; expected a database file')
   if (secret !== undefined && !labels.includes(secret)) {
-    // Not what it says: that may be the secret itself.
+    // Never show the value: it may be the secret itself.
     problems.push(`secret: there is no secret of this label; expected one of ${labels.join(', ')}`)
   }
   return problems.map((problem) => `INBOX_SUBSCRIBE: ${problem}`)

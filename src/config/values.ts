@@ -7,9 +7,9 @@ import { InboxError } from '../base/errors.ts'
 import { withoutBrackets } from '../base/loopback.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
 
-/** The zod types that settings are made of. A value comes as text from the environment, or as a JS value from a file. */
+// zod types of settings. Values are text from the environment, or JS values from the config file.
 
-/** Whole numbers in plain decimal digits, so that "1e3", "0x10" and "" are refused rather than guessed at. */
+/** Whole numbers in decimal digits. Rejects "1e3", "0x10" and "". */
 export function wholeNumber(minimum: number, maximum: number) {
   return z
     .union([
@@ -22,8 +22,8 @@ export function wholeNumber(minimum: number, maximum: number) {
     .pipe(z.number().int().min(minimum).max(maximum))
 }
 
-/** Longest time that setTimeout can wait. */
-export const longestMs = 2 ** 31 - 1
+/** Maximum delay of setTimeout. */
+export const maxTimerMs = 2 ** 31 - 1
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
 
@@ -37,7 +37,7 @@ export function byteSize(maximum: number, minimum = 1) {
   return z.union([z.number(), text]).pipe(z.number().int().min(minimum).max(maximum))
 }
 
-/** A size as one would write it: `256mb`, or `1000 bytes` where no unit fits. */
+/** Formats a size: `256mb`, or `1000 bytes` if no unit fits. */
 export function describeBytes(bytes: number): string {
   const [unit, size] = Object.entries(units).findLast(([, factor]) => factor <= bytes && bytes % factor === 0) ?? [
     '',
@@ -46,7 +46,7 @@ export function describeBytes(bytes: number): string {
   return size === 1 ? `${bytes} bytes` : `${bytes / size}${unit}`
 }
 
-/** An IP address or a host name; the brackets of `[::1]` are taken off. */
+/** An IP address or a host name. Removes the brackets of `[::1]`. */
 export const host = z
   .string()
   .transform((value) => withoutBrackets(value).toLowerCase())
@@ -55,7 +55,7 @@ export const host = z
 const hostNamePattern =
   /^(?=.{1,253}$)(?!\d+(\.\d+)*$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?)*$/
 
-/** A list: an array, or text with commas between the items. */
+/** An array, or text with items separated by commas. */
 export function list(item: z.ZodType<string, string>) {
   const text = z.string().transform((value) =>
     value
@@ -66,7 +66,7 @@ export function list(item: z.ZodType<string, string>) {
   return z.union([z.array(z.string()), text]).pipe(z.array(item))
 }
 
-/** A name as in a Host header, with or without a port; an IPv6 address without one also without its brackets. */
+/** A name as in a Host header, with or without a port. An IPv6 address without a port may omit its brackets. */
 export const hostHeader = z
   .string()
   .toLowerCase()
@@ -76,7 +76,7 @@ export const hostHeader = z
     return bracketed === undefined ? host.safeParse(name).success : isIP(bracketed) === 6
   })
 
-/** An IP address or a network such as 10.0.0.0/8, as `net.BlockList` takes them. */
+/** An IP address or a network such as 10.0.0.0/8, as for `net.BlockList`. */
 export const ipOrNetwork = z.string().refine((value) => {
   const [address = '', bits, ...rest] = value.split('/')
   const family = isIP(address)
@@ -86,13 +86,13 @@ export const ipOrNetwork = z.string().refine((value) => {
   return Number(bits) <= (family === 4 ? 32 : 128)
 })
 
-/** A request path that is compared letter for letter: absolute, no trailing slash, nothing that needs decoding. */
+/** An absolute request path, compared literally: no trailing slash, no percent encoding. */
 export const urlPath = z
   .string()
   .regex(/^(\/|(\/[A-Za-z0-9._~-]+)+)$/)
   .refine((value) => value !== '/healthz' && value !== '/readyz')
 
-/** Of these Node keeps the first and drops the others, so that a repeated one would not be seen. */
+/** Node keeps only the first of these headers, so a repeated one would go unnoticed. */
 const keptOnce: ReadonlySet<string> = new Set(
   (
     'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since ' +
@@ -100,16 +100,16 @@ const keptOnce: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** The name of a header in lower case, as Node has header names. */
+/** A header name, in lower case as in Node. */
 export const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/)
   .toLowerCase()
 
-/** The name of a header whose repeats are seen. */
+/** A header name whose repeated values Node reports. */
 export const repeatableHeader = headerName.refine((name) => !keptOnce.has(name))
 
-/** A value that may also come as JSON. What is in it is looked at elsewhere. */
+/** A value, or its JSON text. Its content is checked elsewhere. */
 export const jsonValue = z.unknown().transform((value, context): unknown => {
   if (typeof value !== 'string') return value
   try {
@@ -129,11 +129,11 @@ export const token = z.string().trim().regex(adminTokenPattern)
 
 export type DatabaseSetting =
   | { readonly kind: 'sqlite'; readonly file: string }
-  /** The URL may hold a password: `describeDatabase` says what may be shown of it. */
+  /** May hold a password: show only `describeDatabase(url)`. */
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'memory' }
 
-/** `sqlite:<path>`, `postgres://…` or `memory:`. What is wrong is said without the value, which may hold a password. */
+/** `sqlite:<path>`, `postgres://…` or `memory:`. Errors never show the value, which may hold a password. */
 export const databaseUrl = z.string().transform((value, context): DatabaseSetting => {
   if (value === 'memory:') return { kind: 'memory' }
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):([^]*)$/i.exec(value) ?? []
@@ -155,7 +155,7 @@ function postgresSetting(value: string, context: z.RefinementCtx): DatabaseSetti
   }
 }
 
-/** A URL that requests can be sent to. What is wrong is said without the value, which may hold a token. */
+/** An http or https URL. Errors never show the value, which may hold a token. */
 export const httpUrl = z.string().transform((value, context) => {
   const url = URL.parse(value)
   if (url === null) return fail(context, 'that is no absolute URL')
@@ -165,7 +165,7 @@ export const httpUrl = z.string().transform((value, context) => {
   return url.href
 })
 
-/** What paths of the console are put behind: without a slash at its end. */
+/** Base URL of console links, without a trailing slash. */
 export const consoleUrl = httpUrl.transform((value, context) => {
   if (/[?#]/.test(value)) return fail(context, 'a link to a page goes behind it, so it has no query and no fragment')
   return value.replace(/\/+$/, '')

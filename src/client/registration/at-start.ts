@@ -25,7 +25,7 @@ export interface ReceiverRegistration {
 }
 
 const firstWaitMs = 10_000
-const longestWaitMs = 600_000
+const maxWaitMs = 600_000
 
 /**
  * What is certain not to be registered, since the service could not be reached or had no room, is tried again: after 10 s, then ever
@@ -46,7 +46,7 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
   /** Draws so that replicas that were refused together do not come together again; not before `askedMs`, which may be nothing. */
   function backOff(askedMs = 0): void {
     again(Math.max(waitMs * (0.5 + clock.random() / 2), askedMs))
-    waitMs = Math.min(waitMs * 2, longestWaitMs)
+    waitMs = Math.min(waitMs * 2, maxWaitMs)
   }
 
   function run(): void {

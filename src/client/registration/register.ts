@@ -49,7 +49,7 @@ export type Registration =
 /** Longer than a call takes: what was begun before that has been left behind. */
 export const underWayMs = 60_000
 const callTimeoutMs = 30_000
-const mostTries = 5
+const maxTries = 5
 
 /**
  * Registers the receiver with the service once (R60, R62): a second registration means two deliveries of each event, and no page of
@@ -75,7 +75,7 @@ export async function register(options: RegisterOptions): Promise<Registration> 
     if (begun !== null) return call(options, begun)
     // Somebody else was first: what he does is not to be done over.
     force = false
-    if (tries === mostTries) throw new Error(`registrations came and went ${tries} times meanwhile`)
+    if (tries === maxTries) throw new Error(`registrations came and went ${tries} times meanwhile`)
   }
 }
 

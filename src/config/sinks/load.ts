@@ -6,7 +6,7 @@ import { describeRoutes, route, toRouteFilter, type RouteFilter, filterOptions }
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Example } from '../../../handlers/sinks/common/kind.ts'
-import { longestMs } from '../values.ts'
+import { maxTimerMs } from '../values.ts'
 import { messageOf } from '../../base/errors.ts'
 import { readSecretFile } from '../../base/secret-file.ts'
 
@@ -191,7 +191,7 @@ function realPath(path: string): string {
 }
 
 const count = z.int().min(1)
-const milliseconds = z.int().min(1).max(longestMs)
+const milliseconds = z.int().min(1).max(maxTimerMs)
 
 const common = z
   .strictObject({
