@@ -7,7 +7,7 @@ const smallestPlan = 10
 const maxWindowMs = 61_000
 /** Wait if the window is over by our clock, but not for the service. */
 const unknownWindowMs = 1_000
-/** Maximum pause that one `Retry-After` causes. */
+/** Maximum pause after a `Retry-After`. */
 export const maxPauseMs = 300_000
 
 /**

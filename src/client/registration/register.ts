@@ -75,7 +75,7 @@ export async function register(options: RegisterOptions): Promise<Registration> 
     if (begun !== null) return call(options, begun)
     // Somebody else was first: what he does is not to be done over.
     force = false
-    if (tries === maxTries) throw new Error(`registrations came and went ${tries} times meanwhile`)
+    if (tries === maxTries) throw new Error(`registrations came and went ${tries} times`)
   }
 }
 
