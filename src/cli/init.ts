@@ -4,7 +4,7 @@ import { fromCwd, host } from './host.ts'
 import { newSecret, packageName, projectFiles, type ProjectFile } from './init/project.ts'
 import { version } from '../base/version.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { chown, readdir, writeFile } from 'node:fs/promises'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { makeFolder } from '../base/files.ts'
@@ -39,8 +39,9 @@ export function addInitCommand(program: Command): void {
 }
 
 async function make(folder: string, options: InitOptions): Promise<Made> {
-  const ownUser = process.getuid?.() ?? containerUser
-  const user = ownUser === 0 ? containerUser : ownUser
+  const owner = process.getuid?.() === 0 ? ownerOf(folder) : null
+  // The container doesn't run as root.
+  const user = (owner?.uid ?? process.getuid?.()) || containerUser
   const files = projectFiles({
     name: packageName(basename(folder)),
     dependency: options.package ?? version,
@@ -49,7 +50,7 @@ async function make(folder: string, options: InitOptions): Promise<Made> {
   })
   await refuseUsedFolder(folder)
   const isWritten = options.dryRun !== true
-  if (isWritten) await writeProject(folder, files, { secretOwner: ownUser === 0 ? user : null })
+  if (isWritten) await writeProject(folder, files, { owner, user })
   return { folder, files: files.map(({ path }) => path), written: isWritten }
 }
 
@@ -86,23 +87,39 @@ async function list(folder: string): Promise<string[]> {
   }
 }
 
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Owner of the folder, or of the nearest folder above it that exists. */
+function ownerOf(folder: string): Owner {
+  return existsSync(folder) ? statSync(folder) : ownerOf(dirname(folder))
+}
+
 export interface WriteOptions {
-  /** User id that owns the files with secrets; null = this user. */
-  readonly secretOwner: number | null
+  /** As root: owner of all files and folders; null = this user. */
+  readonly owner: Owner | null
+  /** User id of the container, which reads the secrets. */
+  readonly user: number
 }
 
 /** Creates the folder and writes the project. Never overwrites a file. */
 export async function writeProject(
   folder: string,
   files: readonly ProjectFile[],
-  { secretOwner }: WriteOptions,
+  { owner, user }: WriteOptions,
 ): Promise<void> {
   try {
     for (const { path, content, isSecret } of files) {
       const file = join(folder, path)
       makeFolder(dirname(file))
       await writeFile(file, content, { flag: 'wx', ...(isSecret && { mode: 0o600 }) })
-      if (isSecret && secretOwner !== null) await chown(file, secretOwner, secretOwner)
+      if (owner === null) continue
+      for (let place = path; place !== '.'; place = dirname(place))
+        await chown(join(folder, place), owner.uid, owner.gid)
+      await chown(folder, owner.uid, owner.gid)
+      if (isSecret && owner.uid === 0) await chown(file, user, user)
     }
   } catch (error) {
     throw new InboxError('usage', `can't write the project to ${folder} (${messageOf(error)})`, { cause: error })

@@ -335,7 +335,7 @@ test('a broken configuration ends the start with 1 and names every problem', asy
   const env = { INBOX_PORT: '99999', INBOX_SECRETS: 'short', INBOX_BODY_LIMIT: 'much', INBOX_ACK_TIMEOUT_MS: '-1' }
   await using sidecar = await Sidecar.create({ env })
   expect(await sidecar.run()).toEqual({ code: 1, signal: null })
-  for (const name of Object.keys(env)) expect(sidecar.output.text).toContain(`${name}: `)
+  for (const name of Object.keys(env)) expect(sidecar.output.text).toContain(`${name} must be `)
   expect(sidecar.output.text).not.toContain(env.INBOX_SECRETS)
 })
 
@@ -346,5 +346,5 @@ test('serve in an empty folder says that there is no handlers folder, and what t
   expect(await sidecar.run()).toEqual({ code: 1, signal: null })
   expect(sidecar.output.text).toContain('handler_invalid')
   expect(sidecar.output.text).toContain(`the handlers folder ${folder} cannot be read`)
-  expect(sidecar.output.text).toContain('make it, or name another one in INBOX_HANDLERS')
+  expect(sidecar.output.text).toContain('create it, or set INBOX_HANDLERS to another folder')
 })

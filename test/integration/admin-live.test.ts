@@ -123,7 +123,7 @@ test('requests that are rejected for good or break off raise a warning with the 
   const { warnings, sender } = await health()
   const found = warnings.find(({ code }) => code === 'deliveries_rejected')
   expect(found).toMatchObject({ level: 'warning', title: expect.stringMatching(/^4 requests/), href: '/rejects' })
-  expect(found?.text).toMatch(/INBOX_BODY_LIMIT.*compressed.*never complete.*INBOX_UNUSABLE_STATUS/)
+  expect(found?.text).toMatch(/INBOX_BODY_LIMIT.*compressed.*incomplete.*INBOX_UNUSABLE_STATUS/)
   expect(sender).toMatchObject({ deliveries: 1, unusable: 1, acknowledged: 0, success_rate: 0 })
 })
 

@@ -138,7 +138,7 @@ describe('retry as a function', () => {
     await stage.accept({ id: 'evt_1' })
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 1 })
     expect(stage.lines).toContainEqual(
-      expect.objectContaining({ message: expect.stringMatching(/`retry` of a handler/) }),
+      expect.objectContaining({ message: expect.stringMatching(/retry policy failed/) }),
     )
   })
 })

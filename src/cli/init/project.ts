@@ -58,6 +58,8 @@ function manifest({ name, dependency }: ProjectOptions): string {
     type: 'module',
     scripts: {
       start: 'onchain-inbox serve',
+      // An older Node would find no tests, and pass.
+      pretest: 'onchain-inbox --version',
       test: 'node --test',
       check: 'onchain-inbox check',
     },
