@@ -112,7 +112,7 @@ describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
     await sidecar.log('stopping')
     late.send(bytes.subarray(-1))
     expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
-    expect(sidecar.output.text).toContain('ending after a failure')
+    expect(sidecar.output.text).toContain('exiting after failure')
   })
 
   test.each([1, 4, 8, 12])(

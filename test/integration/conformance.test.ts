@@ -40,7 +40,7 @@ test('effects that can be read no more fail the rule', async () => {
   app.answer = ({ method }) => ({ status: method === 'GET' && ++reads > 1 ? 500 : 200 })
   const report = await conformance(app.url, 'order', { effects: app.url, settleMs: 500 })
   const reason = 'a GET of the effects was answered 500, expected 200'
-  expect(report.verdicts[0]?.detail).toContain(`the effects could not be read: ${reason}`)
+  expect(report.verdicts[0]?.detail).toContain(`can't read the effects: ${reason}`)
 })
 
 test('R79 a redirect, an error and no answer are no acknowledgement, each with what to do', async () => {

@@ -81,7 +81,7 @@ When you have replayed them: onchain-inbox doctor --acknowledge
   const after = await doctor()
   expect(after.code, after.out).toBe(0)
   expect(after.out).toMatch(/no longer retried by the sender;\n {2}acknowledged at 20/)
-  expect(after.out).not.toContain('replay them by hand')
+  expect(after.out).not.toContain('replay them in the dashboard')
   expect((await doctor('--acknowledge')).out).toBe('there was nothing to acknowledge\n')
 })
 
