@@ -250,7 +250,7 @@ test('one that takes no writes is not well', async () => {
     `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   )
   await until(() => !db.health().ok, 'that is seen')
-  expect(db.health()).toMatchObject({ reason: expect.stringContaining('takes no writes') as string })
+  expect(db.health()).toMatchObject({ reason: expect.stringContaining('read-only') as string })
 })
 
 test('what is limited leaves connections to the others', async () => {
