@@ -140,7 +140,7 @@ function countRuns(stats: InboxStats, states: readonly (keyof RunCounts)[]): num
 /** Only demos use this database, so its holder is another demo. */
 function explainInUse(error: unknown): unknown {
   if (!(error instanceof InboxError) || error.code !== 'database_in_use') return error
-  const [holder = 'another process'] = /the process \d+/.exec(error.message) ?? []
+  const [holder = 'another process'] = /process \d+/.exec(error.message) ?? []
   const message = `another demo is running in this folder (${holder}): stop it, or run this one in another folder`
   return new InboxError('database_in_use', message, { cause: error })
 }

@@ -66,6 +66,6 @@ test('a second demo in the same folder says that one is running, and which proce
   expect(second).toEqual({
     code: 75,
     out: '',
-    errors: `database_in_use: another demo is running in this folder (the process ${process.pid}): stop it, or run this one in another folder\n`,
+    errors: `database_in_use: another demo is running in this folder (process ${process.pid}): stop it, or run this one in another folder\n`,
   })
 })
