@@ -186,7 +186,7 @@ test.each<[string, string, Behaviour, RegExp]>([
     'R75',
     'forgery',
     { isCareless: true },
-    /came: done: (evt_conf_\S+, ){2}evt_conf_\S+ and 12 more\nto do: let nothing/,
+    /came: done: (evt_conf_\S+, ){2}evt_conf_\S+ and 12 more\nto do: do nothing/,
   ],
   ['R75', 'tampering', { isCareless: true }, /came: done: evt_conf_/],
   ['R88', 'repeated', doubled, /came: done 2 times: evt_conf_/],

@@ -42,7 +42,7 @@ async function pack(folder: string): Promise<Packed> {
   await mkdir(staged)
   await cp(await shared('dist'), join(staged, 'dist'), { recursive: true })
   const { files } = await readManifest(join(root, 'package.json'))
-  for (const file of ['package.json', ...files.filter((name) => !generated.includes(name))]) {
+  for (const file of ['package.json', ...files.filter((name) => !name.startsWith('!') && !generated.includes(name))]) {
     await cp(join(root, file), join(staged, file), { recursive: true })
   }
   await run(process.execPath, ['--import', './.ci/old-typescript.mjs', '.ci/reference.mjs', staged], root)
