@@ -187,14 +187,14 @@ export function describeReplays(harness: ConformanceHarness): void {
 
     test('keeps to its rate', async () => {
       await using stage = await handled(30)
+      const begunAt = stage.clock.now()
       await stage.inbox.startReplay(replayOf({ status: 'done' }, { perSecond: 10 }))
       const created = async () => (await stage.inbox.replay(1))!.runs
-      await stage.until(async () => (await created()) > 0)
-      expect(await created()).toBe(10)
-      const begunAt = stage.clock.now()
       await stage.until(async () => (await created()) >= 19)
       expect(stage.clock.now() - begunAt).toBeGreaterThanOrEqual(800)
-      expect(await created()).toBeLessThanOrEqual(10 + (stage.clock.now() - begunAt) / 100 + 1)
+      // A second's worth may start at once.
+      const runs = await created()
+      expect(runs).toBeLessThanOrEqual(10 + (stage.clock.now() - begunAt) / 100 + 1)
     })
 
     test('that is cancelled creates no runs and drops pending ones; running runs and outbox items continue', async () => {
