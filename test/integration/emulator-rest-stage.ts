@@ -94,6 +94,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
   server.on('clientError', app.onClientError)
   server.on('checkContinue', app)
+  server.on('checkExpectation', app)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
