@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { basename, relative, sep } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startApp, type App } from '../app/app.ts'
@@ -273,10 +273,14 @@ function shortPath(path: string): string {
 
 const name = 'onchain-inbox'
 
-/** The command that runs this program again from `cwd`: its name if it is installed, otherwise `node <script>`. */
+/**
+ * The command that runs this program again from `cwd`: its name if it is installed, otherwise `node <script>`. In a clone it is npx, which
+ * finds the clone's Node where the user's own is too old.
+ */
 export function programCommand(script: string, cwd: string): string {
   if (basename(script) === name) return script.includes(`${sep}node_modules${sep}`) ? `npx ${name}` : name
   const steps = relative(cwd, script)
+  if (steps === join('dist', 'src', 'cli.js')) return `npx ${name}`
   const file = steps.startsWith('..') ? script : steps
   return `node ${/^[\w./\\:-]+$/.test(file) ? file : `'${file}'`}`
 }

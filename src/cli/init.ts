@@ -5,7 +5,7 @@ import { newSecret, packageName, projectFiles, type ProjectFile } from './init/p
 import { version } from '../base/version.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { existsSync, statSync } from 'node:fs'
-import { chown, readdir, writeFile } from 'node:fs/promises'
+import { lchown, open, readdir } from 'node:fs/promises'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { makeFolder } from '../base/files.ts'
 
@@ -111,16 +111,19 @@ export async function writeProject(
   { owner, user }: WriteOptions,
 ): Promise<void> {
   try {
+    const folders = new Set([folder])
     for (const { path, content, isSecret } of files) {
       const file = join(folder, path)
       makeFolder(dirname(file))
-      await writeFile(file, content, { flag: 'wx', ...(isSecret && { mode: 0o600 }) })
+      folders.add(dirname(file))
+      await using handle = await open(file, 'wx', isSecret ? 0o600 : 0o666)
+      await handle.writeFile(content)
       if (owner === null) continue
-      for (let place = path; place !== '.'; place = dirname(place))
-        await chown(join(folder, place), owner.uid, owner.gid)
-      await chown(folder, owner.uid, owner.gid)
-      if (isSecret && owner.uid === 0) await chown(file, user, user)
+      // By the handle: the owner of the folder could replace the file by a link to one of root's.
+      if (isSecret && owner.uid === 0) await handle.chown(user, user)
+      else await handle.chown(owner.uid, owner.gid)
     }
+    if (owner !== null) for (const made of folders) await lchown(made, owner.uid, owner.gid)
   } catch (error) {
     throw new InboxError('usage', `can't write the project to ${folder} (${messageOf(error)})`, { cause: error })
   }
