@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,6 +15,8 @@ export interface TlsPair {
 const dayMs = 86_400_000
 const lifetimeDays = 397
 const renewalDays = 30
+/** DER: the boolean true. */
+const isTrue = Buffer.of(0x01, 0x01, 0xff)
 
 /**
  * Returns the certificate for localhost, 127.0.0.1 and ::1 from `dir`, readable by its owner only. Creates it if it is
@@ -28,7 +30,7 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
   const kept = await readPair(certFile, keyFile).catch(() => null)
   if (kept !== null && endsAt(kept) - now > renewalDays * dayMs) return { ...kept, certFile }
 
-  const pair = await makeCertificate(now)
+  const pair = makeCertificate(now)
   try {
     makeFolder(dir)
     await writeFile(keyFile, pair.key, { mode: 0o600 })
@@ -46,8 +48,8 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
  *
  * @throws InboxError `config_invalid` if the temporary folder can't be written
  */
-export async function passingCertificate(now: number): Promise<TlsPair & { readonly certFile: string } & Disposable> {
-  const pair = await makeCertificate(now)
+export function passingCertificate(now: number): TlsPair & { readonly certFile: string } & Disposable {
+  const pair = makeCertificate(now)
   try {
     const dir = mkdtempSync(join(tmpdir(), 'onchain-inbox-tls-'))
     const certFile = join(dir, 'tls-cert.pem')
@@ -87,27 +89,65 @@ function endsAt({ cert }: TlsPair): number {
   return Date.parse(new X509Certificate(cert).validTo)
 }
 
-async function makeCertificate(now: number): Promise<TlsPair> {
-  // Imported on demand: it is large, and an emulator seldom serves HTTPS.
-  const { generate } = await import('selfsigned')
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }], {
-    keyType: 'ec',
-    algorithm: 'sha256',
-    notBeforeDate: new Date(now - dayMs),
-    notAfterDate: new Date(now + lifetimeDays * dayMs),
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', digitalSignature: true, keyCertSign: true, critical: true },
-      { name: 'extKeyUsage', serverAuth: true },
-      {
-        name: 'subjectAltName',
-        altNames: [
-          { type: 2, value: 'localhost' },
-          { type: 7, ip: '127.0.0.1' },
-          { type: 7, ip: '::1' },
-        ],
-      },
-    ],
-  })
-  return { cert, key }
+/** Signs a P-256 key with itself, as a certificate authority for the names of this machine (RFC 5280). */
+function makeCertificate(now: number): TlsPair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('localhost')))))
+  const algorithm = sequence(oid('2a8648ce3d040302'))
+  const extensions = [
+    extension('551d13', sequence(isTrue), true),
+    // digitalSignature and keyCertSign: bits 0 and 5.
+    extension('551d0f', der(0x03, Buffer.of(2, 0b1000_0100)), true),
+    extension('551d25', sequence(oid('2b06010505070301'))),
+    extension(
+      '551d11',
+      sequence(
+        der(0x82, Buffer.from('localhost')),
+        der(0x87, Buffer.of(127, 0, 0, 1)),
+        der(0x87, Buffer.concat([Buffer.alloc(15), Buffer.of(1)])),
+      ),
+    ),
+  ]
+  const toBeSigned = sequence(
+    der(0xa0, der(0x02, Buffer.of(2))),
+    der(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
+    algorithm,
+    name,
+    sequence(time(now - dayMs), time(now + lifetimeDays * dayMs)),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der(0xa3, sequence(...extensions)),
+  )
+  const signature = der(0x03, Buffer.of(0), sign('sha256', toBeSigned, privateKey))
+  const body = sequence(toBeSigned, algorithm, signature).toString('base64').replaceAll(/.{64}/g, '$&\n').trimEnd()
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}
+
+/** A DER element; its content is less than 64 KiB. */
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts)
+  const { length } = content
+  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+  return Buffer.concat([Buffer.of(tag, ...size), content])
+}
+
+function sequence(...parts: readonly Buffer[]): Buffer {
+  return der(0x30, ...parts)
+}
+
+/** An object identifier, given as the hex digits of its content. */
+function oid(hex: string): Buffer {
+  return der(0x06, Buffer.from(hex, 'hex'))
+}
+
+function extension(id: string, value: Buffer, isCritical = false): Buffer {
+  return sequence(oid(id), ...(isCritical ? [isTrue] : []), der(0x04, value))
+}
+
+/** A UTCTime: valid until 2049. */
+function time(ms: number): Buffer {
+  return der(0x17, Buffer.from(`${new Date(ms).toISOString().slice(2, 19).replaceAll(/[-T:]/g, '')}Z`))
 }

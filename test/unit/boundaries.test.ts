@@ -22,7 +22,7 @@ const rules: Readonly<Record<string, string>> = {
   app: 'base signature config inbox inbox/sqlite receiver dispatch health client admin schema',
   web: 'schema @mantine/core @mantine/hooks @tanstack/react-virtual react react-dom/client uplot',
   emulator:
-    'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base better-sqlite3 raw-body selfsigned yaml zod',
+    'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base better-sqlite3 raw-body yaml zod',
   cli: 'base signature config inbox inbox/sqlite inbox/postgres receiver dispatch health client admin schema app emulator commander onchain-inbox/testing p-queue raw-body zod',
   'src/index.ts': 'base dispatch app',
   'src/cli.ts': 'cli',
