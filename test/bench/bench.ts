@@ -12,9 +12,9 @@ import { startCeiling, startProduct } from './server-process.ts'
 import { measureReplay, measureStart, type Replayed } from './work-off.ts'
 
 /**
- * `npm run bench`: how much of an Express app that stores nothing is left when every event is stored before it is
- * acknowledged, and when it is handled, too; what order, state and outbox cost of that. All in one run on one machine, so
- * that only ratios count.
+ * `npm run bench` compares the product with an Express app that stores nothing: with every event stored before its
+ * acknowledgement, with every event handled, and with order, state and outbox. All run in turn on one machine, so that
+ * ratios can be compared.
  */
 const { values } = parseArgs({
   options: {
@@ -22,15 +22,15 @@ const { values } = parseArgs({
     events: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
-    /** Only these take part, beside the ceiling. */
+    /** Measures these only, and the ceiling. */
     only: { type: 'string', multiple: true },
-    /** Also compares with a store that holds so many events. */
+    /** Also measures on a store of this many events. */
     stored: { type: 'string' },
-    /** Also starts on so many runs that wait. */
+    /** Also measures a start on this many pending runs. */
     backlog: { type: 'string' },
-    /** Also replays so many events. */
+    /** Also measures a replay of this many events. */
     replay: { type: 'string' },
-    /** Instead of all that: one to three replicas on PostgreSQL. */
+    /** Measures one to three replicas on PostgreSQL instead. */
     postgres: { type: 'boolean', default: false },
     'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -38,11 +38,11 @@ const { values } = parseArgs({
 })
 
 const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--random-ids] [--json]
-                 [--only handled]      only this one beside the ceiling; may be said again
-                 [--stored 10000000]   also: the same on a store that holds so many events
-                 [--backlog 1000000]   also: how it starts on so many waiting runs, and works them off
-                 [--replay 1000000]    also: how it replays so many events, and in how much memory
-                 [--postgres]          instead: one to three replicas on PostgreSQL, against pgbench, which has to be installed`
+                 [--only NAME]         measure only this one and the ceiling; repeatable
+                 [--stored 10000000]   also measure on a store of this many events
+                 [--backlog 1000000]   also measure a start on this many pending runs
+                 [--replay 1000000]    also measure a replay of this many events, with its memory
+                 [--postgres]          measure one to three replicas on PostgreSQL against an installed pgbench instead`
 
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
@@ -53,7 +53,7 @@ function say(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`)
 }
 
-/** Adds each to `runners` once it runs. */
+/** Adds each runner as soon as its server listens. */
 async function startAll(runners: Runner[]): Promise<void> {
   runners.push({ name: ceilingName, server: await startCeiling(), keys: stored.keys })
   const products = [stored, handled, watched, unordered, manyKeys, state, outbox, stateAndOutbox]
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
   }
   const [ceiling] = results
   if (ceiling === undefined) throw new Error('nothing was measured')
-  say('waiting runs, replay …')
+  say('pending runs, replay …')
   const start = values.backlog === undefined ? undefined : await measureStart(work, Number(values.backlog))
   const replay = values.replay === undefined ? undefined : await measureReplay(work, Number(values.replay))
   const goals = findGoals(results, replay)

@@ -1,13 +1,13 @@
 import express from 'express'
 import type { AddressInfo } from 'node:net'
 
-// What reads are compared with: an Express route that answers constant JSON of the size that is asked for.
+// The ceiling for reads: an Express route that returns constant JSON of the size in the path.
 const app = express()
 app.disable('etag')
 app.get('/:bytes', (request, response) => {
   response.json({ padding: 'x'.repeat(Math.max(0, Number(request.params.bytes) - '{"padding":""}'.length)) })
 })
-// And what posts are sent to: nothing is looked at, everything is taken.
+// The receiver of deliveries: accepts everything unread.
 app.post('/hook', (request, response) => {
   request.resume().on('end', () => response.end())
 })

@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What is measured against each other: the product with one handler or none, and the events it is sent. */
+/** A configuration of the product that is measured: its handlers and the events it gets. */
 export interface Contender {
   readonly name: string
-  /** Source of its handlers, by file name. */
+  /** Source of the handlers by file name. */
   readonly handlers: Readonly<Record<string, string>>
-  /** The clock stops when every event is handled, and every item delivered, too. */
+  /** If true, the clock stops when every run and outbox item is done, else at the last response. */
   readonly wholeWay: boolean
-  /** So many wallets take turns. */
+  /** Number of wallets, which take turns. */
   readonly keys: number
-  /** Somebody has the console open meanwhile. */
+  /** A console is open. */
   readonly isWatched?: true
 }
 
@@ -28,7 +28,7 @@ const fewKeys = 2_000
 
 export const stored: Contender = { name: 'stored', handlers: {}, wholeWay: false, keys: fewKeys }
 
-/** The product's default: runs of one key in their order. */
+/** The default: runs of a key in order. */
 export const handled: Contender = {
   name: 'stored and handled',
   handlers: { handler: noop },
@@ -64,7 +64,7 @@ export const stateAndOutbox: Contender = {
   handlers: { handler: define(`async run(event, ctx) { ${count}; ${enqueue} }`), sink },
 }
 
-/** Writes handlers into a new folder; gives its path. */
+/** Writes handlers into a new folder and returns its path. */
 export function writeHandlers(folder: string, handlers: Readonly<Record<string, string>>): string {
   mkdirSync(folder)
   for (const [name, source] of Object.entries(handlers)) writeFileSync(join(folder, `${name}.ts`), source)

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 
-// An emulator whose world has a history of so many days and then stands still; says what can be asked of it.
-// As the command does.
+// An emulator whose clock stands still after a history of some days. It sends its parent the paths that can be read.
+// The same V8 flags as `onchain-inbox emulator`.
 setFlagsFromString('--heap-growing-percent=30')
 setFlagsFromString('--semi-space-growth-factor=1')
 const apiKey = 'bench-api-key-0123456789'
@@ -22,7 +22,7 @@ const startMs = performance.now() - startedAt
 const { views } = emulator.world
 const wallets = views.wallets()
 const trades = wallets.reduce((sum, { tradeCount }) => sum + tradeCount, 0)
-// Those who have traded the most on an EVM network and on Solana, and one who has traded little.
+// The wallets with the most trades on an EVM network and on Solana, and one with few.
 const byCount = wallets.filter(({ tradeCount }) => tradeCount > 20).toSorted((a, b) => b.tradeCount - a.tradeCount)
 const chosen = [
   byCount.find(({ network }) => network !== 'solana'),

@@ -5,18 +5,18 @@ import { parseArgs } from 'node:util'
 import { renderTable } from '../../src/cli/output.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 import { measureSending } from './sending.ts'
-import type { RestLoadOptions, RestLoadResult } from './rest-load.ts'
+import { runLoad } from './server-process.ts'
 
 /**
- * `npm run bench:emulator`: how long a simulated day takes, how many events a second are sent, and how many reads a second the REST service answers compared
- * with an Express route that answers constant JSON of the same size, on a small world and on a large one.
+ * `npm run bench:emulator` measures a simulated day, deliveries per second, and reads per second of the REST service, on a
+ * small and on a large world. An Express route that returns constant JSON of the same size is the ceiling for reads.
  */
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     connections: { type: 'string', default: '32' },
     requests: { type: 'string', default: '6000' },
-    /** Of history: 26 days are a little more than a million trades. */
+    /** History of the large world; 26 days are a little more than a million trades. */
     days: { type: 'string', default: '26' },
   },
 })
@@ -34,14 +34,6 @@ interface EmulatorFacts {
 
 function say(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`)
-}
-
-async function measureLoad(options: RestLoadOptions): Promise<RestLoadResult> {
-  const child = fork(new URL('./rest-load.ts', import.meta.url))
-  child.send(options)
-  const [result] = (await once(child, 'message')) as [RestLoadResult]
-  child.kill()
-  return result
 }
 
 function memoryMb(child: ChildProcess, field: 'VmHWM' | 'VmRSS'): number {
@@ -76,9 +68,9 @@ async function measureReads(days: number) {
     const rows = []
     for (const [operation, paths] of Object.entries(operations)) {
       say(`${operation} …`)
-      await measureLoad({ ...load, port: facts.port, paths, requests: 500 })
-      const read = await measureLoad({ ...load, port: facts.port, paths })
-      const ceiling = await measureLoad({ ...load, port, paths: [`/${read.bodyBytes}`] })
+      await runLoad({ ...load, ports: [facts.port], paths, requests: 500 })
+      const read = await runLoad({ ...load, ports: [facts.port], paths })
+      const ceiling = await runLoad({ ...load, ports: [port], paths: [`/${read.bodyBytes}`] })
       rows.push({ operation, ...read, ceiling: ceiling.perSecond, ratio: read.perSecond / ceiling.perSecond })
     }
     const memory = { residentMb: memoryMb(emulator, 'VmRSS'), peakMb: memoryMb(emulator, 'VmHWM') }
@@ -116,7 +108,7 @@ if (values.json) {
   ])
   process.stdout.write(
     `a simulated day: ${day.seconds.toFixed(2)} s, ${day.transactions} transactions (goal about 5 s)\n` +
-      `\n${sentEvents} events sent; the client alone: unsigned, and nothing written down\n${renderTable(
+      `\n${sentEvents} events sent; the client alone signs and stores nothing\n${renderTable(
         ['at once', 'durable/s', 'in a temporary file/s', 'client alone/s', 'ratio (goal ≥ 0.50)'],
         sending.map((one) => [
           String(one.parallel),

@@ -6,12 +6,12 @@ import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import type { NewEvent } from '../../src/inbox/port.ts'
 import { keyOf } from '../../src/receiver/envelope.ts'
 
-/** `alike`: of one type and network. `varied`: of all types, as the service sends them, some now and then unlike their documentation. */
+/** `alike`: one type and network. `varied`: all types, as the service sends them; a few have an undocumented field. */
 export type Bodies = 'alike' | 'varied'
 
 const batchSize = 1_000
 
-/** Fills a new store through its own code, without waiting for the disk. `open`: every run is left waiting. */
+/** Fills a new store through its own code, without fsync. `open` leaves every run pending. */
 export async function fillStore(
   file: string,
   count: number,
@@ -57,13 +57,13 @@ export function makeEvent(index: number, count: number, bodies: Bodies = 'alike'
   }
 }
 
-/** The newest is from now, and there is one a second before it. */
+/** Events are one second apart; the newest has the present time. */
 const startedAt = Date.now()
 const spacingMs = 1_000
 const addresses = 20_000
 const unlikeOneIn = 5_000
 
-/** A few addresses come often, most seldom. */
+/** A few addresses are frequent, most are rare. */
 export function addressOf(index: number): string {
   const skewed = Math.floor((addresses * (index % 997) ** 3) / 997 ** 3) + Math.floor(index / 997)
   return `0x${digest(`address ${skewed % addresses}`).slice(0, 40)}`

@@ -2,38 +2,47 @@ import { createHmac } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 
-/**
- * The load generator, a process of its own: `connections` keep-alive connections, each sending the next request as soon as it
- * has the answer to the last one. The requests are made and signed beforehand, so that it costs the machine as little as it can.
- */
-export interface LoadOptions {
-  /** Connections take turns among them. */
+interface Connections {
+  /** Connections are spread over them. */
   readonly ports: readonly number[]
+  readonly connections: number
+}
+
+/** Signed deliveries. */
+export interface DeliveryLoad extends Connections {
   readonly path: string
   readonly secret: string
-  readonly connections: number
   readonly events: number
   /** Makes ids unique across runs. */
   readonly idPrefix: string
-  /** Ids in random order, as of a sender that does not sort them by time. */
+  /** Ids in random order, as of a sender that doesn't sort them by time. */
   readonly randomIds: boolean
-  /** So many wallets in turn: what order is kept by. */
+  /** Number of wallets, which take turns: order is kept per wallet. */
   readonly keys: number
 }
 
+/** Reads of the REST service. */
+export interface ReadLoad extends Connections {
+  readonly apiKey: string
+  readonly requests: number
+  /** Read in turn. */
+  readonly paths: readonly string[]
+}
+
 export interface LoadResult {
-  readonly events: number
   readonly seconds: number
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** Answers other than 200. */
+  /** Number of responses other than 200. */
   readonly refused: number
+  /** Mean size of a response body; 0 for deliveries. */
+  readonly bodyBytes: number
 }
 
-/** A signed request of 400 to 600 bytes of body. */
-function makeRequest(options: LoadOptions, index: number): Buffer {
+/** Signs a delivery with 400 to 600 bytes of body. */
+function toDelivery(options: DeliveryLoad, index: number): Buffer {
   const number = String(index).padStart(10, '0')
   const id = options.randomIds
     ? `evt_${createHmac('sha256', options.idPrefix).update(number).digest('hex').slice(0, 26)}`
@@ -63,20 +72,45 @@ function makeRequest(options: LoadOptions, index: number): Buffer {
   )
 }
 
-async function run(options: LoadOptions): Promise<LoadResult> {
-  const requests = Array.from({ length: options.events }, (_, index) => makeRequest(options, index))
-  const sockets = await Promise.all(
-    Array.from({ length: options.connections }, (_, n) => open(options.ports[n % options.ports.length] ?? 0)),
+function toReads({ apiKey, paths, requests }: ReadLoad): Buffer[] {
+  const distinct = paths.map((path) =>
+    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`),
   )
+  return Array.from({ length: requests }, (_, index) => distinct[index % distinct.length] ?? Buffer.alloc(0))
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+
+/** Size of the body of a complete response; undefined while bytes are missing. */
+function bodyLength(response: Buffer): number | undefined {
+  const end = response.indexOf(headEnd)
+  if (end < 0) return undefined
+  const length = Number(/content-length: (\d+)/i.exec(response.toString('latin1', 0, end))?.[1])
+  return response.length < end + headEnd.length + length ? undefined : length
+}
+
+/**
+ * Sends on keep-alive connections, each with one request in flight. Requests are made before the clock starts, so that
+ * the generator takes as little of the machine as it can.
+ */
+async function run(options: DeliveryLoad | ReadLoad): Promise<LoadResult> {
+  const isReading = 'paths' in options
+  const requests = isReading
+    ? toReads(options)
+    : Array.from({ length: options.events }, (_, index) => toDelivery(options, index))
+  const { ports, connections } = options
+  const sockets = await Promise.all(Array.from({ length: connections }, (_, n) => open(ports[n % ports.length] ?? 0)))
   const histogram = createHistogram()
   let next = 0
   let answered = 0
   let refused = 0
+  let bodyBytes = 0
   const { promise: finished, resolve: finish, reject } = Promise.withResolvers<void>()
 
   const startedAt = process.hrtime.bigint()
   for (const socket of sockets) {
     let sentAt = 0n
+    let received: Buffer = Buffer.alloc(0)
     const send = () => {
       const request = requests[next++]
       if (request === undefined) return
@@ -84,10 +118,15 @@ async function run(options: LoadOptions): Promise<LoadResult> {
       socket.write(request)
     }
     socket.on('data', (chunk: Buffer) => {
-      // One request at a time on a connection, and answers fit one packet: each chunk is an answer.
-      if (chunk.subarray(9, 12).toString('latin1') !== '200') refused++
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+      // Responses to deliveries fit in one packet: each chunk is one.
+      const length = isReading ? bodyLength(received) : 0
+      if (length === undefined) return
+      if (received.toString('latin1', 9, 12) !== '200') refused++
+      bodyBytes += length
+      received = Buffer.alloc(0)
       histogram.record(process.hrtime.bigint() - sentAt)
-      if (++answered === options.events) finish()
+      if (++answered === requests.length) finish()
       else send()
     })
     socket.on('error', reject)
@@ -101,13 +140,13 @@ async function run(options: LoadOptions): Promise<LoadResult> {
     socket.destroy()
   }
   return {
-    events: options.events,
     seconds,
-    perSecond: options.events / seconds,
+    perSecond: requests.length / seconds,
     p50Ms: histogram.percentile(50) / 1e6,
     p99Ms: histogram.percentile(99) / 1e6,
     maxMs: histogram.max / 1e6,
     refused,
+    bodyBytes: Math.round(bodyBytes / requests.length),
   }
 }
 
@@ -118,7 +157,8 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-process.once('message', (options: LoadOptions) => {
+// The generator is a process of its own: it takes its options as a message and answers with the result.
+process.once('message', (options: DeliveryLoad | ReadLoad) => {
   run(options).then(
     (result) => process.send?.(result),
     (error: unknown) => {

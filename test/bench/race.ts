@@ -1,13 +1,13 @@
 import { runLoad, benchSecret, type ProductProcess, type ServerProcess } from './server-process.ts'
 
-/** One who takes part: a server that runs already, and what it is sent. */
+/** A running server and its load. */
 export interface Runner {
   readonly name: string
   readonly server: ServerProcess
   readonly keys: number
-  /** Runs that are not finished; absent where an answer is all there is to wait for. */
+  /** Counts the runs that are not final; absent if the clock stops at the last response. */
   readonly openRuns?: ProductProcess['openRuns']
-  /** Who looks at its console meanwhile. */
+  /** Opens a console for the time of the load. */
   readonly visit?: ProductProcess['visit']
 }
 
@@ -27,7 +27,7 @@ interface Round {
   readonly refused: number
 }
 
-/** The median round, and the speed of all of them. */
+/** The median round, and the events per second of all rounds. */
 export interface Measured extends Round {
   readonly name: string
   readonly peakMemoryMb: number
@@ -38,8 +38,8 @@ const warmUpEvents = 20_000
 let bursts = 0
 
 /**
- * Round by round, each in turn, every other round in reverse: what else the machine does meanwhile hits all of them alike.
- * After a shorter round that does not count.
+ * Measures all runners in turn, round by round, every other round in reverse order: other load on the machine affects all
+ * of them alike. A short first round warms up and isn't counted.
  */
 export async function race(runners: readonly Runner[], options: RaceOptions): Promise<Measured[]> {
   const rounds = runners.map(() => [] as Round[])
@@ -54,12 +54,12 @@ export async function race(runners: readonly Runner[], options: RaceOptions): Pr
   return runners.map(({ name, server }, index) => {
     const own = rounds[index] ?? []
     const middle = own.toSorted((a, b) => a.perSecond - b.perSecond)[Math.floor(own.length / 2)]
-    if (middle === undefined) throw new Error('expected at least one round')
+    if (middle === undefined) throw new Error('--rounds must be at least 1')
     return { name, ...middle, peakMemoryMb: server.peakMemoryMb(), rounds: own.map(({ perSecond }) => perSecond) }
   })
 }
 
-/** How fast one was, of another: the median of the rounds, each compared with the other's at the same time. */
+/** Median over the rounds of one runner's speed divided by the other's in the same round. */
 export function ratioOf(measured: Measured, other: Measured): number {
   const ratios = measured.rounds.map((perSecond, round) => perSecond / (other.rounds[round] ?? NaN))
   return ratios.toSorted((a, b) => a - b)[Math.floor(ratios.length / 2)] ?? NaN

@@ -2,7 +2,7 @@ import { renderTable } from '../../src/cli/output.ts'
 import { ratioOf, type Measured } from './race.ts'
 import type { Replayed, Start } from './work-off.ts'
 
-/** What is wished for: told, never enforced, because a busy machine must not fail a build. */
+/** A limit of design.md. It is printed, not enforced: a busy machine must not fail a build. */
 export interface Goal {
   readonly name: string
   readonly against: string
@@ -53,7 +53,7 @@ function renderGoal({ name, against, ratio, atLeast, atMost }: Goal): string {
 
 function renderStart({ runs, readyMs, firstVerdictsMs, perSecond, peakMemoryMb }: Start): string {
   return (
-    `start on ${runs} waiting runs: ready after ${readyMs.toFixed(0)} ms, first verdicts after ` +
+    `start on ${runs} pending runs: ready after ${readyMs.toFixed(0)} ms, first results after ` +
     `${firstVerdictsMs.toFixed(0)} ms, then ${perSecond.toFixed(0)} runs/s, peak ${peakMemoryMb.toFixed(0)} MB`
   )
 }

@@ -32,7 +32,7 @@ function bodyOf(n: number): Buffer {
   )
 }
 
-/** The same client with nothing around it: unsigned, and nothing is written down. */
+/** Posts with the same HTTP client alone: no signatures, no storage. */
 async function postAll(url: string, count: number, parallel: number): Promise<number> {
   const poster = createPoster(systemClock)
   const target = new URL(url)
@@ -48,7 +48,7 @@ async function postAll(url: string, count: number, parallel: number): Promise<nu
   return count / seconds
 }
 
-/** The delivery engine: signed, by the faults' rules, each attempt written down. */
+/** Posts through the delivery engine: signed, with fault rules, every attempt stored. */
 async function sendAll(url: string, count: number, parallel: number, store: DeliveryStore): Promise<number> {
   const deliveries = createDeliveries({
     clock: systemClock,
@@ -72,7 +72,7 @@ async function sendAll(url: string, count: number, parallel: number, store: Deli
   return count / ((performance.now() - startedAt) / 1000)
 }
 
-/** How many events a second are sent to a server in another process that answers at once, and by the same client alone. */
+/** Measures deliveries per second to a server in another process that answers at once, and posts of the bare client. */
 export async function measureSending(count: number, parallel: number) {
   const receiver = fork(new URL('./constant-server.ts', import.meta.url))
   const folder = mkdtempSync(join(tmpdir(), 'bench-'))

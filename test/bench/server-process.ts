@@ -3,22 +3,22 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { LoadOptions, LoadResult } from './load.ts'
+import type { DeliveryLoad, LoadResult, ReadLoad } from './load.ts'
 
-/** Somebody who has the console open: what its pages ask for, as often as they do, and the live stream. */
+/** An open console: the requests of its pages, as often as the pages send them, and the live stream. */
 interface Visitor {
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when no request is in flight. */
   leave(): Promise<void>
 }
 
-/** What is asked for again and again, and how often: the page of events is the busiest, and stands for all that are open. */
+/** The requests of the events page, the busiest one, and how often it sends them. */
 const polls = [
   { path: '/events?limit=200', everyMs: 5_000 },
   { path: '/activity?window=hour', everyMs: 5_000 },
   { path: '/handlers', everyMs: 10_000 },
 ] as const
 
-/** Visits the console of a product, by its API. */
+/** Calls the admin API as an open console does. */
 function visitConsole(api: string, token: string): Visitor {
   const ending = new AbortController()
   const { signal } = ending
@@ -43,7 +43,7 @@ function visitConsole(api: string, token: string): Visitor {
     }
   }
 
-  const underWay = [listen(), ...polls.map(poll)].map((part) =>
+  const inFlight = [listen(), ...polls.map(poll)].map((part) =>
     part.catch((error: unknown) => {
       if (!signal.aborted) throw error
     }),
@@ -51,7 +51,7 @@ function visitConsole(api: string, token: string): Visitor {
   return {
     async leave() {
       ending.abort()
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
     },
   }
 }
@@ -63,23 +63,23 @@ const cli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url))
 
 export interface ServerProcess {
   readonly port: number
-  /** Milliseconds from its start until it was ready for requests. */
+  /** Milliseconds from the start until the server listens. */
   readonly startMs: number
-  /** Highest resident set so far, in MB. */
+  /** Peak resident set, in MB. */
   peakMemoryMb(): number
-  /** Processor time so far, in seconds. */
+  /** Processor time since the start, in seconds. */
   cpuSeconds(): number
   stop(): Promise<void>
 }
 
 export interface ProductProcess extends ServerProcess {
-  /** Runs that are not finished. */
+  /** Number of runs that are not final. */
   openRuns(): Promise<number>
-  /** Hands out no more runs, or hands them out again. */
+  /** Pauses or resumes all handlers. */
   pause(isPaused: boolean): Promise<void>
-  /** Starts a replay of everything for one handler; gives its number. */
+  /** Replays all events for one handler; returns the id of the replay. */
   startReplay(handler: string): Promise<number>
-  /** Has somebody look at its console from now on. */
+  /** Opens a console. */
   visit(): Visitor
   replay(id: number): Promise<{ readonly state: string; readonly runs: number; readonly open_runs: number }>
 }
@@ -91,7 +91,7 @@ export async function startCeiling(): Promise<ServerProcess> {
   return describe(child, port, performance.now() - startedAt)
 }
 
-/** The product as it is shipped: `dist/`, its own process. */
+/** Starts `serve` from `dist/`, as it is shipped. */
 export async function startProduct(options: {
   readonly databaseUrl: string
   readonly handlersDir: string
@@ -116,7 +116,7 @@ export async function startProduct(options: {
     const server = describe(child, Number(new URL(entry.url).port), performance.now() - startedAt)
     return { ...server, ...createAdminCalls(entry.adminUrl) }
   }
-  throw new Error('the product ended before it was ready: see its output above')
+  throw new Error('serve exited before it listened: see its output above')
 }
 
 function createAdminCalls(adminUrl: string): Omit<ProductProcess, keyof ServerProcess> {
@@ -158,8 +158,8 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
   }
 }
 
-/** One measured burst from the load generator's own process. */
-export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+/** Runs one load in a process of its own. */
+export async function runLoad(options: DeliveryLoad | ReadLoad): Promise<LoadResult> {
   const child = fork(new URL('./load.ts', import.meta.url))
   child.send(options)
   const [result] = (await once(child, 'message')) as [LoadResult]

@@ -12,7 +12,7 @@ export interface Start {
   readonly peakMemoryMb: number
 }
 
-/** How it starts on runs that wait, and works them off. */
+/** Measures a start on pending runs, and their execution. */
 export async function measureStart(work: string, runs: number): Promise<Start> {
   const file = join(work, 'backlog.db')
   await fillStore(file, runs, { runs: 'open' })
@@ -37,12 +37,12 @@ export interface Replayed {
   readonly runs: number
   readonly seconds: number
   readonly perSecond: number
-  /** Highest resident set by the time a tenth was done, and by the end. */
+  /** Peak resident set in MB, after a tenth of the runs and at the end. */
   readonly tenthMemoryMb: number
   readonly peakMemoryMb: number
 }
 
-/** How a replay of stored events that were all handled goes. */
+/** Measures a replay of stored events, all of them handled before. */
 export async function measureReplay(work: string, events: number): Promise<Replayed> {
   const file = join(work, 'replay.db')
   await fillStore(file, events, { runs: 'done' })
