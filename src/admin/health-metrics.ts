@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { driftKinds, type DriftCounter } from '../health/drift.ts'
-import type { HealthWatch } from '../health/port.ts'
+import type { HealthWatch } from '../health/watch.ts'
 import type { QueryStore } from '../inbox/port.ts'
 
 export interface HealthMetricsSource {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AckBucket } from '../health/port.ts'
+import type { AckBucket } from '../health/meter.ts'
 import { openRunsOf, type Activity, type ActivityQuery } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import type { Reconcile } from '../health/port.ts'
+import type { Reconcile } from '../health/reconcile.ts'
 import { neededTime } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
 import { components, count, isoTime, time, toWire } from './wire.ts'

@@ -4,7 +4,9 @@ import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { ErrorCode } from '../base/errors.ts'
 import type { DriftCounter } from '../health/drift.ts'
-import type { HealthWatch, Meter, Reconciler } from '../health/port.ts'
+import type { HealthMeter } from '../health/meter.ts'
+import type { Reconciler } from '../health/reconcile.ts'
+import type { HealthWatch } from '../health/watch.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore, SubscriptionPort } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
@@ -28,12 +30,12 @@ export interface AdminContext {
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
   /** Called when claimed runs must not start: of one handler or, with null, of any. */
   readonly onRecall?: (handler: string | null) => void
-  readonly meter?: Meter
+  readonly meter?: Pick<HealthMeter, 'summary' | 'acks' | 'perSecond' | 'rejects'>
   /** Missing where no receiver runs in this process. */
   readonly drift?: Pick<DriftCounter, 'records'>
-  readonly watch?: HealthWatch
+  readonly watch?: Pick<HealthWatch, 'warnings' | 'silences'>
   /** Missing without access to the upstream service. */
-  readonly reconciler?: Reconciler
+  readonly reconciler?: Omit<Reconciler, 'close'>
   readonly rejects?: Pick<Rejects, 'list' | 'explain' | 'count'>
   /** The settings in force, without secrets. */
   readonly settings?: () => readonly {

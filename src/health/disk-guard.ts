@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { DatabaseSetting } from '../config/values.ts'
-import { InboxError, messageOf } from '../base/errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 
 export interface DiskGuardOptions {
@@ -36,13 +36,13 @@ export async function createDiskGuard({ database, reserveBytes, clock, log }: Di
   let isClosed = false
   let timer: Timer | undefined
 
+  let isUnknown = false
+
   async function check(): Promise<void> {
-    try {
-      const { bavail, bsize } = await statfs(dirname(file))
-      update(bavail * bsize)
-    } catch (error) {
-      log.warn({ file, error: messageOf(error) }, 'free disk space unknown')
-    }
+    const freeBytes = await freeBytesOf(file)
+    if (freeBytes !== null) update(freeBytes)
+    else if (!isUnknown) log.warn({ file }, 'free disk space unknown')
+    isUnknown = freeBytes === null
     if (!isClosed) timer = clock.after(checkMs, () => void check())
   }
 

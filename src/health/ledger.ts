@@ -1,6 +1,5 @@
-import type { Before, Found } from './facts.ts'
+import type { Before, Found, Warning } from './facts.ts'
 import type { NotifiedWarning, Turn } from './notifier.ts'
-import type { Warning } from './port.ts'
 import { byUrgency, processCodes } from './warnings.ts'
 
 /** Notifies of the turn of a warning. `isFirst`: not tried before. Returns false if that must be retried later. */
@@ -13,7 +12,7 @@ export interface WarningLedger extends Before {
   forget(isSuch: (code: string) => boolean): void
   /** Stores the warnings found now. `isPartial`: the store was not read, so warnings that need it stay active. */
   update(found: readonly Found[], now: number, isPartial: boolean): void
-  /** Warnings of the last check, max urgent first. */
+  /** Warnings of the last check, most urgent first. */
   current(): readonly Warning[]
   /**
    * Sends due notifications for codes with `isMine`, and forgets notifications of other codes: other processes send

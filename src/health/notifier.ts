@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts'
 import { internalEventSchemas, type InternalEventData, type InternalEventType } from '../../schema/internal.ts'
 import { internalLabel, type AcceptPort, type EventSummary, type NewEvent, type QueryStore } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import type { Warning } from './port.ts'
+import type { Warning } from './facts.ts'
 import { countText } from './words.ts'
 
 export interface NotifierOptions {

@@ -1,7 +1,20 @@
 import { internalTypePrefix } from '../inbox/port.ts'
 import type { Activity, QueryStore } from '../inbox/port.ts'
 import type { Span } from '../base/ladder.ts'
-import type { Silence } from './port.ts'
+
+export interface Silence {
+  readonly type: string
+  readonly network: string | null
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+  /** Time without such an event while the receiver was in service, in milliseconds. */
+  readonly silentMs: number
+  /** 95th percentile of the intervals between two events, in milliseconds. */
+  readonly usualMs: number
+  readonly alarmAfterMs: number
+  /** `gone`: silent for a long time; no more events are expected. */
+  readonly state: 'usual' | 'silent' | 'learning' | 'gone'
+}
 
 /**
  * How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createPaces } from '../../src/dispatch/pace.ts'
 import { createMeter } from '../../src/health/meter.ts'
-import type { Reconcile } from '../../src/health/port.ts'
+import type { Reconcile } from '../../src/health/reconcile.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createRejects } from '../../src/receiver/rejects.ts'
@@ -87,7 +87,6 @@ async function startFilled() {
           start: (span) => (reconcile = { ...begun, ...counted, ...span }),
           current: () => reconcile,
           cancel: () => (reconcile = reconcile && { ...reconcile, state: 'cancelled', endedAt: start + 1 }),
-          close: async () => {},
         },
         watch: {
           warnings: () => [
@@ -96,7 +95,6 @@ async function startFilled() {
           silences: () => [
             { type: 'a.b', network: null, lastAt: start, silentMs: 1.5, usualMs: 2, alarmAfterMs: 3, state: 'silent' },
           ],
-          close: async () => {},
         },
         paces: () => paces.current(),
         openBreakers: () =>

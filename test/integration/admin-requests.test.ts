@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
-import type { Reconcile } from '../../src/health/port.ts'
+import type { Reconcile } from '../../src/health/reconcile.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { eventBytes } from '../support/signed.ts'
@@ -211,7 +211,6 @@ test('a comparison with the service that cannot be noted, or may not begin, is n
         },
         current: () => null,
         cancel: () => null,
-        close: async () => {},
       },
     },
   })

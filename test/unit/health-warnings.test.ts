@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Before, ProcessFacts, StoredFacts } from '../../src/health/facts.ts'
-import type { SenderMeter, Warning } from '../../src/health/port.ts'
+import type { Before, ProcessFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
+import type { SenderMeter } from '../../src/health/meter.ts'
 import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
 
