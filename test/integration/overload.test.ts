@@ -4,12 +4,12 @@ import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { jsonOf, RawConnection } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 
-/** How long the sender waits for an answer. */
+/** Time limit of the sender. */
 const senderTimeoutMs = 5_000
 
 const statusOf = (answer: Parameters<typeof jsonOf>[0]) => (jsonOf(answer) as { readonly status: string }).status
 
-test('P6 10x overload: every request is answered or closed within 5 s, and then all is as before', async () => {
+test('P6 under 10x overload every request is answered or closed within 5 s, and the receiver recovers', async () => {
   const clients = counts.overloadConnections
   const eventsEach = 5
   await using app = await startTestApp({
@@ -19,7 +19,7 @@ test('P6 10x overload: every request is answered or closed within 5 s, and then 
   const acknowledged: string[] = []
   const outcomes: string[] = []
 
-  /** Sends its events on one connection until that is closed, or 503 tells it to stop. */
+  /** Sends events on one connection until it is closed, or answered 503. */
   async function runClient(client: number): Promise<void> {
     using connection = await RawConnection.open(app.port)
     for (let count = 0; count < eventsEach; count++) {
@@ -47,7 +47,7 @@ test('P6 10x overload: every request is answered or closed within 5 s, and then 
   expect(statusOf(await connection.request(delivery(eventBytes({ id: 'evt_after' }))))).toBe('accepted')
 })
 
-/** Takes 30 s, unless it is told to stop. */
+/** Takes 30 s, unless it is aborted. */
 const slowHandler = `
 import { setTimeout as delay } from 'node:timers/promises'
 import { defineHandler } from 'onchain-inbox'
@@ -59,7 +59,7 @@ export default defineHandler({
 })
 `
 
-test('R79 a burst of 1,000 events with a handler of 30 s: each is acknowledged within 5 s', async () => {
+test('R79 1,000 events for a handler that takes 30 s are each acknowledged within 5 s', async () => {
   const events = 1_000
   const senders = 50
   await using app = await startTestApp({
