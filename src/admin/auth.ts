@@ -21,25 +21,12 @@ export interface Caller {
   readonly session: Session | null
 }
 
-/** Throws an InboxError to reject the request. */
-export type RequestCheck = (request: IncomingMessage) => void
-
-export interface Guard {
-  /** The Host header must name this server. Prevents DNS rebinding. */
-  readonly checkHost: RequestCheck
-  /** A changing request must not come from a page of another origin. */
-  readonly checkOrigin: RequestCheck
-  /**
-   * Authenticates by token, or without one by session. Sessions are accepted from the same origin only.
-   *
-   * @throws InboxError `unauthorized` without a valid credential, `forbidden` for a session from another origin
-   */
-  authenticate(request: IncomingMessage): Caller
-}
-
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-export function createGuard({ roleOf, sessions, hosts }: GuardOptions): Guard {
+export type Guard = ReturnType<typeof createGuard>
+
+/** Checks of requests. Each throws an InboxError to reject the request. */
+export function createGuard({ roleOf, sessions, hosts }: GuardOptions) {
   const allowed = new Set(hosts.map((host) => withoutBrackets(host.toLowerCase())))
 
   const isAllowedHost = (header: string) => {
@@ -50,15 +37,22 @@ export function createGuard({ roleOf, sessions, hosts }: GuardOptions): Guard {
   }
 
   return {
-    checkHost(request) {
+    /** The Host header must name this server. Prevents DNS rebinding. */
+    checkHost(request: IncomingMessage): void {
       const [host, ...others] = request.headersDistinct.host ?? []
       if (host !== undefined && others.length === 0 && isAllowedHost(host.toLowerCase())) return
       throw new InboxError('forbidden', 'the Host header does not name this server; allow it by INBOX_ADMIN_HOSTS')
     },
-    checkOrigin(request) {
+    /** A changing request must not come from a page of another origin. */
+    checkOrigin(request: IncomingMessage): void {
       if (!safeMethods.has(request.method)) rejectOtherOrigin(request)
     },
-    authenticate(request) {
+    /**
+     * Authenticates by token, or without one by session. Sessions are accepted from the same origin only.
+     *
+     * @throws InboxError `unauthorized` without a valid credential, `forbidden` for a session from another origin
+     */
+    authenticate(request: IncomingMessage): Caller {
       const { authorization = '' } = request.headers
       // A proxy may use other schemes, which don't replace the session.
       if (/^Bearer(?:\s|$)/i.test(authorization)) {

@@ -1,12 +1,12 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { bareExpress } from '../base/http/bare-express.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import { type Pages, builtFolder, createPages } from '../base/http/page-files.ts'
 import type { ReceiverState } from '../receiver/receive.ts'
-import { addressOf, createGuard, type Caller, type RequestCheck } from './auth.ts'
+import { addressOf, createGuard } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
 import { rawEvent } from './events.ts'
@@ -71,24 +71,14 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   const sessions = createSessions({ tokens, now })
   const guard = createGuard({ roleOf, sessions, hosts })
   const app = bareExpress()
-  const callers = new WeakMap<IncomingMessage, Caller>()
   const live = createLiveStream(createPolls(options), options.clock)
 
-  const check = (...checks: readonly RequestCheck[]): RequestHandler => {
+  /** Rejects a request if the check throws. */
+  const check = (pass: (request: Request) => void): RequestHandler => {
     return (request, _response, next) => {
-      for (const pass of checks) pass(request)
+      pass(request)
       next()
     }
-  }
-  const identify: RequestHandler = (request, _response, next) => {
-    callers.set(request, guard.authenticate(request))
-    next()
-  }
-  const callerOf = (request: Request) => {
-    const caller = callers.get(request)
-    // A route before `identify` by mistake must be closed, not open.
-    if (caller === undefined) throw new InboxError('unauthorized', 'the request was not authenticated')
-    return caller
   }
   const get = (path: string, handler: RequestHandler<{ id: string }>) => {
     app.get(path, handler)
@@ -97,7 +87,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
 
   function byOf(request: Request, { role }: Route): string {
     if (role === 'anyone') return addressOf(request)
-    const caller = callerOf(request)
+    const caller = guard.authenticate(request)
     if (role === 'viewer' || caller.role === 'operator') return caller.by
     throw new InboxError('forbidden', "this needs the operator's token")
   }
@@ -145,7 +135,8 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     sendJson(response, { status: 'ready' })
   })
 
-  app.use(check(guard.checkHost, guard.checkOrigin))
+  app.use(check((request) => guard.checkHost(request)))
+  app.use(check((request) => guard.checkOrigin(request)))
   app.use((request, response, next) => {
     if (pages?.isFor(request) === true) pages.handle(request, response)
     else next()
@@ -153,7 +144,10 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   serveSession(app, `${api}/session`, { guard, roleOf, sessions, inbox, now, log })
   app.all(`${api}/session`, notAllowed('GET, HEAD, POST, DELETE'))
   serveAll(openRoutes)
-  app.use(['/metrics', api], identify)
+  app.use(
+    ['/metrics', api],
+    check((request) => void guard.authenticate(request)),
+  )
 
   get('/metrics', async (_request, response) => {
     const text = await metrics.scrape()

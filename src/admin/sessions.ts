@@ -16,30 +16,18 @@ export interface Session {
   readonly id: string
 }
 
-/**
- * Sessions of the console. They are signed, not stored: they survive a restart, are valid on all replicas, and end when a
- * token changes. Ended ones are remembered in memory until they expire.
- */
-export interface Sessions {
-  /** Begins a session of 12 hours; `value` is for the cookie. */
-  begin(role: Role): { readonly value: string; readonly session: Session }
-  /** The first valid session among the values; null if there is none. */
-  find(values: readonly string[]): Session | null
-  /** Idempotent. */
-  end(session: Session): void
-}
-
-export interface SessionsOptions {
-  readonly tokens: Tokens
-  readonly now: () => number
-}
-
 export const sessionHours = 12
 const lifetimeMs = sessionHours * 3_600_000
 /** Above this, forgetting an ended session also ends all sessions that expire no later. */
 const maxEnded = 10_000
 
-export function createSessions({ tokens, now }: SessionsOptions): Sessions {
+export type Sessions = ReturnType<typeof createSessions>
+
+/**
+ * Sessions of the console. They are signed, not stored: they survive a restart, are valid on all replicas, and end when a
+ * token changes. Ended ones are remembered in memory until they expire.
+ */
+export function createSessions({ tokens, now }: { readonly tokens: Tokens; readonly now: () => number }) {
   const key = keyOf(tokens)
   const ended = new Map<string, number>()
   let endedUntil = -Infinity
@@ -59,13 +47,17 @@ export function createSessions({ tokens, now }: SessionsOptions): Sessions {
   }
 
   return {
-    begin(role) {
+    /** Begins a session of 12 hours; `value` is for the cookie. */
+    begin(role: Role): { readonly value: string; readonly session: Session } {
       const session = { role, expiresAt: now() + lifetimeMs, id: randomBytes(16).toString('base64url') }
       const payload: Payload = { role, exp: session.expiresAt, id: session.id }
       return { value: sign(Buffer.from(JSON.stringify(payload)).toString('base64url')), session }
     },
-    find: (values) => values.map(read).find((session) => session !== null && !isOver(session)) ?? null,
-    end({ id, expiresAt }) {
+    /** The first valid session among the values; null if there is none. */
+    find: (values: readonly string[]): Session | null =>
+      values.map(read).find((session) => session !== null && !isOver(session)) ?? null,
+    /** Idempotent. */
+    end({ id, expiresAt }: Session): void {
       for (const [other, at] of ended) if (at <= now()) ended.delete(other)
       ended.set(id, expiresAt)
       if (ended.size <= maxEnded) return

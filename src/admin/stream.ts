@@ -45,18 +45,6 @@ export const streamRoute = describeRoute({
   refuses: ['overloaded'],
 })
 
-/** Live updates to open pages of the console, as Server-Sent Events. */
-export interface LiveStream {
-  /**
-   * Takes over a response. `mayStay` is called every 15 s; the stream ends once it returns false.
-   *
-   * @throws InboxError `overloaded` at the limit of open streams, `shutting_down` after `close`
-   */
-  take(request: IncomingMessage, response: ServerResponse, kinds: ReadonlySet<StreamKind>, mayStay: () => boolean): void
-  /** Ends all streams. Idempotent. */
-  close(): void
-}
-
 /** Returns the change since the previous call; null: none. */
 type Poll = () => Promise<object | null>
 
@@ -73,8 +61,8 @@ export function createPolls(context: AdminContext): Polls {
   }
 }
 
-/** Polls once a second while a stream is open. */
-export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>): LiveStream {
+/** Live updates to open pages of the console. Polls once a second while a stream is open. */
+export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>) {
   const stream = createStream<StreamKind>({ wall: clock, onSilence: stopPolling })
   const active = new Map<StreamKind, { readonly poll: Poll; isBusy: boolean }>()
   let timer: Timer | undefined
@@ -121,14 +109,25 @@ export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>): Liv
   }
 
   return {
-    take(request, response, kinds, mayStay) {
+    /**
+     * Takes over a response. `mayStay` is called every 15 s; the stream ends once it returns false.
+     *
+     * @throws InboxError `overloaded` at the limit of open streams, `shutting_down` after `close`
+     */
+    take(
+      request: IncomingMessage,
+      response: ServerResponse,
+      kinds: ReadonlySet<StreamKind>,
+      mayStay: () => boolean,
+    ): void {
       // HEAD gets headers only.
       if (request.method === 'HEAD') response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end()
       else if (stream.subscribe(response, { kinds, mayStay })) startPolling(kinds)
       else if (isClosed) throw new InboxError('shutting_down', 'this instance is shutting down')
       else throw new InboxError('overloaded', 'too many open streams: close another console page, or try again later')
     },
-    close() {
+    /** Ends all streams. Idempotent. */
+    close(): void {
       isClosed = true
       stream.close()
     },

@@ -108,8 +108,8 @@ const goneFactor = 3
 const outageMs = 30 * dayMs
 
 /**
- * Compares the current silence of each type and network with its usual cadence. Order: silent ones first, then those
- * that have waited longest relative to their alarm, then learning ones, then gone ones (an unsubscribed type or dead
+ * Compares the current silence of each type and network with its usual cadence. Order: silent ones first, then the
+ * longest waits relative to their alarm, then learning ones, then gone ones (an unsubscribed type or dead
  * network). `gaps` are downtimes of the receiver, which don't count as silence.
  *
  * The alarm is raised after the longest of: six times the 95th percentile of the intervals, three times the longest

@@ -204,18 +204,13 @@ export function createHealthWatch(options: HealthWatchOptions) {
 const goneMs = 10 * 60_000
 
 /** Finds replicas that are gone: absent in two consecutive checks. No I/O. */
-interface Absences {
-  isDue(now: number): boolean
-  /** Returns the notified warnings of gone replicas, whose end is due. */
-  check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[]
-}
-
-function createAbsences(): Absences {
+function createAbsences() {
   let missing = new Set<string>()
   let checkedAt = -Infinity
   return {
-    isDue: (now) => now - checkedAt >= goneMs,
-    check(notified, present, now) {
+    isDue: (now: number) => now - checkedAt >= goneMs,
+    /** Returns the notified warnings of gone replicas, whose end is due. */
+    check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[] {
       const absent = notified.filter(({ replica }) => replica === null || !present.has(replica))
       const gone = absent.filter((one) => missing.has(nameOf(one)))
       missing = new Set(absent.map(nameOf))

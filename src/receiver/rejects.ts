@@ -47,18 +47,6 @@ export interface RejectExplanation {
   readonly preview: string
 }
 
-/** Keeps requests that were rejected for good in memory. Never returns a signature or a secret. */
-export interface Rejects {
-  /** Ignores responses that ask for a retry. `raw`: the exact body, if it was read. */
-  add(request: RejectedRequest, reason: string, raw?: Uint8Array): void
-  /** Groups, latest first. `droppedGroups`: number of groups dropped for newer ones. */
-  list(): { readonly groups: readonly RejectGroup[]; readonly droppedGroups: number }
-  /** Explains the newest request of a group; null for an unknown group, or if its body is not kept. */
-  explain(id: string): RejectExplanation | null
-  /** Number of requests since the start. */
-  count(): number
-}
-
 export interface RejectsOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly secrets: () => readonly Secret[]
@@ -80,8 +68,13 @@ interface Group extends Omit<RejectGroup, 'id' | 'isExplainable'> {
   body: Uint8Array | null
 }
 
-/** During a flood each request costs only a few references: hashing and explaining wait until someone reads them. */
-export function createRejects(options: RejectsOptions): Rejects {
+export type Rejects = ReturnType<typeof createRejects>
+
+/**
+ * Keeps requests that were rejected for good in memory. Never returns a signature or a secret. During a flood each request
+ * costs only a few references: hashing and explaining wait until an operator reads them.
+ */
+export function createRejects(options: RejectsOptions) {
   const { clock, secrets, signatureHeader, storedHeaders } = options
   const sourceOf = createSourceOf(options.trustedProxies)
   /** Oldest first. */
@@ -115,7 +108,8 @@ export function createRejects(options: RejectsOptions): Rejects {
   }
 
   return {
-    add(request, reason, raw) {
+    /** Ignores responses that ask for a retry. `raw`: the exact body, if it was read. */
+    add(request: RejectedRequest, reason: string, raw?: Uint8Array): void {
       if (!isForGood(reason)) return
       count++
       const source = sourceOf(request)
@@ -146,8 +140,13 @@ export function createRejects(options: RejectsOptions): Rejects {
         forgetBody(group)
       }
     },
-    list: () => ({ groups: [...groups.values()].toReversed().map(toGroup), droppedGroups }),
-    explain(id) {
+    /** Groups, latest first. `droppedGroups`: number of groups dropped for newer ones. */
+    list: (): { readonly groups: readonly RejectGroup[]; readonly droppedGroups: number } => ({
+      groups: [...groups.values()].toReversed().map(toGroup),
+      droppedGroups,
+    }),
+    /** Explains the newest request of a group; null for an unknown group, or if its body is not kept. */
+    explain(id: string): RejectExplanation | null {
       const group = groups.values().find((one) => idOf(one) === id)
       if (group === undefined || group.body === null || !isSigned(group)) return null
       const { headers, body } = group
@@ -162,6 +161,7 @@ export function createRejects(options: RejectsOptions): Rejects {
       const preview = safeText(redact(text), maxValueLength - 1)
       return { code, matchedLabel, message, headers: Object.fromEntries(shown), preview }
     },
+    /** Number of requests since the start. */
     count: () => count,
   }
 }

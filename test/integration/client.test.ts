@@ -217,7 +217,7 @@ test('R4 unknown networks, invalid arguments and timeouts that no timer can hold
 
 test.each([
   [{ baseUrl: 'http://api.example.com/v1' }, 'plain http'],
-  [{ baseUrl: 'api.example.com/v1' }, 'absolute URL'],
+  [{ baseUrl: 'api.example.com/v1' }, 'absolute http'],
   [{ apiKey: undefined }, 'apiKey'],
   [{ timeoutMs: 0 }, 'timeoutMs'],
   [{ retries: 1.5 }, 'retries'],

@@ -16,22 +16,14 @@ export interface RegistrationOptions {
   readonly log: Logger
 }
 
-/** Registers the receiver of this process in the background. A failure doesn't stop the process. */
-export interface ReceiverRegistration {
-  /** Call once deliveries are accepted. */
-  start(): void
-  /** Waits up to `graceMs` for a call in flight: without its answer the outcome would be unknown. Idempotent. */
-  close(graceMs: number): Promise<void>
-}
-
 const firstWaitMs = 10_000
 const maxWaitMs = 600_000
 
 /**
- * Retries only if nothing was registered for certain, because the service was unreachable or limits the rate: after 10 s,
+ * Registers the receiver of this process in the background. Retries only if nothing was registered for certain, because the service was unreachable or limits the rate: after 10 s,
  * then with doubled waits up to 10 min, and not before the service allows it. Everything else is logged with advice.
  */
-export function createReceiverRegistration(options: RegistrationOptions): ReceiverRegistration {
+export function createReceiverRegistration(options: RegistrationOptions) {
   const { inbox, client, wanted, clock, log } = options
   const now = () => clock.now()
   let waitMs = firstWaitMs
@@ -71,8 +63,10 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
   }
 
   return {
+    /** Call once deliveries are accepted. */
     start: run,
-    async close(graceMs) {
+    /** Waits up to `graceMs` for a call in flight: without its answer the outcome would be unknown. Idempotent. */
+    async close(graceMs: number): Promise<void> {
       isClosed = true
       timer?.cancel()
       if (running === undefined) return
