@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A response from the wire. Header names are in lower case; repeated headers have several values. */
 export interface RawAnswer {
@@ -74,10 +75,14 @@ export class RawConnection implements Disposable {
     this.socket.write(bytes, 'latin1')
   }
 
-  /** Sends a request and reads its answer. */
-  async request(parts: RequestParts): Promise<RawAnswer> {
-    this.send(requestBytes(parts))
-    return this.answer({ isHead: parts.method === 'HEAD' })
+  /** Sends a request and reads its response. Like a sender, repeats it while the receiver is overloaded, unless `isOnce`. */
+  async request(parts: RequestParts, { isOnce = false } = {}): Promise<RawAnswer> {
+    for (;;) {
+      this.send(requestBytes(parts))
+      const answer = await this.answer({ isHead: parts.method === 'HEAD' })
+      if (isOnce || answer.status !== 503 || !answer.body.includes('"overloaded"')) return answer
+      await delay(100)
+    }
   }
 
   /** The next response, including 1xx. Rejects if the connection ends before it is complete. */
