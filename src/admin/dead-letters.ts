@@ -3,50 +3,39 @@ import { InboxError } from '../base/errors.ts'
 import { maxDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type QueryStore } from '../inbox/port.ts'
 import { bulkBody, page, reason, text } from './parse.ts'
 import { numberOf, route } from './route.ts'
-import { components, count, listOf, runError, time, toPage, toWire } from './wire.ts'
+import { component, count, listOf, runError, time, toPage, toWire } from './wire.ts'
 
-const deadLetter = z
-  .object({
-    run_id: z.int(),
-    event_id: z.string(),
-    type: z.string(),
-    handler: z.string(),
-    attempt: count,
-    crashed: count,
-    died_at: time,
-    held: z.boolean().describe('whether it blocks its key'),
-    error: runError,
-  })
-  .register(components, { id: 'DeadLetter' })
-const deadLetterList = listOf(deadLetter).register(components, { id: 'DeadLetterList' })
+const deadLetter = component('DeadLetter', {
+  run_id: z.int(),
+  event_id: z.string(),
+  type: z.string(),
+  handler: z.string(),
+  attempt: count,
+  crashed: count,
+  died_at: time,
+  held: z.boolean().describe('true if it blocks its key'),
+  error: runError,
+})
+const deadLetterList = listOf('DeadLetterList', deadLetter)
 
-const deadGroups = z
-  .object({
-    data: z.array(
-      z.object({
-        handler: z.string(),
-        group: z.string().describe('the error without numbers and addresses; a filter of the list'),
-        count,
-        held: count,
-        first_died_at: time,
-        last_died_at: time,
-        sample: deadLetter.describe('the newest of them'),
-      }),
-    ),
-    complete: z.boolean().describe('false if only the newest were counted'),
-  })
-  .register(components, { id: 'DeadGroups' })
+const deadGroups = component('DeadGroups', {
+  data: z.array(
+    z.object({
+      handler: z.string(),
+      group: z.string().describe('the error without numbers and addresses: a filter'),
+      count,
+      held: count,
+      first_died_at: time,
+      last_died_at: time,
+      sample: deadLetter.describe('the newest one'),
+    }),
+  ),
+  complete: z.boolean().describe('false: only the newest were counted'),
+})
 
-const complete = z
-  .boolean()
-  .describe(`false: these are the first ${maxDeadIds} matches, and there are more; repeat the call`)
-/** With `dry_run` nothing was done; the number says how many there are. */
-const requeued = z
-  .object({ requeued: count, complete, dry_run: z.literal(true).optional() })
-  .register(components, { id: 'Requeued' })
-const dropped = z
-  .object({ dropped: count, complete, dry_run: z.literal(true).optional() })
-  .register(components, { id: 'Dropped' })
+const complete = z.boolean().describe(`false: there are more than ${maxDeadIds} matches; repeat the call`)
+const requeued = component('Requeued', { requeued: count, complete, dry_run: z.literal(true).optional() })
+const dropped = component('Dropped', { dropped: count, complete, dry_run: z.literal(true).optional() })
 
 export type DeadLetterJson = z.output<typeof deadLetter>
 export type DeadGroupsJson = z.output<typeof deadGroups>
@@ -54,7 +43,7 @@ export type RequeuedJson = z.output<typeof requeued>
 export type DroppedJson = z.output<typeof dropped>
 
 const filterParameters = { handler: text('the name of a handler'), type: text('an event type') }
-const group = text('the group of an error, as dead-letters/groups gives it,')
+const group = text('the group of an error, from dead-letters/groups,')
 
 const runIds = z.array(z.int().min(1)).min(1).max(10_000)
 const filter = z
@@ -109,7 +98,7 @@ export const deadLetterRoutes = {
     summary: 'Requeue dead letters with their attempts reset',
     body: requeueBody,
     gives: requeued,
-    logged: 'dead letters were requeued by the admin API',
+    logged: 'dead letters requeued',
     async answer({ inbox }, { body: { dryRun: isDry, ...selection }, by }) {
       const { runs, found, isComplete } = await resolve(inbox, selection, isDry)
       if (isDry) return { requeued: found, complete: isComplete, dry_run: true as const }
@@ -121,7 +110,7 @@ export const deadLetterRoutes = {
     summary: 'Drop dead letters for good and unblock their keys',
     body: dropBody,
     gives: dropped,
-    logged: 'dead letters were dropped by the admin API',
+    logged: 'dead letters dropped',
     async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
       const { runs, found, isComplete } = await resolve(inbox, selection, isDry)
       if (isDry) return { dropped: found, complete: isComplete, dry_run: true as const }
@@ -135,11 +124,11 @@ export function deadLettersOf({ handlers }: InboxStats): number {
   return handlers.reduce((sum, { dead, held }) => sum + dead + held, 0)
 }
 
-function toDeadLetterJson({ error, ...letter }: DeadLetter): DeadLetterJson {
-  return { ...toWire(letter), error: { ...error, stack: error.stack ?? null } }
+function toDeadLetterJson({ error, ...rest }: DeadLetter): DeadLetterJson {
+  return { ...toWire(rest), error: { ...error, stack: error.stack ?? null } }
 }
 
-/** The run ids of a filter are looked up first, so that the action itself is one. `found` counts only where `isDry`. */
+/** Looks up the run ids of a filter first, so that the action itself is one. `found` counts only if `isDry`. */
 async function resolve(inbox: QueryStore, selection: Selection, isDry: boolean) {
   if (selection.filter !== undefined) {
     const { runIds: runs, isComplete } = await inbox.deadRunIds(selection.filter)
@@ -149,15 +138,15 @@ async function resolve(inbox: QueryStore, selection: Selection, isDry: boolean) 
   return { runs, found: isDry ? await countOf(inbox, runs) : 0, isComplete: true }
 }
 
-const lookedUpAtOnce = 200
+const lookupSize = 200
 
 async function countOf(inbox: QueryStore, runs: 'all' | readonly number[]): Promise<number> {
   if (runs === 'all') return deadLettersOf(await inbox.stats())
   const ids = [...new Set(runs)]
   let found = 0
-  for (let from = 0; from < ids.length; from += lookedUpAtOnce) {
-    const letters = await Promise.all(ids.slice(from, from + lookedUpAtOnce).map((id) => inbox.deadLetter(id)))
-    found += letters.filter((letter) => letter !== null).length
+  for (let from = 0; from < ids.length; from += lookupSize) {
+    const rows = await Promise.all(ids.slice(from, from + lookupSize).map((id) => inbox.deadLetter(id)))
+    found += rows.filter((one) => one !== null).length
   }
   return found
 }

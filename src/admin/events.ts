@@ -11,79 +11,75 @@ import { parseExactJson } from './exact-json.ts'
 import { eventFilter, page, words } from './parse.ts'
 import { bodyGone, noEvent } from './replays.ts'
 import { describeRoute, route, type AdminContext } from './route.ts'
-import { components, count, isoTimeOrNull, listOf, runError, time, toBuffer, toPage, toWire } from './wire.ts'
+import { component, count, isoTimeOrNull, pageShape, runError, time, toBuffer, toPage, toWire } from './wire.ts'
 
 const summaryFields = {
   seq: z.int().min(1).describe('accept sequence: 1, 2, 3 … without gaps'),
   id: z.string(),
   type: z.string(),
-  created_at: z.string().describe('of the envelope, as it came'),
+  created_at: z.string().describe('as in the envelope'),
   received_at: time,
   network: z.string().nullable(),
   address: z.string().nullable(),
   status: z.enum(eventStatuses),
 }
-export const eventSummary = z.object(summaryFields).register(components, { id: 'EventSummary' })
+export const eventSummary = component('EventSummary', summaryFields)
 
-/** `searched_to`: how far back the search went; older events may match where `next_cursor` is not null. */
-const eventList = listOf(eventSummary)
-  .extend({
-    searched_to: time.nullable().describe('when the oldest searched event was received; null: none was searched'),
-  })
-  .register(components, { id: 'EventList' })
+const eventList = component('EventList', {
+  ...pageShape(eventSummary),
+  searched_to: time
+    .nullable()
+    .describe(
+      'how far back the search went; older events may match if next_cursor is not null. null: none was searched',
+    ),
+})
 
-const attempt = z
-  .object({
-    run_id: z.int(),
-    handler: z.string(),
-    replay: z.int().nullable().describe('the id of its replay; null: it is live'),
-    attempt: z.int().min(1),
-    started_at: time,
-    ended_at: time,
-    outcome: z.enum(['done', 'retry', 'dead', 'crashed', 'dropped']),
-    error: runError.nullable(),
-  })
-  .register(components, { id: 'Attempt' })
+const attempt = component('Attempt', {
+  run_id: z.int(),
+  handler: z.string(),
+  replay: z.int().nullable().describe('id of its replay; null: not a replay'),
+  attempt: z.int().min(1),
+  started_at: time,
+  ended_at: time,
+  outcome: z.enum(['done', 'retry', 'dead', 'crashed', 'dropped']),
+  error: runError.nullable(),
+})
 
-const run = z
-  .object({
-    run_id: z.int(),
-    handler: z.string(),
-    state: z.enum(runStates),
-    attempt: count,
-    crashed: count,
-    run_at: time.nullable().describe('when the next attempt may start; null while it runs or once it has ended'),
-    replay: z.int().nullable(),
-    started_at: time.nullable(),
-    ended_at: time.nullable(),
-    item: z
-      .object({ payload: z.unknown(), idempotency_key: z.string() })
-      .nullable()
-      .describe('what a sink must deliver, where another run left it in the outbox'),
-    state_keys: z.array(z.string()).describe('state keys whose latest write is from this run'),
-  })
-  .register(components, { id: 'Run' })
+const run = component('Run', {
+  run_id: z.int(),
+  handler: z.string(),
+  state: z.enum(runStates),
+  attempt: count,
+  crashed: count,
+  run_at: time.nullable().describe('when the next attempt may start; null: running or ended'),
+  replay: z.int().nullable(),
+  started_at: time.nullable(),
+  ended_at: time.nullable(),
+  item: z
+    .object({ payload: z.unknown(), idempotency_key: z.string() })
+    .nullable()
+    .describe('outbox item that a sink must deliver'),
+  state_keys: z.array(z.string()).describe('state keys that this run wrote last'),
+})
 
-const eventDetail = z
-  .object({
-    ...summaryFields,
-    key: z.string(),
-    pruned: z.boolean().describe('whether its body and its runs are gone'),
-    envelope: z.unknown().describe('the parsed body, every digit of its numbers kept; null where it is no longer kept'),
-    receipt: z.object({
-      received_at: time,
-      stored_at: time.nullable().describe('when the transaction that stored it began'),
-      secret_label: z.string(),
-      size_bytes: count,
-      duplicates: count.describe('how often the same body came again'),
-      conflicts: count.describe('how often another body came with this id'),
-      headers: z.record(z.string(), z.string()).nullable().describe('the stored headers; null: not kept'),
-      traceparent: z.string().nullable(),
-    }),
-    runs: z.array(run),
-    timeline: z.array(attempt).describe('the attempts of all runs, oldest first'),
-  })
-  .register(components, { id: 'EventDetail' })
+const eventDetail = component('EventDetail', {
+  ...summaryFields,
+  key: z.string(),
+  pruned: z.boolean().describe('body and runs were deleted'),
+  envelope: z.unknown().describe('the parsed body with every digit of its numbers; null: pruned'),
+  receipt: z.object({
+    received_at: time,
+    stored_at: time.nullable().describe('start of the transaction that stored it'),
+    secret_label: z.string(),
+    size_bytes: count,
+    duplicates: count.describe('repeated deliveries of the same body'),
+    conflicts: count.describe('deliveries of this id with another body'),
+    headers: z.record(z.string(), z.string()).nullable().describe('the stored headers; null: none'),
+    traceparent: z.string().nullable(),
+  }),
+  runs: z.array(run),
+  timeline: z.array(attempt).describe('attempts of all runs, oldest first'),
+})
 
 export type EventSummaryJson = z.output<typeof eventSummary>
 export type EventListJson = z.output<typeof eventList>
@@ -99,7 +95,7 @@ export const eventRoutes = {
     summary: 'List stored events, newest first',
     query: z.strictObject({
       ...eventFilter,
-      q: z.exactOptional(words.regex(/\S/)).describe('words that all stand in the body, of 1 to 255 characters'),
+      q: z.exactOptional(words.regex(/\S/)).describe('words that the body must contain, 1 to 255 characters'),
       ...page,
     }),
     gives: eventList,
@@ -120,11 +116,11 @@ export const eventRoutes = {
 export const eventBytesRoute = describeRoute({
   at: 'GET /events/:id/raw',
   param: eventId,
-  summary: 'Get the exact bytes of an event as they came',
+  summary: 'Get the exact bytes of an event',
   gives: 'bytes',
 })
 
-/** The exact bytes as they came. Throws `not_found`. */
+/** The exact bytes of an event. Throws `not_found`. */
 export async function rawEvent(context: AdminContext, id: string): Promise<Buffer> {
   const { raw } = await findEvent(context, id)
   if (raw.length === 0) throw bodyGone()

@@ -4,8 +4,8 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
 
 /**
- * Parses JSON so that `JSON.stringify` writes each number as it came, every digit kept: what a JavaScript number cannot hold
- * (18446744073709551615, 0.1000) becomes an object that stands for its source text.
+ * Parses JSON so that `JSON.stringify` writes each number with its original digits. Numbers that JavaScript would change
+ * (18446744073709551615, 0.1000) become raw JSON objects.
  */
 export function parseExactJson(text: string): unknown {
   return parse(text, (_key, value, { source }) =>
@@ -13,7 +13,7 @@ export function parseExactJson(text: string): unknown {
   )
 }
 
-/** What `parseExactJson` gave, with JavaScript numbers only, for what reckons or formats. */
+/** Converts a result of `parseExactJson` to plain JavaScript numbers, for calculations and formatting. */
 export function toPlainNumbers(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

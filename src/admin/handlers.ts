@@ -5,83 +5,72 @@ import { InboxError } from '../base/errors.ts'
 import { orphanedHandlers, type QueryStore } from '../inbox/port.ts'
 import { reason } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
-import { components, count, time, toWire } from './wire.ts'
+import { component, count, time, toWire } from './wire.ts'
 
-const shut = z
-  .object({
-    since: time,
-    until: time.describe('when the next item is sent, or tried'),
-    reason: z.enum(['breaker', 'pause']),
-    failures: count.describe('sends that failed in a row'),
-    error: z.string().nullable(),
-  })
-  .register(components, { id: 'Shut' })
+export const shut = component('Shut', {
+  since: time,
+  until: time.describe('when the next item is sent'),
+  reason: z.enum(['breaker', 'pause']),
+  failures: count.describe('consecutive failed sends'),
+  error: z.string().nullable(),
+})
 
-/** Attempts of a handler in this process. */
-const handlerPace = z
-  .object({
-    per_second: z.number().min(0).describe('attempts that ended, over the last minute'),
-    failures_per_second: z.number().min(0),
-    p50_ms: z.number().nullable().describe('of the attempts of the last five minutes; null: there were none'),
-    p95_ms: z.number().nullable(),
-    p99_ms: z.number().nullable(),
-  })
-  .register(components, { id: 'HandlerPace' })
+const handlerPace = component('HandlerPace', {
+  per_second: z.number().min(0).describe('ended attempts over the last minute'),
+  failures_per_second: z.number().min(0),
+  p50_ms: z.number().nullable().describe('over the last five minutes; null: no attempts'),
+  p95_ms: z.number().nullable(),
+  p99_ms: z.number().nullable(),
+})
 
-const handler = z
-  .object({
-    name: z.string(),
-    kind: z.enum(['handler', 'sink']).nullable().describe('null: it is not loaded'),
-    loaded: z.boolean().describe('whether the process that answers has it'),
-    orphaned: z.boolean().describe('open runs wait, and no process has it'),
-    paused: z.boolean(),
-    settings: z
-      .object({
-        types: z.array(z.string()),
-        order: z.enum(['key', 'none']),
-        key: z.array(z.string()).nullable(),
-        concurrency: z.int().min(1).describe('the one in force'),
-        own_concurrency: z.int().min(1).describe('the one in its definition'),
-        rate: z.unknown(),
-        priority: z.number(),
-        timeout_ms: z.number(),
-        on_dead: z.enum(['skip', 'hold']),
-        latest_only: z.boolean(),
-        isolate: z.boolean(),
-        max_age_ms: z.number().nullable(),
-        retry: z
-          .object({ attempts: z.number(), base_ms: z.number(), cap_ms: z.number() })
-          .nullable()
-          .describe('null: a function decides'),
-        file: z.string(),
-      })
-      .nullable(),
-    set_concurrency: z.int().nullable().describe('set by an operator; null: the one in its definition'),
-    shut: shut.nullable().describe('why nothing is sent to a sink; null: it is open'),
-    backfill: z.number().nullable(),
-    waiting: count,
-    ready: count,
-    suspect: count,
-    running: count,
-    held: count,
-    dead: count,
-    superseded: count,
-    pace: handlerPace.nullable().describe('null: it is not loaded'),
-  })
-  .register(components, { id: 'Handler' })
-const handlerList = z
-  .object({
-    paused: z.boolean().describe('whether all are paused together'),
-    data: z.array(handler),
-    next_cursor: z.null(),
-  })
-  .register(components, { id: 'HandlerList' })
+const handler = component('Handler', {
+  name: z.string(),
+  kind: z.enum(['handler', 'sink']).nullable().describe('null: not loaded'),
+  loaded: z.boolean().describe('true if the process that answers has loaded it'),
+  orphaned: z.boolean().describe('it has open runs, and no process has loaded it'),
+  paused: z.boolean(),
+  settings: z
+    .object({
+      types: z.array(z.string()),
+      order: z.enum(['key', 'none']),
+      key: z.array(z.string()).nullable(),
+      concurrency: z.int().min(1).describe('the current one'),
+      own_concurrency: z.int().min(1).describe('as defined'),
+      rate: z.unknown(),
+      priority: z.number(),
+      timeout_ms: z.number(),
+      on_dead: z.enum(['skip', 'hold']),
+      latest_only: z.boolean(),
+      isolate: z.boolean(),
+      max_age_ms: z.number().nullable(),
+      retry: z
+        .object({ attempts: z.number(), base_ms: z.number(), cap_ms: z.number() })
+        .nullable()
+        .describe('null: a function'),
+      file: z.string(),
+    })
+    .nullable(),
+  set_concurrency: z.int().nullable().describe('set by an operator; null: as defined'),
+  shut: shut.nullable().describe('why a sink sends nothing; null: it sends'),
+  backfill: z.number().nullable(),
+  waiting: count,
+  ready: count,
+  suspect: count,
+  running: count,
+  held: count,
+  dead: count,
+  superseded: count,
+  pace: handlerPace.nullable().describe('null: not loaded'),
+})
+const handlerList = component('HandlerList', {
+  paused: z.boolean().describe('true if all handlers are paused'),
+  data: z.array(handler),
+  next_cursor: z.null(),
+})
 
-const paused = z.object({ handler: z.string().nullable(), paused: z.boolean() }).register(components, { id: 'Paused' })
-const concurrencySet = z
-  .object({ handler: z.string(), concurrency: z.int().nullable() })
-  .register(components, { id: 'Concurrency' })
-const droppedRuns = z.object({ handler: z.string(), dropped: count }).register(components, { id: 'DroppedRuns' })
+const paused = component('Paused', { handler: z.string().nullable(), paused: z.boolean() })
+const concurrencySet = component('Concurrency', { handler: z.string(), concurrency: z.int().nullable() })
+const droppedRuns = component('DroppedRuns', { handler: z.string(), dropped: count })
 
 export type ShutJson = z.output<typeof shut>
 export type PausedJson = z.output<typeof paused>
@@ -90,7 +79,7 @@ export type HandlerListJson = z.output<typeof handlerList>
 
 const handlerBody = z
   .strictObject({ concurrency: z.int().min(1).max(10_000).nullable() })
-  .describe('{"concurrency": 4}, a whole number from 1 to 10000, or null for what the handler says itself')
+  .describe('{"concurrency": 4}, a whole number from 1 to 10000, or null for the one in its definition')
 const dropBody = z.strictObject({ reason }).describe('{"reason": "…"} of 1 to 500 characters')
 
 const name = { name: 'name', description: 'The name of a handler.' }
@@ -108,7 +97,7 @@ export const handlerRoutes = {
     summary: 'Set the concurrency of a handler',
     body: handlerBody,
     gives: concurrencySet,
-    logged: 'a handler was changed by the admin API',
+    logged: 'handler changed',
     async answer({ inbox, onConcurrency }, { id, body: { concurrency }, by }) {
       if (!(await inbox.setConcurrency(id, concurrency, by))) throw await noHandler(inbox, id)
       onConcurrency?.(id, concurrency)
@@ -121,7 +110,7 @@ export const handlerRoutes = {
     summary: 'Drop all open runs of a handler that was removed',
     body: dropBody,
     gives: droppedRuns,
-    logged: 'the runs of a handler were dropped by the admin API',
+    logged: 'handler runs dropped',
     async answer({ inbox }, { id, body, by }) {
       const dropped = await inbox.discardPendingRuns(id, body.reason, by)
       if (dropped === null) throw await noHandler(inbox, id)
@@ -131,7 +120,7 @@ export const handlerRoutes = {
   pauseHandler: pauseRoute('POST /handlers/:id/pause', 'Pause a handler', true),
   resumeHandler: pauseRoute('POST /handlers/:id/resume', 'Resume a handler', false),
   pauseAll: pauseRoute('POST /pause', 'Pause all handlers; events are still accepted', true),
-  resumeAll: pauseRoute('POST /resume', 'Resume all handlers but those paused one by one', false),
+  resumeAll: pauseRoute('POST /resume', 'Resume all handlers, except individually paused ones', false),
 }
 
 function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
@@ -142,7 +131,7 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
     ...(isOne && { param: name }),
     summary,
     gives: paused,
-    logged: 'handlers were paused or resumed by the admin API',
+    logged: 'handlers paused or resumed',
     async answer({ inbox, onRecall }, { id, by }) {
       const which = isOne ? id : null
       if (!(await inbox.setPaused(which, isPaused, by))) throw await noHandler(inbox, id)
@@ -155,18 +144,18 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
 async function noHandler(inbox: QueryStore, given: string): Promise<InboxError> {
   const names = (await inbox.stats()).handlers.map((row) => row.handler)
   const known = names.length === 0 ? 'none was ever loaded' : `expected one of ${names.join(', ')}`
-  return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}, and never was: ${known}`)
+  return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}: ${known}`)
 }
 
 const noAttempts: HandlerPace = { perSecond: 0, failuresPerSecond: 0, p50Ms: null, p95Ms: null, p99Ms: null }
 
-/** All handlers that are loaded, and those that were once. */
+/** Loaded handlers, and earlier ones that the store knows. */
 async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
   const stats = await inbox.stats()
   const rows = new Map(stats.handlers.map((row) => [row.handler, row]))
   const infos = new Map((handlers?.() ?? []).map((info) => [info.name, info]))
   const [shutNow, pacesNow] = [shutOf?.(), paces?.()]
-  // Without a dispatcher in this process, only a cluster knows which are orphaned.
+  // Without a dispatcher in this process, only a cluster knows the orphaned ones.
   const loaded = handlers?.() ?? [...rows.keys()].map((each) => ({ name: each }))
   const orphans = new Set(orphanedHandlers(stats.handlers, loaded).map((row) => row.handler))
   const names = [...new Set([...infos.keys(), ...rows.keys()])].toSorted()

@@ -1,177 +1,139 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
-import type { SenderMeter, Silence } from '../health/port.ts'
+import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
+import type { Silence } from '../health/silence.ts'
 import type { Replica } from '../inbox/cluster-port.ts'
 import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
+import { shut } from './handlers.ts'
 import { pageParameters } from './parse.ts'
 import { reconcile, toReconcileJson } from './reconcile.ts'
 import { route, type AdminContext } from './route.ts'
 import { subscription, toFoundJson } from './subscription.ts'
-import { components, count, isoTime, isoTimeOrNull, listOf, time, toPage, toWire } from './wire.ts'
+import { component, count, isoTime, isoTimeOrNull, listOf, time, toPage, toWire } from './wire.ts'
 
 /** Code and subject together identify a warning. */
-export const warning = z
-  .object({
-    code: z
-      .string()
-      .describe('stable, such as ack_slow, deliveries_refused, silence, dead_letters; docs/operations.md lists all'),
-    subject: z.string().describe('a handler, or `type on network`, where there may be several; else empty'),
-    level: z.enum(['critical', 'warning', 'info']),
-    title: z.string().describe('one line, without values from outside'),
-    text: z.string().describe('what it means and what to do'),
-    since: time,
-    href: z.string().nullable().describe('the page of the console that shows it, such as /dead-letters'),
-  })
-  .register(components, { id: 'Warning' })
+export const warning = component('Warning', {
+  code: z.string().describe('stable, such as ack_slow; docs/operations.md lists all'),
+  subject: z.string().describe('such as a handler, if there can be several warnings of the code; else empty'),
+  level: z.enum(['critical', 'warning', 'info']),
+  title: z.string().describe('one line, without external text'),
+  text: z.string().describe('explanation and advice'),
+  since: time,
+  href: z.string().nullable().describe('page of the console, such as /dead-letters'),
+})
 
-/** Delivery health as the sender counts it: any 2xx within 5 s is a success (R43, R44, R79). */
-export const senderMeter = z
-  .object({
-    window_s: z.int().describe('seconds that it covers; at most an hour, since the start of this process'),
-    deliveries: count.describe(
-      'signed deliveries that were answered, and deliveries refused with 503; rejects are not counted',
-    ),
-    acknowledged: count.describe('answered with 2xx within 5 s'),
-    late: count.describe('answered with 2xx after 5 s: a failure to the sender'),
-    refused: count.describe('answered with 503'),
-    unusable: count.describe(
-      'signed, but no usable event, and answered 422 (INBOX_UNUSABLE_STATUS): a failure to the sender',
-    ),
-    success_rate: z.number().min(0).max(1).nullable().describe('null: there were none'),
-    p50_ms: z.number().nullable(),
-    p99_ms: z.number().nullable(),
-    max_ms: z.number().nullable(),
-    budget_ms: z.int().describe('how long the sender waits: 5000'),
-  })
-  .register(components, { id: 'SenderMeter' })
+export const senderMeter = component('SenderMeter', {
+  window_s: z.int().describe('length of the window in seconds, at most an hour'),
+  deliveries: count.describe('signed deliveries, and deliveries answered with 503; rejects are not counted'),
+  acknowledged: count.describe('answered with 2xx within 5 s'),
+  late: count.describe('answered with 2xx after 5 s: a failure to the sender'),
+  refused: count.describe('answered with 503'),
+  unusable: count.describe('not a usable event and answered with 422: a failure to the sender'),
+  success_rate: z.number().min(0).max(1).nullable().describe('null: no deliveries'),
+  p50_ms: z.number().nullable(),
+  p99_ms: z.number().nullable(),
+  max_ms: z.number().nullable(),
+  budget_ms: z.int().describe('time limit of the sender: 5000'),
+})
 
-const silence = z
-  .object({
-    type: z.string(),
-    network: z.string().nullable(),
-    last_at: time,
-    silent_ms: count.describe('time without an event while this receiver was in service'),
-    usual_ms: count.describe('the 95th percentile of the times between two of them'),
-    alarm_after_ms: count,
-    state: z
-      .enum(['usual', 'silent', 'learning', 'gone'])
-      .describe('gone: silent for so long that no more are expected'),
-  })
-  .register(components, { id: 'Silence' })
+const silence = component('Silence', {
+  type: z.string(),
+  network: z.string().nullable(),
+  last_at: time,
+  silent_ms: count.describe('time without an event while this receiver was in service'),
+  usual_ms: count.describe('95th percentile of the intervals between events'),
+  alarm_after_ms: count,
+  state: z.enum(['usual', 'silent', 'learning', 'gone']).describe('gone: no more events are expected'),
+})
 
-const secretUse = z
-  .object({
-    label: z.string(),
-    configured: z.boolean().describe('false: it verified events once and was removed'),
-    first_used_at: time.nullable(),
-    last_used_at: time.nullable(),
-    events: count,
-  })
-  .register(components, { id: 'SecretUse' })
-const secretList = z.object({ data: z.array(secretUse) }).register(components, { id: 'SecretList' })
+const secretUse = component('SecretUse', {
+  label: z.string(),
+  configured: z.boolean().describe('false: removed'),
+  first_used_at: time.nullable(),
+  last_used_at: time.nullable(),
+  events: count,
+})
+const secretList = component('SecretList', { data: z.array(secretUse) })
 
-const gap = z
-  .object({
-    from: time,
-    to: time,
-    kind: z.enum(['stopped', 'killed', 'stood_still', 'restored']),
-    clean_stop: z.boolean(),
-    retried_until: time.nullable().describe('by then the sender has retried everything that failed in this time'),
-    lost: z.object({ from: time, to: time }).nullable().describe('events first sent then are not retried any more'),
-    arrived: count,
-    arrived_lost: count,
-    last_arrival_at: time.nullable(),
-    acknowledged_at: time.nullable(),
-  })
-  .register(components, { id: 'Gap' })
+const gap = component('Gap', {
+  from: time,
+  to: time,
+  kind: z.enum(['stopped', 'killed', 'stood_still', 'restored']),
+  clean_stop: z.boolean(),
+  retried_until: time.nullable().describe('when the sender has sent its last retry'),
+  lost: z.object({ from: time, to: time }).nullable().describe('when lost events were first sent'),
+  arrived: count,
+  arrived_lost: count,
+  last_arrival_at: time.nullable(),
+  acknowledged_at: time.nullable(),
+})
 
-const drift = z
-  .object({
-    kind: z.enum(driftKinds),
-    type: z.string(),
-    path: z.string(),
-    expected: z.string(),
-    example: z.string().describe('the first different value, shortened'),
-    count,
-    first_at: time,
-    last_at: time,
-    first_event_id: z.string(),
-  })
-  .register(components, { id: 'Drift' })
-const driftList = z.object({ data: z.array(drift) }).register(components, { id: 'DriftList' })
+const drift = component('Drift', {
+  kind: z.enum(driftKinds),
+  type: z.string(),
+  path: z.string(),
+  expected: z.string(),
+  example: z.string().describe('first differing value, shortened'),
+  count,
+  first_at: time,
+  last_at: time,
+  first_event_id: z.string(),
+})
+const driftList = component('DriftList', { data: z.array(drift) })
 
-const health = z
-  .object({
-    missing_sequence_numbers: count,
-    dead_letters: count,
-    quarantined: count,
-    oldest_open_at: time.nullable(),
-    paused: z.boolean(),
-    paused_handlers: z.array(z.string()),
-    shut_sinks: z.array(
-      z.object({
-        since: time,
-        until: time,
-        reason: z.enum(['breaker', 'pause']),
-        failures: count,
-        error: z.string().nullable(),
-        handler: z.string(),
-        open_runs: count,
-      }),
-    ),
-    not_loaded: z.array(z.object({ handler: z.string(), open_runs: count })).nullable(),
-    gaps: z.array(gap),
-    subscription: subscription.nullable(),
-    warnings: z.array(warning),
-    sender: senderMeter.nullable().describe('null: no receiver runs in this process'),
-    silences: z.array(silence),
-    reconcile: reconcile.nullable().describe('the last one of this process'),
-    reconcile_configured: z.boolean().describe('whether there is access to the upstream service'),
-  })
-  .register(components, { id: 'Health' })
+const health = component('Health', {
+  missing_sequence_numbers: count,
+  dead_letters: count,
+  quarantined: count,
+  oldest_open_at: time.nullable(),
+  paused: z.boolean(),
+  paused_handlers: z.array(z.string()),
+  shut_sinks: z.array(z.object({ ...shut.shape, handler: z.string(), open_runs: count })),
+  not_loaded: z.array(z.object({ handler: z.string(), open_runs: count })).nullable(),
+  gaps: z.array(gap),
+  subscription: subscription.nullable(),
+  warnings: z.array(warning),
+  sender: senderMeter.nullable().describe('null: no receiver runs in this process'),
+  silences: z.array(silence),
+  reconcile: reconcile.nullable().describe('latest of this process'),
+  reconcile_configured: z.boolean().describe('true with access to the upstream service'),
+})
 
-const audit = z
-  .object({
-    id: z.int(),
-    at: time,
-    action: z.string(),
-    detail: z.record(z.string(), z.unknown()),
-    by: z.string().nullable(),
-  })
-  .register(components, { id: 'AuditEntry' })
-const auditList = listOf(audit).register(components, { id: 'AuditList' })
+const audit = component('AuditEntry', {
+  id: z.int(),
+  at: time,
+  action: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  by: z.string().nullable(),
+})
+const auditList = listOf('AuditList', audit)
 
-const replica = z
-  .object({
-    id: z.string(),
-    version: z.string(),
-    started_at: time,
-    seen_at: time,
-    alive: z.boolean().describe('whether it reported lately'),
-    self: z.boolean().describe('whether it is the process that answers'),
-    leader: z.boolean().describe('whether it runs replays and backfills'),
-    load: z.record(z.string(), z.number()).describe('its reported load, by name'),
-  })
-  .register(components, { id: 'Replica' })
-const replicaList = z.object({ data: z.array(replica) }).register(components, { id: 'ReplicaList' })
+const replica = component('Replica', {
+  id: z.string(),
+  version: z.string(),
+  started_at: time,
+  seen_at: time,
+  alive: z.boolean().describe('true if it reported lately'),
+  self: z.boolean().describe('true for the process that answers'),
+  leader: z.boolean().describe('true if it runs replays and backfills'),
+  load: z.record(z.string(), z.number()).describe('reported load by name'),
+})
+const replicaList = component('ReplicaList', { data: z.array(replica) })
 
-/** Secrets are labels or "set" / "not set", never values. */
-const settings = z
-  .object({
-    settings: z.array(
-      z.object({
-        name: z.string(),
-        value: z.string().describe('never of a secret'),
-        source: z.enum(['default', 'environment', 'file', 'config']),
-        secret: z.boolean(),
-      }),
-    ),
-    secrets: z.array(secretUse),
-  })
-  .register(components, { id: 'Settings' })
+const settings = component('Settings', {
+  settings: z.array(
+    z.object({
+      name: z.string(),
+      value: z.string().describe('never a secret'),
+      source: z.enum(['default', 'environment', 'file', 'config']),
+      secret: z.boolean(),
+    }),
+  ),
+  secrets: z.array(secretUse),
+})
 
 export type WarningJson = z.output<typeof warning>
 export type SenderMeterJson = z.output<typeof senderMeter>
@@ -194,14 +156,14 @@ export const healthRoutes = {
   listDrift: route({
     group: 'health',
     at: 'GET /drift',
-    summary: 'List fields of events, received since the start, that differ from their documentation',
+    summary: 'List differences between events since the start and their documentation',
     gives: driftList,
     answer: ({ drift }) => ({ data: toWire(drift?.records() ?? []) }),
   }),
   listSecrets: route({
     group: 'health',
     at: 'GET /secrets',
-    summary: 'List secrets by label, with when they were last used',
+    summary: 'List secrets by label, with their last use',
     gives: secretList,
     answer: async (context) => ({ data: await secretUses(context) }),
   }),
@@ -241,8 +203,6 @@ export const healthRoutes = {
 }
 
 export const senderWindowMs = 3_600_000
-/** How long the sender waits for an answer (R79). */
-const budgetMs = 5_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
   const { inbox, handlers, openBreakers, meter, watch, reconciler } = context
@@ -271,7 +231,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
   }
 }
 
-/** Configured secrets in their order, then removed ones, the last used first. */
+/** Configured secrets in order, then removed ones, last used first. */
 async function secretUses({ inbox, secretLabels }: AdminContext): Promise<SecretUseJson[]> {
   const uses = (await inbox.secretUses()).filter(({ label }) => label !== internalLabel)
   const byLabel = new Map(uses.map((use) => [use.label, use]))
@@ -298,7 +258,7 @@ function toAuditJson({ detail, ...entry }: AuditRecord): AuditJson {
 }
 
 export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJson {
-  return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: budgetMs }
+  return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: ackBudgetMs }
 }
 
 function toSilenceJson({ silentMs, usualMs, alarmAfterMs, ...rest }: Silence): SilenceJson {

@@ -16,19 +16,19 @@ export function sendJson(response: Response, value: unknown, status = 200): void
 export function sendError(response: Response, error: InboxError): void {
   if (error.status === 401) response.set('WWW-Authenticate', 'Bearer')
   if (error.status === 503) response.set('Retry-After', retryAfterSeconds)
-  // What is left of the body is not read.
+  // The rest of the body is not read.
   if (error.status === 413) response.set('Connection', 'close')
   sendJson(response, { error: { code: error.code, message: error.message } }, error.status)
 }
 
-/** True when the request has a body, whether or not its route reads it. */
+/** True if the request has a body. */
 function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**
- * The JSON body of a request, of at most 1 MiB; undefined if the route takes none. A body that isn't JSON is rejected either way:
- * web pages can send other types without asking first.
+ * The JSON body of a request, at most 1 MiB; undefined if the route takes none. Other content types are always rejected,
+ * because web pages of other origins can send them without a preflight.
  */
 export async function readJsonBody(request: Request, response: Response, isTaken = true): Promise<unknown> {
   if (!isTaken && !hasBody(request)) return undefined

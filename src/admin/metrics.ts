@@ -1,28 +1,28 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { eventTypes } from '../../schema/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { Histogram as Durations } from '../base/histogram.ts'
 import type { OpenBreaker } from '../dispatch/circuit-breaker.ts'
 import type { HandlerInfo, SettledCount } from '../dispatch/runner-protocol.ts'
-import type { AcceptResult, InboxStats, QueryStore } from '../inbox/port.ts'
+import type { AcceptResult, HandlerStats, InboxStats, QueryStore } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
-import { registerHealthMetrics, type HealthMetricsSource } from './health-metrics.ts'
+import { addHealthMetrics, addTo, type HealthMetricsSource } from './health-metrics.ts'
 
 export interface MetricsOptions {
   readonly inbox: Pick<QueryStore, 'stats'>
   readonly clock: Clock
-  /** The handlers that are loaded at the moment. */
+  /** The loaded handlers. */
   readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
-  /** Which of them are sinks that are left alone, by name. */
+  /** Sinks that send nothing for now, by name. */
   readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
   readonly health?: HealthMetricsSource
 }
 
-/** What the process counts. The observing calls are made for each request: they do no more than add to a number. */
+/** Counters of the process. The observing calls are made for each request and only add to numbers. */
 export interface Metrics extends ReceiverObserver {
   attemptsSettled(counts: readonly SettledCount[]): void
   runnerReplaced(): void
-  /** Everything in the text format of Prometheus. While the store cannot be read, without what it alone knows. */
+  /** All metrics in the Prometheus text format. Metrics of the store are missing while it can't be read. */
   scrape(): Promise<string>
   readonly contentType: string
 }
@@ -32,16 +32,15 @@ const ackEdgesMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 3_000, 4
 const attemptEdgesMs = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 100_000, 300_000]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
-/** Creates the metrics of one process, with those of Node beside its own. */
+/** Creates the metrics of one process, including Node's own. */
 export function createMetrics({ inbox, clock, handlers, openBreakers, health }: MetricsOptions): Metrics {
   const registry = new Registry()
-  const registers = [registry]
   collectDefaultMetrics({ register: registry })
 
   const acks = new Durations()
-  registerDurations(registry, {
+  addDurations(registry, {
     name: 'inbox_ack_duration_seconds',
-    help: 'Time from the begin of a delivery to its answer in the 200s, the durable commit included',
+    help: 'Time from the start of a delivery to its 2xx response, durable commit included',
     edgesMs: ackEdgesMs,
     rows: () => [[{}, acks]],
   })
@@ -49,35 +48,33 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
     name: 'inbox_commit_batch_size',
     help: 'Deliveries in one commit',
     buckets: batchBuckets,
-    registers,
+    registers: [registry],
   })
   const stored = createEventTally(registry)
-  const rejects = tally(registry, 'inbox_rejects_total', 'Requests that were refused for good', ['reason'])
-  const refusals = tally(registry, 'inbox_refusals_total', 'Deliveries that were answered 503', ['code'])
-  const attempts = tally(registry, 'inbox_attempts_total', 'Attempts of handlers', ['handler', 'result'])
+  const rejects = addTally(registry, 'inbox_rejects_total', 'Requests rejected for good', ['reason'])
+  const refusals = addTally(registry, 'inbox_refusals_total', 'Deliveries answered with 503', ['code'])
+  const attempts = addTally(registry, 'inbox_attempts_total', 'Attempts of handlers', ['handler', 'result'])
   const attemptDurations = new Map<string, Durations>()
-  registerDurations(registry, {
+  addDurations(registry, {
     name: 'inbox_attempt_duration_seconds',
-    help: 'Time that attempts of a handler took',
+    help: 'Duration of attempts',
     edgesMs: attemptEdgesMs,
     rows: () => [...attemptDurations].map(([handler, durations]) => [{ handler }, durations]),
   })
-  const replacements = tally(registry, 'inbox_runner_replacements_total', 'Handler threads replaced', [])()
-  const showStats = createStatsGauges(registry)
-  if (health !== undefined) registerHealthMetrics(registry, health)
-  const openSinks = new Gauge({
-    name: 'inbox_sink_open',
-    help: '1 while the breaker of the sink is open: it fails, and its items wait',
-    labelNames: ['handler'],
-    registers,
-    collect() {
-      openSinks.reset()
+  const replacements = addTally(registry, 'inbox_runner_replacements_total', 'Handler threads replaced', [])()
+  let stats: InboxStats | null = null
+  addStatsGauges(registry, () => stats, clock)
+  if (health !== undefined) addHealthMetrics(registry, health)
+  addTo(registry).gauge(
+    'inbox_sink_open',
+    '1 while the breaker of the sink is open: its items wait',
+    ['handler'],
+    () => {
+      const sinks = (handlers?.() ?? []).filter(({ kind }) => kind === 'sink')
       const states = openBreakers?.()
-      for (const { name, kind } of handlers?.() ?? []) {
-        if (kind === 'sink') openSinks.set({ handler: name }, states?.get(name)?.reason === 'breaker' ? 1 : 0)
-      }
+      return sinks.map(({ name }) => [{ handler: name }, states?.get(name)?.reason === 'breaker' ? 1 : 0])
     },
-  })
+  )
 
   return {
     acknowledged: (durationMs) => acks.observe(durationMs),
@@ -98,7 +95,7 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
     },
     runnerReplaced: () => void (replacements.value += 1),
     async scrape() {
-      showStats(await inbox.stats().catch(() => null), clock.now())
+      stats = await inbox.stats().catch(() => null)
       return registry.metrics()
     },
     contentType: registry.contentType,
@@ -108,13 +105,13 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
 interface DurationsMetric {
   readonly name: string
   readonly help: string
-  /** Ends of shown buckets, each of which ends a bucket of the histograms. */
+  /** Upper bounds of the shown buckets. Each must be an upper bound of the histograms' buckets. */
   readonly edgesMs: readonly number[]
   readonly rows: () => readonly (readonly [labels: Record<string, string>, durations: Durations])[]
 }
 
-/** Shows histograms as the registry would show its own, which can't add up what another thread counted. */
-function registerDurations(registry: Registry, { name, help, edgesMs, rows }: DurationsMetric): void {
+/** Adds histograms that other threads counted, which the registry's own can't add up. */
+function addDurations(registry: Registry, { name, help, edgesMs, rows }: DurationsMetric): void {
   const valuesOf = ([labels, durations]: ReturnType<DurationsMetric['rows']>[number]) => [
     ...[...edgesMs, Infinity].map((edge) => ({
       metricName: `${name}_bucket`,
@@ -132,27 +129,18 @@ function registerDurations(registry: Registry, { name, help, edgesMs, rows }: Du
   registry.registerMetric(metric as unknown as Histogram)
 }
 
-/** A number that is only added to. */
+/** A number that only grows. */
 interface Cell {
   value: number
 }
 
 /**
- * A counter as plain numbers, handed to prom-client when it is scraped: its own `inc` hashes the labels on each call. Gives
- * the cell for some label values, always the same one.
+ * Adds a counter of plain numbers: prom-client's own `inc` hashes the labels on each call. Returns the cell for label
+ * values, always the same one.
  */
-function tally(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
+function addTally(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
   const cells = new Map<string, Cell & { readonly labels: Record<string, string> }>()
-  const counter = new Counter({
-    name,
-    help,
-    labelNames: [...labelNames],
-    registers: [registry],
-    collect() {
-      counter.reset()
-      for (const { labels, value } of cells.values()) counter.inc(labels, value)
-    },
-  })
+  addTo(registry).counter(name, help, labelNames, () => cells.values().map(({ labels, value }) => [labels, value]))
   return (...values: readonly string[]): Cell => {
     const key = values.length === 1 ? (values[0] ?? '') : values.join('\n')
     const known = cells.get(key)
@@ -166,10 +154,10 @@ function tally(registry: Registry, name: string, help: string, labelNames: reado
 
 type EventCells = Readonly<Record<AcceptResult, Cell>>
 
-/** One row per documented type; text of outside origin never becomes a label, it would be a series each. */
+/** One row per documented type. External text never becomes a label: each value would create a series. */
 function createEventTally(registry: Registry) {
-  const help = 'Authentic deliveries; those in quarantine have the type unknown, like the types that are not documented'
-  const cell = tally(registry, 'inbox_events_total', help, ['type', 'outcome'])
+  const help = 'Authentic deliveries; quarantined ones and undocumented types have the type unknown'
+  const cell = addTally(registry, 'inbox_events_total', help, ['type', 'outcome'])
   const quarantined = cell('unknown', 'quarantined')
   const rowOf = (type: string): EventCells => ({
     accepted: cell(type, 'accepted'),
@@ -181,44 +169,39 @@ function createEventTally(registry: Registry) {
   return { get: (type: string) => rows.get(type), unknown: rowOf('unknown') }
 }
 
-/** Gauges of what the store knows; `null` leaves them out. */
-function createStatsGauges(registry: Registry): (stats: InboxStats | null, now: number) => void {
-  const gauge = (name: string, help: string, labelNames: string[] = []) =>
-    new Gauge({ name, help, labelNames, registers: [registry] })
-  const readable = gauge('inbox_store_readable', '1 if the store answered this scrape, else 0')
-  const runs = gauge('inbox_runs', 'Open runs: the depth of the queue', ['handler', 'state'])
-  const dead = gauge('inbox_dead_letters', 'Runs that will not be tried again', ['handler'])
-  const held = gauge('inbox_held_keys', 'Dead letters that hold up their keys', ['handler'])
-  const superseded = gauge('inbox_superseded_runs', 'Runs that gave way to a newer event of their key', ['handler'])
-  const pausedHandlers = gauge('inbox_handler_paused', '1 if runs of the handler are not handed out', ['handler'])
-  const oldestAge = gauge('inbox_oldest_open_run_age_seconds', 'Time since the event of the oldest open run came')
-  const quarantined = gauge('inbox_quarantined_bodies', 'Authentic bodies that are no usable event')
-  const conflicts = gauge('inbox_conflicts', 'Deliveries that reused an id with another body')
-  const missing = gauge(
-    'inbox_missing_sequence_numbers',
-    'Accepted events that were missing at a start, until that is acknowledged',
+/** Adds gauges of the store; they are missing while `read` returns null. */
+function addStatsGauges(registry: Registry, read: () => InboxStats | null, clock: Pick<Clock, 'now'>): void {
+  const { gauge } = addTo(registry)
+  const single = (name: string, help: string, valueOf: (stats: InboxStats) => number | null) =>
+    gauge(name, help, [], () => {
+      const stats = read()
+      const value = stats && valueOf(stats)
+      return value === null ? [] : [[{}, value]]
+    })
+  const perHandler = (name: string, help: string, valueOf: (row: HandlerStats) => number) =>
+    gauge(name, help, ['handler'], () =>
+      (read()?.handlers ?? []).map((row) => [{ handler: row.handler }, valueOf(row)]),
+    )
+  gauge('inbox_store_readable', '1 if the store answered this scrape, else 0', [], () => [
+    [{}, read() === null ? 0 : 1],
+  ])
+  const states = ['waiting', 'ready', 'suspect', 'running'] as const
+  gauge('inbox_runs', 'Open runs: the depth of the queue', ['handler', 'state'], () =>
+    (read()?.handlers ?? []).flatMap((row) =>
+      states.map((state) => [{ handler: row.handler, state }, row[state]] as const),
+    ),
   )
-  const storedBytes = gauge('inbox_store_bytes', 'How much is stored, without the space that is free in the file')
-  const lastSeq = gauge('inbox_last_accept_sequence', 'The highest accept sequence number')
-
-  return (stats, now) => {
-    for (const perHandler of [runs, dead, held, superseded, pausedHandlers]) perHandler.reset()
-    for (const single of [oldestAge, quarantined, conflicts, missing, storedBytes, lastSeq]) single.remove()
-    readable.set(stats === null ? 0 : 1)
-    if (stats === null) return
-    for (const row of stats.handlers) {
-      const { handler, paused } = row
-      for (const state of ['waiting', 'ready', 'suspect', 'running'] as const) runs.set({ handler, state }, row[state])
-      dead.set({ handler }, row.dead + row.held)
-      held.set({ handler }, row.held)
-      superseded.set({ handler }, row.superseded)
-      pausedHandlers.set({ handler }, stats.paused || paused ? 1 : 0)
-    }
-    oldestAge.set(stats.oldestOpenAt === null ? 0 : Math.max(0, now - stats.oldestOpenAt) / 1000)
-    quarantined.set(stats.quarantined)
-    conflicts.set(stats.conflicts)
-    missing.set(stats.missingSeqs)
-    if (stats.sizeBytes !== null) storedBytes.set(stats.sizeBytes)
-    lastSeq.set(stats.lastSeq)
-  }
+  perHandler('inbox_dead_letters', 'Runs that failed for good', ({ dead, held }) => dead + held)
+  perHandler('inbox_held_keys', 'Dead letters that block their keys', ({ held }) => held)
+  perHandler('inbox_superseded_runs', 'Runs superseded by a newer event of their key', (row) => row.superseded)
+  perHandler('inbox_handler_paused', '1 if the handler is paused', (row) => Number(row.paused || read()?.paused))
+  single('inbox_oldest_open_run_age_seconds', 'Age of the oldest open run', ({ oldestOpenAt }) =>
+    oldestOpenAt === null ? 0 : Math.max(0, clock.now() - oldestOpenAt) / 1000,
+  )
+  single('inbox_quarantined_bodies', 'Authentic bodies that are not usable events', (stats) => stats.quarantined)
+  single('inbox_conflicts', 'Deliveries of a known id with another body', (stats) => stats.conflicts)
+  const missing = 'Accepted events that were missing at a start and are not acknowledged'
+  single('inbox_missing_sequence_numbers', missing, (stats) => stats.missingSeqs)
+  single('inbox_store_bytes', 'Size of the stored data, without free space in the file', (stats) => stats.sizeBytes)
+  single('inbox_last_accept_sequence', 'Highest accept sequence number', (stats) => stats.lastSeq)
 }

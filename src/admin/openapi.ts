@@ -6,16 +6,14 @@ import { groups, type RouteText } from './route.ts'
 import { streamMessages } from './stream.ts'
 import { components } from './wire.ts'
 
-type Routes = Readonly<Record<string, RouteText>>
-
 /** The admin API as an OpenAPI 3.1 document. Pure. */
-export function toAdminOpenApi(routes: Routes): JsonObject {
+export function toAdminOpenApi(routes: Readonly<Record<string, RouteText>>): JsonObject {
   return {
     openapi: '3.1.1',
     info: {
       title: 'Admin API of onchain-inbox',
       version,
-      summary: 'Stored events, their runs, what failed, and what to do about it.',
+      summary: 'Stored events, their runs, failures, and actions on them.',
       description: about,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
@@ -23,14 +21,14 @@ export function toAdminOpenApi(routes: Routes): JsonObject {
       {
         url: '{admin_url}/api/v1',
         description: 'The admin side of a sidecar.',
-        variables: { admin_url: { default: 'http://127.0.0.1:8081', description: 'Where the admin side listens.' } },
+        variables: { admin_url: { default: 'http://127.0.0.1:8081', description: 'Address of the admin side.' } },
       },
     ],
     tags: Object.entries(groups).map(([name, description]) => ({ name, description })),
     paths: toPaths(routes),
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: "The operator's token, or that of viewers." },
+        token: { type: 'http', scheme: 'bearer', description: "The operator's or viewers' token." },
         session: {
           type: 'apiKey',
           in: 'cookie',
@@ -38,7 +36,6 @@ export function toAdminOpenApi(routes: Routes): JsonObject {
           description: 'A session of the console; the name ends in the port of the admin side.',
         },
       },
-      responses: toResponses(routes),
       schemas: componentSchemas(),
     },
   }
@@ -46,13 +43,13 @@ export function toAdminOpenApi(routes: Routes): JsonObject {
 
 const about = `The admin side of a sidecar, for its console, its commands, and your own programs.
 
-Lists are \`{"data", "next_cursor"}\`: pass \`next_cursor\` as \`cursor\` to get the next page; it is null on the last page. Errors are
-\`{"error": {"code", "message"}}\`; codes are stable. \`x-role\` says who may call an operation: a viewer's token may get, an operator's may do
-everything. The audit records each action with its caller; actions are idempotent. With \`dryRun\` they only count.
-Undocumented parameters and members of bodies are rejected. Answers may get more members.`
+Lists are \`{"data", "next_cursor"}\`: pass \`next_cursor\` as \`cursor\` to get the next page; null ends the list. Errors are
+\`{"error": {"code", "message"}}\`; codes are stable. \`x-role\` is the role that an operation needs: viewers may read, operators may do
+everything. Actions are idempotent, and recorded in the audit with their caller. With \`dryRun\` they only count.
+Undocumented parameters and members are rejected. Answers may gain members.`
 
-/** Every path below `/api/v1` with its operations. */
-function toPaths(routes: Routes): JsonObject {
+/** All paths below `/api/v1`. */
+function toPaths(routes: Readonly<Record<string, RouteText>>): JsonObject {
   const byPath = Map.groupBy(Object.entries(routes), ([, { path, param }]) => path.replace(':id', `{${param?.name}}`))
   return Object.fromEntries(
     [...byPath].map(([path, same]) => [
@@ -72,7 +69,7 @@ function toOperation(id: string, route: RouteText): JsonObject {
     ...(route.role !== 'anyone' && { 'x-role': route.role }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body && { requestBody: toRequestBody(route.body) }),
-    responses: { [route.status]: toSuccess(route), ...toRefusals(route) },
+    responses: { [route.status]: toSuccess(route), ...toErrors(route) },
   }
 }
 
@@ -86,7 +83,7 @@ function toParameters({ param, query }: RouteText): readonly JsonObject[] {
       ? []
       : [{ ...param, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }]),
     ...Object.entries(properties).map(([name, { description, ...schema }]) => {
-      // zod leaves the default out where text is converted first.
+      // zod omits the default of a text that is converted.
       const { data } = (query.shape[name] as z.ZodType).safeParse(undefined)
       const usual = data instanceof Set ? [...data].join() : typeof data === 'number' ? `${data}` : data
       return {
@@ -117,27 +114,15 @@ function toSuccess({ gives, status }: RouteText): JsonObject {
   if (gives === 'document') return { description, content: { 'application/json': { schema: { type: 'object' } } } }
   if (gives === 'stream') {
     return {
-      description: 'Events named `events`, `overview` and `changed`. The data of each is one line of JSON.',
+      description: 'Events `events`, `overview` and `changed`, each with one line of JSON.',
       content: { 'text/event-stream': { schema: { oneOf: streamMessages.map(refOf) } } },
     }
   }
   return { description, content: { 'application/json': { schema: refOf(gives) } } }
 }
 
-/** The errors that a route may answer, by status. */
-function toRefusals(route: RouteText): JsonObject {
-  return Object.fromEntries(
-    [...refusalsOf(route)].map(([status, codes]) => [status, { $ref: `#/components/responses/${nameOf(codes)}` }]),
-  )
-}
-
-/** Every error answer, by name. */
-function toResponses(routes: Routes): JsonObject {
-  const all = Object.values(routes).flatMap((route) => [...refusalsOf(route).values()])
-  return Object.fromEntries(all.map((codes) => [nameOf(codes), toRefusal(codes)]))
-}
-
-function refusalsOf({ method, param, body, role, refuses }: RouteText): ReadonlyMap<number, readonly ErrorCode[]> {
+/** Errors of a route, by status. */
+function toErrors({ method, param, body, role, refuses }: RouteText): JsonObject {
   const codes: ErrorCode[] = [
     'bad_request',
     ...(role === 'anyone' ? [] : (['unauthorized'] as const)),
@@ -151,48 +136,42 @@ function refusalsOf({ method, param, body, role, refuses }: RouteText): Readonly
     'store_full',
     'shutting_down',
   ]
-  return Map.groupBy(new Set(codes), (code) => errorCatalogue[code].status)
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+  return Object.fromEntries(
+    [...Map.groupBy(new Set(codes), (code) => errorCatalogue[code].status)].map(([status, same]) => [
+      status,
+      { description: `Code ${same.map((code) => `\`${code}\``).join(' or ')}.`, content },
+    ]),
+  )
 }
 
-function nameOf(codes: readonly ErrorCode[]): string {
-  return codes.flatMap((code) => code.split('_').map((word) => word[0]?.toUpperCase() + word.slice(1))).join('')
-}
-
-function toRefusal(codes: readonly ErrorCode[]): JsonObject {
-  return {
-    description: `Code ${codes.map((code) => `\`${code}\``).join(' or ')}.`,
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-  }
-}
-
-/** How an answer is referred to; a union by its options. Throws for a schema that is not registered. */
+/** Reference to a component; a union refers to its options. Throws if the schema is not a component. */
 function refOf(schema: z.ZodType): JsonObject {
   if (schema instanceof z.ZodUnion) return { oneOf: schema.options.map((one) => refOf(one as z.ZodType)) }
   const name = components.get(schema)?.id
-  if (name === undefined) throw new Error('an answer is not registered among the components of the document')
+  if (name === undefined) throw new Error('expected a component of the document')
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** The schema of a body or of parameters, in place. */
+/** Inline schema of a body or of parameters. */
 function schemaOf(schema: z.ZodType): JsonObject {
   const { $schema: _dialect, ...rest } = tidied(toJsonSchema(schema))
   return rest
 }
 
-/** Every registered schema, sorted by name. */
 function componentSchemas(): JsonObject {
   const converted = Object.entries(convertRegistry(components)).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Object.fromEntries(converted.map(([name, schema]) => [name, { title: name, ...tidied(schema) }]))
 }
 
-/** Without bounds of safe integers, and without patterns that `format` implies. */
+/** Removes bounds of safe integers, and patterns that `format` implies. */
 function tidied(schema: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const { pattern, format, minimum, maximum, ...rest } = value as JsonObject
     return {
       ...rest,
-      // `contentEncoding` says so already, in the standard's words.
+      // The standard's `contentEncoding` says the same.
       ...(format !== undefined && format !== 'base64' && { format }),
       ...(pattern !== undefined && format === undefined && { pattern }),
       ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),

@@ -1,53 +1,48 @@
 import { z } from 'zod'
-import type { AckBucket } from '../health/port.ts'
+import type { AckBucket } from '../health/meter.ts'
 import { openRunsOf, type Activity, type ActivityQuery } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { senderMeter, senderWindowMs, toSenderJson, warning } from './health.ts'
 import { route, type AdminContext } from './route.ts'
-import { components, count, isoTime, isoTimeOrNull, time, toWire } from './wire.ts'
+import { component, count, isoTime, isoTimeOrNull, time, toWire } from './wire.ts'
 
-/** What the first page of the console shows. */
-export const overview = z
-  .object({
-    now: time,
-    started_at: time.nullable(),
-    version: z.string(),
-    events: z.int().describe('stored, ever'),
-    events_per_second: z.number().min(0).describe('over the last 10 s'),
-    sender: senderMeter.nullable(),
-    open_runs: count,
-    oldest_open_at: time.nullable(),
-    dead_letters: count,
-    held: count,
-    quarantined: count,
-    conflicts: count,
-    rejects: count.describe('requests rejected since the start'),
-    store_bytes: count.nullable(),
-    paused: z.boolean(),
-    warnings: z.array(warning),
-  })
-  .register(components, { id: 'Overview' })
+export const overview = component('Overview', {
+  now: time,
+  started_at: time.nullable(),
+  version: z.string(),
+  events: z.int().describe('events stored ever'),
+  events_per_second: z.number().min(0).describe('over the last 10 s'),
+  sender: senderMeter.nullable(),
+  open_runs: count,
+  oldest_open_at: time.nullable(),
+  dead_letters: count,
+  held: count,
+  quarantined: count,
+  conflicts: count,
+  rejects: count.describe('rejected requests since the start'),
+  store_bytes: count.nullable(),
+  paused: z.boolean(),
+  warnings: z.array(warning),
+})
 
 /** `hour`: 60 buckets of a minute; `day`: 96 of 15 minutes. Empty buckets are included. */
-const activity = z
-  .object({
-    window: z.enum(['hour', 'day']),
-    bucket_s: z.int(),
-    buckets: z.array(
-      z.object({
-        at: time,
-        events: count,
-        acks: z
-          .object({ p50_ms: z.number(), p99_ms: z.number(), refused: count })
-          .nullable()
-          .describe('as this process measured it; null: it did not'),
-      }),
-    ),
-    by_type: z.array(z.object({ type: z.string(), count, series: z.array(count) })),
-    by_network: z.array(z.object({ network: z.string().nullable(), count, series: z.array(count) })),
-  })
-  .register(components, { id: 'Activity' })
+const activity = component('Activity', {
+  window: z.enum(['hour', 'day']),
+  bucket_s: z.int(),
+  buckets: z.array(
+    z.object({
+      at: time,
+      events: count,
+      acks: z
+        .object({ p50_ms: z.number(), p99_ms: z.number(), refused: count })
+        .nullable()
+        .describe('measured by this process; null: not measured'),
+    }),
+  ),
+  by_type: z.array(z.object({ type: z.string(), count, series: z.array(count) })),
+  by_network: z.array(z.object({ network: z.string().nullable(), count, series: z.array(count) })),
+})
 
 export type OverviewJson = z.output<typeof overview>
 export type ActivityJson = z.output<typeof activity>
@@ -101,18 +96,18 @@ const spans = {
   day: { bucketMs: 15 * minuteMs, buckets: 96 },
 } as const
 
-const mostSeries = 20
-/** What the series of all that have none of their own is called. */
+const maxSeries = 20
+/** Name of the series that sums up all smaller ones. */
 const others = 'other'
 
-/** The buckets of a window that ends with the one that `now` is in. */
+/** A window whose last bucket contains `now`. */
 export function activityQuery(window: ActivityJson['window'], now: number): ActivityQuery {
   const { bucketMs, buckets } = spans[window]
   const to = (Math.floor(now / bucketMs) + 1) * bucketMs
   return { from: to - buckets * bucketMs, to, bucketMs }
 }
 
-/** A bucket for each, also where nothing came; the twenty largest series of types and of networks, and the rest as one. */
+/** All buckets, with empty ones. Types and networks have series for the twenty largest, and one for all others. */
 export function toActivityJson(
   window: ActivityJson['window'],
   { from, to, bucketMs }: ActivityQuery,
@@ -160,7 +155,7 @@ function largest(
   const all = [...Map.groupBy(rows, nameOf)]
     .map(([name, own]) => ({ name, count: own.reduce((sum, { count: some }) => sum + some, 0), own }))
     .toSorted((a, b) => b.count - a.count || (a.name ?? '').localeCompare(b.name ?? '', 'en'))
-  const rest = all.splice(mostSeries)
+  const rest = all.splice(maxSeries)
   if (rest.length > 0) {
     const total = rest.reduce((sum, { count: some }) => sum + some, 0)
     all.push({ name: others, count: total, own: rest.flatMap(({ own }) => own) })

@@ -4,19 +4,19 @@ import { eventStatuses } from '../inbox/port.ts'
 import { foldAddress } from '../inbox/route-key.ts'
 import { safeText } from '../base/log.ts'
 
-/** Parameters as they came: text by name. */
+/** Unchecked parameters by name. */
 export type Query = Readonly<Record<string, unknown>>
 
-// Parts of requests. Each description ends the sentence "…, expected" of an error.
+// Parts of requests. Error messages read: `<name>: got <value>, expected <description>`.
 
 const length = 'of 1 to 255 characters'
 export const words = z.string().min(1).max(255)
 export const text = (what: string) => z.exactOptional(words).describe(`${what} ${length}`)
 
-// EVM addresses are stored in lower case, everything else as it came.
+// EVM addresses are stored in lower case, others unchanged.
 const address = z.exactOptional(words.transform(foldAddress)).describe(`an address ${length}`)
 
-/** A time in a request; comes out as milliseconds since 1970. */
+/** A time in a request; parsed to milliseconds since 1970. */
 const timeText = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()])
   .transform((value) => Date.parse(value))
@@ -46,18 +46,18 @@ export const page = {
     .pipe(z.int().min(1).max(200))
     .prefault('50')
     .describe('a whole number from 1 to 200'),
-  cursor: z.exactOptional(z.string().min(1).max(300)).describe('the next_cursor of the page before, unchanged'),
+  cursor: z.exactOptional(z.string().min(1).max(300)).describe('the next_cursor of the previous page'),
 }
 export const pageParameters = z.strictObject(page)
 
 export const reason = z.string().trim().min(1).max(500)
-const dryRun = z.boolean().default(false).describe('true: only count, and change nothing')
+const dryRun = z.boolean().default(false).describe('true: only count')
 
 const all = z.literal(true)
 
 /**
- * The body of an action on many: those of a list, all, or what a filter finds. `selections` describes the three. An action that can't be
- * undone takes a reason.
+ * Body of an action on many items, selected by a list, `all` or a filter. `selections` describes the three. Irreversible
+ * actions take a reason.
  */
 export function bulkBody<L extends z.ZodRawShape, F extends z.ZodType, R extends { reason?: typeof reason }>(
   selections: string,
@@ -72,19 +72,17 @@ export function bulkBody<L extends z.ZodRawShape, F extends z.ZodType, R extends
       z.strictObject({ all, ...common }),
       z.strictObject({ filter, ...common }),
     ])
-    .describe(
-      `${selections};${more.reason === undefined ? '' : ' each with "reason": "…";'} and, if wanted, "dryRun": true`,
-    )
+    .describe(`${selections};${more.reason === undefined ? '' : ' each with "reason": "…";'} optionally "dryRun": true`)
 }
 
-/** Checks query parameters. Throws `bad_request` that names each bad one, its value and the rule. */
+/** Checks query parameters. Throws `bad_request` with each invalid parameter, its value and the rule. */
 export function parseParameters<S extends z.ZodObject>(schema: S, given: Query): z.output<S> {
   const result = schema.safeParse({ ...given })
   if (result.success) return result.data
   const problems = result.error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       const known = Object.keys(schema.shape).join(', ') || 'none'
-      return issue.keys.map((name) => `${safeText(name, 80)} is no parameter here, expected ${known}`)
+      return issue.keys.map((name) => `${safeText(name, 80)}: unknown parameter, expected ${known}`)
     }
     const name = String(issue.path[0])
     const { description = 'another value' } = z.globalRegistry.get(schema.shape[name] as z.ZodType) ?? {}
@@ -93,7 +91,7 @@ export function parseParameters<S extends z.ZodObject>(schema: S, given: Query):
   throw new InboxError('bad_request', [...new Set(problems)].join('; '))
 }
 
-/** Checks the body of a request. Throws `bad_request` that says what is expected, of the field that is wrong if it has words of its own. */
+/** Checks a body. Throws `bad_request` with the rule of the invalid field, or else of the body. */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const result = schema.safeParse(body)
   if (result.success) return result.data
@@ -102,18 +100,17 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.outp
   const field = schema instanceof z.ZodObject && typeof name === 'string' ? schema.shape[name] : undefined
   const expected = field && z.globalRegistry.get(field as z.ZodType)?.description
   if (expected !== undefined) {
-    const came = JSON.stringify((body as Readonly<Record<string, unknown>>)[name as string]) ?? 'nothing'
-    throw new InboxError('bad_request', `${name as string}: got ${safeText(came, 80)}, expected ${expected}`)
+    const given = JSON.stringify((body as Readonly<Record<string, unknown>>)[name as string]) ?? 'nothing'
+    throw new InboxError('bad_request', `${name as string}: got ${safeText(given, 80)}, expected ${expected}`)
   }
   const place = issue?.path.join('.') ?? ''
   const what = place === '' ? 'the body' : safeText(place, 80)
   throw new InboxError(
     'bad_request',
-    `${what} cannot be used: got ${describeKind(valueAt(body, issue?.path ?? []))}, expected ${schema.description}`,
+    `${what} is invalid: got ${describeKind(valueAt(body, issue?.path ?? []))}, expected ${schema.description}`,
   )
 }
 
-/** The value at a path of a body; undefined where there is none. */
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (value as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
@@ -121,7 +118,7 @@ function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** The kind of a body, without its values: they may be secret. */
+/** Describes a value without its content, which may be secret. */
 function describeKind(body: unknown): string {
   if (body === undefined) return 'nothing'
   if (body === null) return 'null'

@@ -4,52 +4,44 @@ import { previewBytes, type QuarantinedBody, type QueryStore } from '../inbox/po
 import { safeText } from '../base/log.ts'
 import { bulkBody, page, reason, words } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
-import { components, count, listOf, time, toBuffer, toPage, toWire } from './wire.ts'
+import { component, count, listOf, time, toBuffer, toPage, toWire } from './wire.ts'
 
-const quarantined = z
-  .object({
-    id: z.string().describe('sha256: and the hex digest of the bytes'),
-    reason: z.string(),
-    received_at: time,
-    secret_label: z.string(),
-    size_bytes: count,
-    count: z.int().min(1).describe('how often the same bytes came'),
-    preview: z.string().describe('the first bytes as text of at most 200 characters, safe to show anywhere'),
-  })
-  .register(components, { id: 'Quarantined' })
-const quarantineList = listOf(quarantined).register(components, { id: 'QuarantineList' })
-const quarantinedDetail = quarantined
-  .extend({ raw_base64: z.base64().describe('the exact bytes') })
-  .register(components, { id: 'QuarantinedDetail' })
+const quarantined = component('Quarantined', {
+  id: z.string().describe('`sha256:` and the hex digest of the bytes'),
+  reason: z.string(),
+  received_at: time,
+  secret_label: z.string(),
+  size_bytes: count,
+  count: z.int().min(1).describe('deliveries of the same bytes'),
+  preview: z.string().describe('start of the body as safe text of at most 200 characters'),
+})
+const quarantineList = listOf('QuarantineList', quarantined)
+const quarantinedDetail = component('QuarantinedDetail', {
+  ...quarantined.shape,
+  raw_base64: z.base64().describe('the exact bytes'),
+})
 
-const quarantineGroups = z
-  .object({
-    data: z.array(
-      z.object({
-        reason: z.string(),
-        secret_label: z.string(),
-        count,
-        size_bytes: count,
-        first_at: time,
-        last_at: time,
-      }),
-    ),
-  })
-  .register(components, { id: 'QuarantineGroups' })
+const quarantineGroups = component('QuarantineGroups', {
+  data: z.array(
+    z.object({
+      reason: z.string(),
+      secret_label: z.string(),
+      count,
+      size_bytes: count,
+      first_at: time,
+      last_at: time,
+    }),
+  ),
+})
 
-/** With `dry_run` nothing was done; the numbers say what would be. */
-const droppedBodies = z
-  .object({ dropped: count, dry_run: z.literal(true).optional() })
-  .register(components, { id: 'DroppedBodies' })
-const retried = z
-  .object({
-    accepted: count,
-    known: count.describe('events that were known already'),
-    still_unusable: count,
-    unusable: z.array(z.object({ id: z.string(), reason: z.string() })).describe('the first 100 of them'),
-    dry_run: z.literal(true).optional(),
-  })
-  .register(components, { id: 'Retried' })
+const droppedBodies = component('DroppedBodies', { dropped: count, dry_run: z.literal(true).optional() })
+const retried = component('Retried', {
+  accepted: count,
+  known: count.describe('duplicates'),
+  still_unusable: count,
+  unusable: z.array(z.object({ id: z.string(), reason: z.string() })).describe('the first 100'),
+  dry_run: z.literal(true).optional(),
+})
 
 export type QuarantinedJson = z.output<typeof quarantined>
 export type QuarantinedDetailJson = z.output<typeof quarantinedDetail>
@@ -57,7 +49,7 @@ export type QuarantineGroupsJson = z.output<typeof quarantineGroups>
 export type DroppedBodiesJson = z.output<typeof droppedBodies>
 export type RetriedJson = z.output<typeof retried>
 
-const reasonCode = words.describe('the reason for which bodies are in quarantine of 1 to 255 characters')
+const reasonCode = words.describe('the reason of quarantined bodies, 1 to 255 characters')
 const ids = z.array(z.string().min(1).max(300)).min(1).max(1_000)
 const filter = z.strictObject({ reason: reasonCode })
 const selections = '{"ids": ["sha256:…"]}, {"all": true} or {"filter": {"reason": "not_json"}}'
@@ -78,7 +70,7 @@ const previewLength = 200
 export const quarantineRoutes = {
   listQuarantine: route({
     at: 'GET /quarantine',
-    summary: 'List signed bodies that are no usable event, newest first',
+    summary: 'List signed bodies that are not usable events, newest first',
     query: z.strictObject({ reason: z.exactOptional(reasonCode).describe(reasonCode.description ?? ''), ...page }),
     gives: quarantineList,
     answer: async ({ inbox }, { query }) => toPage(await inbox.quarantine(query), toQuarantinedJson),
@@ -96,17 +88,17 @@ export const quarantineRoutes = {
     gives: quarantinedDetail,
     async answer({ inbox }, { id }) {
       const body = await inbox.quarantined(id)
-      if (body === null) throw new InboxError('not_found', 'there is no body in quarantine with this id')
+      if (body === null) throw new InboxError('not_found', 'no quarantined body has this id')
       return { ...toQuarantinedJson(body), raw_base64: toBuffer(body.raw).toString('base64') }
     },
   }),
   retryQuarantine: route({
     at: 'POST /quarantine/retry',
-    summary: 'Read bodies as events again, after an update that understands them',
+    summary: 'Parse bodies again, after an update that can read them',
     body: retryBody,
     gives: retried,
     refuses: ['not_found'],
-    logged: 'the quarantine was retried by the admin API',
+    logged: 'quarantine retried',
     async answer(context, { body: { dryRun: isDry, ...selection }, by }) {
       await checkIds(context.inbox, selection)
       const found: RetriedJson = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
@@ -124,16 +116,16 @@ export const quarantineRoutes = {
   }),
   dropQuarantine: route({
     at: 'POST /quarantine/drop',
-    summary: 'Remove bodies from the quarantine for good',
+    summary: 'Delete quarantined bodies',
     body: dropBody,
     gives: droppedBodies,
     refuses: ['not_found'],
-    logged: 'bodies in quarantine were dropped by the admin API',
+    logged: 'quarantined bodies dropped',
     async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
       let dropped = 0
       for await (const id of idsOf(inbox, selection)) {
-        const isThere = isDry ? (await inbox.quarantined(id)) !== null : await inbox.dropQuarantined(id, why, by)
-        if (isThere) dropped++
+        const isFound = isDry ? (await inbox.quarantined(id)) !== null : await inbox.dropQuarantined(id, why, by)
+        if (isFound) dropped++
       }
       return isDry ? { dropped, dry_run: true as const } : { dropped }
     },
@@ -145,7 +137,7 @@ function toQuarantinedJson({ raw, ...body }: QuarantinedBody): QuarantinedJson {
   return { ...toWire(body), preview }
 }
 
-/** The ids of a selection, a page at a time. */
+/** Ids of a selection, read page by page. */
 async function* idsOf(inbox: QueryStore, selection: Selection): AsyncGenerator<string> {
   if (selection.ids !== undefined) return yield* new Set(selection.ids)
   let cursor: string | null = null
@@ -163,11 +155,11 @@ async function* idsOf(inbox: QueryStore, selection: Selection): AsyncGenerator<s
 async function checkIds(inbox: QueryStore, { ids: given = [] }: Selection): Promise<void> {
   for (const id of given) {
     if ((await inbox.quarantined(id)) !== null) continue
-    throw new InboxError('not_found', `there is no body in quarantine with the id ${id}: nothing was done`)
+    throw new InboxError('not_found', `no quarantined body has the id ${id}: nothing was done`)
   }
 }
 
-/** What becomes, or in a dry run would become, of a body; null if it was taken out meanwhile. */
+/** Result for one body; null if it is no longer in quarantine. */
 async function retryOne({ inbox, readEvent }: AdminContext, id: string, isDry: boolean, by?: string) {
   const body = await inbox.quarantined(id)
   if (body === null) return null

@@ -1,41 +1,37 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import type { Reconcile } from '../health/port.ts'
+import type { Reconcile } from '../health/reconcile.ts'
 import { neededTime } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
-import { components, count, isoTime, time, toWire } from './wire.ts'
+import { component, count, isoTime, time, toWire } from './wire.ts'
 
-export const reconcile = z
-  .object({
-    id: z.int(),
-    state: z.enum(['running', 'done', 'failed', 'cancelled']),
-    from: time,
-    to: time,
-    started_at: time,
-    ended_at: time.nullable(),
-    wallets: count.describe('wallets that are requested'),
-    wallets_done: count,
-    trades: count.describe('trades of that time that the upstream service returned'),
-    requests: count,
-    error: z.string().nullable(),
-    notes: z.array(z.string()).describe('limits of this comparison, in words'),
-    candidates: z
-      .array(
-        z.object({
-          network: z.string(),
-          wallet: z.string(),
-          tx_hash: z.string(),
-          traded_at: z.string(),
-          summary: z.string().describe('such as `buy 12 ABC for $340`, safe to show'),
-        }),
-      )
-      .describe('trades whose transaction no stored event names; the first 1,000'),
-    candidate_count: count,
-  })
-  .register(components, { id: 'Reconcile' })
-const foundReconcile = z
-  .object({ reconcile: reconcile.nullable().describe('null: there was none') })
-  .register(components, { id: 'FoundReconcile' })
+export const reconcile = component('Reconcile', {
+  id: z.int(),
+  state: z.enum(['running', 'done', 'failed', 'cancelled']),
+  from: time,
+  to: time,
+  started_at: time,
+  ended_at: time.nullable(),
+  wallets: count.describe('requested wallets'),
+  wallets_done: count,
+  trades: count.describe('trades of the span that the upstream returned'),
+  requests: count,
+  error: z.string().nullable(),
+  notes: z.array(z.string()).describe('limits of the comparison'),
+  candidates: z
+    .array(
+      z.object({
+        network: z.string(),
+        wallet: z.string(),
+        tx_hash: z.string(),
+        traded_at: z.string(),
+        summary: z.string().describe('such as `buy 12 ABC for $340.00`'),
+      }),
+    )
+    .describe('trades that no stored event names; the first 1,000'),
+  candidate_count: count,
+})
+const foundReconcile = component('FoundReconcile', { reconcile: reconcile.nullable().describe('null: none') })
 
 export type ReconcileJson = z.output<typeof reconcile>
 
@@ -43,7 +39,7 @@ const reconcileBody = z
   .strictObject({ from: neededTime, to: neededTime })
   .describe('{"from": "2026-01-31T14:00:00Z", "to": "2026-01-31T16:00:00Z"}')
 
-/** One for each context, so that two calls at once start one comparison. */
+/** Contexts with a comparison that is starting: concurrent calls start only one. */
 const starting = new WeakSet<AdminContext>()
 
 export const reconcileRoutes = {
@@ -54,14 +50,11 @@ export const reconcileRoutes = {
     gives: reconcile,
     status: 202,
     refuses: ['already_running', 'api_not_configured'],
-    logged: 'a comparison with the upstream service was started by the admin API',
+    logged: 'reconcile started',
     async answer(context, { body: span, by }) {
       const { inbox, reconciler } = context
       if (reconciler === undefined) {
-        throw new InboxError(
-          'api_not_configured',
-          'this needs access to the service: set INBOX_API_URL and INBOX_API_KEY',
-        )
+        throw new InboxError('api_not_configured', 'no access to the upstream: set INBOX_API_URL and INBOX_API_KEY')
       }
       if (starting.has(context)) {
         throw new InboxError('already_running', 'a comparison is starting: wait for it, or cancel it')
@@ -86,7 +79,7 @@ export const reconcileRoutes = {
     at: 'POST /reconcile/cancel',
     summary: 'Cancel a running comparison; its findings stay',
     gives: foundReconcile,
-    logged: 'a comparison with the upstream service was cancelled by the admin API',
+    logged: 'reconcile cancelled',
     async answer({ inbox, reconciler }, { by }) {
       const isRunning = reconciler?.current()?.state === 'running'
       const found = { reconcile: orNull(reconciler?.cancel()) }

@@ -4,31 +4,28 @@ import { maxReplayIds, replayStates, type ReplayRecord, type QueryStore } from '
 import { safeText } from '../base/log.ts'
 import { eventFilter, pageParameters } from './parse.ts'
 import { numberOf, route, type AdminContext } from './route.ts'
-import { components, count, isoTime, listOf, time, toPage, toWire } from './wire.ts'
+import { component, count, isoTime, listOf, time, toPage, toWire } from './wire.ts'
 
-const replay = z
-  .object({
-    id: z.int(),
-    state: z.enum(replayStates),
-    filter: z.record(z.string(), z.unknown()),
-    per_second: z.number().nullable(),
-    new_keys: z.boolean(),
-    created_at: time,
-    ended_at: time.nullable(),
-    progress: z.number().min(0).max(1).describe('share of the stored events that it has searched'),
-    events: count,
-    runs: count,
-    skipped: count.describe('events whose bodies are no longer kept'),
-    open_runs: count,
-  })
-  .register(components, { id: 'Replay' })
-const replayList = listOf(replay).register(components, { id: 'ReplayList' })
-const replayCount = z
-  .object({ dry_run: z.literal(true), events: count, skipped: count })
-  .register(components, { id: 'ReplayCount' })
-const cancelledReplay = replay
-  .extend({ cancelled: z.boolean().describe('whether this call cancelled it') })
-  .register(components, { id: 'CancelledReplay' })
+const replay = component('Replay', {
+  id: z.int(),
+  state: z.enum(replayStates),
+  filter: z.record(z.string(), z.unknown()),
+  per_second: z.number().nullable(),
+  new_keys: z.boolean(),
+  created_at: time,
+  ended_at: time.nullable(),
+  progress: z.number().min(0).max(1).describe('searched share of the stored events'),
+  events: count,
+  runs: count,
+  skipped: count.describe('events without bodies: pruned'),
+  open_runs: count,
+})
+const replayList = listOf('ReplayList', replay)
+const replayCount = component('ReplayCount', { dry_run: z.literal(true), events: count, skipped: count })
+const cancelledReplay = component('CancelledReplay', {
+  ...replay.shape,
+  cancelled: z.boolean().describe('true if this call cancelled it'),
+})
 const started = z.union([replay, replayCount])
 
 export type ReplayJson = z.output<typeof replay>
@@ -39,7 +36,7 @@ const replayBody = z
   .strictObject({
     ids: z
       .exactOptional(z.array(z.string().min(1).max(300)).min(1).max(maxReplayIds))
-      .describe(`a list of 1 to ${maxReplayIds} ids of events`),
+      .describe(`a list of 1 to ${maxReplayIds} event ids`),
     ...eventFilter,
     handler: z.exactOptional(z.string().min(1).max(100)).describe('the name of a handler'),
     dryRun: z.boolean().default(false),
@@ -54,7 +51,7 @@ const replayBody = z
   })
   .describe(
     'a filter of at least one of ids (a list of at most 1000), type, network, address, status, from, to (ISO 8601), handler; ' +
-      'and, if wanted, dryRun, per_second (a number), new_keys',
+      'optionally dryRun, per_second (a number), new_keys',
   )
 
 const replayId = { name: 'id', description: 'The number of the replay.' }
@@ -66,7 +63,7 @@ export const replayRoutes = {
     param: { name: 'id', description: "The sender's id of the event." },
     summary: 'Replay one event',
     gives: started,
-    logged: 'a replay was started by the admin API',
+    logged: 'replay started',
     async answer({ inbox }, { id, by }) {
       const event = await inbox.event(id)
       if (event === null) throw noEvent()
@@ -87,7 +84,7 @@ export const replayRoutes = {
     body: replayBody,
     gives: started,
     refuses: ['not_found'],
-    logged: 'a replay was started by the admin API',
+    logged: 'replay started',
     async answer({ inbox }, { body, by }) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = body
       await checkIds(inbox, filter.ids ?? [])
@@ -105,9 +102,9 @@ export const replayRoutes = {
   cancelReplay: route({
     at: 'POST /replays/:id/cancel',
     param: replayId,
-    summary: 'Cancel a replay; one that has ended stays as it is',
+    summary: 'Cancel a replay that has not ended',
     gives: cancelledReplay,
-    logged: 'a replay was cancelled by the admin API',
+    logged: 'replay cancelled',
     isDone: (answer) => 'cancelled' in answer && answer.cancelled === true,
     async answer(context, { id, by }) {
       const found = await findReplay(context, id)
@@ -123,7 +120,7 @@ export function noEvent(): InboxError {
 }
 
 export function bodyGone(): InboxError {
-  return new InboxError('not_found', 'the body of this event was pruned: its bytes are no longer kept')
+  return new InboxError('not_found', 'the body of this event was pruned')
 }
 
 async function findReplay({ inbox }: AdminContext, id: string): Promise<ReplayRecord> {

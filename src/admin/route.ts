@@ -4,36 +4,38 @@ import type { HandlerPace } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { ErrorCode } from '../base/errors.ts'
 import type { DriftCounter } from '../health/drift.ts'
-import type { HealthWatch, Meter, Reconciler } from '../health/port.ts'
+import type { HealthMeter } from '../health/meter.ts'
+import type { Reconciler } from '../health/reconcile.ts'
+import type { HealthWatch } from '../health/watch.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
 import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore, SubscriptionPort } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
 import { noParameters, parseBody, parseParameters, type Query } from './parse.ts'
 import type { Role } from './sessions.ts'
 
-/** What the routes work on. All that is optional is missing where a command opens a database file itself. */
+/** Dependencies of the routes. The optional ones are missing if a command opens the database itself. */
 export interface AdminContext {
   readonly inbox: QueryStore & OperatorActions & SubscriptionPort
-  /** Reads a body as an event, as the receiver does; or returns why it is none. */
+  /** Parses a body as the receiver does. Returns a reason if it is not a usable event. */
   readonly readEvent: (body: Pick<QuarantinedBody, 'raw' | 'secretLabel' | 'receivedAt'>) => NewEvent | string
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** The handlers that are loaded at the moment. */
+  /** The loaded handlers. */
   readonly handlers?: () => readonly HandlerInfo[]
   /** Sinks whose circuit breaker is open or that asked for a pause, by name. */
   readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
-  /** Recent attempts per handler. */
+  /** Recent attempts, by handler. */
   readonly paces?: () => ReadonlyMap<string, HandlerPace>
-  /** Called when a handler may run more or fewer runs at once. */
+  /** Called when an operator changed the concurrency of a handler. */
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
-  /** Called when claimed runs must not start: of one handler or, with null, of any. */
+  /** Called when claimed runs of a handler (null: of any) must not start. */
   readonly onRecall?: (handler: string | null) => void
-  readonly meter?: Meter
-  /** Missing where no receiver runs in this process. */
+  readonly meter?: Pick<HealthMeter, 'summary' | 'acks' | 'perSecond' | 'rejects'>
+  /** Missing without a receiver in this process. */
   readonly drift?: Pick<DriftCounter, 'records'>
-  readonly watch?: HealthWatch
+  readonly watch?: Pick<HealthWatch, 'warnings' | 'silences'>
   /** Missing without access to the upstream service. */
-  readonly reconciler?: Reconciler
+  readonly reconciler?: Omit<Reconciler, 'close'>
   readonly rejects?: Pick<Rejects, 'list' | 'explain' | 'count'>
   /** The settings in force, without secrets. */
   readonly settings?: () => readonly {
@@ -42,11 +44,11 @@ export interface AdminContext {
     source: 'default' | 'environment' | 'file' | 'config'
     secret: boolean
   }[]
-  /** Labels of the secrets that are valid now. */
+  /** Labels of the configured secrets. */
   readonly secretLabels?: () => readonly string[]
-  /** When this process began: milliseconds since 1970. */
+  /** Start of this process, in milliseconds since 1970. */
   readonly startedAt?: number
-  /** Where several processes share the inbox. */
+  /** Set if several processes share the inbox. */
   readonly cluster?: Pick<ClusterPort, 'replicas'> | undefined
 }
 
@@ -56,9 +58,9 @@ export const groups = {
   events: 'Stored events and their runs.',
   replays: 'Run stored events again.',
   'dead-letters': 'Runs that failed for good.',
-  quarantine: 'Signed bodies that are no usable event.',
+  quarantine: 'Signed bodies that are not usable events.',
   rejects: 'Rejected requests, kept in memory.',
-  conflicts: 'Deliveries whose id is known with another body.',
+  conflicts: 'Deliveries of known ids with different bodies.',
   handlers: 'Handlers and sinks.',
   health: 'Health, settings and audit.',
   reconcile: 'Compare stored events with the upstream service.',
@@ -67,31 +69,31 @@ export const groups = {
 } as const
 export type Group = keyof typeof groups
 
-/** What the OpenAPI document says of a route. */
+/** The part of a route that the OpenAPI document describes. */
 export interface RouteText {
   readonly group: Group
   readonly method: 'get' | 'post' | 'patch' | 'delete'
-  /** Below `/api/v1`; it has `:id` at most once. */
+  /** Path below `/api/v1`, with at most one `:id`. */
   readonly path: string
-  /** What stands for `:id`. */
+  /** Name and description of `:id`. */
   readonly param?: { readonly name: string; readonly description: string }
   readonly role: Role | 'anyone'
   readonly summary: string
   readonly query: z.ZodObject
   readonly body?: z.ZodType | undefined
-  /** The answer; `bytes`, `stream` and `document` are no JSON of a component. */
+  /** Schema of the answer; `bytes`, `stream` and `document` have none. */
   readonly gives: z.ZodType | 'bytes' | 'stream' | 'document'
   readonly status: 200 | 201 | 202
-  /** Errors beside those that any route may answer. */
+  /** Errors of this route, in addition to the common ones. */
   readonly refuses: readonly ErrorCode[]
 }
 
-/** A request as it came, before its parameters and body are checked. */
+/** A request before its parameters and body are checked. */
 export interface RawRequest {
-  /** The part of the path that stands for `:id`, decoded; empty where there is none. */
+  /** Decoded value of `:id`; empty without one. */
   readonly id?: string
   readonly query?: Query
-  /** Of requests that change something: parsed JSON. */
+  /** Parsed JSON; undefined for GET. */
   readonly body?: unknown
   /** The caller, for the audit: `operator (session) 127.0.0.1`. */
   readonly by?: string | undefined
@@ -100,24 +102,24 @@ export interface RawRequest {
 export interface Route<A extends z.ZodType | 'document' = z.ZodType | 'document'> extends RouteText {
   readonly method: 'get' | 'post' | 'patch'
   readonly gives: A
-  /** Log line once it is done. */
+  /** Message of the log line after success. */
   readonly logged?: string
-  /** Whether an answer says that something was done; default: unless it was a dry run. */
+  /** True if the answer is logged. Default: unless it is a dry run. */
   readonly isDone?: (answer: object) => boolean
-  /** The part of an answer that is logged; default: everything but lists. */
+  /** Logged fields of the answer. Default: all but objects and lists. */
   readonly toLog?: (answer: object) => object
-  /** Throws `bad_request`, `not_found` and what `refuses` lists. */
+  /** Throws `bad_request`, `not_found` and the errors in `refuses`. */
   answer(context: AdminContext, request: RawRequest): Promise<A extends z.ZodType ? z.output<A> : object>
 }
 
 type Optional = 'group' | 'role' | 'query' | 'status' | 'refuses'
 type TextOptions<T extends RouteText> = Omit<T, Optional | 'method' | 'path'> &
   Partial<Pick<T, Optional>> & {
-    /** The method, and the path below `/api/v1`; its first part is the group, unless `group` says otherwise. */
+    /** Method and path below `/api/v1`. The first part of the path is the default group. */
     readonly at: `${Uppercase<T['method']>} /${string}`
   }
 
-/** Viewers may get, operators may do everything, unless `role` says otherwise. */
+/** Default role: `viewer` for GET, else `operator`. */
 export function describeRoute({ at, ...given }: TextOptions<RouteText>): RouteText {
   const [method = '', path = ''] = at.split(' ')
   return {
@@ -145,7 +147,7 @@ interface RouteOptions<A extends z.ZodType | 'document', Q extends z.ZodObject, 
   ): (A extends z.ZodType ? z.output<A> : object) | Promise<A extends z.ZodType ? z.output<A> : object>
 }
 
-/** A route that answers JSON. It checks parameters and body first; one without parameters rejects all: `bad_request`. */
+/** A route that answers JSON, and checks parameters and body first. Unknown parameters are a `bad_request`. */
 export function route<A extends z.ZodType | 'document', Q extends z.ZodObject, B extends z.ZodType>(
   given: RouteOptions<A, Q, B>,
 ): Route<A> {
@@ -166,7 +168,7 @@ export function route<A extends z.ZodType | 'document', Q extends z.ZodObject, B
   }
 }
 
-/** The number that an id in a path stands for; null if it is none. */
+/** The number in a path; null if it is not a number. */
 export function numberOf(id: string): number | null {
   return /^\d{1,15}$/.test(id) ? Number(id) : null
 }

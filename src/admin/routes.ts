@@ -27,7 +27,7 @@ const documentRoute = route({
   answer: () => (document ??= toAdminOpenApi(describedRoutes)),
 })
 
-/** Every operation that answers in JSON, by its id in the OpenAPI document. */
+/** Operations that answer JSON, by their id in the OpenAPI document. */
 export const operations = {
   ...overviewRoutes,
   ...healthRoutes,
@@ -46,7 +46,7 @@ export const operations = {
 
 export const routes: readonly Route[] = Object.values(operations)
 
-/** With the routes that are served apart from the others. */
+/** All operations, with the ones that server.ts serves separately. */
 export const describedRoutes: Readonly<Record<string, RouteText>> = {
   ...sessionRoutes,
   getEventBytes: eventBytesRoute,
@@ -60,7 +60,7 @@ export type AnswerOf<I extends OperationId> = z.output<(typeof operations)[I]['g
 /** Calls operations of the admin API, over HTTP or in this process. Throws `bad_request`, `not_found`. */
 export interface AdminCalls {
   call<I extends OperationId>(id: I, request?: Omit<RawRequest, 'by'>): Promise<AnswerOf<I>>
-  /** The exact bytes of an event as they came. */
+  /** The exact bytes of an event. */
   rawEvent(id: string): Promise<Buffer>
 }
 

@@ -1,12 +1,12 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { bareExpress } from '../base/http/bare-express.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import { type Pages, builtFolder, createPages } from '../base/http/page-files.ts'
 import type { ReceiverState } from '../receiver/receive.ts'
-import { addressOf, createGuard, type Caller, type RequestCheck } from './auth.ts'
+import { addressOf, createGuard } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
 import { rawEvent } from './events.ts'
@@ -19,14 +19,14 @@ import { createLiveStream, createPolls, streamParameters } from './stream.ts'
 
 export interface AdminAppOptions extends AdminContext {
   readonly metrics: Pick<Metrics, 'scrape' | 'contentType'>
-  /** Of the operator. */
+  /** The operator's token. */
   readonly token: string
-  /** Of those who may look and not act; absent: there are none. */
+  /** The viewers' token; undefined: no viewers. */
   readonly viewerToken?: string | undefined
-  /** The console; without it there are no pages. */
+  /** Files of the console; undefined: none. */
   readonly pages?: Pages
   readonly clock: Pick<Clock, 'after'>
-  /** Host names that are allowed beside those of loopback. */
+  /** Allowed host names, in addition to loopback. */
   readonly hosts: readonly string[]
   readonly state: ReceiverState
   readonly log: Logger
@@ -44,7 +44,7 @@ const securityHeaders = new Map(
 
 const api = '/api/v1'
 
-/** For the header `Allow`. */
+/** Values of the `Allow` header. */
 const allowed = { get: 'GET, HEAD', post: 'POST', patch: 'PATCH' } as const
 
 const openRoutes = byPath(routes.filter(({ role }) => role === 'anyone'))
@@ -52,22 +52,18 @@ const closedRoutes = byPath(routes.filter(({ role }) => role !== 'anyone'))
 
 type RoutesByPath = readonly (readonly [path: string, same: readonly Route[]])[]
 
-/** Paths without a parameter first: to one with a parameter their last part would be an id. */
+/** Paths with a parameter last: they would match the others. */
 function byPath(some: readonly Route[]): RoutesByPath {
   const found = [...Map.groupBy(some, ({ path }) => path)]
   return found.toSorted(([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')))
 }
 
-/** The admin side as a listener of requests. */
 export interface AdminApp extends RequestListener {
-  /** Ends the live streams, which never end by themselves. Idempotent. */
+  /** Ends all live streams. Idempotent. */
   close(): void
 }
 
-/**
- * The Express app of the admin side: health and the files of the console for anyone, metrics and the API for those who have a
- * token or a session.
- */
+/** The Express app of the admin side. Health checks and console files are public; metrics and the API need a token or session. */
 export function createAdminApp(options: AdminAppOptions): AdminApp {
   const { inbox, metrics, state, log, now, hosts, pages } = options
   const tokens = { operator: options.token, viewer: options.viewerToken }
@@ -75,24 +71,14 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   const sessions = createSessions({ tokens, now })
   const guard = createGuard({ roleOf, sessions, hosts })
   const app = bareExpress()
-  const callers = new WeakMap<IncomingMessage, Caller>()
   const live = createLiveStream(createPolls(options), options.clock)
 
-  const check = (...checks: readonly RequestCheck[]): RequestHandler => {
+  /** Rejects a request if the check throws. */
+  const check = (pass: (request: Request) => void): RequestHandler => {
     return (request, _response, next) => {
-      for (const pass of checks) pass(request)
+      pass(request)
       next()
     }
-  }
-  const identify: RequestHandler = (request, _response, next) => {
-    callers.set(request, guard.authenticate(request))
-    next()
-  }
-  const callerOf = (request: Request) => {
-    const caller = callers.get(request)
-    // A route that stands before `identify` by mistake is closed, not open.
-    if (caller === undefined) throw new InboxError('unauthorized', 'the request was not authenticated')
-    return caller
   }
   const get = (path: string, handler: RequestHandler<{ id: string }>) => {
     app.get(path, handler)
@@ -101,9 +87,9 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
 
   function byOf(request: Request, { role }: Route): string {
     if (role === 'anyone') return addressOf(request)
-    const caller = callerOf(request)
+    const caller = guard.authenticate(request)
     if (role === 'viewer' || caller.role === 'operator') return caller.by
-    throw new InboxError('forbidden', "this needs the operator's token, a viewer's was given")
+    throw new InboxError('forbidden', "this needs the operator's token")
   }
 
   function serve(route: Route): void {
@@ -125,7 +111,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     }
   }
 
-  function isStillIn(request: Request): boolean {
+  function isAuthenticated(request: Request): boolean {
     try {
       guard.authenticate(request)
       return true
@@ -139,17 +125,18 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     next()
   })
 
-  // Before the check of the Host header: probes call by address, and these answers tell nothing.
+  // Before the check of the Host header, because probes call by address.
   get('/healthz', (_request, response) => sendJson(response, { status: 'alive' }))
   get('/readyz', (_request, response) => {
     if (state.stopping) throw new InboxError('shutting_down', 'this instance is shutting down')
     const health = state.health()
-    if (!health.ok && health.full) throw new InboxError('store_full', 'there is not enough space to store anything')
-    if (!health.ok) throw new InboxError('store_unavailable', 'nothing can be stored at the moment')
+    if (!health.ok && health.full) throw new InboxError('store_full', 'the disk is full')
+    if (!health.ok) throw new InboxError('store_unavailable', 'the store is not writable')
     sendJson(response, { status: 'ready' })
   })
 
-  app.use(check(guard.checkHost, guard.checkOrigin))
+  app.use(check((request) => guard.checkHost(request)))
+  app.use(check((request) => guard.checkOrigin(request)))
   app.use((request, response, next) => {
     if (pages?.isFor(request) === true) pages.handle(request, response)
     else next()
@@ -157,7 +144,10 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   serveSession(app, `${api}/session`, { guard, roleOf, sessions, inbox, now, log })
   app.all(`${api}/session`, notAllowed('GET, HEAD, POST, DELETE'))
   serveAll(openRoutes)
-  app.use(['/metrics', api], identify)
+  app.use(
+    ['/metrics', api],
+    check((request) => void guard.authenticate(request)),
+  )
 
   get('/metrics', async (_request, response) => {
     const text = await metrics.scrape()
@@ -173,7 +163,7 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   })
   get(`${api}/stream`, (request, response) => {
     const { kinds } = parseParameters(streamParameters, request.query)
-    live.take(request, response, kinds, () => isStillIn(request))
+    live.take(request, response, kinds, () => isAuthenticated(request))
   })
   serveAll(closedRoutes)
 
@@ -183,11 +173,11 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
     const error = toInboxError(thrown)
     if (error.status === 500)
-      log.error({ path: safeText(request.path), error: messageOf(thrown) }, 'an admin request failed')
+      log.error({ path: safeText(request.path), error: messageOf(thrown) }, 'admin request failed')
     if (response.headersSent) response.destroy()
     else sendError(response, error)
   })
-  // A target that is no URL reaches no route: without this, Express answers it in HTML.
+  // An invalid URL reaches no route. Express would answer it in HTML.
   const listener: RequestListener = (request, response) => {
     response.setHeaders(securityHeaders)
     app(request as Request, response as Response, () => sendError(response as Response, nothingHere()))
@@ -199,7 +189,7 @@ function isNoDryRun(answer: object): boolean {
   return !('dry_run' in answer)
 }
 
-/** A log line is no place for what may be long. */
+/** Lists may be too long for a log line. */
 function withoutLists(result: object): object {
   return Object.fromEntries(Object.entries(result).filter(([, value]) => typeof value !== 'object' || value === null))
 }
@@ -215,12 +205,12 @@ function notAllowed(methods: string): RequestHandler {
   }
 }
 
-/** What a client may know of an error: one of ours as it is, of all others nothing. */
+/** Hides unexpected errors from clients. */
 function toInboxError(thrown: unknown): InboxError {
   if (thrown instanceof InboxError && thrown.status !== 500) return thrown
-  // Express refuses a path whose percent-encoding is broken with this.
-  if (thrown instanceof URIError) return new InboxError('bad_request', 'the path is not well-formed percent-encoding')
-  return new InboxError('internal', 'the request could not be processed; the log of this instance says why')
+  // Express throws this for invalid percent-encoding.
+  if (thrown instanceof URIError) return new InboxError('bad_request', 'the path has invalid percent-encoding')
+  return new InboxError('internal', 'internal error; see the log')
 }
 
 const notBuilt = `<!doctype html>
@@ -228,14 +218,14 @@ const notBuilt = `<!doctype html>
 <meta charset="utf-8">
 <title>onchain-inbox</title>
 <h1>The console was not built</h1>
-<p>The receiver runs, and so do its admin API below <code>/api/v1</code> and <code>/metrics</code>. For the console run
-<code>npm run build</code>, then start the receiver anew.</p>
+<p>The receiver, the admin API below <code>/api/v1</code> and <code>/metrics</code> work. For the console, run
+<code>npm run build</code> and restart the receiver.</p>
 </html>
 `
 
 /**
- * The console as static files of a folder; by default of the one where the build puts it. There is no data in them, so they need
- * no credential. Where the folder is not there, `/` says how to build it. Rejects if it cannot be read.
+ * The console's static files; default folder: that of the build. They contain no data, so they need no credential. Without
+ * the folder, `/` says how to build it. Rejects if the folder can't be read.
  */
 export function createConsolePages(folder: string = builtFolder('console')): Promise<Pages> {
   return createPages(folder, notBuilt)

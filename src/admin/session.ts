@@ -8,23 +8,21 @@ import { addressOf, describeCaller, sessionCookie, sessionOf, type Guard } from 
 import { readJsonBody, sendJson } from './http.ts'
 import { type RoleOf, sessionHours, type Session, type Sessions } from './sessions.ts'
 import { describeRoute } from './route.ts'
-import { components, isoTimeOrNull, time } from './wire.ts'
+import { component, isoTimeOrNull, time } from './wire.ts'
 
-const session = z
-  .object({
-    role: z.enum(['operator', 'viewer']),
-    expires_at: time.nullable().describe('null: by a token, not a session'),
-  })
-  .register(components, { id: 'Session' })
-const signedOut = z.object({ signed_out: z.literal(true) }).register(components, { id: 'SignedOut' })
+const session = component('Session', {
+  role: z.enum(['operator', 'viewer']),
+  expires_at: time.nullable().describe('null: a token was used'),
+})
+const signedOut = component('SignedOut', { signed_out: z.literal(true) })
 
 export type SessionJson = z.output<typeof session>
 
 const signInBody = z
   .strictObject({ token: z.string().min(1).max(1_024) })
-  .describe('{"token": "…"} with the admin token, or that of viewers')
+  .describe('{"token": "…"} with the admin or viewer token')
 
-/** Served apart from the other routes, since they set cookies. */
+/** Served separately from the other routes, because they set cookies. */
 export const sessionRoutes = {
   getSession: describeRoute({
     at: 'GET /session',
@@ -59,19 +57,19 @@ export interface SessionRoutesOptions {
 
 const signInBytes = 4_096
 
-/** Serves sign-in and sign-out at `path`. They need no credential beside the token in the body. */
+/** Serves sign-in and sign-out at `path`. */
 export function serveSession(app: Express, path: string, options: SessionRoutesOptions): void {
   const { guard, roleOf, sessions, inbox, now, log } = options
   const failures = createFailureLimit({ now })
 
-  /** A store that can't be written must not keep operators out. */
+  /** A failure of the store must not lock operators out. */
   async function note(action: 'session.begin' | 'session.end', { role }: Session, request: Request): Promise<void> {
     const by = describeCaller(role, 'session', request)
-    log.info({ by }, action === 'session.begin' ? 'signed in to the console' : 'signed out of the console')
+    log.info({ by }, action === 'session.begin' ? 'signed in to console' : 'signed out of console')
     try {
       await inbox.note(action, { role }, by)
     } catch (error) {
-      log.warn({ by, error: messageOf(error) }, 'a sign-in or sign-out could not be noted in the audit')
+      log.warn({ by, error: messageOf(error) }, 'session not audited')
     }
   }
 
@@ -82,20 +80,18 @@ export function serveSession(app: Express, path: string, options: SessionRoutesO
   app.post(path, async (request, response) => {
     rejectLarge(request)
     const { data } = signInBody.safeParse(await readJsonBody(request, response))
-    if (data === undefined) {
-      throw new InboxError('bad_request', 'expected {"token": "…"} with the admin token, or that of viewers')
-    }
+    if (data === undefined) throw new InboxError('bad_request', `expected ${signInBody.description}`)
     const address = addressOf(request)
     const waitS = failures.waitS(address)
     if (waitS > 0) {
       response.set('Retry-After', String(waitS))
-      throw new InboxError('rate_limited', `too many sign-ins were wrong; try again in ${waitS} s, as Retry-After says`)
+      throw new InboxError('rate_limited', `too many failed sign-ins: try again in ${waitS} s`)
     }
     const role = roleOf(data.token)
     if (role === null) {
       failures.note(address)
-      log.warn({ address }, 'a sign-in to the console failed')
-      throw new InboxError('unauthorized', 'the token is neither that of the operator nor that of viewers')
+      log.warn({ address }, 'console sign-in failed')
+      throw new InboxError('unauthorized', 'the token is neither the admin nor the viewer token')
     }
     const { value, session: begun } = sessions.begin(role)
     await note('session.begin', begun, request)
@@ -113,16 +109,15 @@ export function serveSession(app: Express, path: string, options: SessionRoutesO
   })
 }
 
-/** Before the body is read: the caller has shown no credential yet. */
+/** Call before the body is read: the caller has no credential yet. */
 function rejectLarge({ headers }: Request): void {
   if (Number(headers['content-length'] ?? Infinity) <= signInBytes) return
-  const message = `a sign-in has a body of at most ${signInBytes} bytes, with its Content-Length`
-  throw new InboxError('body_too_large', message)
+  throw new InboxError('body_too_large', `expected a body of at most ${signInBytes} bytes with its Content-Length`)
 }
 
 /** Null deletes the cookie. */
 function setCookie(request: Request, response: Response, value: string | null): void {
-  // This side has no TLS of its own. A proxy in front may, and then the page says so.
+  // The admin side has no TLS. If a proxy adds it, the origin of the page shows that.
   const isSecure = 'encrypted' in request.socket || request.headers.origin?.startsWith('https:') === true
   const maxAgeS = value === null ? 0 : sessionHours * 3_600
   response.set('Set-Cookie', toCookie(sessionCookie(request), value ?? '', { maxAgeS, isSecure }))

@@ -1,5 +1,14 @@
 import { createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
+/** Viewers may read everything, operators may do everything. */
+export type Role = 'operator' | 'viewer'
+
+export interface Tokens {
+  readonly operator: string
+  /** Undefined: no viewers. Never the same as the operator's. */
+  readonly viewer?: string | undefined
+}
+
 export interface Session {
   readonly role: Role
   /** Milliseconds since 1970. */
@@ -7,30 +16,18 @@ export interface Session {
   readonly id: string
 }
 
-/**
- * Who is signed in to the console. A session is signed, not stored: it outlives a restart, holds on all replicas, and ends when
- * one of the tokens is changed. That it was signed out is remembered in memory until it would have ended.
- */
-export interface Sessions {
-  /** Begins one of 12 hours; `value` is for the cookie. */
-  begin(role: Role): { readonly value: string; readonly session: Session }
-  /** The first of the values that is a session, and not over; null if none is. */
-  find(values: readonly string[]): Session | null
-  /** Idempotent. */
-  end(session: Session): void
-}
-
-export interface SessionsOptions {
-  readonly tokens: Tokens
-  readonly now: () => number
-}
-
 export const sessionHours = 12
 const lifetimeMs = sessionHours * 3_600_000
-/** Beyond that, all end that would end no later than the first of those that are forgotten. */
-const mostEnded = 10_000
+/** Above this, forgetting an ended session also ends all sessions that expire no later. */
+const maxEnded = 10_000
 
-export function createSessions({ tokens, now }: SessionsOptions): Sessions {
+export type Sessions = ReturnType<typeof createSessions>
+
+/**
+ * Sessions of the console. They are signed, not stored: they survive a restart, are valid on all replicas, and end when a
+ * token changes. Ended ones are remembered in memory until they expire.
+ */
+export function createSessions({ tokens, now }: { readonly tokens: Tokens; readonly now: () => number }) {
   const key = keyOf(tokens)
   const ended = new Map<string, number>()
   let endedUntil = -Infinity
@@ -39,9 +36,8 @@ export function createSessions({ tokens, now }: SessionsOptions): Sessions {
 
   function read(value: string): Session | null {
     const [payload = ''] = value.split('.')
-    // The text is compared, not the bytes it stands for: of those there is more than one spelling.
+    // Compares texts, because several base64url texts decode to the same bytes.
     if (!timingSafeEqual(digest(value), digest(sign(payload)))) return null
-    // This program has signed it, so it is what this program writes.
     const { role, exp, id } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Payload
     return { role, expiresAt: exp, id }
   }
@@ -51,22 +47,20 @@ export function createSessions({ tokens, now }: SessionsOptions): Sessions {
   }
 
   return {
-    begin(role) {
+    /** Begins a session of 12 hours; `value` is for the cookie. */
+    begin(role: Role): { readonly value: string; readonly session: Session } {
       const session = { role, expiresAt: now() + lifetimeMs, id: randomBytes(16).toString('base64url') }
       const payload: Payload = { role, exp: session.expiresAt, id: session.id }
       return { value: sign(Buffer.from(JSON.stringify(payload)).toString('base64url')), session }
     },
-    find(values) {
-      for (const value of values) {
-        const session = read(value)
-        if (session !== null && !isOver(session)) return session
-      }
-      return null
-    },
-    end({ id, expiresAt }) {
+    /** The first valid session among the values; null if there is none. */
+    find: (values: readonly string[]): Session | null =>
+      values.map(read).find((session) => session !== null && !isOver(session)) ?? null,
+    /** Idempotent. */
+    end({ id, expiresAt }: Session): void {
       for (const [other, at] of ended) if (at <= now()) ended.delete(other)
       ended.set(id, expiresAt)
-      if (ended.size <= mostEnded) return
+      if (ended.size <= maxEnded) return
       const [[oldest, at] = ['', 0]] = ended.entries()
       ended.delete(oldest)
       endedUntil = Math.max(endedUntil, at)
@@ -80,29 +74,19 @@ interface Payload {
   readonly id: string
 }
 
-/** A token holds no NUL, so that no two pairs of tokens give one key. */
+/** Tokens contain no NUL, so different pairs of tokens give different keys. */
 function keyOf({ operator, viewer = '' }: Tokens): Buffer {
   return Buffer.from(hkdfSync('sha256', `${operator}\0${viewer}`, 'onchain-inbox', 'sessions of the console 1', 32))
 }
 
-/** A viewer may look at everything, an operator may act as well. */
-export type Role = 'operator' | 'viewer'
-
-export interface Tokens {
-  readonly operator: string
-  /** Absent: there are no viewers. Never the same as the operator's. */
-  readonly viewer?: string | undefined
-}
-
-/** Gives the role of whoever has a token; null if it is none of them. */
+/** Returns the role of a token; null for an unknown token. */
 export type RoleOf = (token: string) => Role | null
 
-/** Compares with both, whatever the first gives: the time tells not even whether there are viewers. */
+/** Always compares with both tokens, so that the time doesn't show whether there are viewers. */
 export function createRoleOf({ operator, viewer }: Tokens): RoleOf {
   const expected = { operator: digest(operator), viewer: digest(viewer ?? operator) }
   return (token) => {
     const given = digest(token)
-    // Digests have one length, whatever came: timingSafeEqual insists on it, and neither content nor length shows.
     const isOperator = timingSafeEqual(given, expected.operator)
     const isViewer = timingSafeEqual(given, expected.viewer)
     if (isOperator) return 'operator'
@@ -110,6 +94,7 @@ export function createRoleOf({ operator, viewer }: Tokens): RoleOf {
   }
 }
 
+/** Digests have equal lengths, which timingSafeEqual requires and which hides the length of a token. */
 function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

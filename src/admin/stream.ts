@@ -6,33 +6,32 @@ import { createStream } from '../base/http/sse.ts'
 import { eventSummary, toEventSummaryJson } from './events.ts'
 import { overview, showOverview } from './overview.ts'
 import { describeRoute, type AdminContext } from './route.ts'
-import { components, count } from './wire.ts'
+import { component, count } from './wire.ts'
 
-/** What `GET stream` sends, at most once a second each, and only after a change. */
+/** Messages of `GET /stream`: at most one per second and kind, and only after a change. */
 const streamKinds = ['events', 'overview', 'changed'] as const
 export type StreamKind = (typeof streamKinds)[number]
 
 const lists = ['handlers', 'dead-letters', 'quarantine', 'replays', 'rejects', 'health', 'audit'] as const
 
-/** New events, newest first, at most 50; `skipped`: how many more there were. */
-const eventsMessage = z
-  .object({ data: z.array(eventSummary), skipped: count })
-  .register(components, { id: 'EventsMessage' })
-/** Lists that changed, so that a page loads them again. */
-const changedMessage = z.object({ what: z.array(z.enum(lists)) }).register(components, { id: 'ChangedMessage' })
+const eventsMessage = component('EventsMessage', {
+  data: z.array(eventSummary).describe('new events, newest first, at most 50'),
+  skipped: count.describe('further new events'),
+})
+const changedMessage = component('ChangedMessage', {
+  what: z.array(z.enum(lists)).describe('lists that changed and must be loaded again'),
+})
 export const streamMessages = [eventsMessage, overview, changedMessage] as const
 
 export type EventsMessageJson = z.output<typeof eventsMessage>
 export type ChangedMessageJson = z.output<typeof changedMessage>
 
-const isKind = (name: string): name is StreamKind => streamKinds.some((kind) => kind === name)
-
 export const streamParameters = z.strictObject({
   kinds: z
     .string()
     .transform((text) => text.split(','))
-    .pipe(z.array(z.string().refine(isKind)))
-    .transform((names) => new Set(names.filter(isKind)))
+    .pipe(z.array(z.enum(streamKinds)))
+    .transform((kinds) => new Set(kinds))
     .prefault(streamKinds.join())
     .describe(`some of ${streamKinds.join(',')}`),
 })
@@ -46,24 +45,12 @@ export const streamRoute = describeRoute({
   refuses: ['overloaded'],
 })
 
-/** Live updates to open pages of the console, as Server-Sent Events. */
-export interface LiveStream {
-  /**
-   * Takes over a response. `mayStay` is called every 15 s; the stream ends once it returns false.
-   *
-   * @throws InboxError `overloaded` at the maximum of open streams, `shutting_down` once it was closed
-   */
-  take(request: IncomingMessage, response: ServerResponse, kinds: ReadonlySet<StreamKind>, mayStay: () => boolean): void
-  /** Ends all streams. Idempotent. */
-  close(): void
-}
-
-/** Returns what changed since the last call; null for no change. */
+/** Returns the change since the previous call; null: none. */
 type Poll = () => Promise<object | null>
 
 const pollMs = 1_000
 
-/** Begins to watch a kind of message: its first poll sees everything before it as known. */
+/** Creates a poll per kind. Its first call takes the current state as known. */
 type Polls = Readonly<Record<StreamKind, () => Poll>>
 
 export function createPolls(context: AdminContext): Polls {
@@ -74,8 +61,8 @@ export function createPolls(context: AdminContext): Polls {
   }
 }
 
-/** Polls once a second while a stream is open. */
-export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>): LiveStream {
+/** Live updates to open pages of the console. Polls once a second while a stream is open. */
+export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>) {
   const stream = createStream<StreamKind>({ wall: clock, onSilence: stopPolling })
   const active = new Map<StreamKind, { readonly poll: Poll; isBusy: boolean }>()
   let timer: Timer | undefined
@@ -87,7 +74,7 @@ export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>): Liv
     active.clear()
   }
 
-  /** Skipped while the previous poll of this kind is not answered. */
+  /** Does nothing while the previous poll of this kind is pending. */
   async function publish(kind: StreamKind): Promise<void> {
     const current = active.get(kind)
     if (current === undefined || current.isBusy) return
@@ -96,7 +83,7 @@ export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>): Liv
       const change = await current.poll()
       if (change !== null && active.get(kind) === current) stream.publish(kind, change)
     } catch {
-      // A store that can't be read is in the log already; the next poll may succeed.
+      // The store logs its failures; the next poll may succeed.
     } finally {
       current.isBusy = false
     }
@@ -122,17 +109,25 @@ export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>): Liv
   }
 
   return {
-    take(request, response, kinds, mayStay) {
-      // A HEAD request gets the headers and no stream.
+    /**
+     * Takes over a response. `mayStay` is called every 15 s; the stream ends once it returns false.
+     *
+     * @throws InboxError `overloaded` at the limit of open streams, `shutting_down` after `close`
+     */
+    take(
+      request: IncomingMessage,
+      response: ServerResponse,
+      kinds: ReadonlySet<StreamKind>,
+      mayStay: () => boolean,
+    ): void {
+      // HEAD gets headers only.
       if (request.method === 'HEAD') response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end()
       else if (stream.subscribe(response, { kinds, mayStay })) startPolling(kinds)
       else if (isClosed) throw new InboxError('shutting_down', 'this instance is shutting down')
-      else {
-        const message = 'too many open streams: close another page of the console, or try again later'
-        throw new InboxError('overloaded', message)
-      }
+      else throw new InboxError('overloaded', 'too many open streams: close another console page, or try again later')
     },
-    close() {
+    /** Ends all streams. Idempotent. */
+    close(): void {
       isClosed = true
       stream.close()
     },
@@ -154,18 +149,18 @@ export function pollEvents(inbox: Pick<AdminContext['inbox'], 'events'>): Poll {
   }
 }
 
+/** Reports the overview if more than its time changed. */
 export function pollOverview(read: () => Promise<object>): Poll {
   let last: string | null = null
   return async () => {
     const current = await read()
-    const text = JSON.stringify({ ...current, now: null })
-    const isNew = text !== last
-    last = text
-    return isNew ? current : null
+    const before = last
+    last = JSON.stringify({ ...current, now: null })
+    return last === before ? null : current
   }
 }
 
-/** For each list a text that differs once the list has changed. */
+/** A text per list that differs once the list has changed. */
 type ListMarks = Readonly<Partial<Record<(typeof lists)[number], string>>>
 
 export function pollLists(read: () => Promise<ListMarks>): Poll {
@@ -179,8 +174,8 @@ export function pollLists(read: () => Promise<ListMarks>): Poll {
   }
 }
 
-/** How many of the newest replays may still be running. */
-const watchedReplays = 20
+/** The newest replays, some of which may be running. */
+const maxReplays = 20
 
 interface ListMarksSources {
   readonly inbox: Pick<AdminContext['inbox'], 'stats' | 'deadLetters' | 'quarantine' | 'replays' | 'audit'>
@@ -188,28 +183,25 @@ interface ListMarksSources {
   readonly watch?: { warnings(): readonly object[] }
 }
 
-/** Count and newest row show a change in lists that only grow or shrink; other lists are compared row by row. */
+/** Count and newest row show changes of lists that only grow or shrink. Other lists are compared row by row. */
 export async function readListMarks({ inbox, rejects, watch }: ListMarksSources): Promise<ListMarks> {
   const [stats, dead, quarantine, replays, audit] = await Promise.all([
     inbox.stats(),
     inbox.deadLetters({ limit: 1 }),
     inbox.quarantine({ limit: 1 }),
-    inbox.replays({ limit: watchedReplays }),
+    inbox.replays({ limit: maxReplays }),
     inbox.audit({ limit: 1 }),
   ])
-  const [newestDead] = dead.data
-  return {
-    handlers: JSON.stringify([stats.paused, stats.handlers]),
-    'dead-letters': JSON.stringify([
-      newestDead?.runId,
-      newestDead?.attempt,
-      stats.handlers.map((handler) => handler.dead + handler.held),
-    ]),
-    quarantine: JSON.stringify([quarantine.data[0]?.id, stats.quarantined]),
-    replays: JSON.stringify(replays.data),
-    rejects: String(rejects?.count() ?? ''),
-    health: JSON.stringify([watch?.warnings() ?? [], stats.missingSeqs]),
-    // A large action updates its audit entry as it goes on.
-    audit: JSON.stringify(audit.data.map(({ id, detail }) => [id, detail])),
+  const deadCounts = stats.handlers.map((handler) => handler.dead + handler.held)
+  const marks = {
+    handlers: [stats.paused, stats.handlers],
+    'dead-letters': [dead.data[0]?.runId, dead.data[0]?.attempt, deadCounts],
+    quarantine: [quarantine.data[0]?.id, stats.quarantined],
+    replays: replays.data,
+    rejects: rejects?.count() ?? '',
+    health: [watch?.warnings() ?? [], stats.missingSeqs],
+    // A large action updates its audit entry while it runs.
+    audit: audit.data.map(({ id, detail }) => [id, detail]),
   }
+  return Object.fromEntries(Object.entries(marks).map(([name, mark]) => [name, JSON.stringify(mark)]))
 }

@@ -2,32 +2,26 @@ import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import type { Subscription } from '../inbox/port.ts'
 import { numberOf, route } from './route.ts'
-import { components, time, toWire } from './wire.ts'
+import { component, time, toWire } from './wire.ts'
 
-export const subscription = z
-  .object({
-    id: z.int(),
-    digest: z.string(),
-    url: z.string(),
-    events: z.array(z.string()),
-    secret_label: z.string(),
-    state: z.enum(['begun', 'registered', 'failed']),
-    at: time,
-    answer: z.string().nullable(),
-  })
-  .register(components, { id: 'Subscription' })
-const foundSubscription = z
-  .object({ subscription: subscription.nullable() })
-  .register(components, { id: 'FoundSubscription' })
+export const subscription = component('Subscription', {
+  id: z.int(),
+  digest: z.string(),
+  url: z.string(),
+  events: z.array(z.string()),
+  secret_label: z.string(),
+  state: z.enum(['begun', 'registered', 'failed']),
+  at: time,
+  answer: z.string().nullable(),
+})
+const foundSubscription = component('FoundSubscription', { subscription: subscription.nullable() })
 
-/** The current registration, and the one that this call ended. */
-const endedSubscription = foundSubscription
-  .extend({
-    ended: subscription.pick({ id: true, state: true }).extend({
-      url: z.string().nullable().describe('null where there is a newer one'),
-    }),
-  })
-  .register(components, { id: 'EndedSubscription' })
+const endedSubscription = component('EndedSubscription', {
+  ...foundSubscription.shape,
+  ended: subscription.pick({ id: true, state: true }).extend({
+    url: z.string().nullable().describe('null: there is a newer one'),
+  }),
+})
 
 export type SubscriptionJson = z.output<typeof subscription>
 export type FoundSubscriptionJson = z.output<typeof foundSubscription>
@@ -55,10 +49,10 @@ export const subscriptionRoutes = {
   }),
   beginSubscription: route({
     at: 'POST /subscription',
-    summary: 'Record the start of a registration; null if another one came first',
+    summary: 'Record the begin of a registration; null if another one was first',
     body: beginBody,
     gives: foundSubscription,
-    logged: 'a registration with the service was begun by the admin API',
+    logged: 'registration begun',
     isDone: (answer) => 'subscription' in answer && answer.subscription !== null,
     toLog,
     async answer({ inbox, now }, { body: { replaces, secret_label: secretLabel, ...wanted }, by }) {
@@ -71,11 +65,11 @@ export const subscriptionRoutes = {
     summary: 'Record the result of a registration',
     body: endBody,
     gives: endedSubscription,
-    logged: 'the result of a registration with the service was recorded by the admin API',
+    logged: 'registration result recorded',
     toLog,
     async answer({ inbox }, { id, body, by }) {
       const number = numberOf(id)
-      if (number === null) throw new InboxError('not_found', 'there is no registration with this id')
+      if (number === null) throw new InboxError('not_found', 'no registration has this id')
       const newest = await inbox.subscription()
       await inbox.endSubscription(number, body, by)
       const url = newest?.id === number ? newest.url : null
@@ -88,7 +82,7 @@ export function toFoundJson(found: Subscription | null): FoundSubscriptionJson {
   return { subscription: found && toWire(found) }
 }
 
-/** Id, state and URL: the query of a URL may hold a secret. */
+/** Id, state, and the URL without its query, which may hold a secret. */
 function toLog(answer: object): object {
   const { ended, subscription: found } = answer as Partial<EndedSubscriptionJson>
   const { id, state, url } = ended ?? found ?? {}

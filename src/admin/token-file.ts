@@ -9,17 +9,16 @@ import { isLoopback } from '../base/loopback.ts'
 
 const ownerOnly = 0o600
 
-/** Where the token that was made for a database is kept. */
+/** File of the generated token of a database. */
 export function adminTokenFile(databaseFile: string): string {
   return `${databaseFile}.admin-token`
 }
 
 /**
- * The token of the operator: the one that was set, otherwise, on loopback and with a database file only, one that is made
- * once and kept beside that file, readable by its owner only.
+ * The operator's token: the configured one, else a generated one in a file next to the database, readable by its owner
+ * only. It is generated only on loopback and with a database file.
  *
- * @throws InboxError `config_invalid` if a token must be set, the file of the one that was made cannot be used, or its token is
- * that of viewers too
+ * @throws InboxError `config_invalid` if a token must be configured, the file is invalid, or viewers have the same token
  */
 export async function resolveAdminToken({ admin, database }: Pick<Config, 'admin' | 'database'>): Promise<string> {
   if (admin.token !== undefined) return admin.token
@@ -32,11 +31,11 @@ export async function resolveAdminToken({ admin, database }: Pick<Config, 'admin
   if (token !== admin.viewerToken) return token
   throw new InboxError(
     'config_invalid',
-    `INBOX_ADMIN_VIEWER_TOKEN is the token of the operator in ${file}, which would make every viewer an operator: set another`,
+    `INBOX_ADMIN_VIEWER_TOKEN is the operator's token in ${file}: viewers would be operators; set another one`,
   )
 }
 
-/** Makes the file if it is not there. It appears with all of its content or not at all, and never replaces another. */
+/** Creates the file unless it exists. It appears atomically with its content, and never replaces another. */
 async function makeTokenFile(file: string): Promise<void> {
   makeFolder(dirname(file))
   const draft = `${file}.${randomBytes(6).toString('hex')}`
@@ -55,8 +54,5 @@ async function readTokenFile(file: string): Promise<string> {
   if ((mode & 0o077) !== 0) await chmod(file, ownerOnly)
   const token = await readSecretFile(file)
   if (adminTokenPattern.test(token)) return token
-  throw new InboxError(
-    'config_invalid',
-    `${file} does not hold a token: delete it, and a new one is made at the next start`,
-  )
+  throw new InboxError('config_invalid', `${file} does not hold a token: delete it, and the next start generates one`)
 }

@@ -1,19 +1,14 @@
 import { z } from 'zod'
 import { route } from './route.ts'
-import { components, count } from './wire.ts'
+import { component, count } from './wire.ts'
 
-const pruned = z
-  .object({
-    events: count,
-    quarantined: count.describe('bodies in quarantine'),
-    too_large: z.boolean().describe('it is still larger than requested, and nothing is left to prune'),
-  })
-  .register(components, { id: 'Pruned' })
+const pruned = component('Pruned', {
+  events: count,
+  quarantined: count.describe('bodies in quarantine'),
+  too_large: z.boolean().describe('still larger than requested; nothing is prunable'),
+})
 
-/** Missing events, and times out of service with lost events, that there had been. */
-const acknowledged = z
-  .object({ missing_sequence_numbers: count, gaps: count })
-  .register(components, { id: 'Acknowledged' })
+const acknowledged = component('Acknowledged', { missing_sequence_numbers: count, gaps: count })
 
 export type AcknowledgedJson = z.output<typeof acknowledged>
 
@@ -35,7 +30,7 @@ export const upkeepRoutes = {
     summary: 'Prune ended events by age, size or both',
     body: pruneBody,
     gives: pruned,
-    logged: 'old events were pruned by the admin API',
+    logged: 'old events pruned',
     async answer({ inbox, now }, { body: { older_than_days: days, max_bytes: maxBytes }, by }) {
       const receivedBefore = days === null ? null : now() - days * dayMs
       const { isTooLarge, events, quarantined } = await inbox.prune({ receivedBefore, maxBytes }, 'noted', by)
@@ -45,9 +40,9 @@ export const upkeepRoutes = {
   acknowledgeGaps: route({
     group: 'upkeep',
     at: 'POST /gaps/acknowledge',
-    summary: 'Acknowledge missing and lost events, so that they warn no more',
+    summary: 'Acknowledge missing and lost events, which ends their warnings',
     gives: acknowledged,
-    logged: 'missing and lost events were acknowledged by the admin API',
+    logged: 'lost events acknowledged',
     async answer({ inbox }, { by }) {
       const { missingSeqs, gaps } = await inbox.acknowledgeGaps(by)
       return { missing_sequence_numbers: missingSeqs, gaps }

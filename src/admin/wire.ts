@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Page } from '../inbox/port.ts'
 
-// Parts that the answers of the admin API share. Descriptions go into its OpenAPI document.
+// Shared parts of the answers of the admin API. Descriptions go into its OpenAPI document.
 
 /** The schemas of the OpenAPI document by name. */
 export const components = z.registry<{ id: string }>()
@@ -10,13 +10,17 @@ export const components = z.registry<{ id: string }>()
 export const time = z.iso.datetime().describe('a time in ISO 8601, UTC, with milliseconds')
 export const count = z.int().min(0)
 
-/** A page of a list: `next_cursor` is null on the last one. */
-export function listOf<T extends z.ZodType>(item: T) {
-  return z.object({
-    data: z.array(item),
-    next_cursor: z.string().nullable().describe('pass it as `cursor` to get the next page; null on the last page'),
-  })
+/** An object schema of the OpenAPI document. */
+export function component<S extends z.ZodRawShape>(id: string, shape: S) {
+  return z.object(shape).register(components, { id })
 }
+
+/** Members of a page of a list. */
+export const pageShape = <T extends z.ZodType>(item: T) => ({
+  data: z.array(item),
+  next_cursor: z.string().nullable().describe('pass it as `cursor` to get the next page; null on the last page'),
+})
+export const listOf = <T extends z.ZodType>(id: string, item: T) => component(id, pageShape(item))
 
 export interface ListJson<T> {
   data: T[]
@@ -24,17 +28,15 @@ export interface ListJson<T> {
 }
 
 // The answer of every error; openapi.ts refers to it by name.
-z.object({
+component('Error', {
   error: z.object({ code: z.string().describe('stable; docs/errors.md lists all codes'), message: z.string() }),
-}).register(components, { id: 'Error' })
+})
 
-export const runError = z
-  .object({
-    name: z.string().describe('the class of the error, or a code of the inbox'),
-    message: z.string(),
-    stack: z.string().nullable(),
-  })
-  .register(components, { id: 'RunError' })
+export const runError = component('RunError', {
+  name: z.string().describe('the class of the error, or a code of the inbox'),
+  message: z.string(),
+  stack: z.string().nullable(),
+})
 
 type SnakeKey<S extends string> = S extends `${infer First}${infer Rest}`
   ? Rest extends Uncapitalize<Rest>

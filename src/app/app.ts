@@ -407,7 +407,7 @@ function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: Drift
     },
     refused(code) {
       metrics.refused(code)
-      meter.refused(code)
+      meter.refused()
     },
     acknowledged(durationMs) {
       metrics.acknowledged(durationMs)

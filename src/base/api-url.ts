@@ -16,12 +16,12 @@ export function parseApiUrl(
   { allowInsecure = false }: { readonly allowInsecure?: boolean } = {},
 ): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
-  if (url === null) throw refused('that is no absolute URL of the web')
+  if (url === null) throw refused('not an absolute http or https URL')
   if (url.protocol === 'http:' && !allowInsecure && !isLoopbackUrl(text)) {
-    throw refused('plain http would show the API key to everybody on the way; it is taken for this machine only')
+    throw refused('plain http exposes the API key, and is allowed for this machine only')
   }
-  if (url.username !== '' || url.password !== '') throw refused('a URL with a user name or password cannot be used')
-  if (url.search !== '' || url.hash !== '') throw refused('expected nothing behind its path')
+  if (url.username !== '' || url.password !== '') throw refused('it contains a user name or password')
+  if (url.search !== '' || url.hash !== '') throw refused('it has a query or fragment')
   return url.origin + withVersion(url.pathname.replace(/\/+$/, ''))
 }
 
@@ -30,13 +30,13 @@ function withVersion(path: string): string {
   const versions = segments.filter((segment) => /^v\d+$/i.test(segment))
   if (versions.length === 0) return `${path}/${version}`
   if (versions.length === 1 && segments.at(-1) === version) return path
-  throw refused(`of versions expected at most one /${version}, at its end`)
+  throw refused(`expected at most one version, /${version} at the end`)
 }
 
 function refused(problem: string): InboxError {
   return new InboxError(
     'config_invalid',
-    `the base URL of the service cannot be used: ${problem}; expected for example https://api.example.com/v1`,
+    `invalid base URL of the service: ${problem}; expected for example https://api.example.com/v1`,
     { details: { problem } },
   )
 }

@@ -13,12 +13,12 @@ export interface Clock {
   random(): number
 }
 
-const longestTimeoutMs = 2 ** 31 - 1
+const maxTimeoutMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, fn) {
-    const timer = setTimeout(fn, Math.min(Math.max(0, ms), longestTimeoutMs))
+    const timer = setTimeout(fn, Math.min(Math.max(0, ms), maxTimeoutMs))
     timer.unref()
     return { cancel: () => clearTimeout(timer) }
   },

@@ -15,5 +15,5 @@ export function parseDatabaseUrl(url: string): URL {
 }
 
 const databaseUrlProblem =
-  'that is no URL of a PostgreSQL database: expected postgres://user:password@host:5432/name, with characters such as @ : / # % ' +
+  'not a PostgreSQL URL: expected postgres://user:password@host:5432/name, with characters such as @ : / # % ' +
   'in the password written as %40 %3A %2F %23 %25'

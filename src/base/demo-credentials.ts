@@ -28,5 +28,5 @@ export function refuseDemoToken(token: string | undefined): void {
 }
 
 function published(what: string): InboxError {
-  return new InboxError('config_invalid', `this ${what} is the published one of the demo, which anyone knows`)
+  return new InboxError('config_invalid', `this ${what} is published with the demo`)
 }

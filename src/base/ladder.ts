@@ -7,7 +7,7 @@ export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_2
 /** Times of the attempts, relative to the first. */
 const offsetsMs = retryDelaysMs.reduce<number[]>((offsets, delay) => [...offsets, (offsets.at(-1) ?? 0) + delay], [0])
 /** The sender waits up to 5 s for a response (R79) and counts from the failure. Six attempts add up to this. */
-const slackMs = 30_000
+export const slackMs = 30_000
 /** Time from the first to the last possible attempt. */
 export const ladderMs = Math.max(...offsetsMs) + slackMs
 

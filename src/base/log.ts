@@ -42,18 +42,18 @@ export function createLogger(options: { level: string; pretty: boolean; output?:
 }
 
 /** Bytes buffered for a slow reader. Output above this is dropped. */
-const longestBacklog = 16 * 1024 * 1024
+const maxBacklogBytes = 16 * 1024 * 1024
 
-/** Not pino's own destination: that one could block the process at its end. */
+/** Not pino's own destination, which could block the process at exit. */
 const standardOutput: DestinationStream = {
   write(line) {
-    if (process.stdout.writableLength < longestBacklog) process.stdout.write(line)
+    if (process.stdout.writableLength < maxBacklogBytes) process.stdout.write(line)
   },
 }
 
 /** For worker threads: bypasses process.stdout, which the main thread would have to write. */
 function ownOutput(): DestinationStream {
-  const output = pino.destination({ dest: 1, maxLength: longestBacklog })
+  const output = pino.destination({ dest: 1, maxLength: maxBacklogBytes })
   output.on('error', () => {})
   return output
 }

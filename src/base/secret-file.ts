@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { InboxError } from './errors.ts'
 
-const largestBytes = 64 * 1024
+const maxBytes = 64 * 1024
 
 /**
  * Reads a secret from a file, without surrounding white space and byte-order mark. Undecodable bytes become U+FFFD,
@@ -19,14 +19,14 @@ async function read(file: string): Promise<string> {
   try {
     const stats = await stat(file)
     // A pipe or a device might never return EOF.
-    if (stats.isFile() && stats.size <= largestBytes) return await readFile(file, 'utf8')
+    if (stats.isFile() && stats.size <= maxBytes) return await readFile(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
     throw new InboxError('config_invalid', `${file} cannot be read (${reason}): check the path and its permissions`, {
       cause: error,
     })
   }
-  throw new InboxError('config_invalid', `${file} is not a regular file of at most ${largestBytes} bytes`)
+  throw new InboxError('config_invalid', `${file} is not a regular file of at most ${maxBytes} bytes`)
 }
 
 /** Valid admin tokens. They travel in a header, so only visible ASCII is allowed. */

@@ -15,7 +15,7 @@ import { counted, printResult, renderTable } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
-import { lookThere, withoutQuery } from '../client/registration/describe.ts'
+import { describeCheck, withoutQuery } from '../client/registration/describe.ts'
 import { digestOf, underWayMs } from '../client/registration/register.ts'
 
 interface DoctorOptions extends EventCommandOptions {
@@ -238,7 +238,7 @@ export function judgeRegistration(
   const { state, at, url } = withoutQuery(found)
   if (state === 'begun') {
     if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok('registration', `begun at ${at}: ${url}`)]
-    return [warn('registration', `begun at ${at}, outcome unknown: the receiver may be registered`, lookThere(url))]
+    return [warn('registration', `begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
     const advice = '`onchain-inbox subscribe` shows the difference and what to do'

@@ -4,7 +4,6 @@ import type { ApiAnswer } from './api.ts'
 import { ApiError, ApiProtocolError } from './errors.ts'
 import type { ApiRequest } from './request.ts'
 
-/** A complete answer. */
 export interface Received {
   /** The request, for messages. */
   readonly label: string
@@ -74,12 +73,11 @@ function toError({ label, status, headers, text }: Received, body: unknown, now:
   })
 }
 
-const redirected =
-  'a redirect is not followed, because the API key would go along; give the address it leads to as base URL'
+const redirected = 'redirects are not followed, because the API key would go along; use the target as base URL'
 
 const advice: Readonly<Record<number, string>> = {
-  401: '; check the API key, it is made in the dashboard under Settings, API Keys',
-  403: '; give the key the scope that it lacks, in the dashboard under Settings, API Keys',
+  401: '; check the API key in the dashboard under Settings, API Keys',
+  403: '; add the missing scope to the key in the dashboard under Settings, API Keys',
 }
 
 /** Problems of a rejected request that its message doesn't name. */
@@ -98,7 +96,7 @@ function notJson(received: Received): ApiProtocolError {
   const isBroken = /^application\/json\b/i.test(type)
   const problem = isBroken
     ? `expected JSON, received ${received.text === '' ? 'nothing' : 'something else, or a part of it'}`
-    : `expected JSON, received the type ${safeText(type, 80)}: is the base URL that of the service?`
+    : `expected JSON, received the type ${safeText(type, 80)}: check the base URL`
   return invalid(received, problem, { isRetryable: isBroken })
 }
 

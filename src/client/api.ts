@@ -28,10 +28,10 @@ export type ItemOf<Id extends OperationId> = DataOf<Id> extends (infer Item)[] ?
 /** `meta` of the answer to an operation. Any member may be missing (R15). */
 type MetaOf<Id extends OperationId> = Partial<z.output<(typeof metas)[OperationById<Id>['meta']]>>
 
-/** A network may be any text, as in events: an unknown one is refused when it is sent (R4). Lists may be read-only. */
+/** Networks are open strings, as in events; unknown ones are rejected when sent (R4). Lists may be read-only. */
 type Argument<Name, T> = Name extends 'network' ? T | (string & {}) : T extends (infer Item)[] ? readonly Item[] : T
 
-/** The members that a request may carry. Those that may be left out, or have a default, are optional. */
+/** Members of a request. Optional ones, and ones with a default, may be omitted. */
 type Members<S> =
   S extends z.ZodObject<infer Shape>
     ? {
@@ -50,12 +50,12 @@ export type ArgumentsOf<Id extends OperationId> = Members<OperationById<Id>['par
 
 /** A successful answer. */
 export interface ApiAnswer<Data, Meta = Readonly<Record<string, unknown>>> {
-  /** As it came: members that the types don't know are kept (R125). */
+  /** Unchanged: members that the types don't know are kept (R125). */
   readonly data: Data
   /** About the answer. Any member may be missing (R15). */
   readonly meta: Meta
   readonly status: number
-  /** The service's id of the request; null if it gives none. */
+  /** The service's id of the request; null without one. */
   readonly requestId: string | null
   /** The whole JSON. */
   readonly body: unknown
@@ -75,8 +75,8 @@ export interface CallOptions {
 }
 
 /**
- * A list that comes in pages. Nothing is requested before it is iterated, or one of its methods called. Iteration yields the items
- * of all pages, in no order to rely on (R55); each iteration requests them again.
+ * A list with pages. Sends nothing until it is iterated or one of its methods is called. Iteration yields the items of all
+ * pages, in no particular order (R55). Each iteration requests them again.
  */
 export interface Pages<Item> extends AsyncIterable<Item> {
   /** The first page, or the one at the given `cursor`. */
@@ -88,7 +88,7 @@ export interface Pages<Item> extends AsyncIterable<Item> {
 /** One page of a list; `meta.next_cursor` leads to the next. */
 export type PageOf<Item> = ApiAnswer<Item[], Partial<z.output<(typeof metas)['page']>>>
 
-/** Members of a query; undefined ones are left out. */
+/** Members of a query; undefined ones are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** The list of networks is kept for up to five minutes; `fresh` requests it again. */
@@ -110,11 +110,11 @@ type Operations = {
 }
 
 /**
- * The service, a method per operation. Arguments are one flat object: parameters and members of the body together. POST and PATCH
- * are not repeated after a lost answer: a second alert or webhook would double its deliveries.
+ * The service, a method per operation. Arguments are one flat object: parameters and members of the body together. POST and
+ * PATCH are not repeated after a lost answer: a second alert or webhook would double its deliveries.
  *
- * All of them reject with `ApiError` for an answer that is no success, with its subclasses where there is no usable answer, with
- * the reason of an aborted signal, and with InboxError `usage` for arguments that can't be sent.
+ * All methods reject with `ApiError` for an unsuccessful answer, with a subclass without a valid answer, with the reason
+ * of an aborted signal, and with InboxError `usage` for arguments that can't be sent.
  */
 export interface ApiClient extends Omit<Operations, 'listNetworks'> {
   /** The supported networks with their status (R59), at most five minutes old (R123). Concurrent calls share one request. */

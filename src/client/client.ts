@@ -10,8 +10,8 @@ import { anyOf, orAborted, Transport } from './transport.ts'
 export type ClientFamily = (signal?: () => AbortSignal) => ApiClient
 
 /**
- * A client of the REST service. It waits for the rate limit (R107, R117–R119), repeats what is safe to repeat, and never follows
- * a redirect, which would take the key along. Use one for each key: only calls of the same client are paced together.
+ * A client of the REST service. Waits for the rate limit (R107, R117–R119), retries calls that are safe to repeat, and never
+ * follows a redirect, which would take the key along. Use one client per key: only its own calls are paced together.
  *
  * @throws InboxError `config_invalid` for invalid options, never with the key
  *
@@ -70,22 +70,21 @@ function toClient(transport: Transport, networks: NetworksCache, ofRun?: () => A
   const get = async (path: string, query: Query = {}, options?: CallOptions) =>
     transport.call(toGetRequest(path, query), options, ofRun?.())
   const ids = Object.keys(routes) as OperationId[]
-  // Only the envelope of an answer is checked; the types of its data are those of the document.
+  // Only the envelope of an answer is checked. The types of its data come from the schemas.
   const methods = Object.fromEntries(ids.map((id) => [id, methodOf(id)])) as unknown as ApiClient
   return Object.freeze<ApiClient>({ ...methods, listNetworks, get })
 }
 
-/** How long the list of networks may be used (R123). */
 const networksMs = 300_000
 
 /** Keeps the list of networks for five minutes from its request (R123). Concurrent calls share a request; a failure is not kept. */
 function createNetworksCache(transport: Transport): NetworksCache {
   const { clock } = transport
-  let kept: { readonly answer: Promise<NetworksAnswer>; readonly askedAt: number; isPending: boolean } | undefined
+  let kept: { readonly answer: Promise<NetworksAnswer>; readonly requestedAt: number; isPending: boolean } | undefined
 
   function isUsable(fresh: boolean): boolean {
     if (kept === undefined || kept.isPending) return kept !== undefined
-    const ageMs = clock.now() - kept.askedAt
+    const ageMs = clock.now() - kept.requestedAt
     // A negative age means that the clock was set back.
     return !fresh && ageMs >= 0 && ageMs < networksMs
   }
@@ -93,11 +92,11 @@ function createNetworksCache(transport: Transport): NetworksCache {
   return (fresh) => {
     if (kept !== undefined && isUsable(fresh)) return kept.answer
     const answer = transport.call(toRequest(routes.listNetworks, {})) as Promise<NetworksAnswer>
-    const asked = { answer, askedAt: clock.now(), isPending: true }
-    kept = asked
+    const requested = { answer, requestedAt: clock.now(), isPending: true }
+    kept = requested
     answer.then(
-      () => (asked.isPending = false),
-      () => kept === asked && (kept = undefined),
+      () => (requested.isPending = false),
+      () => kept === requested && (kept = undefined),
     )
     return answer
   }
@@ -139,8 +138,7 @@ function toPages<Item>({ name, cursor: first, fetchPage, log }: PagesOptions<Ite
         throw unusable(name, page, 'cursor_repeated', 'its next_cursor leads back to an earlier page')
     }
     // Every item counted at the first page must be on some page (R122).
-    if (first === undefined && received < announced)
-      log.warn({ list: name, received, announced }, 'the list ended early')
+    if (first === undefined && received < announced) log.warn({ list: name, received, announced }, 'list ended early')
   }
 
   return {
@@ -156,7 +154,7 @@ function nextCursor(name: string, page: PageOf<unknown>): string | undefined {
   const cursor: unknown = page.meta.next_cursor
   if (cursor === undefined || cursor === null || cursor === '') return undefined
   if (typeof cursor === 'string') return cursor
-  throw unusable(name, page, 'answer_invalid', `its next_cursor is no text but a ${typeof cursor}`)
+  throw unusable(name, page, 'answer_invalid', `its next_cursor is a ${typeof cursor}, not a string`)
 }
 
 function unusable(
@@ -165,7 +163,7 @@ function unusable(
   code: string,
   problem: string,
 ): ApiProtocolError {
-  return new ApiProtocolError(`${name}: a page came, but ${problem}: the list cannot be read to its end`, {
+  return new ApiProtocolError(`${name}: the list can't be read to its end: ${problem}`, {
     code,
     status,
     requestId,

@@ -14,17 +14,17 @@ export interface ApiErrorOptions {
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
-  /** What went wrong, for programs: the service's own code, or one of the client's. More may come: rather go by `status`. */
+  /** The service's code, or one of the client's. New codes may be added: prefer `status`. */
   readonly code: string
-  /** Of the answer; null if there was none. */
+  /** Status of the answer; null without one. */
   readonly status: number | null
   /** The service's id of the request. */
   readonly requestId: string | null
-  /** The JSON of the answer, unknown members included; undefined if it was none. */
+  /** The JSON of the answer with unknown members; undefined if it was not JSON. */
   readonly body: unknown
   /** Milliseconds that the service asks to wait. */
   readonly retryAfterMs: number | null
-  /** Whether the same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly isRetryable: boolean
 
   constructor(message: string, options: ApiErrorOptions) {
@@ -38,12 +38,12 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came, or it broke off: `network_failed`, or `certificate_untrusted`, which no retry can fix. */
+/** No complete answer: `network_failed`, or `certificate_untrusted`, which no retry can fix. */
 export class ApiNetworkError extends ApiError {
   override readonly name = 'ApiNetworkError'
 }
 
-/** The time of the call was over: `timed_out`. */
+/** The call took too long: `timed_out`. */
 export class ApiTimeoutError extends ApiError {
   override readonly name = 'ApiTimeoutError'
 }
@@ -55,7 +55,7 @@ export class ApiProtocolError extends ApiError {
   override readonly name = 'ApiProtocolError'
 }
 
-/** Codes of requests that never left: no connection was made, or the call gave up its wait for the rate limit. */
+/** Codes of requests that were never sent: no connection, or no room within the rate limit. */
 const neverSent: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -73,10 +73,7 @@ export function wasNeverSent(error: Error): boolean {
   return false
 }
 
-/**
- * True if the request may have been carried out, though nothing says so: after a 5xx but 501, a redirect, no answer, or an answer
- * that can't be read.
- */
+/** True if the request may have been carried out: after a redirect, a 5xx except 501, or without a readable answer. */
 export function isInDoubt(error: ApiError): boolean {
   const { status, body } = error
   if (status === null) return !wasNeverSent(error)

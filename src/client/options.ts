@@ -4,7 +4,7 @@ import { InboxError } from '../base/errors.ts'
 import { silentLogger, type Logger } from '../base/log.ts'
 
 export interface TransportOptions {
-  /** With the prefix of the version and without a slash at its end. */
+  /** With the version prefix, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: () => string | Promise<string>
   readonly timeoutMs: number
@@ -18,34 +18,34 @@ export interface TransportOptions {
 
 export interface ClientOptions {
   /**
-   * Where the service is, with the prefix `/v1` at its end or without it (R6). HTTPS, or HTTP to this machine; other HTTP with
-   * `allowInsecure` only (R5).
+   * Base URL of the service, with or without `/v1` at the end (R6). HTTPS, or HTTP to this machine; HTTP to other machines
+   * needs `allowInsecure` (R5).
    */
   readonly baseUrl: string
-  /** What every request carries (R66). A function is asked before each request: so a key can be replaced. */
+  /** API key (R66). A function is called before each request, so that keys can be replaced. */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined
   /**
-   * How long a call may take in all, its repeats and the pauses between them included, in milliseconds. What it waits for its turn
-   * under the rate limit is not counted. Default 30,000.
+   * Time limit of a call in milliseconds, including retries and their pauses, excluding waits for the rate limit. Default
+   * 30,000.
    */
   readonly timeoutMs?: number | undefined
-  /** How often a call is repeated at most. Default 3. */
+  /** Maximum retries per call. Default 3. */
   readonly retries?: number | undefined
-  /** Lets the key go over plain HTTP to other machines. Default false. */
+  /** Allows plain HTTP to other machines, which exposes the key. Default false. */
   readonly allowInsecure?: boolean | undefined
-  /** Default: the one of the platform. */
+  /** Default: the platform's. */
   readonly fetch?: typeof fetch | undefined
   /** Time and randomness. Default: the system's. */
   readonly clock?: Clock | undefined
-  /** In [0, 1): for the pauses between repeats. Default: of the clock. */
+  /** Random numbers in [0, 1) for the pauses between retries. Default: the clock's. */
   readonly random?: (() => number) | undefined
-  /** Ends every call of the client. */
+  /** Aborts all calls of the client. */
   readonly signal?: AbortSignal | undefined
-  /** Where repeats and waits are told. Default: nowhere. */
+  /** Logs retries and waits. Default: none. */
   readonly log?: Logger | undefined
 }
 
-/** The system's clock, with timers that keep the process alive: a script must not end while it waits for its turn. */
+/** Timers keep the process alive: a script must not end while it waits for the rate limit. */
 const waitingClock: Clock = {
   now: () => Date.now(),
   after(ms, fn) {
@@ -63,7 +63,7 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, clock = waitingClock, log = silentLogger } = options
   if (typeof baseUrl !== 'string') throw refused('baseUrl', 'a URL such as https://api.example.com/v1')
   if (apiKey === undefined || apiKey === '')
-    throw refused('apiKey', 'the API key of the service, or a function that gives it')
+    throw refused('apiKey', 'the API key of the service, or a function that returns it')
   requireWhole('timeoutMs', timeoutMs, 1, maxTimeoutMs)
   requireWhole('retries', retries, 0, maxRetries)
   return {
@@ -79,11 +79,7 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
   }
 }
 
-/**
- * `timeoutMs` of one call. A timer takes no more than this, and would fire at once.
- *
- * @throws InboxError `usage`
- */
+/** Checks `timeoutMs` of one call: a longer timer would fire at once. @throws InboxError `usage` */
 export function parseTimeout(ms: number | undefined): number | undefined {
   if (ms === undefined || isWhole(ms, 1, maxTimeoutMs)) return ms
   throw new InboxError('usage', `timeoutMs: expected a whole number from 1 to ${maxTimeoutMs}, received ${ms}`)

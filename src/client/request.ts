@@ -4,10 +4,10 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import type { Query } from './api.ts'
 
-/** A request, but for who asks. */
+/** A request without credentials. */
 export interface ApiRequest {
   readonly method: Route['method']
-  /** Below the prefix of the version, encoded. */
+  /** Path below the version prefix, encoded. */
   readonly path: string
   /** With its question mark, or empty (R49). */
   readonly query: string
@@ -19,10 +19,9 @@ export interface ApiRequest {
 type Arguments = Readonly<Record<string, unknown>>
 
 /**
- * Sorts the arguments of an operation: what its path names goes there, the rest into the query, or into the body of POST and
- * PATCH. Undefined ones are left out.
+ * Puts the arguments of an operation into its path, its query, or the body of POST and PATCH. Omits undefined ones.
  *
- * @throws InboxError `usage` for arguments that cannot be sent, and for a network that the service has not (R4)
+ * @throws InboxError `usage` for arguments that can't be sent, and for an unknown network (R4)
  */
 export function toRequest({ method, path, data }: Route, args: Arguments): ApiRequest {
   const rest = new Map(Object.entries(args).filter(([, value]) => value !== undefined))
@@ -37,7 +36,7 @@ export function toRequest({ method, path, data }: Route, args: Arguments): ApiRe
   return { method, path: filled, query: hasBody ? '' : toQuery(others), body: hasBody ? toJson(others) : null, data }
 }
 
-/** A GET of any path below the prefix of the version; the prefix itself may be there or not (R6). */
+/** A GET of any path, with or without the version prefix (R6). */
 export function toGetRequest(path: string, query: Query): ApiRequest {
   const [first, ...segments] = path.replace(/^\/v1(?=\/)/, '').split('/')
   if (first !== '' || segments.length === 0 || /[?#]/.test(path)) {
@@ -52,10 +51,10 @@ function requireNetwork(value: unknown): void {
     throw unusable('network', `expected one of ${networkIds.join(', ')}`, value)
 }
 
-/** One part of a path. A URL takes `.` and `..` for something else, however they are encoded. */
+/** Encodes one part of a path. URLs resolve `.` and `..` even if they are encoded. */
 function toSegment(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '' || value === '.' || value === '..' || !value.isWellFormed()) {
-    throw unusable(name, 'expected text that can be part of a path', value)
+    throw unusable(name, 'expected text for one path segment', value)
   }
   return encodeURIComponent(value)
 }
@@ -78,7 +77,7 @@ function toJson(members: Arguments): string {
   try {
     return JSON.stringify(members)
   } catch (error) {
-    throw new InboxError('usage', 'the arguments cannot be sent: expected values that JSON can hold', { cause: error })
+    throw new InboxError('usage', 'arguments must be valid JSON values', { cause: error })
   }
 }
 

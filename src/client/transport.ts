@@ -9,7 +9,6 @@ import { parseTimeout, type TransportOptions } from './options.ts'
 import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
 
-/** The state of a call. */
 interface Call {
   readonly request: ApiRequest
   readonly label: string
@@ -17,7 +16,7 @@ interface Call {
   readonly signal: AbortSignal
   readonly abort: (reason: ApiError) => void
   readonly timeoutMs: number
-  /** What is left of `timeoutMs`. */
+  /** Rest of `timeoutMs`. */
   leftMs: number
   /** True if an earlier attempt may have been carried out, though no answer came. */
   mayBeDone: boolean
@@ -45,7 +44,7 @@ export class Transport {
     return this.#options.log
   }
 
-  /** `ofRun`: a further signal that ends the call. See `ApiClient` for what it rejects with. */
+  /** `ofRun`: another signal that aborts the call. Rejects as described at `ApiClient`. */
   async call(request: ApiRequest, options: CallOptions = {}, ofRun?: AbortSignal): Promise<ApiAnswer<unknown>> {
     const timeoutMs = parseTimeout(options.timeoutMs) ?? this.#options.timeoutMs
     const ending = new AbortController()
@@ -61,19 +60,19 @@ export class Transport {
         const delayMs = this.#delayAfter(error, call, attempt)
         if (delayMs === null) throw explain(error, call)
         call.mayBeDone ||= isInDoubt(error)
-        this.log.warn({ call: label, error: error.code, attempt, delayMs }, 'api call is retried')
+        this.log.warn({ call: label, error: error.code, attempt, delayMs }, 'api call retried')
         if (delayMs > 0) await this.#timed(call, () => pause(this.clock, delayMs, signal))
       }
     }
   }
 
-  /** Waiting for a turn takes nothing of the time of the call, but has a limit of its own. */
+  /** The wait for the rate limit doesn't count as time of the call, and has another limit. */
   async #inTurn(call: Call): Promise<ApiAnswer<unknown>> {
     const { label, signal } = call
     const waitMs = this.#pacer.waitMs()
-    if (waitMs > 1_000) this.log.info({ call: label, waitMs }, 'api call waits for the rate limit')
+    if (waitMs > 1_000) this.log.info({ call: label, waitMs }, 'api call waits for rate limit')
     const late = this.clock.after(maxPauseMs, () => {
-      const message = `${label} was not sent: the rate limit left no room for ${maxPauseMs / 1_000} s; make fewer calls at once`
+      const message = `${label} was not sent: the rate limit allowed no request for ${maxPauseMs / 1_000} s; make fewer calls at once`
       const retryAfterMs = this.#pacer.waitMs()
       call.abort(new ApiError(message, { code: 'rate_limited', retryAfterMs, isRetryable: true }))
     })
@@ -87,7 +86,7 @@ export class Transport {
     }
   }
 
-  /** Counts the time of `work` as time of the call, and ends the call when that is used up. */
+  /** Counts the time of `work` as time of the call, and aborts the call at its time limit. */
   async #timed<T>(call: Call, work: () => Promise<T>): Promise<T> {
     const startedAt = this.clock.now()
     const late = this.clock.after(call.leftMs, () => {
@@ -102,7 +101,6 @@ export class Transport {
     }
   }
 
-  /** One attempt. */
   async #send(call: Call): Promise<ApiAnswer<unknown>> {
     const key = await orAborted(this.#key(), call.signal)
     const received = await this.#exchange(call, key)
@@ -142,16 +140,16 @@ export class Transport {
 
   async #key(): Promise<string> {
     const key: unknown = await this.#options.apiKey()
-    // Anything else can't be a header, and the error of `fetch` might show it.
+    // `fetch` rejects other headers, and its error might contain the key.
     if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key
     throw new InboxError('config_invalid', 'the API key is invalid: expected visible ASCII characters without spaces')
   }
 
-  /** Null: the call is not repeated. Otherwise from half to all of a delay that doubles from 500 ms to 10 s. */
+  /** Delay before the next attempt; null: no retry. The delay doubles from 500 ms to 10 s, minus up to half at random. */
   #delayAfter(error: ApiError, call: Call, attempt: number): number | null {
     if (attempt > this.#options.retries || !mayRepeat(error, call.request.method)) return null
     const askedMs = error.retryAfterMs ?? 0
-    // The pacer waits for it, with all other calls.
+    // The pacer waits, for all calls.
     if (error.status === 429) return askedMs > maxPauseMs ? null : 0
     const fullMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
     const delayMs = Math.max(Math.round(fullMs * (1 - this.#options.random() / 2)), askedMs)
@@ -166,7 +164,7 @@ async function readText(response: Response, label: string): Promise<string> {
   for await (const part of response.body ?? []) {
     received += part.byteLength
     if (received > maxAnswerBytes) {
-      const message = `${label}: the answer is larger than ${maxAnswerBytes} bytes, more than the service ever sends`
+      const message = `${label}: the answer is larger than ${maxAnswerBytes} bytes`
       throw new ApiProtocolError(message, {
         code: 'answer_too_large',
         status: response.status,
@@ -179,8 +177,8 @@ async function readText(response: Response, label: string): Promise<string> {
 }
 
 /**
- * Reads and deletes may be done twice. POST and PATCH are repeated only where the first can't have been carried out: refused for the
- * rate limit (R107), or never connected. The service has no key that marks a repeat (A27).
+ * Reads and deletes are idempotent. POST and PATCH are repeated only if the first one was not carried out for certain:
+ * rejected by the rate limit (R107), or not connected. The service has no idempotency keys (A27).
  */
 function mayRepeat(error: ApiError, method: ApiRequest['method']): boolean {
   if (!error.isRetryable) return false
@@ -199,7 +197,7 @@ const untrusted: readonly unknown[] = [
 function noAnswer(cause: unknown, label: string, baseUrl: string): ApiNetworkError {
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
   const isUntrusted = untrusted.includes((reason as { readonly code?: unknown } | undefined)?.code)
-  const advice = isUntrusted ? ': if its certificate is the right one, name its file in NODE_EXTRA_CA_CERTS' : ''
+  const advice = isUntrusted ? ': if you trust its certificate, set its file in NODE_EXTRA_CA_CERTS' : ''
   return new ApiNetworkError(`${label}: no answer from ${new URL(baseUrl).origin} (${messageOf(reason)})${advice}`, {
     code: isUntrusted ? 'certificate_untrusted' : 'network_failed',
     isRetryable: !isUntrusted,
@@ -207,11 +205,11 @@ function noAnswer(cause: unknown, label: string, baseUrl: string): ApiNetworkErr
   })
 }
 
-/** Adds to the message what the caller can't know. */
+/** Adds to the message if the request may have been carried out. */
 function explain(error: ApiError, { request: { method }, mayBeDone }: Call): ApiError {
   if (method === 'delete' && error.status === 404 && mayBeDone)
     error.message += '; an earlier attempt, whose answer was lost, may have deleted it'
-  else if (method !== 'get' && isInDoubt(error)) error.message += '; whether it was done is not known'
+  else if (method !== 'get' && isInDoubt(error)) error.message += '; the request may have been carried out'
   return error
 }
 

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { DatabaseSetting } from '../config/values.ts'
-import { InboxError, messageOf } from '../base/errors.ts'
+import { InboxError } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 
 export interface DiskGuardOptions {
@@ -14,35 +14,30 @@ export interface DiskGuardOptions {
   readonly log: Logger
 }
 
-/** Watches the free space of a disk, so that deliveries are rejected before a commit fills it. */
-export interface DiskGuard {
-  isLow(): boolean
-  /** Call before a commit. @throws InboxError `store_full` while the disk is low */
-  check(): void
-  close(): void
-}
-
 /** Store health while the disk is low. */
 export const nearlyFull = { ok: false, reason: 'the disk is nearly full', full: true } as const
 
 /** Short enough for a disk that fills at 100 MB/s. */
 const checkMs = 250
 
-/** Starts checking; resolves after the first check. Never low on PostgreSQL or with a reserve of 0. */
-export async function createDiskGuard({ database, reserveBytes, clock, log }: DiskGuardOptions): Promise<DiskGuard> {
+/**
+ * Watches the free space of a disk, so that deliveries are rejected before a commit fills it. Resolves after the first
+ * check. Never low on PostgreSQL or with a reserve of 0.
+ */
+export async function createDiskGuard({ database, reserveBytes, clock, log }: DiskGuardOptions) {
   if (database.kind !== 'sqlite' || reserveBytes === 0) return { isLow: () => false, check() {}, close() {} }
   const { file } = database
   let isLow = false
   let isClosed = false
   let timer: Timer | undefined
 
+  let isUnknown = false
+
   async function check(): Promise<void> {
-    try {
-      const { bavail, bsize } = await statfs(dirname(file))
-      update(bavail * bsize)
-    } catch (error) {
-      log.warn({ file, error: messageOf(error) }, 'free disk space unknown')
-    }
+    const freeBytes = await freeBytesOf(file)
+    if (freeBytes !== null) update(freeBytes)
+    else if (!isUnknown) log.warn({ file }, 'free disk space unknown')
+    isUnknown = freeBytes === null
     if (!isClosed) timer = clock.after(checkMs, () => void check())
   }
 
@@ -58,10 +53,11 @@ export async function createDiskGuard({ database, reserveBytes, clock, log }: Di
   await check()
   return {
     isLow: () => isLow,
-    check() {
+    /** Call before a commit. @throws InboxError `store_full` while the disk is low */
+    check(): void {
       if (isLow) throw new InboxError('store_full', nearlyFull.reason)
     },
-    close() {
+    close(): void {
       isClosed = true
       timer?.cancel()
     },

@@ -1,9 +1,27 @@
 import type { InternalEventType } from '../../schema/internal.ts'
 import type { GapRecord, Inbox, InboxStats, SecretUse } from '../inbox/port.ts'
 import type { DriftRecord } from './drift.ts'
-import type { RejectionCounts } from './meter.ts'
-import type { SenderMeter, Silence, Warning } from './port.ts'
-import { findSilences, type Cadences } from './silence.ts'
+import type { RejectionCounts, SenderMeter } from './meter.ts'
+import { findSilences, type Cadences, type Silence } from './silence.ts'
+
+export const warningLevels = ['critical', 'warning', 'info'] as const
+
+/** A condition that needs attention. `code` and `subject` together identify it. */
+export interface Warning {
+  /** Stable code, such as `ack_slow`. */
+  readonly code: string
+  /** What the warning is about if there can be several, such as a handler's name; else empty. */
+  readonly subject: string
+  readonly level: (typeof warningLevels)[number]
+  /** One line, without external text. */
+  readonly title: string
+  /** Explanation and advice. */
+  readonly text: string
+  /** Milliseconds since 1970. */
+  readonly since: number
+  /** Path in the console, such as `/dead-letters`. */
+  readonly href: string | null
+}
 
 /** Facts of this process that need no read of the store. */
 export interface ProcessFacts {

@@ -1,11 +1,6 @@
 import type { GapRecord } from '../inbox/port.ts'
-import { ladderMs, retryDelaysMs } from '../base/ladder.ts'
+import { ladderMs, retryDelaysMs, slackMs } from '../base/ladder.ts'
 import { countText, lengthText, listText, timeText } from './words.ts'
-
-/**
- * The sender waits 5 s for a response and counts from the failure: that adds up to half a minute by the last attempt.
- */
-const slackMs = 30_000
 
 const kinds = {
   stopped: 'stopped',

@@ -1,26 +1,9 @@
-import type { Before, Found } from './facts.ts'
+import type { Before, Found, Warning } from './facts.ts'
 import type { NotifiedWarning, Turn } from './notifier.ts'
-import type { Warning } from './port.ts'
 import { byUrgency, processCodes } from './warnings.ts'
 
 /** Notifies of the turn of a warning. `isFirst`: not tried before. Returns false if that must be retried later. */
 export type Notify = (notified: NotifiedWarning, turn: Turn, isFirst: boolean) => boolean
-
-export interface WarningLedger extends Before {
-  /** Restores active warnings that an earlier process notified of. */
-  restore(notified: readonly NotifiedWarning[], now: number): void
-  /** Forgets notifications of the matching codes. */
-  forget(isSuch: (code: string) => boolean): void
-  /** Stores the warnings found now. `isPartial`: the store was not read, so warnings that need it stay active. */
-  update(found: readonly Found[], now: number, isPartial: boolean): void
-  /** Warnings of the last check, max urgent first. */
-  current(): readonly Warning[]
-  /**
-   * Sends due notifications for codes with `isMine`, and forgets notifications of other codes: other processes send
-   * those.
-   */
-  notifyWith(notify: Notify, now: number, isMine: (code: string) => boolean): void
-}
 
 /** A warning that returns within this time, in milliseconds, never ended. */
 const quietMs = 60_000
@@ -43,15 +26,19 @@ interface Entry {
  * Tracks since when each warning is active, and which notifications were sent. A notification is due when a warning
  * begins, when it becomes critical, and when it was absent (or only `info`) for a minute. No I/O.
  */
-export function createLedger(): WarningLedger {
+export function createLedger() {
   const entries = new Map<string, Entry>()
   const keyOf = ({ code, subject }: Pick<Found, 'code' | 'subject'>) => `${code} ${subject}`
   const find = (code: string, subject = '') => entries.get(keyOf({ code, subject }))
 
-  return {
+  const before: Before = {
     since: (code, subject) => find(code, subject)?.warning.since ?? null,
     level: (code, subject) => find(code, subject)?.warning.level ?? null,
-    restore(all, now) {
+  }
+  return {
+    ...before,
+    /** Restores active warnings that an earlier process notified of. */
+    restore(all: readonly NotifiedWarning[], now: number): void {
       for (const { warning, notifiedAt } of all) {
         const known = entries.get(keyOf(warning))
         const since = Math.min(warning.since, known?.warning.since ?? Infinity)
@@ -65,14 +52,16 @@ export function createLedger(): WarningLedger {
         })
       }
     },
-    forget(isSuch) {
+    /** Forgets notifications of the matching codes. */
+    forget(isSuch: (code: string) => boolean): void {
       for (const entry of entries.values()) {
         if (!isSuch(entry.warning.code)) continue
         entry.notified = null
         entry.tried = null
       }
     },
-    update(found, now, isPartial) {
+    /** Stores the warnings found now. `isPartial`: the store was not read, so warnings that need it stay active. */
+    update(found: readonly Found[], now: number, isPartial: boolean): void {
       for (const entry of entries.values()) if (!isPartial || processCodes.has(entry.warning.code)) entry.isOn = false
       for (const one of found) {
         const known = entries.get(keyOf(one))
@@ -86,12 +75,14 @@ export function createLedger(): WarningLedger {
         if (!entry.isOn && entry.notified === null && isOver(entry, now)) entries.delete(key)
       }
     },
-    current: () =>
+    /** Warnings of the last check, most urgent first. */
+    current: (): readonly Warning[] =>
       [...entries.values()]
         .filter(({ isOn }) => isOn)
         .map(({ warning }) => warning)
         .toSorted(byUrgency),
-    notifyWith(notify, now, isMine) {
+    /** Sends due notifications of codes with `isMine`, and forgets others: other processes send those. */
+    notifyWith(notify: Notify, now: number, isMine: (code: string) => boolean): void {
       const due: { readonly key: string; readonly entry: Entry; readonly turn: Turn }[] = []
       for (const [key, entry] of entries) {
         const turn = isMine(entry.warning.code) ? nextTurn(entry, now) : null

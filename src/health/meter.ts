@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Histogram } from '../base/histogram.ts'
 import type { AcceptResult } from '../inbox/port.ts'
-import type { AckBucket, Meter, SenderMeter } from './port.ts'
 
 /** How long the sender waits for a response, in milliseconds (R79). */
 export const ackBudgetMs = 5_000
@@ -11,11 +10,35 @@ const minuteMs = 60_000
 const hourMs = 3_600_000
 const rateSeconds = 10
 
-export interface SenderTotals {
+/**
+ * Deliveries of a time window. The sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
+ * deliveries and all 503 responses, even before the signature was checked. Excludes requests rejected for good: anyone
+ * may have sent them.
+ */
+export interface SenderMeter {
+  readonly windowMs: number
+  readonly deliveries: number
   readonly acknowledged: number
+  /** 2xx responses after more than 5 s. */
   readonly late: number
+  /** 503 responses. */
   readonly refused: number
+  /** Authentic deliveries answered 422 because they are not usable events (INBOX_UNUSABLE_STATUS). */
   readonly unusable: number
+  /** Null: no deliveries. */
+  readonly successRate: number | null
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  readonly maxMs: number | null
+}
+
+/** Responses to deliveries in one time bucket. */
+export interface AckBucket {
+  readonly at: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly acknowledged: number
+  readonly refused: number
 }
 
 /** Reject reasons that a genuine sender can cause. A wrong signature is not among them. */
@@ -76,27 +99,20 @@ function sum(units: readonly Counts[]): Counts {
   return all
 }
 
-/** A meter with the counts that warnings and metrics of this process need. */
-export interface HealthMeter extends Meter {
-  /** A signed delivery was stored, or is a duplicate. */
-  stored(result: AcceptResult): void
-  /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
-  mismatches(windowMs: number): number
-  /** Requests that may be deliveries and were rejected in the last `windowMs`, at most an hour. */
-  rejections(windowMs: number): RejectionCounts
-  /** Totals since the start. */
-  totals(): SenderTotals
-}
+export type HealthMeter = ReturnType<typeof createMeter>
 
-/** Counts per second for an hour and per minute for a day. `unusableStatus`: the response to signed deliveries that can't be parsed. */
-export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200): HealthMeter {
+/**
+ * Counts the receiver's responses in memory: per second for an hour and per minute for a day. `unusableStatus`: the
+ * response to signed deliveries that can't be parsed.
+ */
+export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
   const seconds = new Ring(secondMs, 3_600)
   const minutes = new Ring(minuteMs, 1_440)
   const startedAt = clock.now()
   const totals = { acknowledged: 0, late: 0, refused: 0, unusable: 0 }
   let rejects = 0
 
-  function countDelivery(result: keyof SenderTotals, durationMs?: number): void {
+  function countDelivery(result: keyof typeof totals, durationMs?: number): void {
     const now = clock.now()
     totals[result]++
     for (const unit of [seconds.at(now), minutes.at(now)]) {
@@ -105,75 +121,84 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200): He
     }
   }
 
-  /** Counts of the last `windowMs`, the current second included. */
+  /** Counts of the last `windowMs`, at most an hour, the current second included. */
   function lately(windowMs: number): Counts {
     const now = clock.now()
     return sum(seconds.between(now - Math.min(windowMs, hourMs), now + 1))
   }
 
   return {
-    acknowledged: (durationMs) => countDelivery(durationMs > ackBudgetMs ? 'late' : 'acknowledged', durationMs),
+    /** A delivery was answered with 2xx after `durationMs`. */
+    acknowledged: (durationMs: number) => countDelivery(durationMs > ackBudgetMs ? 'late' : 'acknowledged', durationMs),
+    /** A delivery was answered with 503. */
     refused: () => countDelivery('refused'),
-    rejected(reason) {
+    /** A request was rejected for good, or incomplete: it may not have been a delivery. */
+    rejected(reason: string): void {
       rejects++
       if (reason === 'mismatch') seconds.at(clock.now()).mismatched++
       else if ((rejections as readonly string[]).includes(reason)) seconds.at(clock.now())[reason as Rejection]++
     },
-    stored(result) {
+    /** A signed delivery was stored, or is a duplicate. */
+    stored(result: AcceptResult): void {
       if (result === 'accepted' || result === 'duplicate') seconds.at(clock.now()).taken++
       // Any response other than 2xx is a failure to the sender (R79).
       if (result === 'quarantined' && unusableStatus >= 300) countDelivery('unusable')
     },
-    summary(windowMs) {
-      const sinceStart = Math.max(secondMs, clock.now() - startedAt)
-      return toSenderMeter(lately(windowMs), Math.min(windowMs, hourMs, sinceStart))
+    /** Meter of the last `windowMs`, at most an hour. */
+    summary(windowMs: number): SenderMeter {
+      const { acknowledged, late, refused, unusable, acks } = lately(windowMs)
+      const deliveries = acknowledged + late + refused + unusable
+      return {
+        windowMs: Math.min(windowMs, hourMs, Math.max(secondMs, clock.now() - startedAt)),
+        deliveries,
+        acknowledged,
+        late,
+        refused,
+        unusable,
+        successRate: deliveries === 0 ? null : acknowledged / deliveries,
+        p50Ms: acks?.quantile(0.5) ?? null,
+        p99Ms: acks?.quantile(0.99) ?? null,
+        maxMs: acks?.maxMs ?? null,
+      }
     },
-    acks({ from, to, bucketMs }) {
+    /** Skips empty buckets. */
+    acks({
+      from,
+      to,
+      bucketMs,
+    }: {
+      readonly from: number
+      readonly to: number
+      readonly bucketMs: number
+    }): AckBucket[] {
       // Seconds only for buckets below a minute: a minute belongs to one bucket as a whole.
       const ring = bucketMs < minuteMs ? seconds : minutes
       const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
-      return [...Map.groupBy(ring.between(from, to), bucketOf)].flatMap(([at, units]) => toAckBucket(at, sum(units)))
+      return [...Map.groupBy(ring.between(from, to), bucketOf)].flatMap(([at, units]) => {
+        const { acknowledged, late, refused, unusable, acks } = sum(units)
+        // To the sender a late response is a failure.
+        const failed = refused + late + unusable
+        if (acknowledged + failed === 0) return []
+        return [
+          { at, p50Ms: acks?.quantile(0.5) ?? 0, p99Ms: acks?.quantile(0.99) ?? 0, acknowledged, refused: failed },
+        ]
+      })
     },
-    mismatches: (windowMs) => lately(windowMs).mismatched,
-    rejections: (windowMs) => lately(windowMs),
-    perSecond() {
+    /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
+    mismatches: (windowMs: number): number => lately(windowMs).mismatched,
+    /** Requests that may be deliveries and were rejected in the last `windowMs`, at most an hour. */
+    rejections: (windowMs: number): RejectionCounts => lately(windowMs),
+    /** Accepted and duplicate deliveries per second, over the last 10 s. */
+    perSecond(): number {
       const now = clock.now()
       // Without the current second, which has only begun.
       const end = Math.floor(now / secondMs) * secondMs
       const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
       return sum(seconds.between(end - rateSeconds * secondMs, end)).taken / elapsed
     },
+    /** Requests rejected for good since the start. */
     rejects: () => rejects,
-    totals: () => totals,
+    /** Deliveries since the start. */
+    totals: (): Readonly<typeof totals> => totals,
   }
-}
-
-function toSenderMeter({ acknowledged, late, refused, unusable, acks }: Counts, windowMs: number): SenderMeter {
-  const deliveries = acknowledged + late + refused + unusable
-  return {
-    windowMs,
-    deliveries,
-    acknowledged,
-    late,
-    refused,
-    unusable,
-    successRate: deliveries === 0 ? null : acknowledged / deliveries,
-    p50Ms: acks?.quantile(0.5) ?? null,
-    p99Ms: acks?.quantile(0.99) ?? null,
-    maxMs: acks?.maxMs ?? null,
-  }
-}
-
-function toAckBucket(at: number, { acknowledged, late, refused, unusable, acks }: Counts): AckBucket[] {
-  if (acknowledged + late + refused + unusable === 0) return []
-  return [
-    {
-      at,
-      p50Ms: acks?.quantile(0.5) ?? 0,
-      p99Ms: acks?.quantile(0.99) ?? 0,
-      acknowledged,
-      // For the sender a late response is a failure.
-      refused: refused + late + unusable,
-    },
-  ]
 }

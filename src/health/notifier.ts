@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts'
 import { internalEventSchemas, type InternalEventData, type InternalEventType } from '../../schema/internal.ts'
 import { internalLabel, type AcceptPort, type EventSummary, type NewEvent, type QueryStore } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import type { Warning } from './port.ts'
+import type { Warning } from './facts.ts'
 import { countText } from './words.ts'
 
 export interface NotifierOptions {
@@ -13,16 +13,6 @@ export interface NotifierOptions {
   readonly log: Logger
   /** Without a trailing slash; null: unknown. */
   readonly consoleUrl: string | null
-}
-
-/** Stores the begin and end of warnings as internal events, so that handlers and sinks get them. */
-export interface Notifier {
-  /** Stored warnings that have not ended. Rejects if the store can't be read. */
-  open(): Promise<readonly ReplicaWarning[]>
-  /** Queues a notification. Returns false above the hourly limit: try again later, ends first. */
-  notify(notified: ReplicaWarning, turn: Turn): boolean
-  /** Stores queued notifications; keeps them if that fails. Never rejects. */
-  flush(): Promise<void>
 }
 
 const hourMs = 3_600_000
@@ -41,10 +31,10 @@ const skippedCode = 'notifications_left_out'
 const maxPending = 200
 
 /**
- * Sends at max 20 notifications per hour, plus 5 critical ones. At max once an hour, one more tells how many were
- * skipped.
+ * Stores the begin and end of warnings as internal events, which handlers and sinks get: at most 20 notifications per
+ * hour, plus 5 critical ones. At most once an hour, another one has the number of skipped ones.
  */
-export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOptions): Notifier {
+export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOptions) {
   /** Times of the notifications of the last hour. */
   let sentAt: number[] = []
   let pending: NewEvent[] = []
@@ -97,7 +87,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
   }
 
   return {
-    async open() {
+    /** Stored warnings that have not ended. Rejects if the store can't be read. */
+    async open(): Promise<readonly ReplicaWarning[]> {
       const [begun, resolved] = await Promise.all([
         newestOf('inbox.warning', maxBegun),
         newestOf('inbox.resolved', maxEnds),
@@ -115,7 +106,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       )
       return found.filter((notified) => notified !== null && notified.warning.level !== 'info') as ReplicaWarning[]
     },
-    notify(notified, turn) {
+    /** Queues a notification. Returns false above the hourly limit: try again later, ends first. */
+    notify(notified: ReplicaWarning, turn: Turn): boolean {
       const now = clock.now()
       const { code, subject, level } = notified.warning
       const key = `${code} ${subject}`
@@ -129,7 +121,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       if (turn !== 'resolved' && skipped.size < maxOpen) skipped.add(key)
       return false
     },
-    async flush() {
+    /** Stores queued notifications; keeps them if that fails. Never rejects. */
+    async flush(): Promise<void> {
       if (pending.length === 0) return
       const batch = pending
       try {
@@ -151,7 +144,7 @@ function skippedWarning(count: number, now: number): Warning {
     subject: '',
     level: 'info',
     title: `${countText(count, 'notification was', 'notifications were')} skipped`,
-    text: `At max ${maxPerHour} are sent per hour. The console shows all warnings.`,
+    text: `At most ${maxPerHour} are sent per hour. The console shows all warnings.`,
     since: now,
     href: '/health',
   }

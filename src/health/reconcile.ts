@@ -5,7 +5,6 @@ import { formatAmount, formatText, formatUsd } from '../base/format-values.ts'
 import type { Span } from '../base/ladder.ts'
 import { maxWallets, type Inbox, type KnownWallet } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import type { Candidate, Reconcile, Reconciler } from './port.ts'
 import { countText } from './words.ts'
 
 export interface ReconcilerOptions {
@@ -16,21 +15,50 @@ export interface ReconcilerOptions {
   readonly log: Logger
 }
 
+/** A trade of the upstream whose transaction no stored event names. */
+export interface Candidate {
+  readonly network: string
+  readonly wallet: string
+  readonly txHash: string
+  readonly tradedAt: string
+  readonly summary: string
+}
+
+/** One comparison. Times are milliseconds since 1970. */
+export interface Reconcile {
+  readonly id: number
+  readonly state: 'running' | 'done' | 'failed' | 'cancelled'
+  readonly from: number
+  readonly to: number
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly wallets: number
+  readonly walletsDone: number
+  readonly trades: number
+  readonly requests: number
+  readonly error: string | null
+  /** Limits of the comparison, in plain words. */
+  readonly notes: readonly string[]
+  /** The first 1,000. */
+  readonly candidates: readonly Candidate[]
+  readonly candidateCount: number
+}
+
 type Job = { -readonly [Name in keyof Reconcile]: Reconcile[Name] } & { candidates: Candidate[]; notes: string[] }
 
 const maxSpanMs = 30 * 24 * 3_600_000
 const maxCandidates = 1_000
 const pageSize = 100
-/** Of one wallet: 20,000 trades. The upstream promises no order, so all pages have to be read (R55). */
+/** Limit per wallet: 20,000 trades. The upstream promises no order, so all pages have to be read (R55). */
 const maxPages = 200
-/** An event is created after its trade. An event from the beginning of the span may be of a trade before it. */
+/** An event is created after its trade, so the first events of the span may be about earlier trades. */
 const leadMs = 5 * 60_000
-/** Transactions that are remembered, so that a trade of several known wallets counts once. */
+/** Limit of remembered transactions, by which a trade between several known wallets counts once. */
 const maxRemembered = 100_000
 const maxHashLength = 200
 /** After this many consecutive failed wallets the upstream counts as down. */
 const maxFailures = 5
-/** Statuses by which the upstream says that it has no such wallet. */
+/** Statuses that mean that the upstream doesn't know the wallet. */
 const unknownWallet: ReadonlySet<number> = new Set([400, 404, 422])
 
 const limitNotes = [
@@ -38,20 +66,21 @@ const limitNotes = [
     '(large trades, new positions), so a candidate may never have been one.',
   'Alerts (token.price_alert, volume alerts), listings, risk changes, contract events, graduations and PnL milestones cannot be ' +
     'reconciled: the upstream has no list of them. Replay the deliveries of that time in its dashboard.',
-  'Wallets that no stored event was about are not known here. A trade is looked for among the events of its wallet only.',
+  'Only wallets of stored events are compared, and each trade is looked up among the events of its wallet.',
   'Events whose bodies were pruned cannot be searched, so their trades may be among the candidates.',
 ]
 
 const walletsNote =
-  `Only the ${maxWallets.toLocaleString('en-US')} wallets with the newest events are requested. There may be others, whose trades are ` +
-  'not among the candidates.'
+  `Only the ${maxWallets.toLocaleString('en-US')} wallets with the newest events are requested. Trades of others are not among the ` +
+  'candidates.'
 
-/** Compares one time after the other; see `Reconciler`. */
-export function createReconciler({ inbox, client, clock, log }: ReconcilerOptions): Reconciler {
+export type Reconciler = ReturnType<typeof createReconciler>
+
+/** Compares the upstream's trades of a time span with the stored events, one span at a time. */
+export function createReconciler({ inbox, client, clock, log }: ReconcilerOptions) {
   let last: Job | null = null
   let stop = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
-  let ids = 0
 
   function check({ from, to }: Span) {
     if (!(to > from) || to - from > maxSpanMs)
@@ -59,10 +88,7 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
     if (last?.state === 'running')
       throw new InboxError('already_running', 'a reconcile is running: wait for it, or cancel it')
     if (client === null)
-      throw new InboxError(
-        'api_not_configured',
-        'there is no access to the upstream: set INBOX_API_URL and INBOX_API_KEY',
-      )
+      throw new InboxError('api_not_configured', 'no access to the upstream: set INBOX_API_URL and INBOX_API_KEY')
     return client
   }
 
@@ -82,50 +108,56 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
       else end(job, 'failed', safeText(messageOf(error)))
     }
     const { state, trades, requests, candidateCount, error } = job
-    log.info({ state, trades, requests, candidateCount, ...(error !== null && { error }) }, 'a reconcile has ended')
+    log.info({ state, trades, requests, candidateCount, ...(error !== null && { error }) }, 'reconcile ended')
   }
 
-  const shown = () => last && { ...last, notes: [...last.notes], candidates: [...last.candidates] }
+  const current = (): Reconcile | null => last && { ...last, notes: [...last.notes], candidates: [...last.candidates] }
 
   return {
+    /** True with access to the upstream, which reconciling needs. */
     isConfigured: client !== null,
-    check: (span) => void check(span),
-    start({ from, to }) {
+    /**
+     * Checks whether a reconcile could start.
+     *
+     * @throws InboxError `bad_request` for a span that is empty or longer than 30 days, `already_running` while one is
+     * running, `api_not_configured` without access to the upstream
+     */
+    check: (span: Span): void => void check(span),
+    /** Starts a reconcile; `current` shows its progress. Throws as `check`. */
+    start({ from, to }: Span): Reconcile {
       const access = check({ from, to })
       stop = new AbortController()
-      const { signal } = stop
-      const counts = { wallets: 0, walletsDone: 0, trades: 0, requests: 0, candidateCount: 0 }
       const job: Job = {
-        ...counts,
-        id: ++ids,
+        id: (last?.id ?? 0) + 1,
         state: 'running',
         from,
         to,
         startedAt: clock.now(),
         endedAt: null,
+        wallets: 0,
+        walletsDone: 0,
+        trades: 0,
+        requests: 0,
         error: null,
         notes: [...limitNotes],
         candidates: [],
+        candidateCount: 0,
       }
       last = job
+      const api = access(stop.signal, () => job.requests++)
       // A cancelled one may not have ended yet.
-      running = Promise.all([
-        running,
-        run(
-          job,
-          access(signal, () => job.requests++),
-          signal,
-        ),
-      ])
+      running = Promise.all([running, run(job, api, stop.signal)])
       return { ...job }
     },
-    current: shown,
-    cancel() {
+    /** The latest reconcile of this process. */
+    current,
+    /** Cancels a running reconcile and keeps its results. Idempotent. */
+    cancel(): Reconcile | null {
       stop.abort(new Error('the reconcile was cancelled'))
       if (last !== null) end(last, 'cancelled')
-      return shown()
+      return current()
     },
-    async close() {
+    async close(): Promise<void> {
       stop.abort(new Error('the program stops'))
       await running
     },
@@ -154,13 +186,13 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
     for await (const { data, meta } of api.listWalletTrades(query, { signal }).pages()) {
       if (pages === 0) total = meta.total ?? 0
       received += data.length
-      for (const trade of data) await look(trade, network, address)
+      for (const trade of data) await lookUp(trade, network, address)
       if (++pages >= maxPages) break
     }
     if (pages >= maxPages || received < total) incomplete++
   }
 
-  async function look(trade: Trade, network: string, wallet: string): Promise<void> {
+  async function lookUp(trade: Trade, network: string, wallet: string): Promise<void> {
     const { tx_hash: txHash, timestamp } = trade as { readonly tx_hash: unknown; readonly timestamp: string }
     const at = Date.parse(timestamp)
     if (!(at >= job.from - leadMs && at < job.to)) return
@@ -179,16 +211,10 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
   }
 
   /** An empty page with a cursor proves nothing: continue with the next page. */
-  async function isStored(txHash: string, network: string, address: string): Promise<boolean> {
+  async function isStored(q: string, network: string, address: string): Promise<boolean> {
     for (let cursor: string | null | undefined; cursor !== null;) {
       signal.throwIfAborted()
-      const page = await inbox.events({
-        q: txHash,
-        network,
-        address,
-        limit: 1,
-        ...(cursor !== undefined && { cursor }),
-      })
+      const page = await inbox.events({ q, network, address, limit: 1, ...(cursor !== undefined && { cursor }) })
       if (page.data.length > 0) return true
       cursor = page.nextCursor
     }
@@ -208,14 +234,14 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
     }
     job.walletsDone++
   }
+  const note = (what: string, [first, ...more]: readonly string[]) => {
+    if (first !== undefined)
+      job.notes.push(`The upstream ${what} ${countText(more.length + 1, 'wallet')}: ${safeText(first)}`)
+  }
   if (incomplete > 0)
     job.notes.push(`Of ${countText(incomplete, 'wallet')} not all trades could be read: there may be more candidates.`)
-  for (const [what, messages] of [
-    ['does not know', unknown],
-    ['gave no usable response for', failed],
-  ] as const)
-    if (messages[0] !== undefined)
-      job.notes.push(`The upstream ${what} ${countText(messages.length, 'wallet')}: ${safeText(messages[0])}`)
+  note('does not know', unknown)
+  note('gave no usable response for', failed)
 }
 
 /** A trade for people, such as `buy 12 ABC for $340.00`. Any field may be missing or invalid; the text is safe to show. */

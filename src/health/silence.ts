@@ -1,7 +1,20 @@
 import { internalTypePrefix } from '../inbox/port.ts'
 import type { Activity, QueryStore } from '../inbox/port.ts'
 import type { Span } from '../base/ladder.ts'
-import type { Silence } from './port.ts'
+
+export interface Silence {
+  readonly type: string
+  readonly network: string | null
+  /** Milliseconds since 1970. */
+  readonly lastAt: number
+  /** Time without such an event while the receiver was in service, in milliseconds. */
+  readonly silentMs: number
+  /** 95th percentile of the intervals between two events, in milliseconds. */
+  readonly usualMs: number
+  readonly alarmAfterMs: number
+  /** `gone`: silent for a long time; no more events are expected. */
+  readonly state: 'usual' | 'silent' | 'learning' | 'gone'
+}
 
 /**
  * How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up
@@ -95,8 +108,8 @@ const goneFactor = 3
 const outageMs = 30 * dayMs
 
 /**
- * Compares the current silence of each type and network with its usual cadence. Order: silent ones first, then those
- * that have waited longest relative to their alarm, then learning ones, then gone ones (an unsubscribed type or dead
+ * Compares the current silence of each type and network with its usual cadence. Order: silent ones first, then the
+ * longest waits relative to their alarm, then learning ones, then gone ones (an unsubscribed type or dead
  * network). `gaps` are downtimes of the receiver, which don't count as silence.
  *
  * The alarm is raised after the longest of: six times the 95th percentile of the intervals, three times the longest

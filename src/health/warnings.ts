@@ -1,5 +1,4 @@
-import type { Before, Found, ProcessFacts, StoredFacts } from './facts.ts'
-import { warningLevels } from './port.ts'
+import { warningLevels, type Before, type Found, type ProcessFacts, type StoredFacts } from './facts.ts'
 import { findArrivalWarnings } from './rules/arrivals.ts'
 import { findRejectionWarning, findSenderWarnings } from './rules/sender.ts'
 import { findSecretWarnings } from './rules/secrets.ts'

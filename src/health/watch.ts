@@ -2,13 +2,12 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { gatherStored, type ProcessFacts, type OpenSinkBreaker, type StoredFacts } from './facts.ts'
+import { gatherStored, type ProcessFacts, type OpenSinkBreaker, type StoredFacts, type Warning } from './facts.ts'
 import type { DriftCounter } from './drift.ts'
-import { createCadences } from './silence.ts'
+import { createCadences, type Silence } from './silence.ts'
 import { createLedger, type Notify } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
 import { createNotifier, type ReplicaWarning, type Turn } from './notifier.ts'
-import type { HealthWatch, Silence, Warning } from './port.ts'
 import { findWarnings, replicaCodes } from './warnings.ts'
 
 export interface HealthWatchOptions {
@@ -46,6 +45,8 @@ export interface WatchCluster {
   living(): Promise<readonly string[]>
 }
 
+export type HealthWatch = ReturnType<typeof createHealthWatch>
+
 const checkMs = 10_000
 const latelyMs = 5 * 60_000
 const hourMs = 3_600_000
@@ -54,7 +55,7 @@ const hourMs = 3_600_000
  * Checks health at the start and then every ten seconds, never concurrently. `warnings()` lists results at once.
  * Notifications (log and internal events) need a second check that confirms them, because much is unusual at a start.
  */
-export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { start(): void } {
+export function createHealthWatch(options: HealthWatchOptions) {
   const { inbox, meter, clock, log, cluster } = options
   const startedAt = clock.now()
   const ledger = createLedger()
@@ -184,12 +185,14 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
 
   return {
     /** Call once deliveries are accepted: before that, the latest downtime is unknown. */
-    start() {
+    start(): void {
       running = run()
     },
+    /** Warnings of the last check, most urgent first. */
     warnings: () => ledger.current(),
+    /** Silent ones first, gone ones last. */
     silences: () => silences,
-    async close() {
+    async close(): Promise<void> {
       isClosed = true
       timer?.cancel()
       await running
@@ -201,18 +204,13 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch & { 
 const goneMs = 10 * 60_000
 
 /** Finds replicas that are gone: absent in two consecutive checks. No I/O. */
-interface Absences {
-  isDue(now: number): boolean
-  /** Returns the notified warnings of gone replicas, whose end is due. */
-  check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[]
-}
-
-function createAbsences(): Absences {
+function createAbsences() {
   let missing = new Set<string>()
   let checkedAt = -Infinity
   return {
-    isDue: (now) => now - checkedAt >= goneMs,
-    check(notified, present, now) {
+    isDue: (now: number) => now - checkedAt >= goneMs,
+    /** Returns the notified warnings of gone replicas, whose end is due. */
+    check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[] {
       const absent = notified.filter(({ replica }) => replica === null || !present.has(replica))
       const gone = absent.filter((one) => missing.has(nameOf(one)))
       missing = new Set(absent.map(nameOf))

@@ -35,6 +35,5 @@ export function percentText(share: number): string {
 
 /** `a, b and c` */
 export function listText(parts: readonly string[]): string {
-  const last = parts.at(-1) ?? ''
-  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`
+  return new Intl.ListFormat('en-GB').format(parts)
 }

@@ -22,16 +22,16 @@ const messages = {
     'the signature header must be one HMAC-SHA256 hex digest of the exact body bytes, made with a configured secret',
   not_found: 'there is nothing at this path',
   method_not_allowed: 'this path takes POST only',
-  body_too_large: 'the body is larger than this endpoint takes',
+  body_too_large: 'the body exceeds the size limit of this endpoint',
   content_encoding_unsupported: 'send the body as it was signed, without Content-Encoding',
   body_already_read:
     'a body parser read the body before its signature could be checked: mount the router of the inbox before the parser',
   internal: 'the request could not be processed',
-  overloaded: 'too much is waiting at the moment; deliver it again',
+  overloaded: 'the receiver is overloaded; deliver it again',
   not_committed_in_time: 'the event could not be stored in time; deliver it again',
   shutting_down: 'this instance is shutting down; deliver it again',
-  store_full: 'there is not enough space to store the event at the moment; deliver it again',
-  store_unavailable: 'the event cannot be stored at the moment; deliver it again',
+  store_full: 'the disk is full; deliver it again',
+  store_unavailable: "the event can't be stored now; deliver it again",
 } as const satisfies Partial<Record<ErrorCode, string>>
 
 export type AnswerCode = keyof typeof messages

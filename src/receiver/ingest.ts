@@ -106,9 +106,9 @@ export function createIngest(options: IngestOptions): Ingest {
 }
 
 const lines = {
-  conflict: { level: 'warn', message: 'the same id came with another body; the first body is kept' },
-  quarantined: { level: 'warn', message: 'an authentic delivery is unusable; its bytes are in quarantine' },
-  internal: { level: 'error', message: 'a delivery could not be stored' },
+  conflict: { level: 'warn', message: 'event id conflict' },
+  quarantined: { level: 'warn', message: 'delivery quarantined' },
+  internal: { level: 'error', message: 'delivery not stored' },
 } as const
 
 /** Turns authentic bytes into an event or a quarantined body. */

@@ -1,23 +1,23 @@
 import { safeText } from '../base/log.ts'
 
 /**
- * Reads names and values in turn, as Node has them in `rawHeaders`. Gives the stored ones as a JSON object of at most 2,000
- * characters, names in lower case, in the order of arrival; null if there are none.
+ * Returns the stored headers among Node's `rawHeaders` as a JSON object of at most 2,000 characters, with lower-case names
+ * in order of arrival; null if there are none.
  */
 export type HeaderReader = (rawHeaders: readonly string[]) => string | null
 
 export interface StoredHeaders {
-  /** Names in lower case. No other header is stored: anyone who may look at an event sees them, and any may hold a secret. */
+  /** Names in lower case. Other headers are not stored: they may contain secrets, and viewers see stored headers. */
   readonly storedHeaders: readonly string[]
-  /** In lower case; never stored. */
+  /** Lower case; never stored. */
   readonly signatureHeader: string
 }
 
-const longestValue = 200
-const longestHeaders = 2_000
-const mostKnownSets = 200
+const maxValueLength = 200
+const maxLength = 2_000
+const maxKnownSets = 200
 
-/** Makes the reader of a receiver. Headers are nearly always the same, so it remembers what it made of the latest ones. */
+/** Creates a reader that caches its results: headers are nearly always the same. */
 export function createHeaderReader({ storedHeaders, signatureHeader }: StoredHeaders): HeaderReader {
   const names = new Set(storedHeaders)
   names.delete(signatureHeader)
@@ -32,20 +32,20 @@ export function createHeaderReader({ storedHeaders, signatureHeader }: StoredHea
       // Most headers are ruled out by their length, without a copy in lower case.
       const name = lengths.has(given.length) ? given.toLowerCase() : ''
       if (!names.has(name)) continue
-      const value = rawHeaders[index + 1]?.slice(0, longestValue + 1) ?? ''
+      const value = rawHeaders[index + 1]?.slice(0, maxValueLength + 1) ?? ''
       kept.push(name, value)
       seen += `${name}\n${value.length}\n${value}`
     }
     const known = sets.get(seen)
     if (known !== undefined) return known
-    if (sets.size >= mostKnownSets) sets.clear()
+    if (sets.size >= maxKnownSets) sets.clear()
     const headers = toHeaders(kept)
     sets.set(seen, headers)
     return headers
   }
 }
 
-/** Repeated headers are joined, as Node does. Those beyond the limit are left out. */
+/** Repeated headers are joined, as Node does. Headers beyond the length limit are omitted. */
 function toHeaders(kept: readonly string[]): string | null {
   const values = new Map<string, string>()
   for (let index = 0; index + 1 < kept.length; index += 2) {
@@ -57,7 +57,7 @@ function toHeaders(kept: readonly string[]): string | null {
   let length = 2
   for (const [name, value] of values) {
     const member = `${JSON.stringify(name)}:${JSON.stringify(shorten(value))}`
-    if (length + member.length + 1 > longestHeaders) continue
+    if (length + member.length + 1 > maxLength) continue
     members.push(member)
     length += member.length + 1
   }
@@ -66,5 +66,5 @@ function toHeaders(kept: readonly string[]): string | null {
 
 /** Well-formed before and after the cut, which may split a surrogate pair. */
 function shorten(value: string): string {
-  return safeText(value.toWellFormed(), longestValue - 1).toWellFormed()
+  return safeText(value.toWellFormed(), maxValueLength - 1).toWellFormed()
 }

@@ -9,8 +9,8 @@ export interface DeliveryRequest {
   /** Headers as received: `Headers`, or an object with names in any case. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
-   * The exact bytes that came, before anything parsed, decoded or decompressed them. A request without a body has none.
-   * Whatever else is given is answered 500 `body_already_read`.
+   * The exact bytes as received, not parsed, decoded or decompressed; null or undefined without a body. Other values get
+   * 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
   /** Address of the peer, for the log of rejected requests. */

@@ -6,7 +6,7 @@ import { createGroupCommit } from './group-commit.ts'
 import { createIngest, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
 import { createHeaderReader, type HeaderReader, type StoredHeaders } from './kept-headers.ts'
 import { createPressure, type Pressure } from './pressure.ts'
-import type { RejectLog } from './rejects.ts'
+import { toText, type RejectLog } from './rejects.ts'
 import getRawBody from 'raw-body'
 
 export interface ReceiveOptions {
@@ -26,7 +26,7 @@ export interface ReceiveOptions {
 }
 
 export interface ReceiverObserver extends IngestObserver {
-  /** So many arrivals went into one transaction. */
+  /** Number of deliveries in one transaction. */
   committed(batchSize: number): void
   /** Milliseconds from the start of the request to its response. */
   acknowledged(durationMs: number): void
@@ -97,9 +97,9 @@ export async function receive(
 type IngestTracedOptions = Pick<ReceiveOptions, 'ingest' | 'readHeaders' | 'signatureHeader' | 'tracer'>
 
 interface GivenHeaders {
-  /** By their names in lower case. */
+  /** Names in lower case. */
   readonly headers: IncomingHttpHeaders
-  /** As they came: names and values in turn. */
+  /** Names and values in turn, unchanged. */
   readonly rawHeaders: readonly string[]
 }
 
@@ -118,11 +118,6 @@ export async function ingestTraced(
   })
   span?.end({ status: answer.status, result: answer.result, eventId: about?.id, type: about?.type })
   return answer
-}
-
-/** Repeated headers are joined, as Node does. */
-function toText(header: string | readonly string[] | undefined): string | undefined {
-  return typeof header === 'object' ? header.join(', ') : header
 }
 
 /** Returns the exact bytes of the body; null if the request was already rejected or aborted. */
@@ -253,8 +248,8 @@ function codeOf(error: unknown): AnswerCode | null {
 }
 
 /**
- * What came of a body before it reached us: `unread`; its exact bytes, where a parser kept them as `body` (`express.raw()`) or as
- * `rawBody` (the `verify` hook of the other parsers); `lost`, where only what a parser made of them is left.
+ * The body if a parser read it before: its exact bytes from `body` (`express.raw()`) or `rawBody` (the `verify` hook of
+ * other parsers); `lost` without them; `unread` if no parser read it.
  */
 function bodyReadBefore(request: IncomingMessage): Buffer | 'unread' | 'lost' {
   if (!request.readableDidRead && request.readableEncoding === null) return 'unread'

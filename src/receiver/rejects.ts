@@ -1,206 +1,204 @@
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isIP, BlockList } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
-import type { Secret } from '../signature/keys.ts'
-import { answerFor, isAnswerCode } from './answer.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { isIP, BlockList } from 'node:net'
 import { explain } from '../signature/explain.ts'
 import { readHeader } from '../signature/header-forms.ts'
+import type { Secret } from '../signature/keys.ts'
+import { answerFor, isAnswerCode } from './answer.ts'
 
-/** Requests that were refused for one reason and came from one source. Times are milliseconds since 1970. */
-export interface RejectGroup {
-  /** The same for ever for this reason and source. */
-  readonly id: string
-  readonly reason: string
-  readonly source: string
-  readonly count: number
-  readonly firstAt: number
-  readonly lastAt: number
-  /** Of the newest of them, safe to show. */
-  readonly method: string
-  /** That of the webhook, or `other` and the length of the path. */
-  readonly path: string
-  /** Of its body; null: it was not read. */
-  readonly sizeBytes: number | null
-  /** Whether it is kept with its signature, for `explain`. */
-  readonly isExplainable: boolean
-}
-
-/** Requests that were refused for good, in memory. Neither a signature nor a secret ever comes out. */
-export interface Rejects {
-  /** `raw`: the exact bytes of the body, where they were read. Answers that ask to be tried again are not counted. */
-  add(request: RefusedRequest, reason: string, raw?: Uint8Array): void
-  /** Those that something came of last first; `droppedGroups` had to make room for them. */
-  list(): { readonly groups: readonly RejectGroup[]; readonly droppedGroups: number }
-  /** What the signature explainer finds in the newest of a group, by its id; null: there is none, or it is not kept. */
-  explain(id: string): RejectExplanation | null
-  /** How many requests, since the start. */
-  count(): number
-}
-
-export interface RejectsOptions {
-  readonly clock: Pick<Clock, 'now'>
-  readonly secrets: () => readonly Secret[]
-  /** Of the webhook. */
-  readonly path: string
-  /** Lower case. */
-  readonly signatureHeader: string
-  /** Lower case; no others are shown. */
-  readonly storedHeaders: readonly string[]
-  readonly trustedProxies: readonly string[]
-}
-
-/** How many groups, and how many bytes of bodies in one and in all, are kept. */
-export const kept = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
-
-interface Group {
-  readonly key: string
-  readonly reason: string
-  readonly source: string
-  readonly firstAt: number
-  count: number
-  lastAt: number
-  newest: RefusedRequest['headers']
-  method: string
-  path: string
-  sizeBytes: number | null
-}
-
-/**
- * A flood of bad requests costs a map look-up and references each: nothing is hashed, parsed, rendered or explained before
- * somebody looks. A body is kept as it is; only one that lies in a larger piece of memory is copied, so that it does not keep all of
- * that. Both maps are in the order of the newest, so that what makes room is found without a search.
- */
-export function createRejects(options: RejectsOptions): Rejects {
-  const { clock, secrets, signatureHeader, storedHeaders, trustedProxies } = options
-  const sourceOf = createSourceOf(trustedProxies)
-  const groups = new Map<string, Group>()
-  const bodies = new Map<string, Uint8Array>()
-  let bodyBytes = 0
-  let count = 0
-  let droppedGroups = 0
-
-  function forgetBody(key: string): void {
-    bodyBytes -= bodies.get(key)?.length ?? 0
-    bodies.delete(key)
-  }
-
-  function keepBody(key: string, raw: Uint8Array | undefined): void {
-    forgetBody(key)
-    if (raw === undefined || raw.length > kept.bodyBytes) return
-    bodies.set(key, raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw))
-    bodyBytes += raw.length
-    while (bodyBytes > kept.bytes) forgetBody(bodies.keys().next().value ?? '')
-  }
-
-  function makeRoom(): void {
-    const [oldest = ''] = groups.keys()
-    groups.delete(oldest)
-    forgetBody(oldest)
-    droppedGroups++
-  }
-
-  const headerOf = ({ newest }: Group) => {
-    const value = newest[signatureHeader]
-    return Array.isArray(value) ? value.join(', ') : value
-  }
-
-  function toGroup(group: Group): RejectGroup {
-    const redact = redactorOf(headerOf(group), secrets())
-    const { key, reason, source, firstAt, lastAt, method, path, sizeBytes } = group
-    return {
-      id: idOf(key),
-      reason,
-      source: redact(source),
-      count: group.count,
-      firstAt,
-      lastAt,
-      method: safeText(redact(method), 20),
-      path,
-      sizeBytes,
-      isExplainable: isSigned(reason) && bodies.has(key),
-    }
-  }
-
-  return {
-    add(request, reason, raw) {
-      if (!isForGood(reason)) return
-      count++
-      const source = sourceOf(request)
-      const key = `${reason} ${source}`
-      const now = clock.now()
-      const { method = '' } = request
-      const path = describePath(request, options.path)
-      const known = groups.get(key)
-      const group = known ?? {
-        key,
-        reason,
-        source,
-        firstAt: now,
-        count: 0,
-        lastAt: now,
-        newest: {},
-        method,
-        path,
-        sizeBytes: null,
-      }
-      if (known !== undefined) groups.delete(key)
-      else if (groups.size >= kept.groups) makeRoom()
-      groups.set(key, group)
-      group.count++
-      group.lastAt = now
-      group.newest = request.headers
-      group.method = method
-      group.path = path
-      group.sizeBytes = raw?.length ?? null
-      keepBody(key, raw)
-    },
-    list: () => ({ groups: [...groups.values()].toReversed().map(toGroup), droppedGroups }),
-    explain(id) {
-      const group = [...groups.values()].find(({ key }) => idOf(key) === id)
-      const raw = group && bodies.get(group.key)
-      if (group === undefined || raw === undefined || !isSigned(group.reason)) return null
-      return explainSample({ raw, headers: group.newest, signature: headerOf(group), storedHeaders }, secrets())
-    },
-    count: () => count,
-  }
-}
-
-function isForGood(reason: string): boolean {
-  return !isAnswerCode(reason) || answerFor(reason).status < 500
-}
-
-function isSigned(reason: string): boolean {
-  return reason.startsWith('signature_')
-}
-
-function idOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex').slice(0, 16)
-}
-
-export interface RejectLogOptions {
-  readonly log: Logger
-  readonly clock: Clock
-  /** Addresses or CIDR ranges whose X-Forwarded-For names the client's address. */
-  readonly trustedProxies: readonly string[]
-  /** The path of the webhook; without it no path is logged. */
-  readonly path?: string
-  /** Keeps rejected requests for the console. */
-  readonly rejects?: Pick<Rejects, 'add'>
-}
-
-/** The parts of a request that are logged. */
-export interface RefusedRequest {
+/** The parts of a rejected request that are used here. */
+export interface RejectedRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
-/** Logs a rejected request with its source and a reason code, never its body or signature. `raw`: its body, where it was read. */
-export type RejectLog = (request: RefusedRequest, reason: string, raw?: Uint8Array) => void
+/** Rejected requests with the same reason and client address. Times are milliseconds since 1970. */
+export interface RejectGroup {
+  /** Depends only on the reason and the address. */
+  readonly id: string
+  readonly reason: string
+  /** Client address. */
+  readonly source: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Method of the newest request, safe to show. */
+  readonly method: string
+  /** Path of the webhook, or `other` with the length of the path. */
+  readonly path: string
+  /** Size of the newest body; null: not read. */
+  readonly sizeBytes: number | null
+  /** True if `explain` can explain the newest request. */
+  readonly isExplainable: boolean
+}
+
+/** Explains the signature of a rejected request. No field contains a secret or a signature. */
+export interface RejectExplanation {
+  readonly code: string
+  readonly matchedLabel: string | null
+  readonly message: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Start of the body as text. */
+  readonly preview: string
+}
+
+export interface RejectsOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly secrets: () => readonly Secret[]
+  /** Path of the webhook. */
+  readonly path: string
+  /** Lower case. */
+  readonly signatureHeader: string
+  /** Names in lower case. Other headers are never shown. */
+  readonly storedHeaders: readonly string[]
+  readonly trustedProxies: readonly string[]
+}
+
+/** Limits: groups, bytes of one body, and bytes of all bodies. */
+export const kept = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
+const maxValueLength = 200
+
+interface Group extends Omit<RejectGroup, 'id' | 'isExplainable'> {
+  readonly headers: IncomingHttpHeaders
+  body: Uint8Array | null
+}
+
+export type Rejects = ReturnType<typeof createRejects>
+
+/**
+ * Keeps requests that were rejected for good in memory. Never returns a signature or a secret. During a flood each request
+ * costs only a few references: hashing and explaining wait until an operator reads them.
+ */
+export function createRejects(options: RejectsOptions) {
+  const { clock, secrets, signatureHeader, storedHeaders } = options
+  const sourceOf = createSourceOf(options.trustedProxies)
+  /** Oldest first. */
+  const groups = new Map<string, Group>()
+  let bodyBytes = 0
+  let count = 0
+  let droppedGroups = 0
+
+  function forgetBody(group: Group): void {
+    bodyBytes -= group.body?.length ?? 0
+    group.body = null
+  }
+
+  function drop(key: string, group: Group): void {
+    forgetBody(group)
+    groups.delete(key)
+  }
+
+  const signatureOf = ({ headers }: Group) => toText(headers[signatureHeader])
+
+  function toGroup(group: Group): RejectGroup {
+    const redact = createRedactor(signatureOf(group), secrets())
+    const { headers: _, body, ...shown } = group
+    return {
+      ...shown,
+      id: idOf(group),
+      source: redact(group.source),
+      method: safeText(redact(group.method), 20),
+      isExplainable: isSigned(group) && body !== null,
+    }
+  }
+
+  return {
+    /** Ignores responses that ask for a retry. `raw`: the exact body, if it was read. */
+    add(request: RejectedRequest, reason: string, raw?: Uint8Array): void {
+      if (!isForGood(reason)) return
+      count++
+      const source = sourceOf(request)
+      const key = `${reason} ${source}`
+      const now = clock.now()
+      const known = groups.get(key)
+      if (known !== undefined) drop(key, known)
+      else if (groups.size >= kept.groups) {
+        const [oldest] = groups
+        if (oldest !== undefined) drop(...oldest)
+        droppedGroups++
+      }
+      groups.set(key, {
+        reason,
+        source,
+        count: (known?.count ?? 0) + 1,
+        firstAt: known?.firstAt ?? now,
+        lastAt: now,
+        method: request.method ?? '',
+        path: describePath(request, options.path),
+        sizeBytes: raw?.length ?? null,
+        headers: request.headers,
+        body: raw !== undefined && raw.length <= kept.bodyBytes ? withoutPool(raw) : null,
+      })
+      bodyBytes += groups.get(key)?.body?.length ?? 0
+      for (const group of groups.values()) {
+        if (bodyBytes <= kept.bytes) break
+        forgetBody(group)
+      }
+    },
+    /** Groups, latest first. `droppedGroups`: number of groups dropped for newer ones. */
+    list: (): { readonly groups: readonly RejectGroup[]; readonly droppedGroups: number } => ({
+      groups: [...groups.values()].toReversed().map(toGroup),
+      droppedGroups,
+    }),
+    /** Explains the newest request of a group; null for an unknown group, or if its body is not kept. */
+    explain(id: string): RejectExplanation | null {
+      const group = groups.values().find((one) => idOf(one) === id)
+      if (group === undefined || group.body === null || !isSigned(group)) return null
+      const { headers, body } = group
+      const signature = signatureOf(group)
+      const redact = createRedactor(signature, secrets())
+      const { code, matchedLabel = null, message } = explain(body, signature, secrets())
+      const shown = storedHeaders.flatMap((name) => {
+        const value = toText(headers[name])
+        return value === undefined ? [] : [[name, safeText(redact(value), maxValueLength)] as const]
+      })
+      const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()
+      const preview = safeText(redact(text), maxValueLength - 1)
+      return { code, matchedLabel, message, headers: Object.fromEntries(shown), preview }
+    },
+    /** Number of requests since the start. */
+    count: () => count,
+  }
+}
+
+/** Copies bytes that are part of a larger buffer, which would stay in memory otherwise. */
+function withoutPool(raw: Uint8Array): Uint8Array {
+  return raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw)
+}
+
+function isForGood(reason: string): boolean {
+  return !isAnswerCode(reason) || answerFor(reason).status < 500
+}
+
+const isSigned = ({ reason }: Group): boolean => reason.startsWith('signature_')
+
+function idOf({ reason, source }: Group): string {
+  return createHash('sha256').update(`${reason} ${source}`).digest('hex').slice(0, 16)
+}
+
+/** Repeated headers are joined, as Node does. */
+export function toText(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'object' ? header.join(', ') : header
+}
+
+export interface RejectLogOptions {
+  readonly log: Logger
+  readonly clock: Clock
+  /** Addresses or CIDR ranges of proxies whose X-Forwarded-For is used. */
+  readonly trustedProxies: readonly string[]
+  /** Path of the webhook; undefined: no paths are logged. */
+  readonly path?: string
+  /** Keeps rejected requests for the console. */
+  readonly rejects?: Pick<Rejects, 'add'>
+}
+
+/** Logs a rejected request with its address and reason, never its body or signature. `raw`: its body, if it was read. */
+export type RejectLog = (request: RejectedRequest, reason: string, raw?: Uint8Array) => void
 
 export function createRejectLog(options: RejectLogOptions): RejectLog {
   const { log, rejects } = options
@@ -211,74 +209,30 @@ export function createRejectLog(options: RejectLogOptions): RejectLog {
     rejects?.add(request, reason, raw)
     const line = limit()
     if (line === null) return
-    const { method } = request
     const path = options.path === undefined ? {} : { path: describePath(request, options.path) }
-    log.warn({ source: sourceOf(request), method, ...path, reason, ...line }, 'a request was refused')
+    log.warn({ source: sourceOf(request), method: request.method, ...path, reason, ...line }, 'request rejected')
   }
 }
 
-/** The path of the webhook. Any other path may hold a secret, so only its length is shown. */
-function describePath({ url = '' }: RefusedRequest, path: string): string {
+/** Any path other than the webhook's may contain a secret, so only its length is shown. */
+function describePath({ url = '' }: RejectedRequest, path: string): string {
   const [sent = ''] = url.split('?', 1)
   return sent === path ? path : `other (${sent.length} characters)`
 }
 
-/** What is wrong with the signature of a refused request, and what of it may be shown. No field holds a secret or a signature. */
-export interface RejectExplanation {
-  readonly code: string
-  readonly matchedLabel: string | null
-  readonly message: string
-  readonly headers: Readonly<Record<string, string>>
-  /** The begin of the body as text. */
-  readonly preview: string
-}
-
-export interface RefusedSample {
-  readonly raw: Uint8Array
-  readonly headers: IncomingHttpHeaders
-  readonly signature: string | undefined
-  /** Names in lower case of the headers that may be shown. */
-  readonly storedHeaders: readonly string[]
-}
-
-const longest = { value: 200, preview: 199 }
-
-/** Explains a sample with the secrets that are valid now; costs dozens of digests. Never throws. */
-function explainSample(
-  { raw, headers, signature, storedHeaders }: RefusedSample,
-  secrets: readonly Secret[],
-): RejectExplanation {
-  const { code, matchedLabel = null, message } = explain(raw, signature, secrets)
-  const redact = redactorOf(signature, secrets)
-  const show = (text: string, most: number) => safeText(redact(text), most)
-  const shown = storedHeaders.flatMap((name) => {
-    const value = headers[name]
-    return value === undefined ? [] : [[name, show([value].flat().join(', '), longest.value)]]
-  })
-  const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
-  return {
-    code,
-    matchedLabel,
-    message,
-    headers: Object.fromEntries(shown) as Record<string, string>,
-    preview: show(body, longest.preview),
-  }
-}
-
-/** What is shorter is no signature: to take it out of every text would leave nothing. */
-const shortest = 16
-/** What is longer is none either: to look for all that may be in it would take seconds, and a flood of them hours. */
-const longestSignature = 2_000
+/** Shorter texts are not signatures. Replacing them everywhere would leave nothing. */
+const minSignatureLength = 16
+/** Longer headers are not signatures, and too slow to search for. */
+const maxSignatureLength = 2_000
 
 /**
- * Takes out of texts what must not be shown: the signature that came, in whatever form, and every secret. A sender may have put
- * them anywhere: into another header, the path, the body. What came with a
- * signature that is far too long is not shown, but for an address.
+ * Removes the received signature in any form, and every secret, from texts: a sender may have put them into other headers,
+ * the path or the body. With an overlong signature nothing but addresses is shown.
  */
-function redactorOf(signature: string | undefined, secrets: readonly Secret[]): (text: string) => string {
-  if (signature !== undefined && signature.length > longestSignature)
-    return (text) => (text.length < shortest || isIP(text) !== 0 ? text : '[not shown]')
-  const given = signature?.split(/[\s,;"'=]+/) ?? []
+function createRedactor(signature: string | undefined, secrets: readonly Secret[]): (text: string) => string {
+  if (signature !== undefined && signature.length > maxSignatureLength)
+    return (text) => (text.length < minSignatureLength || isIP(text) !== 0 ? text : '[not shown]')
+  const parts = signature?.split(/[\s,;"'=]+/) ?? []
   const bytes = [
     ...(signature === undefined ? [] : readHeader(signature).map(({ digest }) => digest)),
     ...secrets.map(({ key }) => key.export()),
@@ -286,46 +240,30 @@ function redactorOf(signature: string | undefined, secrets: readonly Secret[]): 
   const forms = bytes.flatMap((one) =>
     (['utf8', 'hex', 'base64', 'base64url'] as const).map((encoding) => one.toString(encoding).replace(/=+$/, '')),
   )
-  const hidden = [...new Set([signature ?? '', ...given, ...forms])]
-    .filter((text) => text.length >= shortest)
+  const hidden = [...new Set([signature ?? '', ...parts, ...forms])]
+    .filter((text) => text.length >= minSignatureLength)
     .toSorted((a, b) => b.length - a.length)
   if (hidden.length === 0) return (text) => text
   const pattern = new RegExp(hidden.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'gi')
   return (text) => text.replace(pattern, '[removed]')
 }
 
-/** What of a request says where it came from. */
-export interface Sourced {
-  readonly headers: IncomingHttpHeaders
-  readonly socket: { readonly remoteAddress?: string | undefined }
-}
-
-/**
- * Names the source of requests: the peer, or, behind trusted proxies, the nearest address in X-Forwarded-For that is none of them.
- * `trustedProxies`: addresses or CIDR ranges.
- */
-function createSourceOf(trustedProxies: readonly string[]): (request: Sourced) => string {
-  const isTrusted = createTrust(trustedProxies)
+/** Returns the client address: the peer, or behind trusted proxies the nearest other address in X-Forwarded-For. */
+function createSourceOf(trustedProxies: readonly string[]): (request: RejectedRequest) => string {
+  const trusted = new BlockList()
+  for (const proxy of trustedProxies) {
+    const [address = '', bits] = proxy.split('/')
+    if (bits === undefined) trusted.addAddress(address, familyOf(address))
+    else trusted.addSubnet(address, Number(bits), familyOf(address))
+  }
+  const isTrusted = (address: string) => isIP(address) !== 0 && trusted.check(address, familyOf(address))
   return ({ socket, headers }) => {
     const peer = socket.remoteAddress ?? 'unknown'
-    const forwarded = headers['x-forwarded-for']
-    if (forwarded === undefined || !isTrusted(peer)) return peer
-    const hops = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',').map((hop) => hop.trim())
+    const forwarded = toText(headers['x-forwarded-for'])
+    if (trustedProxies.length === 0 || forwarded === undefined || !isTrusted(peer)) return peer
+    const hops = forwarded.split(',').map((hop) => hop.trim())
     return safeText(hops.findLast((hop) => !isTrusted(hop)) ?? peer, 64)
   }
 }
 
-function createTrust(proxies: readonly string[]): (address: string) => boolean {
-  if (proxies.length === 0) return () => false
-  const list = new BlockList()
-  for (const proxy of proxies) {
-    const [address = '', bits] = proxy.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return (address) => {
-    const family = isIP(address)
-    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')
-  }
-}
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')

@@ -29,10 +29,10 @@ export function createReceiverApp(given: ReceiverAppOptions): RequestListener {
   app.all(options.path, (request, response) => reject(options, request, response, 'method_not_allowed'))
   app.use((request, response) => reject(options, request, response, 'not_found'))
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    options.log.error({ error: safeText(messageOf(error)) }, 'a request failed')
+    options.log.error({ error: safeText(messageOf(error)) }, 'request failed')
     reject(options, request, response, 'internal')
   })
-  // A target that is no URL reaches no route: without this, Express answers it in HTML.
+  // An invalid URL reaches no route. Express would answer it in HTML.
   return (request, response) =>
     app(request as Request, response as Response, () => reject(options, request, response, 'not_found'))
 }

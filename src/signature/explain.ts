@@ -4,83 +4,67 @@ import type { Secret } from './keys.ts'
 import { bodyVariants, digestVariants, secretVariants, type Deviation, type NearMissCode } from './near-misses.ts'
 import { verify } from './verify.ts'
 
-/** What is wrong with a signature. Neither field ever holds a secret, the header or a valid signature. */
+/** Contains no secret, no header and no valid signature. */
 export interface Explanation {
   readonly code: 'valid' | 'missing' | 'repeated' | 'malformed' | 'wrong_secret' | NearMissCode
-  /** Label of the secret with which the near miss, or the signature itself, was made. */
+  /** Label of the secret that made the signature, or a near miss of it. */
   readonly matchedLabel?: string
-  /** What happened and what to do. */
+  /** Cause and advice. */
   readonly message: string
 }
 
-/** A header may hold hundreds of digests, and each costs dozens of others: only so many are looked into. */
-const mostTried = 4
+/** Limit of digests that are compared: a header may hold hundreds, and each costs dozens of digests. */
+const maxTried = 4
 
 interface Match {
-  readonly label?: string
+  readonly label: string
   readonly deviation?: Deviation
 }
 
 /**
- * Says which near miss a refused signature is (R73, A30–A32): a form that is not 64 hex digits, a body that was changed
- * after signing, another reading of the secret, another hash. For people who set up a sender, not for the request path:
- * it computes dozens of digests. Never throws.
+ * Explains a rejected signature (R73, A30–A32): another format than 64 hex digits, a body that was changed after signing,
+ * another encoding of the secret, another hash. Not for the request path: it computes dozens of digests. Never throws.
  */
 export function explain(raw: Uint8Array, header: string | undefined, secrets: readonly Secret[]): Explanation {
   const verdict = verify(raw, header, secrets)
   if (verdict.ok) {
-    return {
-      code: 'valid',
-      matchedLabel: verdict.label,
-      message: 'The signature is right: HMAC-SHA256 of these bytes with this secret.',
-    }
+    const message = 'The signature is valid: HMAC-SHA256 of these bytes with this secret.'
+    return { code: 'valid', matchedLabel: verdict.label, message }
   }
   if (header === undefined || header === '') {
-    return {
-      code: 'missing',
-      message: 'There is no signature. Send the HMAC-SHA256 of the body as 64 hex digits in the signature header.',
-    }
+    const message = 'There is no signature. Send the HMAC-SHA256 of the body as 64 hex digits in the signature header.'
+    return { code: 'missing', message }
   }
-
   const readings = readHeader(header)
   const [reading] = readings
   if (!reading) return { code: 'malformed', message: describeUnreadable(header) }
 
-  const tried = readings.slice(0, mostTried)
-  const matches = tried.map(({ digest, deviations }) => ({ deviations, match: findMatch(raw, digest, secrets) }))
+  const matches = readings.slice(0, maxTried).map(({ digest, deviations }) => {
+    return { deviations, match: findMatch(raw, digest, secrets) }
+  })
   const found = matches.find(({ match }) => match)
-  const label = found?.match?.label === undefined ? {} : { matchedLabel: found.match.label }
+  const label = found?.match && { matchedLabel: found.match.label }
   if (readings.length > 1) {
-    const which = readings.length > mostTried ? `the first ${mostTried} of them` : 'them'
-    const one = found ? `One of ${which} is, or nearly is, right. ` : `None of ${which} is right. `
-    return {
-      code: 'repeated',
-      ...label,
-      message: `The header holds ${readings.length} signatures. ${one}Send exactly one.`,
-    }
+    const which = readings.length > maxTried ? `the first ${maxTried}` : 'them'
+    const result = found ? `One of ${which} is, or nearly is, valid.` : `None of ${which} is valid.`
+    const message = `The header holds ${readings.length} signatures. ${result} Send exactly one.`
+    return { code: 'repeated', ...label, message }
   }
-
-  if (!found) {
-    if (reading.deviations.length > 0) {
-      const messages = reading.deviations.map((deviation) => deviation.message).join(' ')
-      return {
-        code: 'malformed',
-        message: `${messages} Read that way, it is still not right. ${describeWrongSecret(secrets)}`,
-      }
-    }
-    if (reading.digest.length === 32) return { code: 'wrong_secret', message: describeWrongSecret(secrets) }
-    return { code: 'malformed', message: describeUnreadable(header) }
+  if (found) {
+    const deviations = [...found.deviations, ...(found.match?.deviation ? [found.match.deviation] : [])]
+    return { code: deviations[0]?.code ?? 'malformed', ...label, message: textOf(deviations) }
   }
-  const deviations = [...found.deviations, ...(found.match?.deviation ? [found.match.deviation] : [])]
-  const [first] = deviations
-  return {
-    code: first?.code ?? 'malformed',
-    ...label,
-    message: deviations.map((deviation) => deviation.message).join(' '),
+  if (reading.deviations.length > 0) {
+    const message = `${textOf(reading.deviations)} That digest is not valid either. ${describeWrongSecret(secrets)}`
+    return { code: 'malformed', message }
   }
+  if (reading.digest.length === 32) return { code: 'wrong_secret', message: describeWrongSecret(secrets) }
+  return { code: 'malformed', message: describeUnreadable(header) }
 }
 
-/** The signature itself or one deviation from it; combinations of several are not searched. */
+const textOf = (deviations: readonly Deviation[]) => deviations.map(({ message }) => message).join(' ')
+
+/** The signature itself, or one deviation from it. Combinations are not searched. */
 function findMatch(raw: Uint8Array, digest: Buffer, secrets: readonly Secret[]): Match | undefined {
   const hmacIs = (key: Secret['key'] | Uint8Array, body: Uint8Array) =>
     isEqual(createHmac('sha256', key).update(body).digest(), digest)
@@ -102,14 +86,14 @@ function isEqual(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 function describeUnreadable(header: string): string {
-  const what = /^[0-9a-f]+$/i.test(header) ? 'hex digits' : 'characters that are not a digest in any known form'
+  const what = /^[0-9a-f]+$/i.test(header) ? 'hex digits' : 'characters that are not a digest in any known format'
   return `The header has ${header.length} ${what}. Send exactly 64 hex digits: the HMAC-SHA256 of the body.`
 }
 
 function describeWrongSecret(secrets: readonly Secret[]): string {
   const labels = secrets.map(({ label }) => label).join(', ')
   return (
-    `No configured secret (${labels || 'there is none'}) gives this signature, and no known mistake explains it. ` +
-    'Compare the secret with the one shown when the webhook was created, and check that the body is the one that was signed.'
+    `No configured secret (${labels || 'none'}) gives this signature, and no known mistake explains it. Compare the secret with the ` +
+    'one shown when the webhook was created, and check that this is the signed body.'
   )
 }

@@ -1,39 +1,24 @@
 import type { Deviation } from './near-misses.ts'
 
-/** What a header that is not 64 hex digits was probably meant to say. */
+/** A digest found in a header that is not just 64 hex digits. */
 export interface HeaderReading {
   readonly digest: Buffer
-  /** What is odd about its form, in the order in which a reader would notice. */
+  /** Differences from the expected format, outermost first. */
   readonly deviations: readonly Deviation[]
 }
 
-// Only these are repeated in a message: anything else before the digest might be part of a secret.
-const knownPrefixes = [
-  'sha256=',
-  'sha1=',
-  'sha512=',
-  'hmac-sha256=',
-  'v0=',
-  'v1=',
-  'v1,',
-  's1=',
-  'sha256:',
-  '0x',
-  'Bearer ',
-]
+/** Only these prefixes are shown in messages: other text before the digest may be part of a secret. */
+const knownPrefixes = 'sha256= sha1= sha512= hmac-sha256= v0= v1= v1, s1= sha256: 0x bearer'.split(' ')
 
-// SHA-1, SHA-256, SHA-384, SHA-512
+/** SHA-1, SHA-256, SHA-384, SHA-512 */
 const digestLengths: ReadonlySet<number> = new Set([20, 32, 48, 64])
 
 const surrounded: Deviation = {
   code: 'surrounded',
-  message: 'The header has white space, quotes or other text around the digest. Send the digest alone.',
+  message: 'The header has white space, quotes or other text around the digest. Send only the digest.',
 }
 
-/**
- * Every digest that can be read out of a header. Several come from a header that was sent more than once, which Node
- * joins with ", ".
- */
+/** All digests in a header. Node joins repeated headers with ", ". */
 export function readHeader(header: string): readonly HeaderReading[] {
   const whole = readOne(header)
   if (whole) return [whole]
@@ -46,20 +31,17 @@ export function readHeader(header: string): readonly HeaderReading[] {
 }
 
 function readOne(text: string): HeaderReading | undefined {
-  const deviations: Deviation[] = []
   const bare = text.replace(/^[\s"'<]+|[\s"'>]+$/g, '')
-  if (bare !== text) deviations.push(surrounded)
+  const around = bare === text ? [] : [surrounded]
   const plain = decode(bare)
-  if (plain) return { digest: plain.digest, deviations: [...deviations, ...plain.deviations] }
+  if (plain) return { digest: plain.digest, deviations: [...around, ...plain.deviations] }
 
   const [, prefix = '', rest = ''] = /^(0x|v1,|[a-z][a-z0-9_-]{0,31}[=: ]+)(.+)$/i.exec(bare) ?? []
-  const known = knownPrefixes.find((candidate) => candidate.toLowerCase() === prefix.toLowerCase())
-  deviations.push({
-    code: 'prefix',
-    message: `The digest is preceded by ${known === undefined ? 'a prefix' : `the prefix "${known.trim()}"`}. Send the 64 hex digits without it.`,
-  })
   const inner = decode(rest)
-  return inner && { digest: inner.digest, deviations: [...deviations, ...inner.deviations] }
+  if (!inner) return undefined
+  const shown = knownPrefixes.includes(prefix.trim().toLowerCase()) ? `the prefix "${prefix.trim()}"` : 'a prefix'
+  const message = `The digest has ${shown} before it. Send only the 64 hex digits.`
+  return { digest: inner.digest, deviations: [...around, { code: 'prefix', message }, ...inner.deviations] }
 }
 
 function decode(text: string): HeaderReading | undefined {
@@ -70,8 +52,5 @@ function decode(text: string): HeaderReading | undefined {
   const digest = Buffer.from(text, 'base64')
   if (!digestLengths.has(digest.length)) return undefined
   const name = /[-_]/.test(text) ? 'base64url' : 'base64'
-  return {
-    digest,
-    deviations: [{ code: 'base64', message: `The digest is written in ${name}. Send it as 64 hex digits.` }],
-  }
+  return { digest, deviations: [{ code: 'base64', message: `The digest is in ${name}. Send it as 64 hex digits.` }] }
 }

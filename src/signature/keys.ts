@@ -15,17 +15,15 @@ interface Item {
 const minimumLength = 16
 const labelled = /^([a-z][a-z0-9-]{0,31}):([^]*)$/
 const labelPattern = /^[a-z][a-z0-9-]{0,31}$/
-// A line break, a NUL or U+FFFD (what undecodable bytes turn into) is a damaged file, not a secret someone typed.
+// A line break, a NUL or U+FFFD (from undecodable bytes) shows a damaged file.
 // eslint-disable-next-line no-control-regex
 const impossible = /[\u0000-\u001f\u007f\ufffd]/
 
 /**
- * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32).
+ * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32). The
+ * default label is `secret-1`, `secret-2`, … by position. Secrets with commas need INBOX_SECRETS_FILE.
  *
- * Items without a label are called `secret-1`, `secret-2`, … by position. A secret that holds a comma goes into
- * INBOX_SECRETS_FILE.
- *
- * @throws InboxError `config_invalid`, naming items by position only: a "label" may be half of a secret with a colon
+ * @throws InboxError `config_invalid` with positions only: a "label" may be part of a secret with a colon
  */
 export function parseSecrets(text: string | readonly string[]): readonly Secret[] {
   const items = typeof text === 'string' ? text.split(',') : text
@@ -40,27 +38,27 @@ export function parseSecrets(text: string | readonly string[]): readonly Secret[
 /**
  * Reads the text of INBOX_SECRETS_FILE: a JSON object `{"label": "secret"}`, or the one secret itself (A30).
  *
- * @throws InboxError `config_invalid`, without any of the content
+ * @throws InboxError `config_invalid`, without the content
  */
 export function parseSecretsFile(text: string): readonly Secret[] {
-  // JSON.parse refuses the byte-order mark, which trim removes.
+  // Also removes a byte-order mark.
   const content = text.trim()
   if (!/^[{[]/.test(content)) return toSecrets([{ label: undefined, text: content }])
 
   const entries = Object.entries(parseObject(content))
-  // JSON.parse keeps the last of two equal keys without a word. A flat object has two strings per entry.
+  // JSON.parse silently drops repeated keys. A flat object has two strings per entry.
   const strings = content.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0
   if (strings > entries.length * 2) throw invalid(['the same label occurs twice'])
   return toSecrets(entries.map(([label, secret]) => ({ label, text: secret })))
 }
 
 function parseObject(content: string): Record<string, string> {
-  const expected = 'expected a JSON object {"label": "secret"} (a secret that begins with { or [ goes into one too)'
+  const expected = 'expected a JSON object {"label": "secret"} (also for a secret that begins with { or [)'
   let value: unknown
   try {
     value = JSON.parse(content)
   } catch {
-    // The parser's message quotes the text, which is secret.
+    // The parser's message quotes the secret text.
     throw invalid([`the text begins like JSON but is not: ${expected}`])
   }
   if (!isStringRecord(value)) throw invalid([expected])
@@ -83,7 +81,7 @@ function toSecrets(given: readonly Item[]): readonly Secret[] {
   for (const [index, label] of labels.entries()) {
     const first = positions.get(label)
     if (first === undefined) positions.set(label, index + 1)
-    else problems.push(`items ${first} and ${index + 1} have the same label, expected a label of its own for each`)
+    else problems.push(`items ${first} and ${index + 1} have the same label, expected different ones`)
   }
   if (problems.length > 0) throw invalid(problems)
 
@@ -97,7 +95,7 @@ function toSecrets(given: readonly Item[]): readonly Secret[] {
 function problemOf({ label, text }: Item): string[] {
   const problems: string[] = []
   if (label !== undefined && !labelPattern.test(label)) {
-    problems.push('has a label that cannot be used, expected a-z, 0-9 and "-", a letter first, at most 32 characters')
+    problems.push('has an invalid label, expected a-z, 0-9 and "-", a letter first, at most 32 characters')
   }
   const { length } = text
   if (length === 0) problems.push('is empty')

@@ -13,16 +13,15 @@ const mismatch: VerifyResult = { ok: false, reason: 'mismatch' }
 const digestPattern = /^[0-9a-fA-F]{64}$/
 
 /**
- * Whether `header` is the HMAC-SHA256 of the raw bytes under one of the secrets (R73, R74, R75, A30–A32). Never throws.
- *
- * Exactly 64 hex digits in either case are read; a repeated header, which Node joins with a comma, is malformed.
- * All secrets are tried, whichever matches, so that the time taken says nothing about them.
+ * Checks whether `header` is the HMAC-SHA256 of the raw bytes with one of the secrets (R73, R74, R75, A30–A32). It must be
+ * exactly 64 hex digits; a repeated header, which Node joins with a comma, is malformed. Always tries all secrets, so that
+ * the duration reveals nothing. Never throws.
  */
 export function verify(raw: Uint8Array, header: string | undefined, secrets: readonly Secret[]): VerifyResult {
   if (header === undefined || header === '') return missing
   if (!digestPattern.test(header)) return malformed
 
-  // Compared as hex text: both sides are 64 bytes here, which timingSafeEqual insists on, and it is faster than decoding.
+  // Compares hex text: faster than decoding, and both sides have the 64 bytes that timingSafeEqual requires.
   const given = Buffer.from(header.toLowerCase(), 'latin1')
   let label: string | undefined
   for (const secret of secrets) {

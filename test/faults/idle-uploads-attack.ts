@@ -1,7 +1,6 @@
 import { connect } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** How the connections that never complete a request are kept up. */
 export interface Attack {
   readonly port: number
   readonly connections: number
@@ -10,7 +9,7 @@ export interface Attack {
 let connected = 0
 const { port, connections } = workerData as Attack
 
-/** Announces a body of 1 MiB or 64 KiB, and sends nothing or a few bytes of it. */
+/** Announces a body of 1 MiB or 64 KiB, sends at most a few bytes of it, and reconnects when closed. */
 function open(index: number): void {
   const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' })
   const length = index % 2 === 0 ? 1024 * 1024 : 64 * 1024

@@ -12,7 +12,7 @@ import type { Attack } from './idle-uploads-attack.ts'
 
 const fresh = new Agent({ keepAlive: false })
 
-/** Sends a delivery from an address and gives its status, or what it failed with. */
+/** Sends a delivery from an address; returns its status or error message. */
 function deliver(url: string, id: string, localAddress: string): Promise<string> {
   const { headers, body } = delivery(eventBytes({ id }))
   return new Promise((resolve) => {
@@ -28,7 +28,7 @@ function deliver(url: string, id: string, localAddress: string): Promise<string>
   })
 }
 
-test('P6 2,000 idle uploads keep no delivery out, from their address or another, nor a probe', async () => {
+test('P6 2,000 idle uploads block neither deliveries, from any address, nor probes', async () => {
   const { idleUploadMs, idleUploadDeliveries: deliveries } = counts
   await using sidecar = await Sidecar.start()
   const port = Number(new URL(sidecar.url).port)

@@ -22,7 +22,7 @@ import { createStage } from './stage.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
-/** Leaves traces of live runs only: a replay is a generation of its own. Of poison it is spared. */
+/** Records live runs only, and gets no poison events. */
 const effects = `
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -62,16 +62,15 @@ export default defineHandler({
 })
 `
 
-/** It takes as much memory as is in use. */
 const diskSize = '4g'
 
-/** Faults that cannot be brought about here, and what they need. */
+/** Faults that this machine can't cause, and the tool they need. */
 const lacks: ReadonlyMap<string, string> = new Map([
   ...(canMount() ? [] : [['full disk', 'mount'] as const]),
   ...(has('cc') ? [] : [['clock jump', 'cc'] as const]),
 ])
 
-/** All that the faults of one soak share. */
+/** State shared by the faults of one soak. */
 async function aSoak(opened: AsyncDisposableStack) {
   const disk = lacks.has('full disk') ? undefined : opened.use(await aDisk(`size=${diskSize}`))
   const secretOf = (label: string) => `the-secret-${label}-of-the-soak`
@@ -114,7 +113,7 @@ async function aSoak(opened: AsyncDisposableStack) {
 
 type Soak = Awaited<ReturnType<typeof aSoak>>
 
-/** Each is applied under load, and has healed when it resolves. The load may have ended with the service. */
+/** Applied under load. Each has healed when it resolves. */
 const faults: Readonly<Record<string, (soak: Soak, random: RandomStream) => Promise<void>>> = {
   async kill({ sidecar, start }) {
     await sidecar.kill()
@@ -228,7 +227,7 @@ test.skipIf(counts.soakMs === 0)(
 
     const { stored, work, missingSeqs } = await readLedger(soak.databaseFile)
     const handled = await readEffects(sidecar.effectsFile)
-    // Poison has no effect, and is the only thing that has none.
+    // Only poison events have no effects.
     const poison = stored
       .filter(({ id }) => isPoison(id))
       .map(({ id }) => ({ id, attempt: 1, pid: 0, step: 'end' as const }))
@@ -247,7 +246,7 @@ test.skipIf(counts.soakMs === 0)(
   counts.soakMs + 1_200_000,
 )
 
-/** How many events the handler has counted in its state. */
+/** Number of events that the handler counted in its state. */
 async function countedIn(file: string): Promise<number> {
   const inbox = await createSqliteInbox({ file })
   try {

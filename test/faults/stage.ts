@@ -13,13 +13,13 @@ export interface StageOptions extends SidecarOptions {
   readonly keys?: number
 }
 
-/** What a run left behind, and what of P1 to P9 does not hold for it. */
+/** Result of a run: violations of P1 to P9, and the stored data. */
 export interface Examined {
   readonly findings: readonly string[]
   readonly ledger: Ledger
 }
 
-/** A sidecar whose handler leaves traces, and the load on it; nothing is started yet. */
+/** A sidecar with a recording handler, and a load for it. Nothing is started yet. */
 export async function createStage({ seed, workers = 16, keys = 200, ...options }: StageOptions) {
   const random = createRandomStream(seed, 'load')
   const handlers = { 'effects.mjs': effectsHandler({ busyMs: 2 }), ...options.handlers }
@@ -27,7 +27,7 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
   const client = new RecordingClient({ url: () => sidecar.url })
   const load = new Load({ client, workers, keys, random: () => random.uniform() })
 
-  /** Sends until so many more were acknowledged, or the service is gone. */
+  /** Sends until `count` more deliveries were acknowledged, or the sidecar is gone. */
   async function acknowledge(count: number): Promise<void> {
     const acknowledged = load.acknowledgements(count)
     const sending = load.run()
@@ -36,7 +36,7 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
     await sending
   }
 
-  /** Resends, waits for all work, stops, reads all, and checks. `effects`: in place of what the handler wrote. */
+  /** Resends, waits for all work, stops, reads everything and checks it. `effects`: replaces those of the handler. */
   async function examine(effects?: () => readonly Effect[]): Promise<Examined> {
     await load.heal()
     await sidecar.drained()
@@ -71,7 +71,7 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
   }
 }
 
-/** Works on all items, several at once. */
+/** Processes all items concurrently. */
 export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>, workers = 16): Promise<void> {
   const left = [...items].toReversed()
   const workOff = async () => {

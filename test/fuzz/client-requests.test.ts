@@ -15,7 +15,7 @@ const origin = fc
   .map(([text]) => text)
 const base = fc.tuple(origin, fc.array(segment, { maxLength: 3 }), fc.constantFrom('', '/v1'), fc.nat(3))
 
-/** Where a request would have gone. */
+/** Address of the request that `ask` sends. */
 async function addressOf(
   baseUrl: string,
   ask: (api: ReturnType<typeof createClient>) => Promise<unknown>,
@@ -34,7 +34,7 @@ async function addressOf(
   return new URL(asked[0] ?? '')
 }
 
-test('R6 the prefix is in every request address exactly once, whatever slashes the base URL ends with', async () => {
+test('R6 every request address has the prefix exactly once, with any trailing slashes in the base URL', async () => {
   await fc.assert(
     fc.asyncProperty(base, fc.boolean(), async ([start, path, prefix, slashes], isPrefixed) => {
       const below = [start, ...path].join('/')
@@ -54,7 +54,7 @@ test('R6 the prefix is in every request address exactly once, whatever slashes t
   )
 })
 
-test('R5, R6 what is no base URL is refused, and never shown', () => {
+test('R5, R6 invalid base URLs are rejected, and never shown', () => {
   for (const text of [
     '',
     'api.example.com/v1',
@@ -68,14 +68,14 @@ test('R5, R6 what is no base URL is refused, and never shown', () => {
     'https://api.example.com/v1/sekret',
     'https://api.example.com/sekret/v1/v1',
   ]) {
-    expect(() => parseApiUrl(text), text).toThrow(/^the base URL of the service cannot be used: (?!.*sekret)/)
+    expect(() => parseApiUrl(text), text).toThrow(/^invalid base URL of the service: (?!.*sekret)/)
   }
 })
 
 const text = fc.string({ unit: 'grapheme', maxLength: 20 })
 const value = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(undefined))
 
-test('R49 the query arrives as it was given, by the reading of the service', async () => {
+test('R49 the service receives the query unchanged', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.dictionary(
@@ -93,7 +93,7 @@ test('R49 the query arrives as it was given, by the reading of the service', asy
   )
 })
 
-test('an argument stays one segment of the path, whatever it holds', async () => {
+test('an argument stays one segment of the path', async () => {
   const argument = text.filter((one) => !['', '.', '..'].includes(one))
   await fc.assert(
     fc.asyncProperty(argument, async (alert_id) => {

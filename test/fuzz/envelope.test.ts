@@ -1,14 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { envelopeSchema } from '../../schema/envelope.ts'
-import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { createTestClock } from '../../src/base/clock.ts'
-import { silentLogger } from '../../src/base/log.ts'
 import { readEnvelope, keyOf } from '../../src/receiver/envelope.ts'
-import { createIngest } from '../../src/receiver/ingest.ts'
-import { parseSecrets } from '../../src/signature/keys.ts'
 import { counts } from '../counts.ts'
 
 const numRuns = counts.envelopeRuns
@@ -16,7 +10,7 @@ const maxDepth = 64
 const timeout = 300_000
 
 const two = (max: number) => fc.nat(max).map((value) => String(value).padStart(2, '0'))
-/** Times that are right, nearly right, or of days that there are not. */
+/** Valid times, nearly valid ones, and dates that don't exist. */
 const time = fc.oneof(
   {
     weight: 4,
@@ -76,7 +70,7 @@ const body = fc.oneof(
   envelope.map((value) => Buffer.from(JSON.stringify(value))),
   { weight: 3, arbitrary: whole.map((value) => Buffer.from(JSON.stringify(value))) },
   whole.map((value) => Buffer.from(`\ufeff${JSON.stringify(value)}`)),
-  // One byte of a good body is another one.
+  // A valid body with one changed byte.
   fc.tuple(whole, fc.nat(), fc.nat(255)).map(([value, at, byte]) => {
     const bytes = Buffer.from(JSON.stringify(value))
     bytes[at % bytes.length] = byte
@@ -84,7 +78,7 @@ const body = fc.oneof(
   }),
 )
 
-/** What `envelopeSchema` says of the same bytes, and the three things it cannot see. */
+/** Result of `envelopeSchema`, and of the three rules that it can't check. */
 function bySchema(raw: Uint8Array) {
   if (!isUtf8(raw)) return null
   const text = Buffer.from(raw).toString()
@@ -107,37 +101,27 @@ function depthOf(value: unknown): number {
 }
 
 test(
-  'R92 readEnvelope never throws, and takes just what the schema takes, but for encoding, byte-order mark and depth',
+  'R92 readEnvelope never throws, and accepts exactly what the schema accepts, except for encoding, byte-order mark and depth',
   { timeout },
   () => {
-    let taken = 0
+    let accepted = 0
     fc.assert(
       fc.property(body, (raw) => {
         const read = readEnvelope(raw)
         const expected = bySchema(raw)
         expect(read.ok).toBe(expected !== null)
         if (!read.ok || expected === null) return
-        taken++
+        accepted++
         expect(read.envelope).toStrictEqual(pick(expected))
       }),
       { numRuns },
     )
-    // Else it would be about refusals only.
-    expect(taken).toBeGreaterThan(numRuns / 20)
+    // Enough samples are valid.
+    expect(accepted).toBeGreaterThan(numRuns / 20)
   },
 )
 
-test('times are taken just as by the schema', () => {
-  fc.assert(
-    fc.property(time, (createdAt) => {
-      const raw = Buffer.from(JSON.stringify({ id: 'evt_1', type: 'a', created_at: createdAt, data: {} }))
-      expect(readEnvelope(raw).ok).toBe(envelopeSchema.shape.created_at.safeParse(createdAt).success)
-    }),
-    { numRuns },
-  )
-})
-
-test('A9 a key is network:address with one colon between them, in lower case for EVM only, or else the event’s own id', () => {
+test('A9 a key is network:address, in lower case for EVM only, or else the id of the event', () => {
   const type = fc.constantFrom('token.a', 'wallet.a', 'contract.a', 'pump.graduation', 'pump.a', 'nft.a', 'token', '')
   const evm = fc.stringMatching(/^0x[0-9a-fA-F]{40}$/)
   const address = fc.oneof(evm, fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{44}$/), orAnything(text))
@@ -168,56 +152,6 @@ test('A9 a key is network:address with one colon between them, in lower case for
     { numRuns },
   )
 })
-
-test(
-  'P2 whatever is not signed by HMAC-SHA256 over its bytes gets 401 and leaves nothing; all else is stored or kept',
-  { timeout },
-  async () => {
-    const secret = 'the-secret-of-the-tests'
-    const secrets = parseSecrets(secret)
-    const clock = createTestClock()
-    const digest = (raw: Uint8Array, key: string) => createHmac('sha256', key).update(raw).digest('hex')
-    const signature = (raw: Uint8Array) =>
-      fc.oneof(
-        fc.constantFrom(
-          digest(raw, secret),
-          digest(raw, secret).toUpperCase(),
-          digest(raw, `${secret} `),
-          '',
-          undefined,
-        ),
-        fc.stringMatching(/^[0-9a-f]{64}$/),
-        fc.tuple(fc.nat(63), fc.constantFrom('0', 'f', 'g')).map(([at, digit]) => {
-          const good = digest(raw, secret)
-          return good.slice(0, at) + digit + good.slice(at + 1)
-        }),
-        fc.uint8Array({ maxLength: 40 }).map((other) => digest(Buffer.concat([raw, other]), secret)),
-      )
-    const deliveries = body.chain((raw) => fc.tuple(fc.constant(raw), signature(raw)))
-
-    await fc.assert(
-      fc.asyncProperty(deliveries, async ([raw, header]) => {
-        const inbox = await createMemoryInbox({ clock })
-        const ingest = createIngest({
-          commits: { add: async (arrival) => (await inbox.accept([arrival]))[0] ?? 'late' },
-          secrets: () => secrets,
-          clock,
-          log: silentLogger,
-          observer: { stored() {}, rejected() {}, refused() {} },
-          unusableStatus: 200,
-        })
-        const answer = await ingest(raw, header)
-        const isAuthentic = header?.toLowerCase() === digest(raw, secret)
-        expect(answer.status).toBe(isAuthentic ? 200 : 401)
-        const { lastSeq, quarantined } = await inbox.stats()
-        expect(lastSeq + quarantined).toBe(isAuthentic ? 1 : 0)
-        expect(lastSeq).toBe(isAuthentic && bySchema(raw) !== null ? 1 : 0)
-        expect(() => JSON.parse(answer.body)).not.toThrow()
-      }),
-      { numRuns },
-    )
-  },
-)
 
 function pick({ id, type, created_at, data }: NonNullable<ReturnType<typeof bySchema>>) {
   return { id, type, created_at, data }

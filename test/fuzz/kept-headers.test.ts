@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { expect, test } from 'vitest'
 import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
 
@@ -19,7 +18,7 @@ const names = {
   signatureHeader: 'x-service-signature',
 }
 
-test('whatever the headers are, what is kept is a small JSON object of safe text, and the same the next time', () => {
+test('any headers give a small JSON object of safe text, and the same again from the cache', () => {
   const read = createHeaderReader(names)
   fc.assert(
     fc.property(headers, (given) => {
@@ -28,36 +27,12 @@ test('whatever the headers are, what is kept is a small JSON object of safe text
       expect(createHeaderReader(names)(given)).toBe(kept)
       if (kept === null) return
       expect(kept.length).toBeLessThanOrEqual(2_000)
-      for (const [key, text] of Object.entries(JSON.parse(kept) as Record<string, unknown>)) {
-        if (typeof text !== 'string') throw new Error(`${key} is no text`)
+      for (const [key, text] of Object.entries(JSON.parse(kept) as Record<string, string>)) {
         expect([key.length, text.length].every((length) => length <= 200)).toBe(true)
         expect(unsafe.test(key) || unsafe.test(text)).toBe(false)
         expect(key.isWellFormed() && text.isWellFormed()).toBe(true)
         expect(names.storedHeaders).toContain(key)
       }
-    }),
-  )
-})
-
-/** As Node lets them come. */
-const realHeaders = fc
-  .array(fc.tuple(fc.stringMatching(/^[A-Za-z-]{1,20}$/), fc.stringMatching(/^[\x21-\x7e]{0,100}$/)), { maxLength: 15 })
-  .map((pairs) => pairs.flat())
-
-test('names come in lower case, in order, and values as they came, joined where a name comes again', () => {
-  fc.assert(
-    fc.property(realHeaders, (given) => {
-      const storedHeaders = given.filter((_, index) => index % 4 === 0).map((header) => header.toLowerCase())
-      const read = createHeaderReader({ ...names, storedHeaders })
-      const expected = new Headers()
-      for (let index = 0; index < given.length; index += 2) {
-        const [header = '', text = ''] = [given[index], given[index + 1]]
-        validateHeaderName(header)
-        validateHeaderValue(header, text)
-        expected.append(header, text)
-      }
-      const kept = Object.entries(JSON.parse(read(given) ?? '{}') as Record<string, string>)
-      for (const [header, text] of kept) expect(expected.get(header)?.slice(0, 199)).toBe(text.slice(0, 199))
     }),
   )
 })

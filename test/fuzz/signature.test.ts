@@ -13,12 +13,16 @@ const bytes = fc.oneof(
 )
 const reference = (raw: Uint8Array, key: string) => createHmac('sha256', Buffer.from(key)).update(raw).digest('hex')
 
-/** Headers that are right, nearly right, or anything. */
+const anyText = fc.string({ unit: 'binary' })
+const anyHex = fc.stringMatching(/^[0-9a-fA-F]{60,68}$/)
+const junk = fc.string()
+
+/** Valid headers, nearly valid ones, and arbitrary text. */
 const headerFor = (raw: Uint8Array, secret: string) => {
   const good = reference(raw, secret)
   return fc.oneof(
-    fc.string({ unit: 'binary' }),
-    fc.stringMatching(/^[0-9a-fA-F]{60,68}$/),
+    anyText,
+    anyHex,
     fc.constantFrom(
       good,
       good.toUpperCase(),
@@ -29,7 +33,7 @@ const headerFor = (raw: Uint8Array, secret: string) => {
       secret,
     ),
     fc.nat(63).map((at) => good.slice(0, at) + (good[at] === '0' ? '1' : '0') + good.slice(at + 1)),
-    fc.string().map((junk) => `${secret}=${junk}`),
+    junk.map((text) => `${secret}=${text}`),
   )
 }
 const cases = fc
@@ -38,18 +42,18 @@ const cases = fc
     fc.record({ raw: fc.constant(raw), secret: fc.constant(secret), header: headerFor(raw, secret) }),
   )
 
-test('P2 R73 R75 A30 whatever is not HMAC-SHA256 of the raw bytes in 64 hex digits is refused, and nothing throws', () => {
+test('P2 R73 R75 A30 verify accepts only the HMAC-SHA256 of the raw bytes as 64 hex digits, and never throws', () => {
   fc.assert(
     fc.property(cases, ({ raw, secret, header }) => {
       const verdict = verify(raw, header, parseSecrets([secret]))
       const isRight = /^[0-9a-f]+$/i.test(header) && header.toLowerCase() === reference(raw, secret)
       expect(verdict.ok).toBe(isRight)
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })
 
-test('P8 R75 explain never throws, agrees with verify, and holds neither the secret nor a valid signature', () => {
+test('P8 R75 explain never throws, agrees with verify, and contains neither the secret nor a valid signature', () => {
   fc.assert(
     fc.property(cases, ({ raw, secret, header }) => {
       const secrets = parseSecrets([secret])
@@ -60,11 +64,11 @@ test('P8 R75 explain never throws, agrees with verify, and holds neither the sec
       expect(shown).not.toContain(reference(raw, secret))
       expect(explanation.message).toMatch(/\.$/)
     }),
-    { numRuns: 1000 },
+    { numRuns: 500 },
   )
 })
 
-test('P8 A30 secrets are either taken or refused with config_invalid, never shown', () => {
+test('P8 A30 invalid secrets are rejected with config_invalid, and never shown', () => {
   const odd = fc.string({ maxLength: 3, unit: 'binary' })
   const secret = fc.tuple(odd, fc.stringMatching(/^\w{8,20}$/), odd).map((parts) => parts.join(''))
   const text = fc.oneof(
@@ -82,6 +86,6 @@ test('P8 A30 secrets are either taken or refused with config_invalid, never show
         for (const part of given.match(/\w{8,}/g) ?? []) expect(error.message).not.toContain(part)
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   )
 })

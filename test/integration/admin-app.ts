@@ -16,11 +16,11 @@ export interface AppSetup {
   readonly handlers?: readonly HandlerInfo[]
   readonly hosts?: readonly string[]
   readonly log?: Logger
-  /** What else the app is given, in place of what it has by default. */
+  /** Overrides of the app's default options. */
   readonly more?: Partial<AdminAppOptions>
 }
 
-/** The admin app over an inbox in memory, and what the tests turn. */
+/** The admin app with an inbox in memory, and state that tests change. */
 export async function setUpAdmin({
   handlers = [],
   hosts = [],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createPaces } from '../../src/dispatch/pace.ts'
 import { createMeter } from '../../src/health/meter.ts'
-import type { Reconcile } from '../../src/health/port.ts'
+import type { Reconcile } from '../../src/health/reconcile.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createRejects } from '../../src/receiver/rejects.ts'
@@ -20,7 +20,7 @@ const start = Date.UTC(2026, 0, 31, 14, 0, 0)
 const signatureHeader = 'x-service-signature'
 const document = readAdminDocument()
 
-/** A server over a file with something of everything in it. */
+/** A server with a database file that contains every kind of row. */
 async function startFilled() {
   await using opened = new AsyncDisposableStack()
   const dir = opened.use(await createTempDir())
@@ -87,7 +87,6 @@ async function startFilled() {
           start: (span) => (reconcile = { ...begun, ...counted, ...span }),
           current: () => reconcile,
           cancel: () => (reconcile = reconcile && { ...reconcile, state: 'cancelled', endedAt: start + 1 }),
-          close: async () => {},
         },
         watch: {
           warnings: () => [
@@ -96,7 +95,6 @@ async function startFilled() {
           silences: () => [
             { type: 'a.b', network: null, lastAt: start, silentMs: 1.5, usualMs: 2, alarmAfterMs: 3, state: 'silent' },
           ],
-          close: async () => {},
         },
         paces: () => paces.current(),
         openBreakers: () =>
@@ -122,11 +120,11 @@ async function startFilled() {
 type Step = readonly [
   id: string,
   given?: { readonly param?: string | number; readonly query?: string; readonly body?: object },
-  /** The status, or what the body holds with a status of success. */
+  /** Expected status, or members of the body of a success. */
   expected?: number | object,
 ]
 
-test('every operation of the document answers as it says', { timeout: 120_000 }, async () => {
+test('every operation answers as documented, and is audited once with its caller', { timeout: 120_000 }, async () => {
   await using stage = await startFilled()
   const { ids, group, digest } = stage
   const filter = { handler: 'trades', group }
@@ -229,7 +227,7 @@ test('every operation of the document answers as it says', { timeout: 120_000 },
   const called = new Set<string>(['listAudit'])
   let cookie = ''
   for (const [id, { param = '', query = '', body } = {}, expected = 200] of steps) {
-    // What is pruned is older than now.
+    // Only older events are pruned.
     if (id === 'prune') await stage.clock.advance(1)
     const operation = byId.get(id) as AdminOperation
     const path = `${operation.path.replace(/\{\w+\}/, encodeURIComponent(param))}${query}`
@@ -256,11 +254,11 @@ test('every operation of the document answers as it says', { timeout: 120_000 },
   const { json, text } = await stage.call('GET', '/audit?limit=200')
   const answer = { status: 200, type: 'application/json', text }
   expect(document.problemsOf(byId.get('listAudit') as AdminOperation, answer)).toEqual([])
-  // The audit has every action once, with its caller; not what was only counted, or had nothing left to do.
-  const acts = (json as { data: { action: string; by: string }[] }).data.filter(
+  // Dry runs and actions without effect are not audited.
+  const actions = (json as { data: { action: string; by: string }[] }).data.filter(
     ({ action }) => !action.startsWith('session.'),
   )
-  expect(acts.map(({ action }) => action).toReversed()).toEqual([
+  expect(actions.map(({ action }) => action).toReversed()).toEqual([
     'dead.requeue',
     'dead.drop',
     ...Array.from({ length: 4 }, () => 'quarantine.drop'),
@@ -268,7 +266,7 @@ test('every operation of the document answers as it says', { timeout: 120_000 },
     ...'replay.start replay.start replay.cancel reconcile.start reconcile.cancel'.split(' '),
     ...'subscription.begin subscription.register prune'.split(' '),
   ])
-  expect(new Set(acts.map(({ by }) => by))).toEqual(new Set(['operator (token) 127.0.0.1']))
+  expect(new Set(actions.map(({ by }) => by))).toEqual(new Set(['operator (token) 127.0.0.1']))
   expect((await stage.inbox.stats()).quarantined).toBe(0)
 })
 
@@ -303,7 +301,7 @@ function queryOf({ parameters }: AdminOperation) {
     .map((pairs) => (pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`))
 }
 
-/** Sessions have tests of their own: wrong ones are slowed down. */
+/** Without sessions: failed sign-ins are limited. */
 const request = fc.constantFrom(...document.operations.filter(({ path }) => path !== '/session')).chain((operation) =>
   fc.record({
     operation: fc.constant(operation),
@@ -313,10 +311,10 @@ const request = fc.constantFrom(...document.operations.filter(({ path }) => path
   }),
 )
 
-test('requests of any content are answered as documented, and never with a failure', { timeout: 120_000 }, async () => {
+test('arbitrary requests are answered as documented, and never with a 5xx', { timeout: 120_000 }, async () => {
   await using stage = await startFilled()
   const property = fc.asyncProperty(request, async ({ operation, param, query, body }) => {
-    // A URL takes dots for something else, and without anything there it is another path.
+    // Dots and empty segments would change the path.
     const part = encodeURIComponent(param.toWellFormed()).replace(/^\.{0,2}$/, '_')
     const reply = await stage.call(operation.method, `${operation.path.replace(/\{\w+\}/, part)}${query}`, body)
     const { status, text, headers } = reply
@@ -326,15 +324,15 @@ test('requests of any content are answered as documented, and never with a failu
   await fc.assert(property, { numRuns: counts.adminRequests })
 })
 
-test('viewers may call what gets, operators everything; the page about the admin API names every operation', () => {
+test('viewers may call GET, operators everything; docs/admin-api.md names every operation', () => {
   const named = readFileSync('docs/admin-api.md', 'utf8').matchAll(/`((?:GET|POST|PATCH|DELETE) \/[a-z./:-]+)/g)
-  const beside = ['GET /metrics', 'GET /healthz', 'GET /readyz', 'GET /api/v']
+  const others = ['GET /metrics', 'GET /healthz', 'GET /readyz', 'GET /api/v']
   const documented = document.operations.map(({ id, method, path, role }) => {
     const isOpen = ['signIn', 'signOut', 'getDocument'].includes(id)
     expect(role, id).toBe(isOpen ? null : method === 'GET' ? 'viewer' : 'operator')
     return `${method} ${path.replace(/\{\w+\}/, ':id')}`
   })
-  expect(new Set([...named].map(([, name = '']) => name).filter((name) => !beside.includes(name)))).toEqual(
+  expect(new Set([...named].map(([, name = '']) => name).filter((name) => !others.includes(name)))).toEqual(
     new Set(documented),
   )
 })

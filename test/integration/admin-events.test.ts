@@ -5,7 +5,6 @@ import { RawConnection } from '../support/raw-http.ts'
 import { startAdmin } from './admin-server.ts'
 
 type Stage = Awaited<ReturnType<typeof startAdmin>>
-/** The body of a successful call, looked into at many depths. */
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON
 const get = async (stage: Stage, path: string, expected = 200): Promise<any> => {
   const { status, json } = await stage.call('GET', path)
@@ -14,13 +13,15 @@ const get = async (stage: Stage, path: string, expected = 200): Promise<any> => 
 }
 const codeOf = ({ json }: { readonly json: unknown }) => (json as { error: { code: string } }).error.code
 
-test('events are listed newest first, in pages, with the filters applied', async () => {
+test('events are listed in pages and by filter; EVM addresses match in any case', async () => {
   await using stage = await startAdmin()
-  await stage.inbox.accept([arrivalOf('a'), arrivalOf('b', 'token.price_alert'), arrivalOf('c')])
+  const address = '0x6982508145454ce325ddbe47a25d4ec3d2311933'
+  await stage.inbox.accept([{ ...arrivalOf('a'), key: `ethereum:${address}`, address }, arrivalOf('b'), arrivalOf('c')])
 
   const first = await get(stage, '/events?limit=2')
   expect(first.data.map(({ id }: { id: string }) => id)).toEqual(['c', 'b'])
-  expect(await get(stage, `/events?limit=2&cursor=${first.next_cursor}`)).toEqual({
+  const last = await get(stage, `/events?limit=2&cursor=${first.next_cursor}`)
+  expect(last).toEqual({
     data: [
       {
         seq: 1,
@@ -29,33 +30,20 @@ test('events are listed newest first, in pages, with the filters applied', async
         created_at: '2026-01-31T13:59:59Z',
         received_at: '2026-01-31T14:00:00.000Z',
         network: 'ethereum',
-        address: '0xabc',
+        address,
         status: 'unhandled',
       },
     ],
     next_cursor: null,
     searched_to: '2026-01-31T14:00:00.000Z',
   })
-  for (const [query, count] of [
-    ['type=token.price_alert', 1],
-    ['status=done', 0],
-    ['network=ethereum&address=0xabc', 3],
-    ['network=base', 0],
-    ['from=2026-01-31T14:00:00Z', 3],
-    ['from=2026-01-31T15:00:00%2B01:00', 3],
-    ['to=2026-01-31T14:00:00Z', 0],
-  ] as const)
-    expect([query, (await get(stage, `/events?${query}`)).data.length]).toEqual([query, count])
+  const upper = `address=0x${address.slice(2).toUpperCase()}&network=ethereum&type=wallet.large_trade&status=unhandled`
+  const times = 'from=2026-01-31T15:00:00%2B01:00&to=2026-01-31T14:00:00.001Z'
+  expect((await get(stage, `/events?${upper}&${times}`)).data).toEqual(last.data)
+  expect((await get(stage, '/events?to=2026-01-31T14:00:00Z')).data).toEqual([])
 })
 
-test('an EVM address is found in upper case, too', async () => {
-  await using stage = await startAdmin()
-  const address = '0x6982508145454ce325ddbe47a25d4ec3d2311933'
-  await stage.inbox.accept([{ ...arrivalOf('a'), key: `ethereum:${address}`, address }])
-  expect((await get(stage, `/events?address=0x${address.slice(2).toUpperCase()}`)).data).toHaveLength(1)
-})
-
-test('an event is shown with its envelope, its receipt and the timeline of its attempts', async () => {
+test('an event has its envelope, its receipt and the timeline of its attempts', async () => {
   await using stage = await startAdmin()
   const [runId] = await giveUp(stage.inbox, ['evt_1'])
   await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_1', 'wallet.large_trade', '2')])
@@ -85,14 +73,14 @@ test('an event is shown with its envelope, its receipt and the timeline of its a
   expect(shown.timeline).toEqual([{ ...common, outcome: 'dead', error }])
 })
 
-test('numbers of an event are shown with every digit they came with', async () => {
+test('numbers of an event keep every digit', async () => {
   await using stage = await startAdmin()
   await stage.inbox.accept([arrivalOf('big', 'wallet.large_trade', '[18446744073709551615,0.1000,1e-18,5]')])
   const { text } = await stage.call('GET', '/events/big')
   expect(text).toContain('{"amount":[18446744073709551615,0.1000,1e-18,5]}')
 })
 
-test('a replay of unknown ids names them and starts nothing; those of pruned events are known', async () => {
+test('a replay of unknown ids names them and starts nothing; pruned events are known', async () => {
   await using stage = await startAdmin()
   const { inbox } = stage
   await inbox.accept([arrivalOf('a'), arrivalOf('pruned')])
@@ -113,7 +101,7 @@ test('a replay of unknown ids names them and starts nothing; those of pruned eve
   expect((await get(stage, '/replays')).data).toEqual([])
 })
 
-test('the exact bytes come as an attachment that no browser renders', async () => {
+test('the exact bytes are an attachment that browsers do not render', async () => {
   await using stage = await startAdmin()
   const raw = Buffer.from('{ "id":"x",\t"data":{"html":"<script>alert(1)</script>","é":1} }')
   await stage.inbox.accept([{ ...arrivalOf('x'), raw }])
@@ -126,7 +114,7 @@ test('the exact bytes come as an attachment that no browser renders', async () =
   })
 })
 
-test('an event is found by its id, whatever that holds', async () => {
+test('events are found by ids with any characters', async () => {
   await using stage = await startAdmin()
   const odd = ['a/b', 'a?b#c', '%2F', 'raw', 'ä€😀', '\u0000\r\n', ' ', '..%2f', "';--", '__proto__', 'x'.repeat(255)]
   await stage.inbox.accept(odd.map((id) => arrivalOf(id)))
@@ -137,10 +125,9 @@ test('an event is found by its id, whatever that holds', async () => {
   }
 })
 
-test('a path that leads nowhere gets constant JSON', async () => {
+test('unknown and invalid paths get constant JSON', async () => {
   await using stage = await startAdmin()
   for (const [path, status, code] of [
-    ['/events/nothing-here', 404, 'not_found'],
     ['/events/nothing-here/raw', 404, 'not_found'],
     ['/nothing-here', 404, 'not_found'],
     ['/events/', 404, 'not_found'],
@@ -157,7 +144,7 @@ test('a path that leads nowhere gets constant JSON', async () => {
   expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([404, { error }])
 })
 
-test('a body in quarantine is listed as text that is safe to look at, and shown with its exact bytes', async () => {
+test('quarantined bodies are listed as safe text, and shown with their exact bytes', async () => {
   await using stage = await startAdmin()
   const raw = Buffer.from([0xff, 0x1b, ...Buffer.from('[31m{"id": \u202e')])
   const { id } = quarantinedOf(raw)
@@ -176,26 +163,22 @@ test('a body in quarantine is listed as text that is safe to look at, and shown 
   await get(stage, '/quarantine/sha256:00', 404)
 })
 
-test('readiness follows the store and the stop', async () => {
+test('readiness follows the store and the shutdown', async () => {
   await using stage = await startAdmin()
-  const probe = (path: string) => stage.send(path, { headers: { Connection: 'keep-alive' } })
-  const ready = await probe('/readyz')
-  expect([ready.status, ready.json, ready.headers.connection]).toEqual([200, { status: 'ready' }, 'keep-alive'])
+  const probe = async (path: string) => {
+    const reply = await stage.send(path, { headers: { Connection: 'keep-alive' } })
+    return [reply.status, reply.json, reply.headers.connection, reply.headers['retry-after']]
+  }
+  const failure = (code: string) => ({ error: { code, message: expect.any(String) } })
+  expect(await probe('/readyz')).toEqual([200, { status: 'ready' }, 'keep-alive', undefined])
   stage.state.healthy = false
-  const unhealthy = await probe('/readyz')
-  expect([unhealthy.status, codeOf(unhealthy), unhealthy.headers.connection]).toEqual([
-    503,
-    'store_unavailable',
-    'keep-alive',
-  ])
-  expect(unhealthy.headers['retry-after']).toBe('5')
+  expect(await probe('/readyz')).toEqual([503, failure('store_unavailable'), 'keep-alive', '5'])
   stage.state.stopping = true
-  const stopping = await probe('/readyz')
-  expect([stopping.status, codeOf(stopping), stopping.headers.connection]).toEqual([503, 'shutting_down', 'close'])
-  expect((await probe('/healthz')).json).toEqual({ status: 'alive' })
+  expect(await probe('/readyz')).toEqual([503, failure('shutting_down'), 'close', '5'])
+  expect(await probe('/healthz')).toEqual([200, { status: 'alive' }, 'close', undefined])
 })
 
-test('an internal failure is answered without its details', async () => {
+test('internal errors are answered without details', async () => {
   await using stage = await startAdmin()
   const secret = 'SELECT secret FROM inbox.db'
   for (const failure of [new Error(secret), new InboxError('not_durable', secret)]) {

@@ -20,7 +20,7 @@ async function ask(app: TestApp, path: string): Promise<string> {
   return response.text()
 }
 
-test('P8 rejects, settings and replicas show in the admin API; neither it nor logs and files hold secrets of a request', async () => {
+test('P8 the admin API shows rejects, settings and replicas; neither it, logs nor files contain secrets of a request', async () => {
   await using dir = await createTempDir()
   const { log, lines } = recordingLog()
   const details: object[] = []
@@ -98,7 +98,7 @@ test('P8 rejects, settings and replicas show in the admin API; neither it nor lo
   for (const hidden of [testSecret, 'another-secret-of-the-tests', app.adminToken]) expect(all).not.toContain(hidden)
 })
 
-test('requests that are rejected for good or break off raise a warning with the reasons', async () => {
+test('rejected and aborted requests cause a warning with the reasons', async () => {
   const clock = createTestClock()
   await using app = await startTestApp({ clock, settings: { INBOX_BODY_LIMIT: '1kb', INBOX_UNUSABLE_STATUS: '422' } })
   const event = eventBytes({ id: 'evt_1' })
@@ -114,12 +114,12 @@ test('requests that are rejected for good or break off raise a warning with the 
     await connection.answer()
   }
   const reasons = async () => (JSON.parse(await ask(app, 'rejects')) as RejectListJson).data.map(({ reason }) => reason)
-  await until(async () => (await reasons()).length === 3, 'the broken off body is noticed')
+  await until(async () => (await reasons()).length === 3, 'the aborted body is counted')
   expect((await reasons()).toSorted()).toEqual(['body_incomplete', 'body_too_large', 'content_encoding_unsupported'])
 
   await clock.advance(10_000)
   const health = async () => JSON.parse(await ask(app, 'health')) as HealthJson
-  await until(async () => (await health()).warnings.length > 0, 'a look at the health')
+  await until(async () => (await health()).warnings.length > 0, 'a health check')
   const { warnings, sender } = await health()
   const found = warnings.find(({ code }) => code === 'deliveries_rejected')
   expect(found).toMatchObject({ level: 'warning', title: expect.stringMatching(/^4 requests/), href: '/rejects' })
@@ -130,7 +130,7 @@ test('requests that are rejected for good or break off raise a warning with the 
 test.each([
   ['0.0.0.0', 1],
   ['127.0.0.1', 0],
-])('an admin side on %s without TLS of its own is logged %i time', async (host, times) => {
+])('an admin side on %s without TLS is logged %i time(s)', async (host, times) => {
   const { log, lines } = recordingLog()
   await using app = await startTestApp({ log, settings: { INBOX_ADMIN_HOST: host } })
   const said = lines.filter(({ message }) => message.includes('has no TLS of its own'))

@@ -8,22 +8,22 @@ export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** Null where the body is no JSON. */
+  /** Null if the body is not JSON. */
   readonly json: unknown
 }
 
 export interface Sent {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Bytes are sent as they are, anything else as JSON. */
+  /** Bytes are sent unchanged, everything else as JSON. */
   readonly body?: unknown
-  /** Ends the answer after its head: for one that never ends by itself. */
+  /** Ends an endless response after its headers. */
   readonly headAlone?: boolean
 }
 
 export const tokens = { operator: adminToken, viewer: viewerToken }
 
-/** The admin app on a port of its own. Requests are sent as they are given: no fetch, which has headers of its own mind. */
+/** The admin app on its own port. Requests are sent without fetch, which would add headers. */
 export async function startAdmin(setup: AppSetup = {}) {
   const { app, ...rest } = await setUpAdmin(setup)
   const answered: { readonly method: string; readonly url: string; readonly status: number }[] = []
@@ -58,15 +58,15 @@ export async function startAdmin(setup: AppSetup = {}) {
     ...rest,
     port,
     cookie,
-    /** What was asked, and the status it was answered with. */
+    /** Requests with the status of their responses. */
     answered,
     send,
-    /** Calls the API as the operator; of an answer that never ends, the head. `path` is below `/api/v1`. */
+    /** Calls the API as operator. `path` is below `/api/v1`. */
     call: (method: string, path: string, body?: unknown) =>
       send(`/api/v1${path}`, { method, headers: { Authorization: `Bearer ${adminToken}` }, body, headAlone: true }),
-    /** The header of a session whose value is given. */
+    /** Cookie header with a session. */
     withCookie: (value: string) => ({ Cookie: `${cookie}=${value}` }),
-    /** Signs in, and gives the header of the session. */
+    /** Signs in; returns the cookie header. */
     async signIn(token: string) {
       const { status, headers } = await send('/api/v1/session', { method: 'POST', body: { token } })
       const [set = ''] = headers['set-cookie'] ?? []
@@ -83,7 +83,7 @@ export async function startAdmin(setup: AppSetup = {}) {
   }
 }
 
-/** A session that a server with other tokens, or at another time, would begin. */
+/** A session that began at `now` on a server with these tokens. */
 export function sessionValue(role: 'operator' | 'viewer', now: number, of = tokens): string {
   return createSessions({ tokens: of, now: () => now }).begin(role).value
 }

@@ -13,7 +13,7 @@ const lifetimeMs = 12 * 3_600_000
 test.each([
   ['operator', adminToken],
   ['viewer', viewerToken],
-])('signing in as %s gives a session of 12 hours in a cookie that no script reads', async (role, token) => {
+])('signing in as %s sets an HttpOnly cookie with a session of 12 hours', async (role, token) => {
   await using stage = await startAdmin()
   const reply = await stage.send(session, { method: 'POST', body: { token } })
   const expiresAt = new Date(stage.clock.now() + lifetimeMs).toISOString()
@@ -30,7 +30,7 @@ test.each([
   expect(byToken.json).toEqual({ role, expires_at: null })
 })
 
-test('the cookie is Secure when the page came by TLS', async () => {
+test('the cookie is Secure if the page was loaded over TLS', async () => {
   await using stage = await startAdmin({ hosts: ['inbox.example'] })
   for (const [scheme, isSecure] of [
     ['https', true],
@@ -42,7 +42,7 @@ test('the cookie is Secure when the page came by TLS', async () => {
   }
 })
 
-test('a sign-in that is no small JSON object with a token is rejected', async () => {
+test('a sign-in must be a small JSON object with a token', async () => {
   await using stage = await startAdmin()
   for (const body of [{}, { token: '' }, { token: 1 }, [adminToken], { token: adminToken, role: 'operator' }, null]) {
     const { status, json, headers } = await stage.send(session, { method: 'POST', body })
@@ -51,13 +51,13 @@ test('a sign-in that is no small JSON object with a token is rejected', async ()
   }
   const statusOf = async (headers: Readonly<Record<string, string>>, token = adminToken) =>
     (await stage.send(session, { method: 'POST', headers, body: { token } })).status
-  // A page of another origin can send a form.
+  // Pages of other origins can send forms.
   expect(await statusOf({ 'Content-Type': 'application/x-www-form-urlencoded' })).toBe(415)
   expect(await statusOf({}, 'x'.repeat(4_096))).toBe(413)
   expect(await statusOf({ 'Transfer-Encoding': 'chunked' })).toBe(413)
 })
 
-test('signing out ends this session and no other, and deletes the cookie', async () => {
+test('signing out ends only this session, and deletes the cookie', async () => {
   await using stage = await startAdmin()
   const [headers, other] = [await stage.signIn(adminToken), await stage.signIn(adminToken)]
   const reply = await stage.send(session, { method: 'DELETE', headers })
@@ -69,7 +69,7 @@ test('signing out ends this session and no other, and deletes the cookie', async
   expect((await stage.send(session, { method: 'DELETE' })).json).toEqual({ signed_out: true })
 })
 
-test('the cookie of this port is found among others', async () => {
+test('only the cookie of this port is used', async () => {
   await using stage = await startAdmin()
   const value = sessionValue('viewer', stage.clock.now())
   const others = `${stage.cookie}=x; inbox_session_1=${value}; ${stage.cookie}=${value}; y`
@@ -77,7 +77,7 @@ test('the cookie of this port is found among others', async () => {
   expect((await stage.send(session, { headers: { Cookie: `inbox_session_1=${value}` } })).status).toBe(401)
 })
 
-test('after ten wrong sign-ins in a minute all are rejected, the right token included', async () => {
+test('after ten failed sign-ins in a minute all sign-ins are rejected', async () => {
   const { log, lines } = recordingLog()
   await using stage = await startAdmin({ log })
   const attempt = (token: string) => stage.send(session, { method: 'POST', body: { token } })
@@ -85,14 +85,14 @@ test('after ten wrong sign-ins in a minute all are rejected, the right token inc
   const limited = await attempt(adminToken)
   expect([limited.status, limited.json]).toMatchObject([429, { error: { code: 'rate_limited' } }])
   expect(limited.headers['retry-after']).toBe('60')
-  const line = { level: 'warn', message: 'a sign-in to the console failed', fields: { address: '127.0.0.1' } }
+  const line = { level: 'warn', message: 'console sign-in failed', fields: { address: '127.0.0.1' } }
   expect(lines).toEqual(Array.from({ length: 10 }, () => line))
   expect((await stage.send(session, { headers: { Authorization: `Bearer ${adminToken}` } })).status).toBe(200)
   await stage.clock.advance(60_000)
   expect((await attempt(adminToken)).status).toBe(201)
 })
 
-test('sign-ins from pages of another origin are not counted: they can keep nobody out', async () => {
+test('sign-ins from pages of another origin do not count as failures', async () => {
   await using stage = await startAdmin()
   for (let n = 0; n < 20; n++) {
     const headers = { Origin: 'http://evil.example' }
@@ -101,7 +101,7 @@ test('sign-ins from pages of another origin are not counted: they can keep nobod
   await stage.signIn(adminToken)
 })
 
-test('the audit records each sign-in and sign-out once with its caller; without the audit, the log has it', async () => {
+test('the audit records sign-ins and sign-outs with their caller; a failing audit is logged', async () => {
   const notes: unknown[] = []
   const note: Inbox['note'] = async (...noted) => {
     notes.push(noted)
@@ -127,7 +127,7 @@ describe('sessions', () => {
     createSessions({ tokens: of, now: () => now }).find([value])
   const value = sessionValue('viewer', 0)
 
-  test('are valid for 12 hours, in every process with the same tokens', () => {
+  test('are valid for 12 hours in every process with the same tokens', () => {
     expect(find(value, lifetimeMs - 1)).toMatchObject({ role: 'viewer', expiresAt: lifetimeMs })
     expect(find(value, lifetimeMs)).toBeNull()
     for (const of of [
@@ -139,10 +139,10 @@ describe('sessions', () => {
       expect(find(value, 0, of)).toBeNull()
   })
 
-  test('have one spelling', () => {
+  test('have only one valid text', () => {
     const [payload = '', signature = ''] = value.split('.')
     const asOperator = Buffer.from(payload, 'base64url').toString().replace('viewer', 'operator')
-    // The last of 43 characters has two bits too many: four characters stand for the same bytes.
+    // The last of 43 characters has two spare bits: four characters decode to the same bytes.
     const twins = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
     for (const forged of [
       `${Buffer.from(asOperator).toString('base64url')}.${signature}`,
@@ -161,7 +161,7 @@ describe('sessions', () => {
       expect([forged, find(forged)]).toEqual([forged, null])
   })
 
-  test('are remembered when they are signed out, up to 10,000; beyond that more end, and none comes back', () => {
+  test('stay ended after signing out, even above 10,000', () => {
     let now = 0
     const sessions = createSessions({ tokens, now: () => now })
     const begun = Array.from({ length: 10_001 }, (_, n) => {

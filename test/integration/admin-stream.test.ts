@@ -12,7 +12,7 @@ import { sessionValue, startAdmin } from './admin-server.ts'
 const stream = '/api/v1/stream'
 const alive = ': alive\n\n'
 
-/** A connection of its own, read piece by piece. */
+/** Opens a stream on its own connection. */
 async function listen(port: number, headers: Readonly<Record<string, string>>, query = '') {
   const outgoing = request({ host: '127.0.0.1', port, path: `${stream}${query}`, agent: false, headers })
   outgoing.on('error', () => {})
@@ -40,9 +40,9 @@ async function listen(port: number, headers: Readonly<Record<string, string>>, q
 }
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
-const told = (kind: string, data: unknown) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`
+const message = (kind: string, data: unknown) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`
 
-test('events that came since are told once a second, newest first, at most 50, with how many more there were', async () => {
+test('new events are sent once a second, newest first, at most 50, with the number of skipped ones', async () => {
   await using stage = await startAdmin()
   await stage.inbox.accept([arrivalOf('before')])
   const reader = await listen(stage.port, bearer(viewerToken), '?kinds=events')
@@ -70,7 +70,7 @@ test('events that came since are told once a second, newest first, at most 50, w
   reader.leave()
 })
 
-test('a session that was signed out, or is over, is cut at the next heartbeat; a token stays', async () => {
+test('the stream of an ended session is closed at the next heartbeat; that of a token stays', async () => {
   await using stage = await startAdmin()
   const [first, second] = [await stage.signIn(adminToken), await stage.signIn(viewerToken)]
   const lasting = stage.withCookie(sessionValue('viewer', stage.clock.now()))
@@ -84,8 +84,8 @@ test('a session that was signed out, or is over, is cut at the next heartbeat; a
   await stage.send('/api/v1/session', { method: 'DELETE', headers: first })
   await stage.clock.advance(15_000)
   const [gone, stays, over, alsoStays, token] = readers
-  // Signing out is in the audit where the store notes it; nothing else may be told.
-  const heard = (text?: string) => text?.replaceAll(told('changed', { what: ['audit'] }), '')
+  // The audit records the sign-out.
+  const heard = (text?: string) => text?.replaceAll(message('changed', { what: ['audit'] }), '')
   expect(heard(await gone?.rest())).toBe(alive)
   expect(heard(await over?.rest())).toBe(alive)
   for (const reader of [stays, alsoStays, token]) {
@@ -94,7 +94,7 @@ test('a session that was signed out, or is over, is cut at the next heartbeat; a
   }
 })
 
-test('while nobody listens nothing is asked and no timer runs; a client that is gone leaves nothing behind', async () => {
+test('without streams nothing is polled and no timer runs', async () => {
   let asked = 0
   const inbox = await createMemoryInbox({ clock: createTestClock() })
   const events = inbox.events.bind(inbox)
@@ -112,18 +112,17 @@ test('while nobody listens nothing is asked and no timer runs; a client that is 
   const other = await listen(stage.port, bearer(viewerToken), '?kinds=changed')
   await other.until(alive)
   reader.leave()
-  // Of a connection that ends on the other side this one hears nothing else.
   await until(async () => {
     const before = asked
     await stage.clock.advance(1_000)
     return asked === before
-  }, 'no more looks at events')
+  }, 'events are no longer polled')
   expect(stage.clock.nextTimerAt()).not.toBeNull()
   other.leave()
   await until(() => stage.clock.nextTimerAt() === null, 'no timer')
 })
 
-test('more streams than there may be, and those after the end, are rejected', async () => {
+test('streams above the limit, and after the shutdown, are rejected', async () => {
   await using stage = await startAdmin()
   const open = () => stage.send(stream, { headers: bearer(viewerToken) })
   const readers = await Promise.all(Array.from({ length: 100 }, () => listen(stage.port, bearer(viewerToken))))
@@ -134,11 +133,11 @@ test('more streams than there may be, and those after the end, are rejected', as
   expect((await open()).json).toMatchObject({ error: { code: 'shutting_down' } })
 })
 
-test('a beat is skipped while the answer before is not there, and an answer for those who left is told to nobody', async () => {
+test('a pending poll delays the next one, and its result is not sent to later subscribers', async () => {
   const clock = createTestClock()
   const written: string[] = []
   const response = fakeResponse(written)
-  const pending: ((told: object | null) => void)[] = []
+  const pending: ((change: object | null) => void)[] = []
   const none = () => async () => null
   const slow = () => () => new Promise<object | null>((resolve) => void pending.push(resolve))
   const live = createLiveStream({ events: slow, overview: none, changed: none }, clock)
@@ -154,11 +153,11 @@ test('a beat is skipped while the answer before is not there, and an answer for 
   pending[1]?.({ n: 2 })
   pending[2]?.({ n: 3 })
   await clock.advance(0)
-  expect(written).toEqual([alive, told('events', { n: 1 }), alive, told('events', { n: 3 })])
+  expect(written).toEqual([alive, message('events', { n: 1 }), alive, message('events', { n: 3 })])
   live.close()
 })
 
-test('the overview is told where more than its time changed', async () => {
+test('the overview is sent if more than its time changed', async () => {
   let overview = { now: 1, dead: 0 }
   const watch = pollOverview(async () => overview)
   expect(await watch()).toEqual({ now: 1, dead: 0 })
@@ -168,7 +167,7 @@ test('the overview is told where more than its time changed', async () => {
   expect(await watch()).toEqual({ now: 3, dead: 1 })
 })
 
-test('of events nothing is told twice, whoever else listened before', async () => {
+test('each subscriber gets only events after its subscription, each once', async () => {
   const inbox = await createMemoryInbox({ clock: createTestClock() })
   const early = pollEvents(inbox)
   expect(await early()).toBeNull()
@@ -181,12 +180,12 @@ test('of events nothing is told twice, whoever else listened before', async () =
   await inbox.close()
 })
 
-test('each list is told of when it changed, and only then', async () => {
+test('changed lists are named once per change', async () => {
   const inbox = await createMemoryInbox({ clock: createTestClock() })
   let rejects = 0
   let runs = 500
   const warnings: object[] = []
-  // A large action updates its entry in the audit as it goes on.
+  // A large action updates its audit entry while it runs.
   const audit: typeof inbox.audit = async (query) => {
     const found = await inbox.audit(query)
     return { ...found, data: found.data.map((entry) => ({ ...entry, detail: { ...entry.detail, runs } })) }
@@ -217,12 +216,12 @@ test('each list is told of when it changed, and only then', async () => {
   expect(await what()).toEqual(['audit'])
   await inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
   expect(await what()).toContain('replays')
-  // The replay goes on to plan its runs, then rests.
-  await until(async () => (await what()) === undefined, 'nothing changes any more')
+  // The replay still plans its runs.
+  await until(async () => (await what()) === undefined, 'no more changes')
   await inbox.close()
 })
 
-/** As much of a response as a stream needs; what is written is kept. */
+/** A response that records what is written. */
 function fakeResponse(written: string[]) {
   let onClose = () => {}
   const response = {

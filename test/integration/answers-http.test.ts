@@ -15,7 +15,7 @@ let ids = 0
 const nextEvent = () => eventBytes({ id: `evt_${++ids}` })
 const stored = async () => (await app.inbox.stats()).lastSeq
 
-/** A usable event of exactly so many bytes. */
+/** A usable event of exactly `size` bytes. */
 function eventOfSize(id: string, size: number): Buffer {
   const empty = eventBytes({ id, data: { text: '' } })
   return eventBytes({ id, data: { text: 'a'.repeat(size - empty.length) } })
@@ -32,24 +32,16 @@ function expectError(answer: RawAnswer, status: number, code: string): void {
   for (const name of ['x-powered-by', 'etag', 'server']) expect(headerOf(answer, name)).toBeUndefined()
 }
 
-describe('a body over the limit', () => {
+describe('a body at the limit', () => {
   const chunk = Buffer.alloc(16 * 1024, 'a')
   const framed = Buffer.concat([Buffer.from('4000\r\n'), chunk, Buffer.from('\r\n')])
   const manyChunks = 2_000
 
-  test('of exactly the limit is taken, of one byte more it gets 413', async () => {
+  test('of exactly the limit is accepted; one byte more gets 413 before it is sent, and the connection is closed', async () => {
     using connection = await RawConnection.open(app.port)
     const whole = eventOfSize('evt_whole', bodyLimit)
     expect(whole).toHaveLength(bodyLimit)
     expect((await connection.request(delivery(whole))).status).toBe(200)
-    const more = eventOfSize('evt_more', bodyLimit + 1)
-    expectError(await connection.request(delivery(more)), 413, 'body_too_large')
-    expect(await connection.closed()).toBe('end')
-    expect(await app.inbox.event('evt_more')).toBeNull()
-  })
-
-  test('by its Content-Length gets 413 before any of it is sent, and the connection is closed', async () => {
-    using connection = await RawConnection.open(app.port)
     const answer = await connection.request({ headers: { 'Content-Length': String(bodyLimit + 1) } })
     expectError(answer, 413, 'body_too_large')
     expect(headerOf(answer, 'connection')).toBe('close')
@@ -59,7 +51,7 @@ describe('a body over the limit', () => {
   test.each([
     ['by its Content-Length', { 'Content-Length': String(manyChunks * chunk.length) }, chunk],
     ['chunked', { 'Transfer-Encoding': 'chunked' }, framed],
-  ])('that is still being sent, %s, does not lose its 413', async (_, headers, part) => {
+  ])('P6 that is still being sent, %s, gets its 413', async (_, headers, part) => {
     using connection = await RawConnection.open(app.port)
     connection.send(requestBytes({ headers }))
     for (let count = 0; count < manyChunks; count++) connection.send(part)
@@ -67,22 +59,22 @@ describe('a body over the limit', () => {
     expect(await connection.closed()).toBe('end')
   })
 
-  test('P6 whose sender goes on sending after its 413 is not read to its end, and is cut off', async () => {
+  test('P6 that is sent on after its 413 is not read to its end', async () => {
     using connection = await RawConnection.open(app.port, { allowHalfOpen: true })
     expect((await connection.request({ headers: { 'Content-Length': '1000000000' } })).status).toBe(413)
     expect(await connection.closed()).toBe('end')
-    let takenBytes = 0
+    let sentBytes = 0
     const { socket } = connection
     for (let count = 0; count < 4 * manyChunks; count++) {
-      socket.write(chunk, (error) => (takenBytes += error ? 0 : chunk.length))
+      socket.write(chunk, (error) => (sentBytes += error ? 0 : chunk.length))
     }
     await until(() => socket.destroyed, 'the connection is cut', 10_000)
-    // What is thrown away has its limit; beyond that, only the buffers of the two sockets are filled.
-    expect(takenBytes).toBeLessThan(2 * manyChunks * chunk.length)
+    // Discarded bytes are limited. Above that, only socket buffers fill up.
+    expect(sentBytes).toBeLessThan(2 * manyChunks * chunk.length)
   })
 })
 
-describe('a body in pieces', () => {
+describe('a body in chunks', () => {
   const chunked = { 'Transfer-Encoding': 'chunked' }
   const framed = (part: Uint8Array) =>
     Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')])
@@ -90,10 +82,9 @@ describe('a body in pieces', () => {
     Array.from({ length: Math.ceil(body.length / size) }, (_, part) => body.subarray(part * size, (part + 1) * size))
 
   test.each([
-    ['as large as those of a network', 1_460],
-    ['a sixteenth of it', bodyLimit / 16],
-    ['small, but large enough for its size', 256],
-  ])('%s is taken as its bytes', async (_, size) => {
+    ['of network packets', 1_460],
+    ['of the smallest allowed size', 256],
+  ])('%s is accepted', async (_, size) => {
     using connection = await RawConnection.open(app.port)
     const body = eventOfSize(`evt_pieces_${size}`, bodyLimit)
     const { headers = {} } = delivery(body)
@@ -106,67 +97,54 @@ describe('a body in pieces', () => {
   test.each([
     ['chunked', chunked],
     ['with a Content-Length', {}],
-  ])(
-    'P6 that are far too small, %s, gets 400 before it is complete, and the connection is closed',
-    async (_, framing) => {
-      using connection = await RawConnection.open(app.port)
-      const body = eventOfSize('evt_small_pieces', 10_000)
-      const isChunked = framing === chunked
-      const length = isChunked ? {} : { 'Content-Length': String(body.length) }
-      connection.send(requestBytes({ headers: { ...delivery(body).headers, ...framing, ...length } }))
-      // One by one over many packets, or they would come as one piece.
-      for (const part of partsOf(body.subarray(0, 2_000), 1)) {
-        if (connection.unread.length > 0) break
-        connection.send(isChunked ? framed(part) : part)
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      const answer = await connection.answer()
-      expectError(answer, 400, 'bad_request')
-      expect(headerOf(answer, 'connection')).toBe('close')
-      expect(await connection.closed()).toBe('end')
-      expect(await app.inbox.event('evt_small_pieces')).toBeNull()
-    },
-  )
+  ])('P6 that are too small, %s, gets 400 before it is complete, and the connection is closed', async (_, framing) => {
+    using connection = await RawConnection.open(app.port)
+    const body = eventOfSize('evt_small_pieces', 10_000)
+    const isChunked = framing === chunked
+    const length = isChunked ? {} : { 'Content-Length': String(body.length) }
+    connection.send(requestBytes({ headers: { ...delivery(body).headers, ...framing, ...length } }))
+    // In many packets: otherwise they would arrive as one chunk.
+    for (const part of partsOf(body.subarray(0, 2_000), 1)) {
+      if (connection.unread.length > 0) break
+      connection.send(isChunked ? framed(part) : part)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const answer = await connection.answer()
+    expectError(answer, 400, 'bad_request')
+    expect(headerOf(answer, 'connection')).toBe('close')
+    expect(await connection.closed()).toBe('end')
+    expect(await app.inbox.event('evt_small_pieces')).toBeNull()
+  })
 })
 
-test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'x'])(
-  'Content-Encoding %s gets 415 and is never inflated',
-  async (encoding) => {
-    const before = await stored()
-    using connection = await RawConnection.open(app.port)
-    const answer = await connection.request(delivery(nextEvent(), { headers: { 'Content-Encoding': encoding } }))
-    expectError(answer, 415, 'content_encoding_unsupported')
-    expect(await connection.closed()).toBe('end')
-    expect(await stored()).toBe(before)
-  },
-)
+test.each(['GZIP', 'identity, gzip', 'x'])('Content-Encoding %s gets 415', async (encoding) => {
+  const before = await stored()
+  using connection = await RawConnection.open(app.port)
+  const answer = await connection.request(delivery(nextEvent(), { headers: { 'Content-Encoding': encoding } }))
+  expectError(answer, 415, 'content_encoding_unsupported')
+  expect(await connection.closed()).toBe('end')
+  expect(await stored()).toBe(before)
+})
 
-test.each(['GET', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'QUERY'])(
-  '%s on the path gets 405 with Allow: POST',
-  async (method) => {
-    using connection = await RawConnection.open(app.port)
-    const answer = await connection.request({ method })
-    expect(answer.status).toBe(405)
-    expect(headerOf(answer, 'allow')).toBe('POST')
-    if (method === 'HEAD') expect(answer.body).toHaveLength(0)
-    else expectError(answer, 405, 'method_not_allowed')
-    await expectGood(connection)
-  },
-)
+test.each(['GET', 'HEAD', 'OPTIONS', 'QUERY'])('%s on the path gets 405 with Allow: POST', async (method) => {
+  using connection = await RawConnection.open(app.port)
+  const answer = await connection.request({ method })
+  expect(answer.status).toBe(405)
+  expect(headerOf(answer, 'allow')).toBe('POST')
+  if (method === 'HEAD') expect(answer.body).toHaveLength(0)
+  else expectError(answer, 405, 'method_not_allowed')
+  await expectGood(connection)
+})
 
 test.each([
   ['unknown', '/elsewhere'],
-  ['the root', '/'],
-  ['of another case', '/Webhooks'],
-  ['with a slash at its end', '/webhooks/'],
-  ['with two slashes', '//webhooks'],
+  ['in another case', '/Webhooks'],
+  ['with a trailing slash', '/webhooks/'],
   ['percent-encoded', '/%77ebhooks'],
-  ['wrongly percent-encoded', '/%zz'],
-  ['longer', '/webhooks/1'],
-  ['that is no path', '*'],
-  ['that is no URL', 'http://['],
-  ['of Express', '/__proto__'],
-])('a path that is %s gets 404, and a good delivery after it 200', async (_, target) => {
+  ['invalid percent-encoding', '/%zz'],
+  ['not a path', '*'],
+  ['not a URL', 'http://['],
+])('a path that is %s gets 404, and a valid delivery after it 200', async (_, target) => {
   using connection = await RawConnection.open(app.port)
   const before = await stored()
   for (const method of ['POST', 'GET']) {
@@ -178,7 +156,7 @@ test.each([
   await expectGood(connection)
 })
 
-test.each([[undefined], ['text/plain'], ['application/json; charset=utf-16'], ['multipart/form-data'], ['%%']])(
+test.each([[undefined], ['application/json; charset=utf-16'], ['%%']])(
   'Content-Type %s makes no difference',
   async (type) => {
     const body = nextEvent()
@@ -188,11 +166,11 @@ test.each([[undefined], ['text/plain'], ['application/json; charset=utf-16'], ['
   },
 )
 
-describe('HTTP that is malformed by', () => {
+describe('malformed HTTP:', () => {
   const body = nextEvent()
   test.each([
     [
-      'Content-Length beside Transfer-Encoding',
+      'Content-Length with Transfer-Encoding',
       requestBytes(delivery(body, { headers: { 'Content-Length': '5', 'Transfer-Encoding': 'chunked' } })),
     ],
     ['two values of Content-Length', requestBytes(delivery(body, { headers: { 'Content-Length': ['5', '6'] } }))],
@@ -217,7 +195,7 @@ describe('HTTP that is malformed by', () => {
     ['no Host', Buffer.from('POST /webhooks HTTP/1.1\r\n\r\n')],
     ['a header with a space in its name', requestBytes({ headers: { 'X Y': '1' } })],
     ['a bare line feed', Buffer.from('POST /webhooks HTTP/1.1\nHost: a\n\n')],
-    ['no HTTP at all', Buffer.from('hello\r\n\r\n')],
+    ['not HTTP', Buffer.from('hello\r\n\r\n')],
   ])('%s gets 400 and the connection is closed', async (_, bytes) => {
     const before = await stored()
     using connection = await RawConnection.open(app.port)
@@ -231,7 +209,7 @@ describe('HTTP that is malformed by', () => {
     expect((await rawRequest(app.port, delivery(nextEvent()))).status).toBe(200)
   })
 
-  test('too many bytes of headers gets 431 and the connection is closed', async () => {
+  test('headers over 8 KiB get 431 and the connection is closed', async () => {
     using connection = await RawConnection.open(app.port)
     const answer = await connection.request({ headers: { 'X-Long': 'a'.repeat(9 * 1024) } })
     expect(answer.status).toBe(431)
@@ -239,7 +217,7 @@ describe('HTTP that is malformed by', () => {
   })
 })
 
-test('a client that waits for 100 Continue gets it, then its answer', async () => {
+test('a client that waits for 100 Continue gets it, then its response', async () => {
   using connection = await RawConnection.open(app.port)
   const body = nextEvent()
   const bytes = requestBytes(delivery(body, { headers: { Expect: '100-continue' } }))
@@ -250,7 +228,7 @@ test('a client that waits for 100 Continue gets it, then its answer', async () =
   await expectGood(connection)
 })
 
-test('a client that waits for 100 Continue with a body that is refused gets its answer instead', async () => {
+test('a client that waits for 100 Continue gets the rejection instead', async () => {
   const refusals = [
     [{ 'Content-Length': String(bodyLimit + 1) }, 413, 'body_too_large'],
     [{ 'Content-Length': '9', 'Content-Encoding': 'gzip' }, 415, 'content_encoding_unsupported'],
@@ -265,7 +243,7 @@ test('a client that waits for 100 Continue with a body that is refused gets its 
   expectError(await connection.request({ target: '/elsewhere', headers }), 404, 'not_found')
 })
 
-test('pipelined requests are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   using connection = await RawConnection.open(app.port)
   const events = Array.from({ length: 20 }, (_, index) => eventBytes({ id: `evt_pipe_${index}` }))
   const requests = events.map((body, index) =>

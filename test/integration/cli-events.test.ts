@@ -123,7 +123,7 @@ test('handlers are listed, paused and resumed', async () => {
   expect(JSON.parse(pauseAll?.out ?? '')).toEqual({ handler: null, paused: true })
   expect(JSON.parse(listAll?.out ?? '')).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
   expect(resumeAll?.out).toBe('resumed: all handlers\n')
-  const unknown = 'not_found: there is no handler "nobody", and never was: expected one of trades\n'
+  const unknown = 'not_found: there is no handler "nobody": expected one of trades\n'
   expect([nobody, setNobody, dropNobody].map((each) => each?.errors)).toEqual([unknown, unknown, unknown])
   expect(set?.out).toBe('trades: the concurrency of its own setting\n')
 })

@@ -82,7 +82,7 @@ test('beside a running sidecar commands and the sidecar register once together, 
   ])
 })
 
-test('begun before a crash: nobody knows, it is not sent again, and somebody who has looked confirms it', async () => {
+test('a registration begun before a crash has an unknown outcome, is not repeated, and can be confirmed', async () => {
   await using at = await setUp({ INBOX_API_URL: 'http://127.0.0.1:9/v1' })
   const begin = async (ageMs: number) => {
     const inbox = await createSqliteInbox({ file: at.file })
@@ -93,12 +93,12 @@ test('begun before a crash: nobody knows, it is not sent again, and somebody who
   }
   await begin(0)
   const soon = await at.run(...wanted, '--force')
-  expect([soon.code, soon.out]).toEqual([75, expect.stringContaining('somebody else began to register')])
+  expect([soon.code, soon.out]).toEqual([75, expect.stringContaining('another process began to register')])
   await begin(60_000)
   const later = await at.run(...wanted)
   expect(later.code).toBe(1)
   expect(later.out).toMatch(
-    /has no known end: it may or may not be there\. Nothing was sent\n\nTo do: look in the dashboard/,
+    /may or may not exist: its outcome is unknown\. Nothing was sent\n\nTo do: look for a webhook/,
   )
   const confirmed = await at.run('--confirm')
   expect([confirmed.code, confirmed.out]).toEqual([

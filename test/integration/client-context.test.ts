@@ -33,7 +33,7 @@ const lookUp = defineHandler({
 })
 
 describe('ctx.api in createTestInbox', () => {
-  test('is the client that was given, for handlers and sinks', async () => {
+  test('is the given client, for handlers and sinks', async () => {
     const seen: number[] = []
     const sink = defineSink({
       name: 'networks',
@@ -49,7 +49,7 @@ describe('ctx.api in createTestInbox', () => {
     expect(seen).toEqual([7])
   })
 
-  test('is not there unless it is given: the run is a dead letter that says what to set', async () => {
+  test('without a given client the run is a dead letter that names the settings', async () => {
     await using inbox = await createTestInbox({ handlers: [lookUp] })
     await inbox.deliver(event)
     await inbox.idle()
@@ -88,7 +88,7 @@ describe('ctx.api in the sidecar', () => {
     return Object.assign(app, { runs, keys })
   }
 
-  test('is made from the settings, the key from its file', async () => {
+  test('is created from the settings, with the key from its file', async () => {
     await using app = await start()
     await using _ = app.keys
     await until(async () => (await app.runs()).every(({ state }) => state === 'done'), 'handled')
@@ -96,7 +96,7 @@ describe('ctx.api in the sidecar', () => {
     expect(state.map(({ value }) => JSON.parse(value) as object)).toEqual([{ address: wallet, status: 501 }])
   })
 
-  test('ends its calls with the attempt: nothing goes on behind a timeout', async () => {
+  test('aborts its calls when the attempt times out', async () => {
     await stage.fault({ kind: 'too-many-requests', retryAfterS: 60 })
     await using app = await start(500)
     await using _ = app.keys
@@ -106,7 +106,7 @@ describe('ctx.api in the sidecar', () => {
   })
 })
 
-test('ctx.api in createInbox is made from apiUrl and apiKey; one of them alone is refused', async () => {
+test('ctx.api in createInbox is created from apiUrl and apiKey, and needs both', async () => {
   const options = { secrets: testSecret, handlers: [lookUp], database: 'memory:', log: false } as const
   expect(() => createInbox({ ...options, apiKey })).toThrow('apiUrl: expected apiUrl and apiKey, or neither')
   expect(() => createInbox({ ...options, apiKey, apiUrl: 'http://example.com' })).toThrow(/apiUrl must be .*plain http/)
@@ -123,7 +123,7 @@ describe('settings', () => {
     loadConfig({ env: { INBOX_SECRETS: testSecret, ...env }, cwd, configFile: null })
   const api = { INBOX_API_URL: 'https://api.example.com/', INBOX_API_KEY: 'sk_very-secret' }
 
-  test('R6 give the base URL with its prefix; the key is never shown', async () => {
+  test('R6 give the base URL its prefix, and never show the key', async () => {
     const config = await load(api)
     expect(config.api).toEqual({ url: 'https://api.example.com/v1', key: 'sk_very-secret' })
     expect(describeConfig(config)).toContainEqual(['REST service', 'https://api.example.com/v1 (key: set)'])
@@ -132,17 +132,14 @@ describe('settings', () => {
   })
 
   test.each([
-    [
-      { INBOX_API_URL: 'http://api.example.com/v1' },
-      /INBOX_API_URL must be the https:\/\/ URL .*\(plain http would show/,
-    ],
+    [{ INBOX_API_URL: 'http://api.example.com/v1' }, /INBOX_API_URL must be the https:\/\/ URL .*\(plain http exposes/],
     [{ INBOX_API_KEY: 'with space' }, /INBOX_API_KEY must be .* \(its value is not shown\)/],
     [{ INBOX_API_KEY_FILE: 'key' }, /INBOX_API_KEY: INBOX_API_KEY_FILE is set as well/],
-  ])('R5 %j is refused', async (wrong, said) => {
+  ])('R5 %j is rejected', async (wrong, said) => {
     await expect(load({ ...api, ...wrong })).rejects.toThrow(said)
   })
 
-  test('one without the other is a warning, and there is no access', async () => {
+  test('without one of the two there is a warning and no access', async () => {
     for (const [name, value] of Object.entries(api)) {
       const config = await load({ [name]: value })
       expect([config.api, config.warnings.join()]).toEqual([undefined, expect.stringContaining('need both')])

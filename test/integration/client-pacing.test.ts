@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-/** A new key of the smallest plan, and a client whose clock is that of the service, but for `skewMs`. */
+/** A client with a new key of the smallest plan. Its clock differs from the service's by `skewMs`. */
 function startFree({ skewMs = 0 } = {}) {
   const { wall, exchanges } = stage
   const before = exchanges.length
@@ -33,7 +33,7 @@ function startFree({ skewMs = 0 } = {}) {
     },
   })
 
-  /** Moves the clock from timer to timer, each time when no request is under way, until all is over. Gives how long it took. */
+  /** Advances the clock from timer to timer while no request is in flight, until the calls end. Returns the time it took. */
   async function settle(calls: Promise<unknown>): Promise<number> {
     const startedAt = wall.now()
     let isOver = false
@@ -57,20 +57,20 @@ function startFree({ skewMs = 0 } = {}) {
   }
 }
 
-/** More than lie between an answer and the next request. */
+/** More turns than between an answer and the next request. */
 async function turns(wall: TestClock): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await wall.advance(0)
 }
 
-describe('R117, R118, R119 the client paces itself by what the service says', () => {
-  test('25 calls at once of a Free key take two minutes, and none of them is refused', async () => {
+describe('R117, R118, R119 pacing', () => {
+  test('25 concurrent calls with a Free key take two minutes, and none is rejected', async () => {
     const { call, settle, statuses } = startFree()
     const takenMs = await settle(Promise.all(Array.from({ length: 25 }, call)))
     expect(statuses()).toEqual(Array<number>(25).fill(200))
     expect(takenMs).toBe(120_000)
   })
 
-  test('one that is aborted while it waits leaves its place, and sends nothing', async () => {
+  test('a call that is aborted while it waits sends nothing and frees its place', async () => {
     const { api, call, wall, statuses } = startFree()
     for (let count = 0; count < 10; count++) await call()
     const controller = new AbortController()
@@ -85,7 +85,7 @@ describe('R117, R118, R119 the client paces itself by what the service says', ()
   })
 
   test.each([3_600_000, -3_600_000])(
-    'R107 with a clock that is wrong by %i ms it waits by Retry-After, and no longer than a window',
+    'R107 with a clock that is wrong by %i ms, calls wait for Retry-After, and at most a window',
     async (skewMs) => {
       const { call, settle, statuses } = startFree({ skewMs })
       const takenMs = await settle(Promise.all(Array.from({ length: 12 }, call)))
@@ -94,7 +94,7 @@ describe('R117, R118, R119 the client paces itself by what the service says', ()
     },
   )
 
-  test('more calls than five minutes have room for: the last ones say so', async () => {
+  test('calls that wait for more than five minutes fail with rate_limited', async () => {
     const { call, settle, statuses } = startFree()
     const calls = Promise.allSettled(Array.from({ length: 70 }, call))
     await settle(calls)
@@ -106,7 +106,7 @@ describe('R117, R118, R119 the client paces itself by what the service says', ()
   })
 })
 
-test('a service that says nothing of limits is not held up, and neither is one whose headers cannot be read', async () => {
+test('calls are not paced without valid rate-limit headers', async () => {
   for (const headers of [{}, { 'X-RateLimit-Limit': 'x', 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '-1' }]) {
     const fetch = async () => Response.json({ success: true, data: 1 }, { headers })
     const api = createClient({ baseUrl: 'https://service.test', apiKey: 'k', fetch, clock: createTestClock() })
@@ -114,7 +114,7 @@ test('a service that says nothing of limits is not held up, and neither is one w
   }
 })
 
-test('R107 a script that only waits for its turn does not end before it', async () => {
+test('R107 a script does not end while it waits for the rate limit', async () => {
   await using service = await AppServer.start()
   service.answer = () => {
     const [status, body] = service.requests.length === 1 ? [429, '{}'] : [200, '{"success":true,"data":"at last"}']

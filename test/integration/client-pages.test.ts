@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient, type Trade } from '../../src/client/index.ts'
-import { createLogger } from '../../src/base/log.ts'
 import { apiKey } from './emulator-stage.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { all, openWallet, startClientStage, type ClientStage } from './client-stage.ts'
 
 let stage: ClientStage
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 afterAll(() => stage[Symbol.asyncDispose]())
 
-test('R122 while new trades come, each that was there at the first page comes exactly once', async () => {
+test('R122 returns each trade of the first page request exactly once, while new trades arrive', async () => {
   const { address, network, buy } = openWallet(stage, 6)
   const known = (await all(stage.api.listWalletTrades({ address, network, limit: 100 }))).map(({ tx_hash }) => tx_hash)
   let bought = 0
@@ -40,7 +40,7 @@ test('R122 while new trades come, each that was there at the first page comes ex
   expect(bought).toBeGreaterThan(0)
 })
 
-test('R120 nothing is asked before it is iterated, no page beyond the one that is needed, and a cursor leads on', async () => {
+test('R120 requests no page before it is needed, continues at a cursor, and starts anew with each iteration', async () => {
   const { address, network } = openWallet(stage, 4)
   const trades = stage.api.listWalletTrades({ address, network, limit: 1 })
   expect(stage.asked()).toEqual([])
@@ -49,11 +49,10 @@ test('R120 nothing is asked before it is iterated, no page beyond the one that i
   const { meta } = await trades.page()
   const rest = await all(stage.api.listWalletTrades({ address, network, limit: 1, cursor: meta.next_cursor ?? '' }))
   expect(rest).toHaveLength(3)
-  // Each iteration asks anew.
   expect([await all(trades), await all(trades)].map(({ length }) => length)).toEqual([4, 4])
 })
 
-test('2.8 a next_cursor that leads back is an error, after each item has come once', async () => {
+test('2.8 a repeated next_cursor is an error after each item was returned once', async () => {
   const { address, network } = openWallet(stage, 4)
   await stage.fault({ kind: 'cursor-loop' })
   const seen: string[] = []
@@ -61,35 +60,30 @@ test('2.8 a next_cursor that leads back is an error, after each item has come on
     for await (const { tx_hash } of stage.api.listWalletTrades({ address, network, limit: 1 })) seen.push(tx_hash)
   }
   await expect(walk()).rejects.toMatchObject({ name: 'ApiProtocolError', code: 'cursor_repeated' })
-  expect(new Set(seen).size).toBe(2)
-  expect(seen).toHaveLength(2)
+  expect([seen.length, new Set(seen).size]).toEqual([2, 2])
 })
 
-test('2.8 a next_cursor that is missing though more items exist ends the list, with a warning', async () => {
+test('2.8 a missing next_cursor ends the list early, with a warning', async () => {
   const { address, network } = openWallet(stage, 4)
-  const lines: string[] = []
-  const log = createLogger({ level: 'warn', pretty: false, output: { write: (line) => void lines.push(line) } })
+  const { log, lines } = recordingLog()
   await stage.fault({ kind: 'cursor-missing' })
   expect(await all(stage.client({ log }).listWalletTrades({ address, network, limit: 3 }))).toHaveLength(3)
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ msg: 'the list ended early', announced: 4 }])
+  expect(lines).toMatchObject([{ message: 'list ended early', fields: { announced: 4 } }])
 })
 
-const pageOf = (data: readonly number[], meta: object) => Response.json({ success: true, data, meta })
-const scripted = (...pages: readonly Response[]) => {
+test.each([
+  [
+    [[[], { next_cursor: 'a' }] as const, [[1], { next_cursor: 'b' }] as const, [[2], { next_cursor: null }] as const],
+    [1, 2],
+  ],
+  [[[[1], {}] as const], [1]],
+  [[[[3], undefined] as const], [3]],
+])('R120 an empty page may have a next page; null, no cursor or no meta ends the list: %j', async (pages, expected) => {
   const left = [...pages]
-  return createClient({
-    baseUrl: 'https://service.test',
-    apiKey,
-    retries: 0,
-    fetch: async () => left.shift() ?? Response.error(),
-  }).listAlerts() as AsyncIterable<unknown>
-}
-
-test('R120 an empty page need not be the last, and null, absent and no meta at all are', async () => {
-  const first = pageOf([], { next_cursor: 'a' })
-  expect(await all(scripted(first, pageOf([1], { next_cursor: 'b' }), pageOf([2], { next_cursor: null })))).toEqual([
-    1, 2,
-  ])
-  expect(await all(scripted(pageOf([1], {})))).toEqual([1])
-  expect(await all(scripted(Response.json({ success: true, data: [3] })))).toEqual([3])
+  const fetch = async () => {
+    const [data, meta] = left.shift() ?? []
+    return Response.json({ success: true, data, meta })
+  }
+  const api = createClient({ baseUrl: 'https://service.test', apiKey, retries: 0, fetch })
+  expect(await all(api.listAlerts() as AsyncIterable<unknown>)).toEqual(expected)
 })

@@ -11,15 +11,15 @@ export interface ClientStage extends AsyncDisposable {
   readonly clock: HastyClock
   /** Another client of the same emulator. */
   client(options?: Partial<ClientOptions>): ApiClient
-  /** From now on something goes wrong with answers. */
+  /** Injects a fault into answers. */
   fault(fault: object, more?: object): Promise<void>
-  /** No fault any more. */
+  /** Removes all faults. */
   heal(): Promise<void>
-  /** How often the service was asked, by method and path, since the last time. */
+  /** Requests since the last call, as method and path. */
   asked(): readonly string[]
 }
 
-/** A running emulator with some history, and a client of it whose pauses take no time. */
+/** An emulator with some history, and a client whose pauses take no time. */
 export async function startClientStage(
   options: { readonly seed?: Partial<SeedInput>; readonly wall?: Clock; readonly client?: Partial<ClientOptions> } = {},
 ): Promise<ClientStage> {
@@ -66,15 +66,15 @@ export async function startClientStage(
 }
 
 export interface HastyClock extends Clock {
-  /** The pauses that were made, in milliseconds. */
+  /** Elapsed pauses in milliseconds. */
   readonly pauses: number[]
   advance(ms: number): void
 }
 
-/** Timeouts are longer than that, pauses between repeats shorter. */
+/** Timeouts are longer, pauses between retries shorter. */
 const longestPauseMs = 20_000
 
-/** Pauses are over at once, and noted; timeouts never are. */
+/** Pauses end at once and are recorded; timeouts never end. */
 export function createHastyClock(): HastyClock {
   let now = Date.UTC(2026, 0, 1)
   const pauses: number[] = []
@@ -97,21 +97,21 @@ export function createHastyClock(): HastyClock {
   }
 }
 
-/** What a call fails with. */
+/** Error of a failed call. */
 export const failureOf = (call: Promise<unknown>): Promise<ApiError> =>
   call.then(
     () => expect.unreachable('it succeeded'),
     (error: unknown) => error as ApiError,
   )
 
-/** Every item of a list, in the order in which they come. */
+/** All items of a list, in order. */
 export async function all<Item>(pages: AsyncIterable<Item>): Promise<Item[]> {
   const items: Item[] = []
   for await (const item of pages) items.push(item)
   return items
 }
 
-/** A wallet that holds so many tokens and has made as many trades. */
+/** A wallet with this number of positions and trades. */
 export function openWallet({ stage }: Pick<ClientStage, 'stage'>, positions: number) {
   const { views, acts } = stage.emulator.world
   const address = `0x${(0xc0_0000 + views.wallets().length).toString(16).padStart(40, '0')}`
@@ -124,7 +124,7 @@ export function openWallet({ stage }: Pick<ClientStage, 'stage'>, positions: num
   return { address, network: 'ethereum' as const, buy }
 }
 
-/** The wallet of a network that has traded most. */
+/** The wallet with the most trades on a network. */
 export function busiest({ stage }: Pick<ClientStage, 'stage'>, network = 'ethereum') {
   const [wallet] = stage.emulator.world.views
     .wallets()

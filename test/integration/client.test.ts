@@ -8,6 +8,7 @@ import { createLogger } from '../../src/base/log.ts'
 import { apiKey } from './emulator-stage.ts'
 import { all, busiest, failureOf, openWallet, startClientStage, type ClientStage } from './client-stage.ts'
 
+const json = { 'Content-Type': 'application/json' }
 let stage: ClientStage
 let api: ApiClient
 let wallet: ReturnType<typeof busiest>
@@ -19,88 +20,80 @@ beforeAll(async () => {
 afterEach(() => stage.asked())
 afterAll(() => stage[Symbol.asyncDispose]())
 
-test('R49, R50 routes name the kind of data that each operation returns', () => {
+test('R49, R50 routes have the kind of data that each operation returns', () => {
   const kinds = operations.map(({ id, data, meta }) => {
     return [id, data.type === 'array' ? (meta === 'page' ? 'page' : 'list') : 'object']
   })
   expect(Object.entries(routes).map(([id, { data }]) => [id, data])).toEqual(kinds)
 })
 
-describe('every operation', () => {
-  test('R16, R51, R54, R64, R65 about wallets and tokens', async () => {
-    const { address, network } = wallet
-    const overview = await api.getWallet({ address, network })
-    expect(overview).toMatchObject({ status: 200, data: { address, network }, meta: { network } })
-    expect(overview.requestId).toMatch(/^req_/)
-    const pnl = await api.getWalletPnl({ address, network, timeframe: '7d' })
-    expect(pnl.data).toMatchObject({ wallet: address, timeframe: '7d', pnl: { total_usd: expect.any(Number) } })
-    const [found] = (await api.searchTokens({ q: 'a', network: 'ethereum', limit: 1 }).page()).data
-    const { address: token = '', symbol } = found ?? {}
-    expect((await api.getToken({ address: token, network: 'ethereum' })).data).toMatchObject({ address: token, symbol })
-  })
-
-  test('R20, R52, R53, R55, R56 lists of a wallet as pages, and item by item', async () => {
-    const { address, network } = openWallet(stage, 3)
-    const portfolio = api.getWalletPortfolio({ address, network, limit: 2 })
-    const first = await portfolio.page()
-    expect(first.meta).toMatchObject({ limit: 2, total: 3 })
-    const items = await all(portfolio)
-    expect(items.slice(0, 2)).toEqual(first.data)
-    expect(new Set(items.map(({ token_address }) => token_address)).size).toBe(3)
-    expect(items[0]).toHaveProperty('unrealised_pnl_usd')
-    const trades = await all(api.listWalletTrades({ address, network, limit: 100 }))
-    expect(trades).toHaveLength(3)
-    const token = trades[0]!.token_out.address
-    const some = await all(api.listWalletTrades({ address, network, token }))
-    expect(some.map(({ tx_hash }) => tx_hash)).toEqual([trades[0]!.tx_hash])
-  })
-
-  test('R57, R58, R31 createAlert, listAlerts, getAlert, deleteAlert', async () => {
-    const { address, network } = wallet
-    const webhook_url = 'https://example.com/a'
-    const made = await api.createAlert({ type: 'whale_buy', address, network, threshold: 5, webhook_url, label: 'ü' })
-    expect(made).toMatchObject({ status: 201, data: { status: 'active', label: 'ü', threshold: 5 } })
-    const { alert_id } = made.data
-    expect(await all(api.listAlerts())).toContainEqual(made.data)
-    expect((await api.getAlert({ alert_id })).data).toEqual(made.data)
-    expect((await api.deleteAlert({ alert_id })).data).toEqual({ alert_id, deleted: true })
-    expect(await failureOf(api.getAlert({ alert_id }))).toMatchObject({ status: 404, code: 'not_found' })
-  })
-
-  test('R60, R91 createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook', async () => {
-    const made = await api.createWebhook({ url: 'https://example.com/w', events: ['token.price_alert'] })
-    expect(made.data.secret).toEqual(expect.any(String))
-    const { webhook_id } = made.data
-    const changed = await api.updateWebhook({ webhook_id, events: ['*'] })
-    expect(changed.data).toMatchObject({ webhook_id, events: ['*'], url: 'https://example.com/w' })
-    expect((await api.getWebhook({ webhook_id })).data).toEqual(changed.data)
-    expect(await all(api.listWebhooks({ limit: 1 }))).toContainEqual(changed.data)
-    expect((await api.deleteWebhook({ webhook_id })).data.deleted).toBe(true)
-  })
-
-  test('R59, R4 listNetworks', async () => {
-    const { data } = await api.listNetworks({ fresh: true })
-    expect(data.map(({ id }) => id)).toEqual(['ethereum', 'bnb', 'solana', 'polygon', 'base', 'avalanche', 'arbitrum'])
-  })
-
-  test('R2 get asks for what is not documented, with the prefix or without it', async () => {
-    for (const path of ['/trending', '/v1/trending']) {
-      expect(await failureOf(api.get(path))).toMatchObject({ status: 501, code: 'not_documented', isRetryable: false })
-    }
-    expect(stage.asked()).toEqual(['GET /v1/trending', 'GET /v1/trending'])
-    expect((await api.get('/tokens/search', { q: 'a', limit: 1 })).data).toHaveLength(1)
-  })
+test('R16, R51, R54, R64, R65 reads wallets and tokens', async () => {
+  const { address, network } = wallet
+  const overview = await api.getWallet({ address, network })
+  expect(overview).toMatchObject({ status: 200, data: { address, network }, meta: { network } })
+  expect(overview.requestId).toMatch(/^req_/)
+  const pnl = await api.getWalletPnl({ address, network, timeframe: '7d' })
+  expect(pnl.data).toMatchObject({ wallet: address, timeframe: '7d', pnl: { total_usd: expect.any(Number) } })
+  const [found] = (await api.searchTokens({ q: 'a', network: 'ethereum', limit: 1 }).page()).data
+  const { address: token = '', symbol } = found ?? {}
+  expect((await api.getToken({ address: token, network: 'ethereum' })).data).toMatchObject({ address: token, symbol })
 })
 
-describe('R123 the networks', () => {
-  test('are asked for once by calls at the same time, and kept for five minutes', async () => {
+test('R20, R52, R53, R55, R56 reads lists of a wallet by page and by item', async () => {
+  const { address, network } = openWallet(stage, 3)
+  const portfolio = api.getWalletPortfolio({ address, network, limit: 2 })
+  const first = await portfolio.page()
+  expect(first.meta).toMatchObject({ limit: 2, total: 3 })
+  const items = await all(portfolio)
+  expect(items.slice(0, 2)).toEqual(first.data)
+  expect(new Set(items.map(({ token_address }) => token_address)).size).toBe(3)
+  expect(items[0]).toHaveProperty('unrealised_pnl_usd')
+  const trades = await all(api.listWalletTrades({ address, network, limit: 100 }))
+  expect(trades).toHaveLength(3)
+  const some = await all(api.listWalletTrades({ address, network, token: trades[0]!.token_out.address }))
+  expect(some.map(({ tx_hash }) => tx_hash)).toEqual([trades[0]!.tx_hash])
+})
+
+test('R57, R58, R31 creates, reads and deletes alerts', async () => {
+  const webhook_url = 'https://example.com/a'
+  const { address, network } = wallet
+  const made = await api.createAlert({ type: 'whale_buy', address, network, threshold: 5, webhook_url, label: 'ü' })
+  expect(made).toMatchObject({ status: 201, data: { status: 'active', label: 'ü', threshold: 5 } })
+  const { alert_id } = made.data
+  expect(await all(api.listAlerts())).toContainEqual(made.data)
+  expect((await api.getAlert({ alert_id })).data).toEqual(made.data)
+  expect((await api.deleteAlert({ alert_id })).data).toEqual({ alert_id, deleted: true })
+  expect(await failureOf(api.getAlert({ alert_id }))).toMatchObject({ status: 404, code: 'not_found' })
+})
+
+test('R60, R91 creates, changes, reads and deletes webhooks', async () => {
+  const made = await api.createWebhook({ url: 'https://example.com/w', events: ['token.price_alert'] })
+  expect(made.data.secret).toEqual(expect.any(String))
+  const { webhook_id } = made.data
+  const changed = await api.updateWebhook({ webhook_id, events: ['*'] })
+  expect(changed.data).toMatchObject({ webhook_id, events: ['*'], url: 'https://example.com/w' })
+  expect((await api.getWebhook({ webhook_id })).data).toEqual(changed.data)
+  expect(await all(api.listWebhooks({ limit: 1 }))).toContainEqual(changed.data)
+  expect((await api.deleteWebhook({ webhook_id })).data.deleted).toBe(true)
+})
+
+test('R2 get requests undocumented paths, with or without the prefix', async () => {
+  for (const path of ['/trending', '/v1/trending']) {
+    expect(await failureOf(api.get(path))).toMatchObject({ status: 501, code: 'not_documented', isRetryable: false })
+  }
+  expect(stage.asked()).toEqual(['GET /v1/trending', 'GET /v1/trending'])
+  expect((await api.get('/tokens/search', { q: 'a', limit: 1 })).data).toHaveLength(1)
+})
+
+describe('R123 R59 R4 the networks', () => {
+  test('are requested once by concurrent calls, and cached for five minutes', async () => {
     const { clock } = stage
     const fresh = stage.client()
-    const answers = await Promise.all([fresh.listNetworks(), fresh.listNetworks(), fresh.listNetworks()])
+    const [first, second] = await Promise.all([fresh.listNetworks(), fresh.listNetworks()])
     expect(stage.asked()).toEqual(['GET /v1/networks'])
-    // To each its own.
-    answers[0].data.length = 0
-    expect((await fresh.listNetworks()).data).toHaveLength(7)
+    const ids = ['ethereum', 'bnb', 'solana', 'polygon', 'base', 'avalanche', 'arbitrum']
+    first.data.length = 0
+    for (const { data } of [second, await fresh.listNetworks()]) expect(data.map(({ id }) => id)).toEqual(ids)
     clock.advance(299_999)
     await fresh.listNetworks()
     expect(stage.asked()).toEqual([])
@@ -111,7 +104,7 @@ describe('R123 the networks', () => {
     expect(stage.asked()).toHaveLength(1)
   })
 
-  test('one that ends its call leaves the request to the others; a failure is not kept', async () => {
+  test('are still returned to other callers when one aborts; a failure is not cached', async () => {
     const fresh = stage.client({ retries: 0 })
     const controller = new AbortController()
     const mine = fresh.listNetworks({}, { signal: controller.signal })
@@ -127,7 +120,7 @@ describe('R123 the networks', () => {
 })
 
 describe('answers', () => {
-  test('R125, R15 members that nobody has heard of are kept, and a missing meta is tolerated', async () => {
+  test('R125, R15 keep unknown members, and may lack meta', async () => {
     await stage.fault({ kind: 'extra-members' })
     const { address, network } = wallet
     const { data, meta, body } = await api.getWallet({ address, network })
@@ -139,17 +132,15 @@ describe('answers', () => {
     expect(await bare.get('/x')).toMatchObject({ data: { x: 1 }, meta: {}, requestId: null })
   })
 
-  test('R20 exact gives numbers as they were written', async () => {
+  test('R20 exact returns numbers with every digit', async () => {
     const text = '{"success":true,"data":[{"value_usd":18446744073709551615,"unrealised_pnl_usd":-0.10}],"meta":{}}'
-    const headers = { 'Content-Type': 'application/json' }
-    const exact = stage.client({ fetch: async () => new Response(text, { headers }) })
+    const exact = stage.client({ fetch: async () => new Response(text, { headers: json }) })
     const page = await exact.getWalletPortfolio({ address: wallet.address, network: 'ethereum' }).page()
-    expect(page.exact('data.0.value_usd')).toBe('18446744073709551615')
-    expect(page.exact('data.0.unrealised_pnl_usd')).toBe('-0.10')
-    expect(page.exact('data.1.value_usd')).toBeUndefined()
+    const paths = ['data.0.value_usd', 'data.0.unrealised_pnl_usd', 'data.1.value_usd']
+    expect(paths.map((path) => page.exact(path))).toEqual(['18446744073709551615', '-0.10', undefined])
   })
 
-  test('R106 a refusal is an ApiError with status, code, request id and body; where the problems are stands in its message', async () => {
+  test('R106 that are rejections are ApiErrors with status, code, request id, body and the invalid members', async () => {
     const error = await failureOf(
       api.createAlert({ ...wallet, type: 'whale_buy', threshold: -1, webhook_url: 'ftp://x' }),
     )
@@ -161,8 +152,10 @@ describe('answers', () => {
     expect(error.message.split('threshold: ')).toHaveLength(2)
     expect(stage.asked()).toHaveLength(1)
   })
+})
 
-  test('R66 another key is refused with what to do; it is in no error, no log and no look at the client', async () => {
+describe('the API key', () => {
+  test('R66 is in no error, log line or inspected client; a rejected one says what to do', async () => {
     const lines: string[] = []
     const log = createLogger({ level: 'debug', pretty: false, output: { write: (line) => void lines.push(line) } })
     const key = 'sk_a-wrong-key-that-nobody-may-see'
@@ -170,36 +163,33 @@ describe('answers', () => {
     const error = await failureOf(wrong.getWallet(wallet))
     expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
     expect(error.message).toContain('check the API key')
-    const echo = stage.client({
-      apiKey: key,
-      log,
-      fetch: async (_url, init) => Response.json({ error: { code: 'x', message: inspect(init) } }, { status: 500 }),
-    })
-    const echoed = await failureOf(echo.getWallet(wallet))
-    const deaf = await failureOf(stage.client({ apiKey: key, log, baseUrl: 'http://127.0.0.1:1' }).getWallet(wallet))
-    const odd = await failureOf(stage.client({ apiKey: () => `${key}\n`, log }).getWallet(wallet))
+    const echo: typeof fetch = async (_url, init) =>
+      Response.json({ error: { code: 'x', message: inspect(init) } }, { status: 500 })
+    const others = [{ fetch: echo }, { baseUrl: 'http://127.0.0.1:1' }, { apiKey: () => `${key}\n` }].map((options) =>
+      failureOf(stage.client({ apiKey: key, log, ...options }).getWallet(wallet)),
+    )
+    const all = [error, wrong, ...(await Promise.all(others))]
+    const shown = all.map((one) => inspect(one, { depth: 9, showHidden: true }))
     expect(lines.length).toBeGreaterThan(3)
-    const shown = [error, echoed, deaf, odd, wrong].map((one) => inspect(one, { depth: 9, showHidden: true }))
     expect([...shown, ...lines].filter((text) => text.includes(key.slice(3, 20)))).toEqual([])
   })
 
   test.each([
-    ['under a status of success', 200, (key: string) => JSON.stringify(key)],
-    ['with its slashes escaped', 401, (key: string) => JSON.stringify(key).replaceAll('/', '\\/')],
-    ['as a part of a text, with quotes in it', 403, (key: string) => JSON.stringify(`no: ${key}`)],
-    ['under a status of success, in no envelope', 200, (key: string) => `0, "x": ${JSON.stringify(key)}`],
-  ])('R66 a key that the answer repeats %s is in no error', async (_, status, write) => {
+    ['with a status of success', 200, (key: string) => JSON.stringify(key)],
+    ['with escaped slashes', 401, (key: string) => JSON.stringify(key).replaceAll('/', '\\/')],
+    ['inside a text, with quotes', 403, (key: string) => JSON.stringify(`no: ${key}`)],
+    ['without an envelope', 200, (key: string) => `0, "x": ${JSON.stringify(key)}`],
+  ])('R66 is in no error if the answer repeats it %s', async (_, status, write) => {
     const key = 'sk/of"nobody\\else'
     const text = (said: string) =>
       `{"success": ${said.startsWith('0') ? 'true' : 'false'}, "error": {"message": ${said}}}`
-    const json = { 'Content-Type': 'application/json' }
     const answer = async () => new Response(text(write(key)), { status, headers: json })
     const error = await failureOf(stage.client({ apiKey: key, fetch: answer }).getWallet(wallet))
     expect(error).toMatchObject({ status, body: { error: expect.anything() } })
     for (const shown of [error.message, JSON.stringify(error.body)]) expect(shown).not.toContain('nobody')
   })
 
-  test('a key from a function is asked for anew, so that it can be replaced', async () => {
+  test('can be a function, which is called before each request', async () => {
     const keys = ['sk_gone', apiKey]
     const rotating = stage.client({ apiKey: async () => keys.shift() ?? '' })
     expect(await failureOf(rotating.getWallet(wallet))).toMatchObject({ status: 401 })
@@ -207,88 +197,66 @@ describe('answers', () => {
   })
 })
 
-describe('what is never sent', () => {
-  test('R4 an unknown network, and arguments that no address can hold', async () => {
-    const { address } = wallet
-    const wrong: Promise<unknown>[] = [
-      api.getWallet({ address, network: 'dogecoin' }),
-      api.getWallet({ address: '..', network: 'base' }),
-      api.getWallet({ network: 'base' } as Parameters<ApiClient['getWallet']>[0]),
-      api.getToken({ address: '\ud800', network: 'base' }),
-      api.searchTokens({ q: {} as string }).page(),
-      api.createAlert({ threshold: 1n } as unknown as Parameters<ApiClient['createAlert']>[0]),
-      api.get('trending'),
-      api.get('/../admin'),
-      api.get('/trending?x=1'),
-      api.get('//elsewhere.example/v1'),
-    ]
-    for (const error of await Promise.all(wrong.map(failureOf))) expect(error).toMatchObject({ code: 'usage' })
-    expect(stage.asked()).toEqual([])
-  })
-
-  test.each([0, -1, 1.5, NaN, Infinity, 2 ** 31])(
-    'a call that is given %d ms, which no timer can wait',
-    async (timeoutMs) => {
-      const calls = [
-        api.getWallet(wallet, { timeoutMs }),
-        api.listNetworks({}, { timeoutMs }),
-        api.listWalletTrades(wallet, { timeoutMs }).page(),
-      ]
-      for (const error of await Promise.all(calls.map(failureOf))) {
-        expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining('timeoutMs') })
-      }
-      expect(stage.asked()).toEqual([])
-    },
-  )
-
-  test('R5 options that cannot be used are refused at once, with what was expected', () => {
-    const options = { baseUrl: 'https://api.example.com/v1', apiKey }
-    for (const [wrong, said] of [
-      [{ baseUrl: 'http://api.example.com/v1' }, 'plain http'],
-      [{ baseUrl: 'api.example.com/v1' }, 'absolute URL'],
-      [{ apiKey: undefined }, 'apiKey'],
-      [{ timeoutMs: 0 }, 'timeoutMs'],
-      [{ retries: 1.5 }, 'retries'],
-    ] as const) {
-      expect(() => createClient({ ...options, ...wrong })).toThrow(said)
-    }
-    expect(createClient({ ...options, baseUrl: 'http://api.example.com', allowInsecure: true })).toBeDefined()
-  })
+test('R4 unknown networks, invalid arguments and timeouts that no timer can hold are rejected and not sent', async () => {
+  const { address } = wallet
+  const wrong: Promise<unknown>[] = [
+    api.getWallet({ address, network: 'dogecoin' }),
+    api.getWallet({ address: '..', network: 'base' }),
+    api.getWallet({ network: 'base' } as Parameters<ApiClient['getWallet']>[0]),
+    api.getToken({ address: '\ud800', network: 'base' }),
+    api.searchTokens({ q: {} as string }).page(),
+    api.createAlert({ threshold: 1n } as unknown as Parameters<ApiClient['createAlert']>[0]),
+    ...['trending', '/../admin', '/trending?x=1', '//elsewhere.example/v1'].map((path) => api.get(path)),
+    ...[0, 1.5, NaN, 2 ** 31].map((timeoutMs) => api.getWallet(wallet, { timeoutMs })),
+    api.listNetworks({}, { timeoutMs: 0 }),
+    api.listWalletTrades(wallet, { timeoutMs: 0 }).page(),
+  ]
+  for (const error of await Promise.all(wrong.map(failureOf))) expect(error).toMatchObject({ code: 'usage' })
+  expect(stage.asked()).toEqual([])
 })
 
-describe('how a call ends', () => {
-  test('by its signal, by that of the client, and by a signal that was aborted before', async () => {
-    await stage.fault({ kind: 'latency', ms: 60_000 })
-    const [own, ofClient] = [new AbortController(), new AbortController()]
-    const client = stage.client({ signal: ofClient.signal })
-    const calls = [
-      client.getWallet(wallet, { signal: own.signal }),
-      client.getWalletPnl(wallet),
-      client.getWallet(wallet, { signal: AbortSignal.abort(new Error('never')) }),
-    ].map(failureOf)
-    await expect.poll(() => stage.stage.emulator && stage.asked().length).toBeGreaterThan(0)
-    own.abort(new Error('mine'))
-    ofClient.abort(new Error('all'))
-    expect((await Promise.all(calls)).map(({ message }) => message)).toEqual(['mine', 'all', 'never'])
-    await stage.heal()
-  })
+test.each([
+  [{ baseUrl: 'http://api.example.com/v1' }, 'plain http'],
+  [{ baseUrl: 'api.example.com/v1' }, 'absolute http'],
+  [{ apiKey: undefined }, 'apiKey'],
+  [{ timeoutMs: 0 }, 'timeoutMs'],
+  [{ retries: 1.5 }, 'retries'],
+])('R5 createClient rejects %j', (wrong, message) => {
+  const options = { baseUrl: 'https://api.example.com/v1', apiKey }
+  expect(() => createClient({ ...options, ...wrong })).toThrow(message)
+  expect(createClient({ ...options, baseUrl: 'http://api.example.com', allowInsecure: true })).toBeDefined()
+})
 
-  test('by its timeout, which says how long it was, and of what changes something that nobody knows whether it was done', async () => {
-    await stage.fault({ kind: 'latency', ms: 60_000 })
-    const clock = createTestClock()
-    const client = stage.client({ clock, timeoutMs: 5_000 })
-    const calls = [
-      client.getWallet(wallet),
-      client.deleteAlert({ alert_id: 'alrt_x' }, { timeoutMs: 4_000 }),
-      client.listNetworks({}, { timeoutMs: 3_000 }),
-    ].map(failureOf)
-    await clock.advance(5_000)
-    const [read, deletion, networks] = await Promise.all(calls)
-    expect(read).toMatchObject({ name: 'ApiTimeoutError', code: 'timed_out', status: null, isRetryable: true })
-    expect(read?.message).toContain('GET /wallets/')
-    expect(read?.message).toContain('longer than 5000 ms')
-    expect(deletion?.message).toMatch(/longer than 4000 ms.*whether it was done is not known/)
-    expect(networks?.message).toContain('longer than 3000 ms')
-    await stage.heal()
-  })
+test('a call ends by its signal, by the signal of the client, and by an already aborted signal', async () => {
+  await stage.fault({ kind: 'latency', ms: 60_000 })
+  const [own, ofClient] = [new AbortController(), new AbortController()]
+  const client = stage.client({ signal: ofClient.signal })
+  const calls = [
+    client.getWallet(wallet, { signal: own.signal }),
+    client.getWalletPnl(wallet),
+    client.getWallet(wallet, { signal: AbortSignal.abort(new Error('never')) }),
+  ].map(failureOf)
+  await expect.poll(() => stage.asked().length).toBeGreaterThan(0)
+  own.abort(new Error('mine'))
+  ofClient.abort(new Error('all'))
+  expect((await Promise.all(calls)).map(({ message }) => message)).toEqual(['mine', 'all', 'never'])
+  await stage.heal()
+})
+
+test('a call ends by its timeout; the error has the limit, and for changes that they may have been carried out', async () => {
+  await stage.fault({ kind: 'latency', ms: 60_000 })
+  const clock = createTestClock()
+  const client = stage.client({ clock, timeoutMs: 5_000 })
+  const calls = [
+    client.getWallet(wallet),
+    client.deleteAlert({ alert_id: 'alrt_x' }, { timeoutMs: 4_000 }),
+    client.listNetworks({}, { timeoutMs: 3_000 }),
+  ].map(failureOf)
+  await clock.advance(5_000)
+  const [read, deletion, networks] = await Promise.all(calls)
+  expect(read).toMatchObject({ name: 'ApiTimeoutError', code: 'timed_out', status: null, isRetryable: true })
+  expect(read?.message).toMatch(/GET \/wallets\/.*longer than 5000 ms/)
+  expect(deletion?.message).toMatch(/longer than 4000 ms.*the request may have been carried out/)
+  expect(networks?.message).toContain('longer than 3000 ms')
+  await stage.heal()
 })

@@ -4,7 +4,7 @@ import type { AnyEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
 import { toInternalEvent, type Turn } from '../../src/health/notifier.ts'
-import type { Warning } from '../../src/health/port.ts'
+import type { Warning } from '../../src/health/facts.ts'
 import { partsOfKey } from '../../src/inbox/replays.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { items, stageService, type FakeChat } from '../support/fake-chat.ts'
@@ -20,21 +20,17 @@ const warning: Warning = {
   since: notifiedAt - 1_000,
   href: '/dead-letters',
 }
-const eventOf = (
-  turn: Turn,
-  change: Partial<Warning> = {},
-  consoleUrl: string | null = 'https://inbox.example.com',
-) => {
-  const { raw } = toInternalEvent({ warning: { ...warning, ...change }, notifiedAt, replica: null }, turn, {
+const internalEvent = (turn: Turn, change: Partial<Warning> = {}, consoleUrl: string | null = null) =>
+  toInternalEvent({ warning: { ...warning, ...change }, notifiedAt, replica: null }, turn, {
     at: notifiedAt,
     consoleUrl,
   })
-  return JSON.parse(Buffer.from(raw).toString()) as AnyEvent
-}
+const eventOf = (turn: Turn, change: Partial<Warning> = {}, consoleUrl: string | null = 'https://inbox.example.com') =>
+  JSON.parse(Buffer.from(internalEvent(turn, change, consoleUrl).raw).toString()) as AnyEvent
 const incident = eventOf('begun').id
 
 describe('a warning as a message', () => {
-  test('has its title, what to do, since when, and where to look', () => {
+  test('has title, advice, begin and link', () => {
     expect(toMessage(eventOf('begun'))).toMatchObject({
       title: '3 dead letters of trades',
       text: 'These runs failed for good.\nRequeue them.',
@@ -49,18 +45,13 @@ describe('a warning as a message', () => {
     expect(toMessage(eventOf('begun', {}, null)).links).toEqual([])
   })
 
-  test('is of no network and no address, as every store takes it from its key', () => {
-    const { key } = toInternalEvent({ warning, notifiedAt, replica: null }, 'begun', {
-      at: notifiedAt,
-      consoleUrl: null,
-    })
+  test('has the same key for begin and end, without network and address', () => {
+    const { key } = internalEvent('begun')
     expect(partsOfKey(key)).toEqual({ network: null, address: null })
-    expect(
-      toInternalEvent({ warning, notifiedAt, replica: null }, 'resolved', { at: notifiedAt, consoleUrl: null }).key,
-    ).toBe(key)
+    expect(internalEvent('resolved').key).toBe(key)
   })
 
-  test('shows whatever it holds, and links to the web alone', () => {
+  test('with invalid fields is safe to show, and links only to the web', () => {
     const odd = {
       id: 'x',
       type: 'inbox.warning',
@@ -80,7 +71,7 @@ describe('a warning as a message', () => {
 const pagers = [
   {
     kind: 'pagerduty' as const,
-    acts: ({ accepted }: FakeChat) =>
+    callsOf: ({ accepted }: FakeChat) =>
       accepted.map(({ body }) => [
         body.event_action,
         body.dedup_key,
@@ -94,7 +85,7 @@ const pagers = [
   },
   {
     kind: 'opsgenie' as const,
-    acts: ({ server, accepted }: FakeChat) =>
+    callsOf: ({ server, accepted }: FakeChat) =>
       accepted.map(({ body }, index) => [server.requests[index]?.path, body.alias, body.priority]),
     expected: [
       ['/v2/alerts', incident, 'P3'],
@@ -104,39 +95,39 @@ const pagers = [
   },
 ]
 
-describe.each(pagers)('a warning at $kind', ({ kind, acts, expected }) => {
+describe.each(pagers)('a warning at $kind', ({ kind, callsOf, expected }) => {
   const course = [
     eventOf('begun'),
     eventOf('critical', { level: 'critical' }),
     eventOf('resolved', { level: 'critical' }),
   ]
 
-  test('opens one incident, which is closed when it is over', async () => {
+  test('opens one incident and closes it', async () => {
     await using to = await stageService(kind)
     for (const event of course) expect(await to.send(items(event))).toBeUndefined()
     expect(to.fake.refused).toEqual([])
-    expect(acts(to.fake)).toEqual(expected)
+    expect(callsOf(to.fake)).toEqual(expected)
   })
 
-  test('below minSeverity opens none, and closes none', async () => {
+  test('below minSeverity opens and closes nothing', async () => {
     await using to = await stageService(kind, { minSeverity: 'critical' })
     for (const event of [eventOf('begun'), eventOf('resolved')]) await to.send(items(event))
     expect(to.fake.accepted).toEqual([])
     for (const event of course) await to.send(items(event))
-    expect(acts(to.fake)).toEqual(expected.slice(1))
+    expect(callsOf(to.fake)).toEqual(expected.slice(1))
   })
 })
 
-test('a warning of a running inbox goes to the sinks that notify names, and to no handler of all events', async () => {
+test('a warning of a running inbox goes only to the sinks in INBOX_NOTIFY', async () => {
   const clock = createTestClock(Date.now())
   await using app = await startTestApp({
     clock,
     settings: {
       INBOX_SINKS: JSON.stringify({
-        told: { kind: 'file', path: './told.ndjson' },
+        desk: { kind: 'file', path: './desk.ndjson' },
         archive: { kind: 'file', path: './archive.ndjson', types: '*' },
       }),
-      INBOX_NOTIFY: 'told',
+      INBOX_NOTIFY: 'desk',
       INBOX_CONSOLE_URL: 'https://inbox.example.com/',
       INBOX_DATABASE_URL: sqliteUrl,
     },
@@ -146,7 +137,7 @@ test('a warning of a running inbox goes to the sinks that notify names, and to n
     const headers = { Authorization: `Bearer ${app.adminToken}` }
     return (await fetch(`${app.adminUrl}/metrics`, { headers })).text()
   }
-  // What is paused for more than an hour may have been forgotten.
+  // A pause of more than an hour is a warning.
   await until(async () => {
     await clock.advance(10 * 60_000)
     return (await app.inbox.events({ type: 'inbox.warning', limit: 1 })).data.length > 0
@@ -154,7 +145,7 @@ test('a warning of a running inbox goes to the sinks that notify names, and to n
   const [event] = (await app.inbox.events({ type: 'inbox.warning', limit: 1 })).data
   await until(async () => (await app.inbox.event(event!.id))?.status === 'done', 'the sink has it')
   const detail = await app.inbox.event(event!.id)
-  expect(detail!.runs.map(({ handler, state }) => [handler, state])).toEqual([['told', 'done']])
+  expect(detail!.runs.map(({ handler, state }) => [handler, state])).toEqual([['desk', 'done']])
   expect(JSON.parse(Buffer.from(detail!.raw).toString())).toMatchObject({
     data: { code: 'paused', subject: 'archive', url: 'https://inbox.example.com/#/handlers' },
   })

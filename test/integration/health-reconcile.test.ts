@@ -3,8 +3,7 @@ import { createClient, type ApiClient } from '../../src/client/index.ts'
 import { systemClock, type Clock } from '../../src/base/clock.ts'
 import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
 import type { NetworkId } from '../../schema/index.ts'
-import type { Reconcile } from '../../src/health/port.ts'
-import { createReconciler, type ReconcilerOptions } from '../../src/health/reconcile.ts'
+import { createReconciler, type Reconcile, type ReconcilerOptions } from '../../src/health/reconcile.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
@@ -16,10 +15,10 @@ import { createRestStage } from './emulator-rest-stage.ts'
 import { apiKey } from './emulator-stage.ts'
 
 const minute = 60_000
-/** Trades of so long before the time are looked for, too. */
+/** Trades this long before the span are compared as well. */
 const leadMs = 5 * minute
 
-/** An inbox that holds these events as if they had been delivered when they arose. */
+/** An inbox with these events. */
 async function inboxWith(events: readonly WorldEvent['event'][]): Promise<Inbox> {
   const inbox = await createMemoryInbox({ clock: systemClock })
   for (const event of events) {
@@ -35,7 +34,7 @@ const fieldOf = ({ data }: WorldEvent['event'], name: string) => String((data as
 const walletOf = (event: WorldEvent['event']) => `${fieldOf(event, 'network')} ${fieldOf(event, 'wallet_address')}`
 const hashOf = (event: WorldEvent['event']) => fieldOf(event, 'tx_hash')
 
-/** What was delivered of a world's wallet events, of some wallets only, and what was lost in a part of its time. */
+/** Wallet events of a world: the delivered ones of some wallets, and the lost ones of a span. */
 function withLosses({ eventsAfter, lastEvent }: Pick<World, 'eventsAfter' | 'lastEvent'>, mostWallets: number) {
   const events = eventsAfter(0, lastEvent()).map(({ event }) => event)
   const trades = events.filter(({ type }) => type === 'wallet.large_trade' || type === 'wallet.new_position')
@@ -46,14 +45,14 @@ function withLosses({ eventsAfter, lastEvent }: Pick<World, 'eventsAfter' | 'las
   const kept = trades.filter((event) => !isInGap(event))
   const wallets = new Set([...new Set(kept.map(walletOf))].slice(0, mostWallets))
   const delivered = kept.filter((event) => wallets.has(walletOf(event)))
-  // A trade may be told of by two events, of which the other one came.
+  // Another event may name the same trade.
   const named = new Set(delivered.map(hashOf))
   const lost = trades.filter((event) => isInGap(event) && wallets.has(walletOf(event)) && !named.has(hashOf(event)))
-  if (lost.length === 0) throw new Error('nothing was lost of these wallets: take another seed')
+  if (lost.length === 0) throw new Error('nothing was lost: use another seed')
   return { span: { from, to }, wallets, delivered, named, lost }
 }
 
-/** The transactions of all trades of wallets in a time that no event names, by what the world knows. */
+/** Transactions of the span that no event names, from the world itself. */
 function missingOf({ views }: Pick<World, 'views'>, known: ReturnType<typeof withLosses>): Set<string> {
   const refs = [...known.wallets].map((wallet) => {
     const [network = '', address = ''] = wallet.split(' ')
@@ -89,7 +88,7 @@ function reconcilerOf(
 }
 
 describe('a reconcile', () => {
-  test('finds exactly the transactions that no stored event names, in whatever order trades come, within the rate limit', async () => {
+  test('finds exactly the transactions that no stored event names, in any order, within the rate limit', async () => {
     await using stage = await createRestStage({
       seed: 'reconcile',
       hours: 6,
@@ -138,14 +137,14 @@ describe('a reconcile', () => {
     expect(found.candidateCount).toBe(found.candidates.length)
     expect(found.candidates[0]!.summary).toMatch(/^(?:buy|sell|swap) [\d.,]+ .+ for \$[\d.,]+$/)
     expect(found.notes.join(' ')).toMatch(/Alerts .* cannot be reconciled/)
-    // The smallest plan has ten a minute: it was waited for, and nothing was refused.
+    // The smallest plan allows ten requests a minute.
     expect(stage.exchanges.every(({ status }) => status === 200)).toBe(true)
     expect(stage.exchanges).toHaveLength(found.requests)
     expect(stage.wall.now() - startedAt).toBeGreaterThanOrEqual(Math.floor((found.requests - 1) / 10) * minute)
     await reconciler.close()
   })
 
-  describe('with a service that has faults', () => {
+  describe('with a faulty upstream', () => {
     let stage: ClientStage
     let known: ReturnType<typeof withLosses>
     let inbox: Inbox
@@ -166,7 +165,7 @@ describe('a reconcile', () => {
         },
       })
 
-    test('tries again what failed, passes over wallets that are unknown to it, and takes no page that was cut short for an answer', async () => {
+    test('retries failures, skips unknown wallets, and reads on after short pages', async () => {
       await stage.fault({ kind: 'error-503' }, { times: 2 })
       const unknown = { network: 'ethereum', address: `0x${'9'.repeat(40)}`, lastAt: 1 }
       const odd = {
@@ -184,7 +183,7 @@ describe('a reconcile', () => {
       expect(found.notes.at(-1)).toMatch(/^The upstream does not know 1 wallet: /)
     })
 
-    test('ends with the error where the service rejects the key, never shows it, and says that there may be more wallets', async () => {
+    test('fails with a rejected key, which it never shows, and notes the limit of wallets', async () => {
       const most = Array.from({ length: 10_000 }, (_, at) => ({ network: 'base', address: `0x${at}`, lastAt: 1 }))
       const key = 'sk_a-key-that-is-not-known-0001'
       for (const wallets of [most, most.slice(1)]) {
@@ -199,7 +198,7 @@ describe('a reconcile', () => {
       }
     })
 
-    test('says that a list ended early', async () => {
+    test('notes that a list ended early', async () => {
       const api = stage.api
       const cutShort = {
         ...api,
@@ -215,7 +214,7 @@ describe('a reconcile', () => {
       expect((await reconciler.ended()).notes.at(-1)).toMatch(/^Of 5 wallets not all trades could be read/)
     })
 
-    test('is cancelled at once, keeps what it found, and can be begun again', async () => {
+    test('is cancelled at once, keeps its results, and can start again', async () => {
       await stage.fault({ kind: 'latency', ms: 5_000 })
       const reconciler = reconcilerOf(inbox, client)
       reconciler.start(known.span)
@@ -230,7 +229,7 @@ describe('a reconcile', () => {
     })
   })
 
-  test('takes times of up to 30 days, and needs access to the service', async () => {
+  test('needs a span of up to 30 days, and access to the upstream', async () => {
     const reconciler = reconcilerOf(await createMemoryInbox({ clock: systemClock }), null)
     for (const span of [
       { from: 2, to: 2 },

@@ -137,7 +137,7 @@ describe('inbox.receive', () => {
     expect(lines).toEqual([
       {
         level: 'warn',
-        message: 'a request was refused',
+        message: 'request rejected',
         fields: { source: '192.0.2.7', method: 'POST', reason: 'signature_malformed' },
       },
     ])

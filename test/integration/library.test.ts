@@ -170,7 +170,7 @@ describe('options', () => {
     )
     expect(() => createInbox({ handlers: [] })).toThrow(/secrets: neither this nor secretsFile is there/)
     expect(() => createInbox({ ...defaults, secrets: 'demo-secret-do-not-use-0001' })).toThrow(
-      /published one of the demo/,
+      /published with the demo/,
     )
   })
 

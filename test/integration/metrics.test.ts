@@ -7,7 +7,7 @@ import { debianProgram } from '../support/debian.ts'
 const promtool = await debianProgram('promtool', ['prometheus'])
 const dashboard = new URL('../../docs/grafana/onchain-inbox.json', import.meta.url)
 
-/** Names of metrics with their types, as the exposition text says them. */
+/** Types of metrics by name. */
 function typesOf(text: string): ReadonlyMap<string, string> {
   return new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]))
 }
@@ -23,7 +23,7 @@ describe('the metrics of a running service', () => {
   })
   afterAll(() => app[Symbol.asyncDispose]())
 
-  test('follow the conventions of Prometheus: base units, counters that end so, words of help', () => {
+  test('follow the conventions of Prometheus', () => {
     const own = [...typesOf(text)].filter(([name]) => name.startsWith('inbox_'))
     expect(own.length).toBeGreaterThan(20)
     for (const [name, type] of own) {
@@ -34,20 +34,20 @@ describe('the metrics of a running service', () => {
     }
   })
 
-  test.skipIf(promtool === null)('promtool has nothing to say of them (needs promtool)', () => {
+  test.skipIf(promtool === null)('pass promtool (needs promtool)', () => {
     const { status, stdout, stderr } = spawnSync(promtool?.file ?? '', ['check', 'metrics'], {
       input: text,
       encoding: 'utf8',
       env: promtool?.env,
     })
-    // What Node's own are called is not ours to say.
+    // Node's own metrics are not ours.
     const said = `${stdout}${stderr}`.split('\n').filter((line) => line.startsWith('inbox_'))
     expect(said).toEqual([])
-    // 3: it has something to say.
+    // 3: it has remarks.
     expect([0, 3]).toContain(status)
   })
 
-  test('have all that the dashboard for Grafana asks for', () => {
+  test('include all metrics of the Grafana dashboard', () => {
     const names = new Set(
       [...readFileSync(dashboard, 'utf8').matchAll(/\b(?:inbox|process|nodejs)_[a-z0-9_]+/g)].map(([name]) => name),
     )

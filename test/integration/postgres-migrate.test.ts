@@ -260,8 +260,8 @@ test('what keeps it from the database is said without the password', async () =>
       /does not exist; create it with CREATE DATABASE/,
     ],
     [changed(url, { password: 's3cr3t', port: String(await freePort()) }), 'store_unavailable', /ECONNREFUSED/],
-    ['postgres://user:s3cr3t@[half/db', 'config_invalid', /that is no URL of a PostgreSQL database/],
-    ['https://user:s3cr3t@host/db', 'config_invalid', /that is no URL of a PostgreSQL database/],
+    ['postgres://user:s3cr3t@[half/db', 'config_invalid', /not a PostgreSQL URL/],
+    ['https://user:s3cr3t@host/db', 'config_invalid', /not a PostgreSQL URL/],
   ]
   for (const [wrong, code, message] of cases) {
     const error: unknown = await openSchema(wrong, 'auto').then(

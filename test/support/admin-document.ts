@@ -4,17 +4,17 @@ import { toAdminOpenApi } from '../../src/admin/openapi.ts'
 import { describedRoutes } from '../../src/admin/routes.ts'
 import { resolve, type Json } from './api-document.ts'
 
-// Judges answers by the document of the admin API alone: nothing here knows a type of ours.
+// Checks answers by the OpenAPI document only.
 
 export interface AdminOperation {
   readonly id: string
   readonly method: string
   /** Below `/api/v1`, the parameter in braces. */
   readonly path: string
-  /** Null: anyone. */
+  /** Null: no credential needed. */
   readonly role: string | null
   readonly parameters: readonly Json[]
-  /** The schema of its body; null: it takes none. */
+  /** Schema of its body; null: none. */
   readonly body: Json | null
 }
 
@@ -24,7 +24,7 @@ export interface GivenAnswer {
   readonly text: string
 }
 
-/** Every object may have what is documented and nothing else. */
+/** Reads the document strictly: objects may have documented members only. */
 export function readAdminDocument() {
   const text = JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))) as object
   const document: Json = strict(text)
@@ -56,10 +56,9 @@ export function readAdminDocument() {
   }
 
   return {
-    /** As it is served. */
     text,
     operations,
-    /** Why an answer is not as documented; empty if it is. */
+    /** Differences between an answer and the document. */
     problemsOf({ id, method, path }: AdminOperation, { status, type, text }: GivenAnswer): readonly string[] {
       const answer: Json | undefined = document['paths'][path][method.toLowerCase()]['responses'][status]
       if (answer === undefined) return [`${id} does not document the status ${status}`]
@@ -68,7 +67,7 @@ export function readAdminDocument() {
       if (mediaType !== 'application/json') return []
       return judge(`${id} ${status}`, schema, JSON.parse(text)).map((problem) => `${id} ${status}: ${problem}`)
     },
-    /** Whether a body is as documented. */
+    /** True if a body matches the document. */
     isBody: ({ id, body }: AdminOperation, value: unknown) =>
       body !== null && judge(`${id} body`, body, value).length === 0,
   }
@@ -82,7 +81,7 @@ function strict(value: object): Json {
   })
 }
 
-/** References lead into the document. */
+/** Resolves references to the document. */
 function withDocument(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"document#/$defs/')) as Json
 }

@@ -7,14 +7,14 @@ import { setUpAdmin } from '../integration/admin-app.ts'
 export interface AdminStage extends AsyncDisposable {
   readonly inbox: Inbox
   readonly url: string
-  /** With these settings commands find it. */
+  /** Settings by which commands find it. */
   readonly env: Readonly<Record<string, string>>
-  /** Takes the admin API away; `open` brings it back at the same address. */
+  /** Stops the admin API; `open` restarts it at the same address. */
   close(): Promise<void>
   open(): Promise<void>
 }
 
-/** An inbox, by default in memory, with its admin API in this process, as commands see a running sidecar. */
+/** An inbox with its admin API, like a running sidecar. Default: in memory. */
 export async function createAdminStage({
   token = 'admin-token-of-the-stage',
   inbox: given,

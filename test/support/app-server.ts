@@ -14,14 +14,14 @@ export type AppAnswer = {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Goes on writing its body until the connection is closed. */
+  /** Writes its body until the connection is closed. */
   readonly endless?: true
 }
 
-/** An app that events are forwarded to: it writes down what it gets, and answers as it is told. */
+/** A server that records requests and returns configured answers. */
 export class AppServer implements AsyncDisposable {
   readonly requests: AppRequest[] = []
-  /** Asked for each request; null: it never answers. */
+  /** Creates the answer to a request; null: none. */
   answer: (request: AppRequest) => AppAnswer | null | Promise<AppAnswer | null> = () => ({ status: 200 })
   readonly #server: http.Server
 
@@ -45,7 +45,7 @@ export class AppServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}/app?token=of-the-app`
   }
 
-  /** Waits until so many requests have come. */
+  /** Waits for `count` requests. */
   async received(count: number): Promise<readonly AppRequest[]> {
     await until(() => this.requests.length >= count, `the app got ${count} requests`)
     return this.requests

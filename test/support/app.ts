@@ -11,11 +11,11 @@ export const testSecret = 'the-secret-of-the-tests'
 const adminToken = 'the-admin-token-of-the-tests'
 
 export interface TestAppOptions {
-  /** Settings by their names, over those of a test: one secret, a token, free ports, `memory:`, a silent log. */
+  /** Overrides of the defaults: one secret, a token, free ports, `memory:`, a silent log. */
   readonly settings?: Readonly<Partial<Record<SettingName, string>>>
-  /** Handler files by name, as source text. They run in their own thread, as in production. */
+  /** Source text of handler files by name. */
   readonly handlers?: Readonly<Record<string, string>>
-  /** The folder that relative paths start at; without it one of the app's own, removed at the end. */
+  /** Working folder; default: a temporary one. */
   readonly dir?: string
   readonly log?: Logger
   readonly clock?: Clock
@@ -24,14 +24,14 @@ export interface TestAppOptions {
 export interface TestApp extends App, AsyncDisposable {
   readonly config: Config
   readonly dir: string
-  /** Of the webhook endpoint. */
+  /** Port of the webhook endpoint. */
   readonly port: number
   readonly adminPort: number
-  /** What `onFailure` was called with. */
+  /** Arguments of `onFailure`. */
   readonly failures: readonly Error[]
 }
 
-/** As a setting: a file that outlives the app when `dir` is given. */
+/** A database file, which outlives the app if `dir` is given. */
 export const sqliteUrl = 'sqlite:./inbox.db'
 
 /** Starts the whole app as `serve` does. `await using app = await startTestApp()` stops it and removes its folder. */

@@ -2,23 +2,23 @@ import { answerLimitMs, isAcknowledged, type RecordedRequest } from './history.t
 import type { Effect, StoredCopy } from './ledger.ts'
 import type { Life } from './sidecar.ts'
 
-/** Everything that a run of a service left behind, once it has healed, all was sent again, and all work is done. */
+/** Everything recorded about a run, after it healed, all deliveries were resent, and all work was done. */
 export interface Evidence {
   readonly requests: readonly RecordedRequest[]
   readonly stored: readonly StoredCopy[]
   readonly effects: readonly Effect[]
   readonly lives: readonly Life[]
-  /** All that its processes printed. */
+  /** Output of its processes. */
   readonly output: string
-  /** Were dead letters for a while: no order is kept for them, and their attempts were counted anew. */
+  /** Requeued dead letters: they have no order, and their attempts were reset. */
   readonly requeued?: ReadonlySet<string>
-  /** Bodies may be gone because somebody has pruned. */
+  /** True if bodies may be pruned. */
   readonly pruned?: boolean
-  /** Texts that must be nowhere in the output. */
+  /** Texts that the output must not contain. */
   readonly secrets: readonly string[]
 }
 
-/** A property of `reliability.md` that does not hold, and where. */
+/** A violated property of `reliability.md`. */
 export interface Finding {
   readonly property: 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6' | 'P7' | 'P8'
   readonly what: string
@@ -26,7 +26,7 @@ export interface Finding {
 
 const shownPerCheck = 5
 const readyLimitMs = 10_000
-/** Asked to stop; or ended so that a new process recovers. */
+/** Stopped, or ended so that a new process recovers. */
 const plannedExits: ReadonlySet<number | null> = new Set([0, 75])
 
 /** Checks the properties over a recorded history; an empty list if they hold. */
@@ -45,7 +45,7 @@ export function checkHistory(evidence: Evidence): Finding[] {
   return checks.flatMap((check) => [...check(evidence)].slice(0, shownPerCheck))
 }
 
-/** P1: every acknowledged id is stored, with the bytes that were sent. */
+/** P1: every acknowledged id is stored with its exact bytes. */
 function* noAcknowledgedLoss({ requests, stored, pruned }: Evidence): Iterable<Finding> {
   const digests = new Map(stored.map(({ id, digest }) => [id, digest]))
   for (const request of firstAcknowledgements(requests).values()) {
@@ -57,7 +57,7 @@ function* noAcknowledgedLoss({ requests, stored, pruned }: Evidence): Iterable<F
   }
 }
 
-/** P2: nothing is stored but what was signed; a forgery gets 401, and what is signed never does. */
+/** P2: only signed bytes are stored; forgeries get 401, and signed deliveries never do. */
 function* noForgery({ requests, stored }: Evidence): Iterable<Finding> {
   const signed = new Set(requests.filter(({ op }) => op === 'deliver').map(({ digest }) => digest))
   for (const { id, digest } of stored) {
@@ -92,7 +92,7 @@ function* handledAtLeastOnce({ stored, effects }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: an event whose attempts never fail is attempted again only if its process was killed, and under a number of its own. */
+/** P3: an event is attempted again only after its process was killed, with a higher attempt number. */
 function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterable<Finding> {
   const killed = new Set(lives.filter(({ exit }) => exit?.signal === 'SIGKILL').map(({ pid }) => pid))
   const last = new Map<string, Effect>()
@@ -109,7 +109,7 @@ function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterab
   }
 }
 
-/** P4: if A was acknowledged before the request of B began, every effect of A precedes those of B. */
+/** P4: if A was acknowledged before the request of B began, all effects of A precede all effects of B. */
 function* orderPerKey({ requests, effects, requeued }: Evidence): Iterable<Finding> {
   const keys = Map.groupBy(
     requests.filter(({ op, id, delivery }) => op === 'deliver' && delivery.key !== null && !requeued?.has(id)),
@@ -147,7 +147,7 @@ function* answeredInTime({ requests }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P7: nothing but a kill ends a process, the next one is ready soon, and there is no gap in the accept sequence. */
+/** P7: processes end only by kill or stop, the next one is ready soon, and the accept sequence has no gap. */
 function* recovered({ lives, stored }: Evidence): Iterable<Finding> {
   for (const { readyMs, pid, exit } of lives) {
     if (exit !== undefined && exit.signal !== 'SIGKILL' && !plannedExits.has(exit.code)) {
@@ -165,7 +165,7 @@ function* recovered({ lives, stored }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P8: no secret and no signature, right or wrong, in what the processes print. */
+/** P8: the output contains no secret and no signature. */
 function* noSecretShown({ requests, output, secrets }: Evidence): Iterable<Finding> {
   const forms = secrets.flatMap((secret) =>
     (['utf8', 'base64', 'hex'] as const).map((encoding) => Buffer.from(secret).toString(encoding)),

@@ -3,48 +3,46 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Pages } from '../../src/base/http/page-files.ts'
 
-/** What a request is answered with. */
 export interface FakeAnswer {
   readonly status: number
-  /** JSON, or bytes as they are. */
+  /** Bytes, or a JSON value. */
   readonly body: unknown
 }
 
-/** An answer, or what makes one of the query of a request. */
+/** An answer, or a function of the query. */
 export type FakeAnswerOf = FakeAnswer | ((query: URLSearchParams) => FakeAnswer)
 
-/** A server of a built page, with answers that are always the same in place of those of the API that the page asks. */
+/** Serves a built page and constant answers of its API. */
 export interface FakeApiServer extends AsyncDisposable {
   readonly url: string
-  /** What was asked beside GET, in order: `POST /events/evt_1/replay`, with its body. */
+  /** Requests other than GET: `POST /events/evt_1/replay` with its body. */
   readonly asked: readonly { readonly call: string; readonly body: unknown }[]
-  /** What was asked by GET, in order, with the query: `/events?type=pump.graduation`. */
+  /** GET requests with their query: `/events?type=pump.graduation`. */
   readonly read: readonly string[]
   /**
-   * From now on a call such as `GET /events` is answered so, whatever its query is. A path is as it is in the address: parts that
-   * need it are encoded. `GET /stream` may be one of them; null: it is a stream again.
+   * Sets the answer of a call such as `GET /events`, for any query. The path is encoded. `GET /stream` may have an answer;
+   * null makes it a stream again.
    */
   answer(call: string, answer: FakeAnswerOf | null): void
-  /** How many listen to the stream. */
+  /** Number of open streams. */
   readonly listeners: number
-  /** Sends an event to every listener of the stream. */
+  /** Sends an event to all streams. */
   publish(kind: string, data: unknown): void
-  /** Ends every stream; browsers come back at once. */
+  /** Ends all streams; browsers reconnect at once. */
   breakStreams(): void
 }
 
 export interface FakeApiServerOptions {
-  /** They have all that is not of the API. */
   readonly pages: Pages
-  /** What the paths of the API begin with, as `/api/v1`; calls are told without it. */
+  /** Prefix of the API, such as `/api/v1`. */
   readonly prefix: string
-  /** The first answers, by their calls. */
+  /** Initial answers by call. */
   readonly answers: Iterable<readonly [call: string, answer: FakeAnswerOf]>
-  /** How the API says that there is nothing at a path. */
+  /** Answer for unknown paths. */
   readonly notFound: (message: string) => FakeAnswer
 }
 
-/** Starts one on a free port of loopback. Its stream has reconnecting browsers come back within 10 ms. */
+/** Starts on a free port. Browsers reconnect to its stream after 10 ms. */
 export async function startFakeApiServer(options: FakeApiServerOptions): Promise<FakeApiServer> {
   const { pages, prefix, notFound } = options
   const answers = new Map(options.answers)

@@ -3,19 +3,19 @@ import http from 'node:http'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from './app.ts'
 
-/** One delivery as a sender makes it: an id, and exact bytes with a signature. */
+/** A delivery: exact bytes with a signature. */
 export interface Delivery {
   readonly id: string
-  /** Order is kept within it; null if the event has none. */
+  /** Ordering key; null: none. */
   readonly key: string | null
   readonly raw: Buffer
   readonly signature: string
 }
 
-/** `forge`: not what the secret signs. It must be refused and leave nothing. */
+/** `forge`: with an invalid signature. It must be rejected and store nothing. */
 export type Operation = 'deliver' | 'forge'
 
-/** What a client knows of one request. A timeout, a reset and any 5xx say nothing about whether the event is stored. */
+/** A request as its client saw it. After a timeout, a reset or a 5xx the event may be stored or not. */
 export interface RecordedRequest {
   readonly op: Operation
   readonly delivery: Delivery
@@ -42,14 +42,14 @@ export function isAcknowledged(request: Pick<RecordedRequest, 'answer'>): boolea
   return typeof request.answer === 'number' && request.answer >= 200 && request.answer < 300
 }
 
-/** A client that writes down everything it does. It keeps its connections alive, as the service does. */
+/** A client with keep-alive connections that records its requests. */
 export class RecordingClient implements Disposable {
   readonly requests: RecordedRequest[] = []
   readonly #url: () => string
   readonly #timeoutMs: number
   readonly #agent: http.Agent
 
-  /** `url` is asked before each request: it changes with each start. */
+  /** `url` is called before each request: it changes with each start. */
   constructor(options: { readonly url: () => string; readonly connections?: number; readonly timeoutMs?: number }) {
     this.#url = options.url
     this.#timeoutMs = options.timeoutMs ?? answerLimitMs
@@ -60,7 +60,7 @@ export class RecordingClient implements Disposable {
     return this.#send('deliver', delivery)
   }
 
-  /** Sends what nobody has signed: these bytes under the signature of others. */
+  /** Sends the bytes with the signature of others. */
   forge(delivery: Delivery): Promise<RecordedRequest> {
     return this.#send('forge', delivery)
   }
@@ -82,7 +82,7 @@ export class RecordingClient implements Disposable {
     const { promise, resolve } = Promise.withResolvers<RecordedRequest['answer']>()
     const headers = { 'X-Service-Signature': signature, 'Content-Length': raw.length }
     const request = http.request(this.#url(), { method: 'POST', agent: this.#agent, headers }, (response) => {
-      // An answer counts once all of it is there.
+      // A response counts once it is complete.
       response.resume().on('end', () => resolve(response.statusCode ?? 0))
       response.on('error', () => resolve('reset'))
     })

@@ -1,19 +1,20 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
-/** An answer as it came over the wire. Header names in lower case; a repeated header has several values. */
+/** A response from the wire. Header names are in lower case; repeated headers have several values. */
 export interface RawAnswer {
   readonly status: number
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly body: Buffer
-  /** The head as it came. */
+  /** Unchanged status line and headers. */
   readonly head: string
 }
 
 export interface RequestParts {
   readonly method?: string
   readonly target?: string
-  /** A list where a header is to be repeated. Host is added, and Content-Length where there is a body. */
+  /** A list repeats a header. Host, and Content-Length with a body, are added. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: Uint8Array
 }
@@ -34,7 +35,7 @@ export function requestBytes({ method = 'POST', target = '/webhooks', headers = 
 
 const answerTimeoutMs = 20_000
 
-/** A TCP connection that sends exact bytes and reads answers one by one. */
+/** A TCP connection that sends exact bytes and reads responses one by one. */
 export class RawConnection implements Disposable {
   readonly socket: Socket
   #received: Buffer = Buffer.alloc(0)
@@ -62,7 +63,7 @@ export class RawConnection implements Disposable {
     })
   }
 
-  /** `allowHalfOpen`: does not close when the other side does. */
+  /** `allowHalfOpen`: stays open when the server closes its side. */
   static async open(port: number, { allowHalfOpen = false } = {}): Promise<RawConnection> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen })
     const connection = new RawConnection(socket)
@@ -74,13 +75,17 @@ export class RawConnection implements Disposable {
     this.socket.write(bytes, 'latin1')
   }
 
-  /** Sends a request and reads its answer. */
-  async request(parts: RequestParts): Promise<RawAnswer> {
-    this.send(requestBytes(parts))
-    return this.answer({ isHead: parts.method === 'HEAD' })
+  /** Sends a request and reads its response. Like a sender, repeats it while the receiver is overloaded, unless `isOnce`. */
+  async request(parts: RequestParts, { isOnce = false } = {}): Promise<RawAnswer> {
+    for (;;) {
+      this.send(requestBytes(parts))
+      const answer = await this.answer({ isHead: parts.method === 'HEAD' })
+      if (isOnce || answer.status !== 503 || !answer.body.includes('"overloaded"')) return answer
+      await delay(100)
+    }
   }
 
-  /** The next answer, interim ones (1xx) included. Rejects if the connection ends before it is complete. */
+  /** The next response, including 1xx. Rejects if the connection ends before it is complete. */
   async answer(options: { readonly isHead?: boolean } = {}): Promise<RawAnswer> {
     const deadline = Date.now() + answerTimeoutMs
     for (;;) {
@@ -95,14 +100,14 @@ export class RawConnection implements Disposable {
     }
   }
 
-  /** Resolves when the other side has closed: `end` in good order, `reset` if it was cut. What it sent after the last answer is lost. */
+  /** Resolves when the server closed the connection: `end`, or `reset` by an error. */
   async closed(): Promise<'end' | 'reset'> {
     const deadline = Date.now() + answerTimeoutMs
     while (!this.#ended && !this.#error) await this.#news(deadline)
     return this.#error ? 'reset' : 'end'
   }
 
-  /** What came and is part of no answer that was read. */
+  /** Received bytes after the last read response. */
   get unread(): Buffer {
     return this.#received
   }
@@ -122,13 +127,13 @@ export class RawConnection implements Disposable {
   }
 }
 
-/** One request on a connection of its own. */
+/** Sends a request on a new connection. */
 export async function rawRequest(port: number, parts: RequestParts): Promise<RawAnswer> {
   using connection = await RawConnection.open(port)
   return await connection.request(parts)
 }
 
-/** The one value of a header; undefined if it is not there. */
+/** Value of a header; undefined if it is missing. */
 export function headerOf(answer: RawAnswer, name: string): string | undefined {
   return answer.headers.get(name.toLowerCase())?.join(', ')
 }
@@ -165,8 +170,8 @@ function takeBody(
   if (hasNone) return upTo(0)
   const length = headers.get('content-length')?.[0]
   if (length !== undefined) return upTo(Number(length))
-  // The only chunked answers are Node's own, which have no body.
+  // Only Node's own responses are chunked, and they have no body.
   if (headers.has('transfer-encoding')) return rest.length < 5 ? null : { body: rest.subarray(0, 0), length: 5 }
-  // Without a length the end of the connection is the end of the body.
+  // Without a length the body ends with the connection.
   return ended ? { body: rest, length: rest.length } : null
 }

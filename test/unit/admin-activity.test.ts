@@ -6,7 +6,7 @@ import type { Activity } from '../../src/inbox/port.ts'
 const now = Date.UTC(2026, 0, 31, 14, 3, 22, 500)
 const minuteMs = 60_000
 
-test('an hour is 60 buckets of a minute, a day 96 of 15 minutes, the last one the one that is now', () => {
+test('an hour has 60 buckets of a minute, a day 96 of 15 minutes, and the last one contains now', () => {
   for (const [window, minutes, buckets] of [
     ['hour', 1, 60],
     ['day', 15, 96],
@@ -18,7 +18,7 @@ test('an hour is 60 buckets of a minute, a day 96 of 15 minutes, the last one th
   }
 })
 
-test('each bucket is there, also where nothing came, with how it was answered where that was measured', () => {
+test('buckets include empty ones, and measured responses', () => {
   const query = activityQuery('hour', now)
   const at = (bucket: number) => query.from + bucket * minuteMs
   const rows: Activity[] = [
@@ -43,7 +43,7 @@ test('each bucket is there, also where nothing came, with how it was answered wh
   ])
 })
 
-test('the twenty largest have a series of their own, and no event is left out', () => {
+test('the twenty largest types have a series, and the rest is summed up', () => {
   const query = activityQuery('day', now)
   const row = fc.record({
     at: fc.integer({ min: 0, max: 95 }).map((bucket) => query.from + bucket * query.bucketMs),

@@ -15,7 +15,7 @@ const configOf = (host: string, token?: string) => ({
   database: { kind: 'sqlite' as const, file: join(dir, 'data', 'inbox.db') },
 })
 
-test('a token is made on loopback, kept beside the database for its owner only, and used again', async () => {
+test('a token is generated on loopback, stored next to the database for its owner only, and reused', async () => {
   const config = configOf('127.0.0.1')
   const file = adminTokenFile(config.database.file)
   const first = await resolveAdminToken(config)
@@ -28,19 +28,19 @@ test('a token is made on loopback, kept beside the database for its owner only, 
   expect(await readdir(join(dir, 'data'))).toEqual(['inbox.db.admin-token'])
 })
 
-test('starts at the same moment agree on one token', async () => {
+test('concurrent starts use the same token', async () => {
   const made = await Promise.all(Array.from({ length: 20 }, () => resolveAdminToken(configOf('localhost'))))
   expect(new Set(made).size).toBe(1)
 })
 
-test('a configured token is used and written nowhere; without one, none is made beyond loopback or in memory', async () => {
+test('a configured token is not stored; none is generated beyond loopback or in memory', async () => {
   expect(await resolveAdminToken(configOf('0.0.0.0', 'a-token-that-is-set'))).toBe('a-token-that-is-set')
   for (const config of [configOf('0.0.0.0'), { ...configOf('127.0.0.1'), database: { kind: 'memory' as const } }])
     await expect(resolveAdminToken(config)).rejects.toMatchObject({ code: 'config_invalid' })
   expect(await readdir(dir)).toEqual([])
 })
 
-test('a generated token can not be the token of viewers', async () => {
+test('the generated token cannot be the viewer token', async () => {
   const config = configOf('127.0.0.1')
   const viewerToken = await resolveAdminToken(config)
   const error = await resolveAdminToken({ ...config, admin: { ...config.admin, viewerToken } }).catch(
@@ -50,7 +50,7 @@ test('a generated token can not be the token of viewers', async () => {
   expect(String(error)).not.toContain(viewerToken)
 })
 
-test.each(['short\n', 'two words of a token\n', ''])('a file that holds %j is rejected as a token', async (text) => {
+test.each(['short\n', 'two words of a token\n', ''])('a token file with %j is rejected', async (text) => {
   const config = configOf('::1')
   await resolveAdminToken(config)
   await writeFile(adminTokenFile(config.database.file), text)

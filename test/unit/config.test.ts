@@ -150,7 +150,7 @@ describe('mistakes', () => {
   })
 
   test.each([
-    ['postgres://user:pa55word@[db/inbox', 'that is no URL of a PostgreSQL database'],
+    ['postgres://user:pa55word@[db/inbox', 'not a PostgreSQL URL'],
     ['postgresql://user:pa55word#more@db/inbox', 'with characters such as @ : / # % in the password written as %40'],
     ['mysql://user:pa55word@db/inbox', 'no database URL of a known kind'],
     ['./pa55word.db', 'no database URL of a known kind'],
@@ -314,7 +314,7 @@ describe('secrets', () => {
     const twice = { [name]: token, [`${name}_FILE`]: 'token' }
     expect(await problemsOf(load(twice))).toContain(`${name}_FILE is set as well`)
     const published = { [name]: demoCredentials.adminToken }
-    expect(await problemsOf(load(published))).toContain(`${name}: this token is the published one`)
+    expect(await problemsOf(load(published))).toContain(`${name}: this token is published with the demo`)
   })
 
   test('one token for operator and viewers is refused, wherever they come from', async () => {
@@ -337,11 +337,11 @@ describe('secrets', () => {
       INBOX_ADMIN_TOKEN: demoCredentials.adminToken,
     }
     const message = await problemsOf(load(env))
-    expect(message).toContain('INBOX_SECRETS: this secret is the published one')
-    expect(message).toContain('INBOX_ADMIN_TOKEN: this token is the published one')
+    expect(message).toContain('INBOX_SECRETS: this secret is published with the demo')
+    expect(message).toContain('INBOX_ADMIN_TOKEN: this token is published with the demo')
     await load(env, { allowDemoCredentials: true })
     await file('secret', `${demoCredentials.secret}\n`)
-    expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: 'secret' }))).toContain('published one')
+    expect(await problemsOf(withFile({ INBOX_SECRETS_FILE: 'secret' }))).toContain('published with the demo')
   })
 
   test('P8 are described as set or not set, with labels', async () => {

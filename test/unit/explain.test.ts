@@ -36,7 +36,7 @@ describe('explain, header', () => {
   ])('A30 A31 %s: %s', (code, header) => {
     const explanation = explain(body, header, secrets)
     expect(explanation.code).toBe(code)
-    // A plain hash of the body has nothing to do with any secret: the first one is as good as the other.
+    // A plain hash of the body depends on no secret.
     if (code !== 'not_hmac') expect(explanation.matchedLabel).toBe('main')
     expect(explanation.message).not.toContain(good)
   })
@@ -57,7 +57,7 @@ describe('explain, header', () => {
     expect(explanation).toEqual({ code, message: expect.stringMatching(/\. ?\S/) })
   })
 
-  test('a prefix that might be part of a secret is not repeated', () => {
+  test('an unknown prefix, which may be part of a secret, is not shown', () => {
     expect(explain(body, `hunter2=${good}`, secrets).message).not.toContain('hunter2')
   })
 })
@@ -85,7 +85,7 @@ describe('explain, body', () => {
     expect(explain(Buffer.from(received), signature, secrets)).toMatchObject({ code, matchedLabel: 'main' })
   })
 
-  test('R73 and a header of another form are told together', () => {
+  test('R73 and another header format are explained together', () => {
     const { code, message } = explain(body, `sha256=${signed(`${source}\n`)}`, secrets)
     expect(code).toBe('prefix')
     expect(message).toContain('line break')

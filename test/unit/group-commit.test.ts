@@ -13,7 +13,7 @@ interface Call {
   readonly reject: (error: Error) => void
 }
 
-/** A group commit whose store does what the test says. */
+/** A group commit whose store is controlled by the test. */
 function setUp() {
   const clock = createTestClock()
   const calls: Call[] = []
@@ -24,14 +24,14 @@ function setUp() {
     ackTimeoutMs,
     onBatch: (size) => sizes.push(size),
   })
-  /** Lets the arrivals of this turn go to the store. */
+  /** Sends the deliveries of this turn to the store. */
   const turn = () => clock.advance(0)
   return { clock, calls, sizes, commits, turn }
 }
 
 const nothingPending = { rows: 0, bytes: 0, oldestMs: 0 }
 
-test('the arrivals of one turn go to the store as one batch, in their order', async () => {
+test('deliveries of one turn go to the store as one batch, in order', async () => {
   const { calls, sizes, commits, turn } = setUp()
   const added = ['a', 'b', 'c'].map((id) => commits.add(arrivalOf(id)))
   await turn()
@@ -46,7 +46,7 @@ test('the arrivals of one turn go to the store as one batch, in their order', as
   expect(commits.pending).toMatchObject(nothingPending)
 })
 
-test('a batch that fails fails for each of its arrivals, and only for them', async () => {
+test('a failed batch rejects all of its deliveries, and no others', async () => {
   const { calls, commits, turn } = setUp()
   const failed = [commits.add(arrivalOf('a')), commits.add(arrivalOf('b'))]
   await turn()
@@ -59,7 +59,7 @@ test('a batch that fails fails for each of its arrivals, and only for them', asy
   expect(commits.pending).toMatchObject(nothingPending)
 })
 
-test('what is not committed in time is late, but goes on taking room until the store is done with it', async () => {
+test('a delivery that is not committed in time is late, and counts as pending until the store is done', async () => {
   const { clock, calls, commits, turn } = setUp()
   const raw = arrivalOf('a').raw.length
   const added = commits.add(arrivalOf('a'))
@@ -90,10 +90,12 @@ describe('the pressure', () => {
     }
   }
 
-  test('of 20,000 rows is too much', () =>
+  test.each([
+    ['20,000 rows', arrivalOf('a'), 20_000],
+    ['64 MiB', { ...arrivalOf('a'), raw: new Uint8Array(32 * mebibyte) }, 2],
+  ])('is too high with %s', (_, arrival, limit) =>
     withPressure(async (pressure, { commits, calls, turn }) => {
-      const arrival = arrivalOf('a')
-      const added = Array.from({ length: 19_999 }, () => commits.add(arrival))
+      const added = Array.from({ length: limit - 1 }, () => commits.add(arrival))
       expect(pressure.reason()).toBeNull()
       added.push(commits.add(arrival))
       expect(pressure.reason()).toBe('queue')
@@ -102,22 +104,10 @@ describe('the pressure', () => {
       calls[0]!.resolve(added.map(() => 'duplicate'))
       await Promise.all(added)
       expect(pressure.reason()).toBeNull()
-    }))
+    }),
+  )
 
-  test('of 64 MiB is too much', () =>
-    withPressure(async (pressure, { commits, calls, turn }) => {
-      const arrival = { ...arrivalOf('a'), raw: new Uint8Array(32 * 1024 * 1024) }
-      const added = [commits.add(arrival)]
-      expect(pressure.reason()).toBeNull()
-      added.push(commits.add(arrival))
-      expect(pressure.reason()).toBe('queue')
-      await turn()
-      calls[0]!.resolve(['accepted', 'duplicate'])
-      await Promise.all(added)
-      expect(pressure.reason()).toBeNull()
-    }))
-
-  test('of a commit that takes more than 2 s is too much, by the oldest of them', () =>
+  test('is too high if the oldest commit takes more than 2 s', () =>
     withPressure(async (pressure, { clock, commits, calls, turn }) => {
       const first = commits.add(arrivalOf('a'))
       await clock.advance(1_500)
@@ -134,11 +124,11 @@ describe('the pressure', () => {
       expect(await second).toBe('accepted')
     }))
 
-  test('of 64 MiB of bodies and one of the largest size closes the uploads that have made no progress for longest', () =>
+  test('above 64 MiB of bodies plus one of maximum size stops the uploads with the oldest progress', () =>
     withPressure(async (pressure) => {
       const closed: string[] = []
       const open = (name: string) => pressure.enterBody(() => closed.push(name))
-      // Announced, nothing received.
+      // Announced bodies take no room.
       for (let count = 0; count < 1_000; count++) open('idle')
       const early = open('early')
       early.received(mebibyte / 2)
@@ -155,13 +145,13 @@ describe('the pressure', () => {
       stalled.leave()
       late.received(mebibyte)
       expect(closed).toEqual(['stalled', 'trickling'])
-      // Room that is left is free.
+      // Finished bodies free their room.
       for (const one of many) one.leave()
       open('last').received(62 * mebibyte)
       expect(closed).toHaveLength(2)
     }))
 
-  test('of bytes that trickle in is no progress below 1 KiB', () =>
+  test('counts less than 1 KiB as no progress', () =>
     withPressure(async (pressure) => {
       const closed: string[] = []
       const open = (name: string) => pressure.enterBody(() => closed.push(name))
@@ -173,7 +163,7 @@ describe('the pressure', () => {
       expect(closed).toEqual(['trickling'])
     }))
 
-  test('by bodies has room for one of the largest size, however large that is', async () => {
+  test('has room for one body of any maximum size', async () => {
     const closed: string[] = []
     const pressure = createPressure(setUp().commits.pending, 100 * mebibyte)
     pressure.enterBody(() => closed.push('first')).received(64 * mebibyte)

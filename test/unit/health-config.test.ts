@@ -18,7 +18,7 @@ const load = (env: Readonly<Record<string, string>>, given: object = sinks) =>
     configFile: null,
   })
 
-test('notify adds a route for own events to the sinks that it names, and to no others', async () => {
+test('notify routes internal events to the named sinks only', async () => {
   const config = await load({ INBOX_NOTIFY: 'desk' })
   expect(config.sinks.map(({ name, routes }) => [name, routes.flatMap(({ types }) => types)])).toEqual([
     ['desk', ['inbox.*']],
@@ -28,7 +28,7 @@ test('notify adds a route for own events to the sinks that it names, and to no o
   expect(config.sinks[0]!.description).toBe('slack to https://hooks.slack.example, gets inbox.*')
 })
 
-test('notify tells of names that no sink has', async () => {
+test('notify rejects names of unknown sinks', async () => {
   await expect(load({ INBOX_NOTIFY: 'desks,archive' })).rejects.toThrow(
     'notify: there is no sink "desks", did you mean desk?; there are: desk, archive',
   )
@@ -37,20 +37,20 @@ test('notify tells of names that no sink has', async () => {
   )
 })
 
-test('a route for own events is no oddity, one for a type that there is not is one', async () => {
+test('a route for an unknown internal type is a config warning', async () => {
   const routed = (types: string) => load({}, { desk: { ...sinks.desk, types, where: { 'data.level': 'critical' } } })
   expect((await routed('inbox.warning')).warnings).toEqual([])
   expect((await routed('inbox.*')).warnings).toEqual([])
   expect((await routed('inbox.warnings')).warnings).toHaveLength(1)
 })
 
-test('a sink that gets nothing but warnings does not stand for a folder of handlers', async () => {
+test('a sink for warnings only does not replace the folder of handlers', async () => {
   const desk = { desk: sinks.desk }
   expect((await load({ INBOX_NOTIFY: 'desk' }, desk)).handlersDir).toBe(join(cwd, 'handlers'))
   expect((await load({ INBOX_NOTIFY: 'archive' })).handlersDir).toBeNull()
 })
 
-test('the address of the console is put before paths of it', async () => {
+test('INBOX_CONSOLE_URL loses trailing slashes, and must be a plain URL', async () => {
   expect((await load({ INBOX_CONSOLE_URL: 'https://inbox.example.com/' })).consoleUrl).toBe('https://inbox.example.com')
   expect((await load({ INBOX_CONSOLE_URL: 'https://example.com/inbox//' })).consoleUrl).toBe(
     'https://example.com/inbox',

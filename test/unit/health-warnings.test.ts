@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Before, ProcessFacts, StoredFacts } from '../../src/health/facts.ts'
-import type { SenderMeter, Warning } from '../../src/health/port.ts'
+import type { Before, ProcessFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
+import type { SenderMeter } from '../../src/health/meter.ts'
 import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
 
@@ -98,42 +98,46 @@ const gap: GapRecord = {
 
 describe('warnings', () => {
   test.each<[string, Partial<ProcessFacts>, string[]]>([
-    ['a few refusals among many are none', { lately: meterOf(1_000, 2) }, []],
+    ['few refusals among many', { lately: meterOf(1_000, 2) }, []],
     ['some refusals', { lately: meterOf(100, 3) }, ['warning deliveries_refused']],
     ['half of them refused', { lately: meterOf(3, 3) }, ['critical deliveries_refused']],
-    ['R79 answers near the budget', { lately: meterOf(100, 0, 2_600) }, ['warning ack_slow']],
-    ['R79 answers right before the end', { lately: meterOf(100, 0, 4_100) }, ['critical ack_slow']],
-    ['slow answers, but hardly any', { lately: meterOf(5, 0, 4_100) }, []],
-    ['R86 one in ten fails for an hour', { lastHour: meterOf(90, 0, 5, 10) }, ['warning success_rate']],
-    ['R86 most fail for an hour', { lastHour: meterOf(10, 30) }, ['critical success_rate']],
-    ['nothing can be stored', { store: { ok: false, reason: 'EIO' } }, ['critical store_unwritable']],
-    ['the disk is full', { store: { ok: false, reason: 'full', full: true } }, ['critical disk_low']],
-    ['the disk fills up', { freeBytes: 3.9e8 }, ['warning disk_low']],
-    ['somebody guesses', { mismatches: 20, mismatchesLastHour: 20, lastHour: meterOf(9) }, ['warning rejects_burst']],
-    ['our secret is wrong', { mismatchesLastHour: 3 }, ['critical rejects_burst']],
+    ['R79 responses near the limit', { lately: meterOf(100, 0, 2_600) }, ['warning ack_slow']],
+    ['R79 responses just before the limit', { lately: meterOf(100, 0, 4_100) }, ['critical ack_slow']],
+    ['few slow responses', { lately: meterOf(5, 0, 4_100) }, []],
+    ['R86 one in ten failed in an hour', { lastHour: meterOf(90, 0, 5, 10) }, ['warning success_rate']],
+    ['R86 most failed in an hour', { lastHour: meterOf(10, 30) }, ['critical success_rate']],
+    ['an unwritable store', { store: { ok: false, reason: 'EIO' } }, ['critical store_unwritable']],
+    ['a full disk', { store: { ok: false, reason: 'full', full: true } }, ['critical disk_low']],
+    ['a disk that is almost full', { freeBytes: 3.9e8 }, ['warning disk_low']],
     [
-      'wrong signatures beside authentic deliveries that are no usable event',
+      'many wrong signatures among valid ones',
+      { mismatches: 20, mismatchesLastHour: 20, lastHour: meterOf(9) },
+      ['warning rejects_burst'],
+    ],
+    ['only wrong signatures', { mismatchesLastHour: 3 }, ['critical rejects_burst']],
+    [
+      'wrong signatures among authentic deliveries that are not usable events',
       { mismatchesLastHour: 3, lastHour: { ...quiet, deliveries: 1, unusable: 1 } },
       [],
     ],
-    ['few are refused for good', { rejections: { ...noRejections, body_too_large: 1, bad_request: 1 } }, []],
+    ['few rejections', { rejections: { ...noRejections, body_too_large: 1, bad_request: 1 } }, []],
     [
-      'some are refused for good',
+      'several rejections',
       { rejections: { ...noRejections, body_too_large: 1, body_incomplete: 2 } },
       ['warning deliveries_rejected'],
     ],
     [
-      'R79 some are answered 422',
+      'R79 several 422 responses',
       { lately: { ...meterOf(97), deliveries: 100, unusable: 3 } },
       ['warning deliveries_rejected'],
     ],
     [
-      'a sink fails for long',
+      'a sink that fails for minutes',
       { openBreakers: new Map([['desk', { reason: 'breaker', since: now - 6 * minute, failures: 9 }]]) },
       ['warning sink_shut (desk)'],
     ],
     [
-      'a sink asked for a pause, or has only begun to fail',
+      'a sink that asked for a pause, or just began to fail',
       {
         openBreakers: new Map([
           ['a', { reason: 'pause', since: now - hour, failures: 0 }],
@@ -144,13 +148,17 @@ describe('warnings', () => {
     ],
   ])('%s', (_name, facts, expected) => {
     expect(codes(facts)).toEqual(expected)
-    // What the process alone knows is told without the store, too.
+    // Warnings of the process need no store.
     expect(codes(facts, null)).toEqual(expected.filter((one) => !one.includes('sink_shut')))
   })
 
   test.each<[string, Partial<StoredFacts>, string[]]>([
-    ['old work', withStats({ oldestOpenAt: now - 20 * minute }), ['warning backlog_old']],
-    ['old work while all is paused', withStats({ oldestOpenAt: now - 20 * minute, paused: true }), ['info paused']],
+    ['an old backlog', withStats({ oldestOpenAt: now - 20 * minute }), ['warning backlog_old']],
+    [
+      'an old backlog while all handlers are paused',
+      withStats({ oldestOpenAt: now - 20 * minute, paused: true }),
+      ['info paused'],
+    ],
     ['a paused handler', withRow({ paused: true }), ['info paused (trades)']],
     [
       'a new dead letter',
@@ -158,27 +166,23 @@ describe('warnings', () => {
       ['warning dead_letters (trades)'],
     ],
     [
-      'dead letters that somebody left',
+      'an old dead letter',
       { ...withRow({ dead: 1 }), newestDeadAt: new Map([['trades', now - 25 * hour]]) },
       ['info dead_letters (trades)'],
     ],
+    ['dead letters of unknown age', withRow({ dead: 2 }), ['warning dead_letters (trades)']],
     [
-      'dead letters of which the newest was not reached in time, for the first time',
-      withRow({ dead: 2 }),
-      ['warning dead_letters (trades)'],
-    ],
-    [
-      'held keys',
+      'blocked keys',
       { ...withRow({ held: 2 }), newestDeadAt: new Map([['trades', 0]]) },
       ['warning held_keys (trades)', 'info dead_letters (trades)'],
     ],
-    ['work of what is not loaded', withRow({ handler: 'gone', ready: 2 }), ['warning not_loaded (gone)']],
-    ['new quarantine', { ...withStats({ quarantined: 1 }), newestQuarantinedAt: now }, ['warning quarantine']],
+    ['runs of a handler that is not loaded', withRow({ handler: 'gone', ready: 2 }), ['warning not_loaded (gone)']],
+    ['a new quarantined body', { ...withStats({ quarantined: 1 }), newestQuarantinedAt: now }, ['warning quarantine']],
     ['a conflict', { newestConflictAt: now - hour }, ['warning conflicts']],
     ['an old conflict', { newestConflictAt: now - 25 * hour }, []],
     ['missing events', withStats({ missingSeqs: 3 }), ['critical missing_events']],
-    ['a gap with lost events', { gaps: [gap] }, ['critical gap_lost (2025-12-31 18:00:00 UTC)']],
-    ['one that was acknowledged', { gaps: [{ ...gap, acknowledgedAt: now }] }, []],
+    ['a downtime with lost events', { gaps: [gap] }, ['critical gap_lost (2025-12-31 18:00:00 UTC)']],
+    ['an acknowledged downtime', { gaps: [{ ...gap, acknowledgedAt: now }] }, []],
     [
       'silence',
       {
@@ -191,7 +195,7 @@ describe('warnings', () => {
       ['warning silence (t on base)'],
     ],
     [
-      'a secret that took the place of another',
+      'a removed secret',
       {
         secretUses: [
           { label: 'main', firstAt: 0, lastAt: now - minute, count: 5 },
@@ -204,7 +208,7 @@ describe('warnings', () => {
     expect(codes({}, stored)).toEqual(expected)
   })
 
-  test('of more than can be told the same ones stay on, whichever came last or is silent by the larger factor', () => {
+  test('above the limit the same warnings stay active', () => {
     const drift = Array.from({ length: 30 }, (_, index) => ({
       kind: 'wrong_type' as const,
       type: 'wallet.large_trade',
@@ -240,7 +244,7 @@ describe('warnings', () => {
     expect(codes({ now: now + hour }, silentAt(now + hour))).toEqual(silences)
   })
 
-  test('only the first of a kind of drift is news, and more fields are no fault (R125, R127)', () => {
+  test('drift is news for a day, and additions are harmless (R125, R127)', () => {
     const record = { type: 't', path: 'data.x', expected: 'e', example: 'x', count: 1, lastAt: now, firstEventId: 'i' }
     const drift = [
       { ...record, kind: 'new_field', firstAt: now },
@@ -255,7 +259,7 @@ describe('warnings', () => {
     ])
   })
 
-  test('secrets that are not used are told of once another one is, a secret that is still used when it is gone at once', () => {
+  test('unused secrets and removed secrets that are still in use', () => {
     const two = { secretLabels: ['main', 'next'] }
     expect(codes(two)).toEqual(['info secret_unused (next)'])
     expect(codes({ ...two, startedAt: now - hour })).toEqual([])
@@ -270,13 +274,13 @@ describe('warnings', () => {
     const missed = (facts: Partial<ProcessFacts>, before?: Before) =>
       codes(facts, gone, before).find((one) => one.includes('secret_gone_in_use'))
     const others = meterOf(9)
-    // Anybody can send a few, or as many as are wanted while the sender does well with the new one.
+    // Anyone can send wrong signatures. Authentic deliveries show that the sender uses another secret.
     expect(missed({ mismatches: 1, mismatchesLastHour: 1 })).toBe(info)
     expect(missed({ mismatches: 4, mismatchesLastHour: 4 })).toBe(info)
     expect(missed({ mismatches: 15, mismatchesLastHour: 15, lately: others, lastHour: others })).toBe(info)
     expect(missed({ mismatches: 5, mismatchesLastHour: 5, lastHour: others })).toBe(critical)
     expect(missed({ mismatches: 1, mismatchesLastHour: 5, lastHour: others })).toBe(info)
-    // A sender that has little to send.
+    // A sender with few events.
     expect(missed({ mismatches: 1, mismatchesLastHour: 5 })).toBe(critical)
     const on = since(now - minute, 'critical')
     expect(missed({ mismatchesLastHour: 1, lastHour: others }, on)).toBe(critical)
@@ -286,7 +290,7 @@ describe('warnings', () => {
     expect(codes({}, own)).toEqual([])
   })
 
-  test('end at another threshold than they began at', () => {
+  test('end at another threshold than they begin', () => {
     const off = (facts: Partial<ProcessFacts>) => codes(facts)
     const on = (facts: Partial<ProcessFacts>, level?: Warning['level']) =>
       codes(facts, null, since(now - minute, level))
@@ -305,16 +309,16 @@ describe('warnings', () => {
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
   })
 
-  test('that are found without the store are all told of in docs/operations.md', () => {
+  test('that need no store are in docs/operations.md', () => {
     const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
     for (const code of processCodes) expect(docs).toContain(`| \`${code}\` |`)
   })
 
-  test('a pause becomes one when it lasts for more than an hour', () => {
+  test('a pause of more than an hour is a warning', () => {
     expect(codes({}, withRow({ paused: true }), since(now - hour - 1))).toEqual(['warning paused (trades)'])
   })
 
-  test('say in their title nothing that came from outside', () => {
+  test('contain no external text', () => {
     const foreign = 'evil.type'
     const found = findWarnings(
       {

@@ -35,7 +35,7 @@ async function tlsIn(dir: string) {
 
 const get = { method: 'GET', target: '/' }
 
-test('a port that this user may not use is refused with the setting and what to do', async () => {
+test('a privileged port is rejected with the setting and advice', async () => {
   const listen = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
     const error = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), { code: 'EACCES' })
     process.nextTick(() => this.emit('error', error))
@@ -51,7 +51,7 @@ test('a port that this user may not use is refused with the setting and what to 
   }
 })
 
-test('an IPv6 address stands in brackets in its url', async ({ skip }) => {
+test('the url has brackets around an IPv6 address', async ({ skip }) => {
   const server = await start({ host: '::1' }).catch((error: unknown) => {
     if (error instanceof InboxError && /EADDRNOTAVAIL|EAFNOSUPPORT/.test(error.message)) return null
     throw error
@@ -61,7 +61,7 @@ test('an IPv6 address stands in brackets in its url', async ({ skip }) => {
   expect(server.url).toBe(`http://[::1]:${server.port}`)
 })
 
-test('a port that is taken is refused with the setting that chose it', async () => {
+test('a used port is rejected with its setting', async () => {
   await using server = await start()
   const second = start({ port: server.port, portSetting: 'INBOX_ADMIN_PORT' })
   await expect(second).rejects.toMatchObject({
@@ -73,7 +73,7 @@ test('a port that is taken is refused with the setting that chose it', async () 
 const post = { method: 'POST', target: '/', body: Buffer.from('body') }
 
 describe('P6 at the limit of connections', () => {
-  test('idle ones make room, whether they sent nothing, a part of a request or had an answer', async () => {
+  test('idle connections are closed: silent, with a partial request, or answered', async () => {
     await using server = await start({ maxConnections: 3 })
     using silent = await RawConnection.open(server.port)
     using part = await RawConnection.open(server.port)
@@ -87,12 +87,12 @@ describe('P6 at the limit of connections', () => {
     }
     for (const idle of [silent, part, answered]) {
       await idle.closed()
-      // Node's 408 comes after seconds only.
+      // Closed at once, not with 408 after seconds.
       expect(idle.unread).toHaveLength(0)
     }
   })
 
-  test('complete requests are answered; while all connections have one a new connection is closed', async () => {
+  test('complete requests are answered; if all connections have one, a new connection is closed', async () => {
     const held: (() => void)[] = []
     const handler: RequestListener = (request, response) => {
       request.resume()
@@ -106,12 +106,12 @@ describe('P6 at the limit of connections', () => {
     await until(() => held.length === 3, 'the requests are there')
     using third = await RawConnection.open(server.port)
     await third.closed()
-    // Not after a while, with 408 for having sent nothing.
+    // Closed at once, not with 408 after seconds.
     expect(third.unread).toHaveLength(0)
     for (const end of held) end()
     for (const connection of [first, first, second]) expect((await connection.answer()).body.toString()).toBe('late')
 
-    // Both are idle now, and make room.
+    // Both are idle now.
     using fourth = await RawConnection.open(server.port)
     fourth.send(requestBytes(get))
     await until(() => held.length === 4, 'the fourth request is there')
@@ -121,7 +121,7 @@ describe('P6 at the limit of connections', () => {
     expect([await first.closed(), await second.closed()]).toEqual(['end', 'end'])
   })
 
-  test('uploads that go on outlast those that stopped, and clients that had a POST accepted outlast both', async () => {
+  test('stopped uploads are closed first, then running ones, then clients with an accepted POST', async () => {
     await using server = await start({
       maxConnections: 3,
       handler: (request, response) => void request.resume().on('end', () => response.end('hello')),
@@ -145,7 +145,7 @@ describe('P6 at the limit of connections', () => {
     expect((await client.request(post)).status).toBe(200)
   })
 
-  test('among many clients that had a POST accepted, new ones have time for their first request', async () => {
+  test('new clients have time for their first request among many with an accepted POST', async () => {
     await using server = await start({ maxConnections: 10 })
     using opened = new DisposableStack()
     const open = async () => opened.use(await RawConnection.open(server.port))
@@ -157,7 +157,7 @@ describe('P6 at the limit of connections', () => {
     for (const connection of known.slice(3)) expect((await connection.request(post)).status).toBe(200)
   })
 
-  test('a request whose connection is closed to make room still names its client', async () => {
+  test('a request of a closed connection still has its client address', async () => {
     const clients: (string | undefined)[] = []
     let requests = 0
     const handler: RequestListener = ({ socket }) => {
@@ -174,7 +174,7 @@ describe('P6 at the limit of connections', () => {
     expect(clients).toEqual(['127.0.0.1'])
   })
 
-  test('with TLS it is the same', async () => {
+  test('the same applies to TLS', async () => {
     await using dir = await createTempDir()
     await using server = await start({ maxConnections: 2, tls: await tlsIn(dir.path) })
     const agent = new Agent({ keepAlive: true, ca: tlsPair.cert })
@@ -198,7 +198,7 @@ describe('P6 at the limit of connections', () => {
   })
 })
 
-test('a connection is kept for as long as the setting says', async () => {
+test('idle connections are kept for the configured time', async () => {
   await using server = await start({ keepAliveMs: 1_000 })
   using connection = await RawConnection.open(server.port)
   const answer = await connection.request(get)
@@ -206,7 +206,7 @@ test('a connection is kept for as long as the setting says', async () => {
   expect(await connection.closed()).toBe('end')
 })
 
-test('closing ends idle connections at once, lets answers finish, and cuts what is left after its grace', async () => {
+test('close ends idle connections at once, lets responses finish, and closes the rest after its grace period', async () => {
   const held: (() => void)[] = []
   await using server = await start({
     handler: (request, response) => {
@@ -232,7 +232,7 @@ test('closing ends idle connections at once, lets answers finish, and cuts what 
   await expect(RawConnection.open(server.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
 
-test('P6 with TLS, a connection that says nothing is closed within the time for headers', async () => {
+test('P6 a silent TLS connection is closed within the time for headers', async () => {
   await using dir = await createTempDir()
   await using server = await start({ tls: await tlsIn(dir.path) })
   const startedAt = performance.now()

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createMetrics, type MetricsOptions } from '../../src/admin/metrics.ts'
 import type { DriftRecord } from '../../src/health/drift.ts'
-import type { Silence, Warning } from '../../src/health/port.ts'
+import type { Warning } from '../../src/health/facts.ts'
+import type { Silence } from '../../src/health/silence.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { SettledCounter, type SettledCount } from '../../src/dispatch/runner-protocol.ts'
 import type { InboxStats, IncomingDelivery } from '../../src/inbox/port.ts'
@@ -23,14 +24,14 @@ function setUp(stats: () => Promise<InboxStats> = async () => empty, health?: Me
   return { clock, metrics, samples: async () => Object.fromEntries(parse(await metrics.scrape())) }
 }
 
-/** Attempts of a handler that took so many milliseconds each. */
+/** Attempts of a handler with these durations in milliseconds. */
 function settled(kind: SettledCount['kind'], durations: readonly number[]): readonly SettledCount[] {
   const counter = new SettledCounter()
   for (const ms of durations) counter.add('trades', kind, ms)
   return counter.take()
 }
 
-/** The samples of an exposition text: `name{labels}` → value. Fails on a line that is none. */
+/** Samples of an exposition text: `name{labels}` → value. Throws for an invalid line. */
 function parse(text: string): Map<string, number> {
   const samples = new Map<string, number>()
   for (const line of text.split('\n')) {
@@ -45,7 +46,7 @@ function parse(text: string): Map<string, number> {
 const ofType = (type: string) => ({ kind: 'event', type }) as IncomingDelivery
 const quarantinedBody = { kind: 'quarantined' } as IncomingDelivery
 
-test('deliveries are counted by type and outcome, from zero; text of outside origin never becomes a label', async () => {
+test('counts deliveries by type and outcome, from zero, without external text in labels', async () => {
   const { metrics, samples } = setUp()
   const series = (type: string, outcome: string) => `inbox_events_total{type="${type}",outcome="${outcome}"}`
   for (const outcome of ['accepted', 'accepted', 'duplicate'] as const)
@@ -67,7 +68,7 @@ test('deliveries are counted by type and outcome, from zero; text of outside ori
   expect(await metrics.scrape()).not.toMatch(/made|proto/)
 })
 
-test('acknowledgements, rejects, refusals, batches, attempts and replacements are counted, times in seconds', async () => {
+test('counts acknowledgements, rejects, refusals, batches, attempts and replacements', async () => {
   const { metrics, samples } = setUp()
   for (const ms of [3, 3_500, 9_000]) metrics.acknowledged(ms)
   metrics.rejected('mismatch')
@@ -118,7 +119,7 @@ const row: InboxStats['handlers'][number] = {
   dead: 5,
 }
 
-test('the store is read at each scrape; a handler that is gone, or an unreadable store, leaves no series behind', async () => {
+test('reads the store at each scrape, and drops series of removed handlers and an unreadable store', async () => {
   let read = async (): Promise<InboxStats> => empty
   const { metrics, samples, clock } = setUp(() => read())
   const counts = { lastSeq: 12, quarantined: 3, conflicts: 2, missingSeqs: 1, oldestOpenAt: clock.now() - 90_500 }
@@ -146,7 +147,7 @@ test('the store is read at each scrape; a handler that is gone, or an unreadable
   expect(broken).not.toHaveProperty('inbox_last_accept_sequence')
 })
 
-test('the health of deliveries is in the metrics, without text from outside, and without what the store can not give', async () => {
+test('has delivery health, without external text and unreadable values', async () => {
   const warning = (code: string, level: Warning['level']) => ({ code, level }) as Warning
   const drift = (kind: DriftRecord['kind'], count: number) => ({ kind, count }) as DriftRecord
   const silence = (type: string, network: string | null, silentMs: number, state: Silence['state'] = 'usual') =>
@@ -191,7 +192,7 @@ test('the health of deliveries is in the metrics, without text from outside, and
     'inbox_warning_active{code="drift",level="info"}': 2,
   }
   const used = { 'inbox_secret_last_used_timestamp_seconds{secret="main"}': 1767225600.5 }
-  // The second scrape counts nothing twice.
+  // A second scrape gives the same values.
   for (let scrape = 0; scrape < 2; scrape++) expect(await ofHealth()).toEqual({ ...expected, ...used })
   uses = () => Promise.reject(new Error('gone'))
   expect(await ofHealth()).toEqual(expected)

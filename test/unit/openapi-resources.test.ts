@@ -14,13 +14,13 @@ addFormats.default(ajv)
 ajv.addSchema({ ...document, $id: 'openapi' })
 const fitsDocument = (name: string, value: unknown) =>
   ajv.validate({ $ref: `openapi#/components/schemas/${name}` }, value)
-/** What the schemas in code and in the document say: they must not differ. */
+/** Results of the schemas in code and in the document, which must be equal. */
 const verdicts = (name: keyof typeof components, value: unknown) => [
   components[name].safeParse(value).success,
   fitsDocument(name, value),
 ]
 
-test('R20 R125 PnL is spelt with a z, positions with an s, and answers may have members that nobody knows', () => {
+test('R20 R125 PnL is spelled with z, positions with s, and answers may have unknown members', () => {
   expect(JSON.stringify(schemas.PnlSummary.properties)).not.toContain('realised')
   expect(JSON.stringify(schemas.Position.properties)).not.toContain('unrealized')
   for (const [name, { examples }] of Object.entries(schemas as Json)) {
@@ -33,7 +33,7 @@ describe('bodies', () => {
   const alert = schemas.NewAlert.examples[0] as Json
   const webhook = schemas.NewWebhook.examples[0] as Json
 
-  it('R57 a new alert needs each field but the label, each of its type', () => {
+  it('R57 a new alert needs all fields except the label, with their types', () => {
     expect(verdicts('NewAlert', alert)).toEqual([true, true])
     for (const field of Object.keys(alert)) {
       const { [field]: _gone, ...rest } = alert
@@ -55,7 +55,7 @@ describe('bodies', () => {
     ['A64', 'label', '🦊'.repeat(101), false],
     ['A64', 'label', '', true],
     ['R125', 'color', 'red', true],
-  ])('%s a new alert whose %s is %j is acceptable: %s', (_number, field, value, verdict) => {
+  ])('%s a new alert with %s %j is valid: %s', (_number, field, value, verdict) => {
     expect(verdicts('NewAlert', { ...alert, [field]: value })).toEqual([verdict, verdict])
   })
 
@@ -69,7 +69,7 @@ describe('bodies', () => {
     'http://[::1]:3000/x',
     'HTTPS://A',
     'hTTp://LOCALHOST:3000/x',
-  ])('A25 %j may be posted to', (url) => {
+  ])('A25 the webhook URL %j is valid', (url) => {
     expect(verdicts('NewWebhook', { ...webhook, url })).toEqual([true, true])
     expect(verdicts('NewAlert', { ...alert, webhook_url: url })).toEqual([true, true])
   })
@@ -89,7 +89,7 @@ describe('bodies', () => {
     'https://example.com/#part',
     'https://example.com:99999',
     `https://example.com/${'x'.repeat(2048)}`,
-  ])('A25 %j may not be posted to', (url) => {
+  ])('A25 the webhook URL %j is invalid', (url) => {
     expect(verdicts('NewWebhook', { ...webhook, url })).toEqual([false, false])
     expect(verdicts('NewAlert', { ...alert, webhook_url: url })).toEqual([false, false])
   })
@@ -109,7 +109,7 @@ describe('bodies', () => {
     expect(verdicts('WebhookChange', { events })).toEqual([verdict, verdict])
   })
 
-  it('R77 A30 A69 a secret is text of 16 to 256 characters, and may be left out', () => {
+  it('R77 A30 A69 a secret is optional text of 16 to 256 characters', () => {
     for (const [secret, verdict] of [
       ['whsec_ü 🦊 123456', true],
       ['whsec_ü 🦊 12345', false],
@@ -121,7 +121,7 @@ describe('bodies', () => {
     expect(components.NewWebhook.safeParse({ ...webhook, secret: '\ud800' }).success).toBe(false)
   })
 
-  it('R91 a change of a webhook needs one of its members at least', () => {
+  it('R91 a change of a webhook needs at least one member', () => {
     expect(verdicts('WebhookChange', {})).toEqual([false, false])
     expect(verdicts('WebhookChange', { event: ['*'] })).toEqual([false, false])
     expect(verdicts('WebhookChange', { secret: 'a new one, a new one' })).toEqual([true, true])

@@ -20,7 +20,7 @@ async function setUp() {
   return { clock, context }
 }
 
-test('what the admin API logs of a registration is which, how it stands, and where to without the query', async () => {
+test('the admin API logs id, state and URL of a registration without the query', async () => {
   const { context } = await setUp()
   const post = async (id: 'beginSubscription' | 'endSubscription', given: unknown) => {
     const answer = await callOperation(context, id, { id: '1', body: given, by: 'operator (token) ::1' })
@@ -31,7 +31,7 @@ test('what the admin API logs of a registration is which, how it stands, and whe
   expect(await post('endSubscription', { state: 'failed', answer: null })).toEqual({ ...logged, state: 'failed' })
 })
 
-test('doctor says how the registration stands: nothing where there is none and none is wanted', async () => {
+test('doctor reports the state of the registration', async () => {
   const { context, clock } = await setUp()
   const judge = async (setting: typeof subscribe | null) => {
     const { subscription } = await callOperation(context, 'getSubscription')

@@ -4,7 +4,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
 import { createRejectLog } from '../../src/receiver/rejects.ts'
 
-const asked = { method: 'POST', path: '/webhooks' }
+const logged = { method: 'POST', path: '/webhooks' }
 
 function stage(trustedProxies: readonly string[] = []) {
   const lines: object[] = []
@@ -29,13 +29,13 @@ function stage(trustedProxies: readonly string[] = []) {
   return { lines, clock, reject }
 }
 
-test('a refused request is one line with its source, method, path without query, and reason', () => {
+test('logs one line with address, method, path without query, and reason', () => {
   const { lines, reject } = stage()
   reject('192.0.2.7')
-  expect(lines).toEqual([{ ...asked, source: '192.0.2.7', reason: 'signature_mismatch' }])
+  expect(lines).toEqual([{ ...logged, source: '192.0.2.7', reason: 'signature_mismatch' }])
 })
 
-test('a path that is not the one of the webhook may hold a secret: its length is logged', () => {
+test('logs only the length of other paths, which may hold a secret', () => {
   const { lines, reject } = stage()
   for (const url of ['/hooks/a-secret?token=x', '/webhooks/', 'https://a.example/webhooks'])
     reject('192.0.2.7', undefined, 'not_found', url)
@@ -47,21 +47,26 @@ test('a path that is not the one of the webhook may hold a secret: its length is
 })
 
 test.each([
-  ['a peer that is no trusted proxy is the source, whatever it forwards', '192.0.2.7', '198.51.100.1', '192.0.2.7'],
-  ['a trusted proxy names the source', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
-  ['an IPv4 proxy on an IPv6 socket is the same proxy', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
-  ['behind two proxies it is the nearest that is none', '10.0.0.1', '203.0.113.9, 198.51.100.1, ::1', '198.51.100.1'],
-  ['what only proxies forwarded has its peer as source', '10.0.0.1', '10.0.0.2,::1', '10.0.0.1'],
-  ['a proxy that forwards nothing is the source', '10.0.0.1', undefined, '10.0.0.1'],
-  ['nothing that a client writes breaks the line', '10.0.0.1', 'a\u001b[2Jb\nc', 'a\\u001b[2Jb\\u000ac'],
-  ['or fills it', '10.0.0.1', 'x'.repeat(5_000), expect.stringMatching(/^x{64}…?$/)],
+  ['without a trusted proxy the address is the peer', '192.0.2.7', '198.51.100.1', '192.0.2.7'],
+  ['a trusted proxy forwards the address', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  ['an IPv4 proxy on an IPv6 socket is trusted as well', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  [
+    'behind two proxies the nearest other address is used',
+    '10.0.0.1',
+    '203.0.113.9, 198.51.100.1, ::1',
+    '198.51.100.1',
+  ],
+  ['with only proxies the address is the peer', '10.0.0.1', '10.0.0.2,::1', '10.0.0.1'],
+  ['without a forwarded address it is the peer', '10.0.0.1', undefined, '10.0.0.1'],
+  ['control characters are escaped', '10.0.0.1', 'a\u001b[2Jb\nc', 'a\\u001b[2Jb\\u000ac'],
+  ['long addresses are cut', '10.0.0.1', 'x'.repeat(5_000), expect.stringMatching(/^x{64}…?$/)],
 ])('%s', (_what, peer, forwarded, source) => {
   const { lines, reject } = stage(['10.0.0.0/8', '::1'])
   reject(peer, forwarded)
-  expect(lines).toEqual([{ ...asked, source, reason: 'signature_mismatch' }])
+  expect(lines).toEqual([{ ...logged, source, reason: 'signature_mismatch' }])
 })
 
-test('a flood is ten lines in ten seconds, and the next line says how many were left out', async () => {
+test('logs ten lines in ten seconds, then the number of skipped lines', async () => {
   const { lines, clock, reject } = stage()
   for (let count = 0; count < 1_000; count++) reject('192.0.2.7')
   expect(lines).toHaveLength(10)
@@ -70,12 +75,12 @@ test('a flood is ten lines in ten seconds, and the next line says how many were 
   expect(lines).toHaveLength(10)
   await clock.advance(1)
   reject('192.0.2.8', undefined, 'not_found')
-  expect(lines.slice(10)).toEqual([{ ...asked, source: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
+  expect(lines.slice(10)).toEqual([{ ...logged, source: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
   reject('192.0.2.8')
   expect(lines.at(-1)).not.toHaveProperty('leftOut')
 })
 
-test('a clock that is set back does not silence it', async () => {
+test('logs on after the clock is set back', async () => {
   const { lines, clock, reject } = stage()
   for (let count = 0; count < 20; count++) reject('192.0.2.7')
   await clock.advance(-86_400_000)

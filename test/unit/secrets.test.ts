@@ -103,7 +103,9 @@ describe('secrets from a file', () => {
     using watched = watch(file)
     await watched.source.reload()
     expect(textOf(watched.source)).toEqual([first])
-    expect(lines).toEqual([expect.objectContaining({ level: 50, reason: expect.stringContaining('published one') })])
+    expect(lines).toEqual([
+      expect.objectContaining({ level: 50, reason: expect.stringContaining('published with the demo') }),
+    ])
   })
 
   test('are read at once by reload, which never rejects', async () => {

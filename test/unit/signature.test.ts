@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import crypto, { createHmac, createSecretKey } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { inspect } from 'node:util'
@@ -7,64 +6,28 @@ import { parseSecrets, parseSecretsFile, type Secret } from '../../src/signature
 import { sign } from '../../src/signature/sign.ts'
 import { verify } from '../../src/signature/verify.ts'
 
-const hex = (text: string) => Buffer.from(text, 'hex')
-const secretOf = (key: Uint8Array, label = 'main'): Secret => ({ label, key: createSecretKey(key) })
-
-const openssl = 'openssl'
-
-// RFC 4231, test cases 1–4, 6 and 7, HMAC-SHA-256
+/** RFC 4231, test cases 2 and 6, HMAC-SHA-256 */
 const rfc4231 = [
-  ['0b'.repeat(20), Buffer.from('Hi There'), 'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7'],
-  [
-    Buffer.from('Jefe').toString('hex'),
-    Buffer.from('what do ya want for nothing?'),
-    '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
-  ],
-  ['aa'.repeat(20), hex('dd'.repeat(50)), '773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe'],
-  [
-    '0102030405060708090a0b0c0d0e0f10111213141516171819',
-    hex('cd'.repeat(50)),
-    '82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b',
-  ],
+  ['4a656665', 'what do ya want for nothing?', '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843'],
   [
     'aa'.repeat(131),
-    Buffer.from('Test Using Larger Than Block-Size Key - Hash Key First'),
+    'Test Using Larger Than Block-Size Key - Hash Key First',
     '60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54',
-  ],
-  [
-    'aa'.repeat(131),
-    Buffer.from(
-      'This is a test using a larger than block-size key and a larger than block-size data. ' +
-        'The key needs to be hashed before being used by the HMAC algorithm.',
-    ),
-    '9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2',
   ],
 ] as const
 
 describe('sign and verify', () => {
-  test.each(rfc4231)('R72 give and accept the digest of RFC 4231 with key %s', (key, data, digest) => {
-    const secret = secretOf(hex(key))
-    expect(sign(data, secret)).toBe(digest)
-    expect(verify(data, digest, [secret])).toEqual({ ok: true, label: 'main' })
-  })
-
-  test('R72 agree with openssl', (context) => {
-    const secret = 'whsec_0123456789äöü'
-    const body = Buffer.from('{"id":"evt_1","amount":1.0,"name":"é"}\n')
-    const run = spawnSync(
-      openssl,
-      ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${Buffer.from(secret).toString('hex')}`, '-r'],
-      { input: body },
-    )
-    if (run.error) return context.skip('openssl is not installed')
-    expect(sign(body, secret)).toBe(run.stdout.toString().slice(0, 64))
+  test.each(rfc4231)('R72 create and accept the digest of RFC 4231 with key %s', (key, data, digest) => {
+    const secret: Secret = { label: 'main', key: createSecretKey(Buffer.from(key, 'hex')) }
+    expect(sign(Buffer.from(data), secret)).toBe(digest)
+    expect(verify(Buffer.from(data), digest, [secret])).toEqual({ ok: true, label: 'main' })
   })
 
   const [secret, other] = parseSecrets('new:0123456789abcdef,old:fedcba9876543210')
   const body = Buffer.from('{"id":"evt_1"}')
   const signature = sign(body, secret!)
 
-  test('A30 a secret is its UTF-8 bytes as typed, also when it looks like base64 or hex', () => {
+  test('A30 use the UTF-8 bytes of a secret, even if it looks like base64 or hex', () => {
     for (const text of ['MDEyMzQ1Njc4OWFiY2RlZg==', '30313233343536373839616263646566', 'whsec_MDEyMzQ1Njc4OQ==']) {
       const expected = createHmac('sha256', Buffer.from(text, 'utf8')).update(body).digest('hex')
       expect(sign(body, text)).toBe(expected)
@@ -72,7 +35,7 @@ describe('sign and verify', () => {
     }
   })
 
-  test('A30 either hex case is accepted', () => {
+  test('A30 accept upper-case hex', () => {
     expect(verify(body, signature.toUpperCase(), [secret!])).toEqual({ ok: true, label: 'new' })
   })
 
@@ -90,23 +53,23 @@ describe('sign and verify', () => {
     ['R75 of other bytes', sign(Buffer.from('{"id":"evt_2"}'), secret!), 'mismatch'],
     ['R75 with another secret', sign(body, 'another secret !'), 'mismatch'],
     ['R75 with an empty secret', sign(body, ''), 'mismatch'],
-  ])('%s is refused', (_title, header, reason) => {
+  ])('%s is rejected', (_title, header, reason) => {
     expect(verify(body, header, [secret!, other!])).toEqual({ ok: false, reason })
   })
 
-  test('R73 one changed byte of the body, even white space, is a mismatch', () => {
+  test('R73 reject a body with one changed byte, even white space', () => {
     expect(verify(Buffer.from('{"id": "evt_1"}'), signature, [secret!])).toEqual({ ok: false, reason: 'mismatch' })
     expect(verify(Buffer.from('{"id":"evt_1"}\n'), signature, [secret!])).toEqual({ ok: false, reason: 'mismatch' })
   })
 
-  test('A32 old and new secret both work while both are configured, and not afterwards', () => {
+  test('A32 accept old and new secrets while both are configured', () => {
     const signed = sign(body, other!)
     expect(verify(body, signed, [secret!, other!])).toEqual({ ok: true, label: 'old' })
     expect(verify(body, signed, [secret!])).toEqual({ ok: false, reason: 'mismatch' })
     expect(verify(body, signed, [])).toEqual({ ok: false, reason: 'mismatch' })
   })
 
-  test('R74 every secret is tried, whichever of them matches', () => {
+  test('R74 try every secret even if the first matches', () => {
     const used: string[] = []
     const watched = [secret!, other!].map(({ label, key }) => ({
       label,
@@ -121,7 +84,7 @@ describe('sign and verify', () => {
     expect(used).toHaveLength(2)
   })
 
-  test('R74 digests are compared in constant time', () => {
+  test('R74 compare digests in constant time', () => {
     const compare = vi.spyOn(crypto, 'timingSafeEqual').mockReturnValue(false)
     syncBuiltinESMExports()
     try {
@@ -139,7 +102,7 @@ describe('parseSecrets', () => {
   const read = (text: string | readonly string[]) =>
     parseSecrets(text).map(({ label, key }) => [label, key.export().toString()])
 
-  test('A32 takes labelled and unlabelled secrets, without white space around them', () => {
+  test('A32 reads secrets with and without labels, and trims white space', () => {
     expect(read(' new: 0123456789abcdef ,\nfedcba9876543210, Not-a-label:123456')).toEqual([
       ['new', '0123456789abcdef'],
       ['secret-2', 'fedcba9876543210'],
@@ -161,12 +124,12 @@ describe('parseSecrets', () => {
     ['0123456789\u0000abcdef', 'item 1 holds a line break, a control character or bytes that are not UTF-8'],
     ['0123456789abcdef\ufffd', 'bytes that are not UTF-8'],
     [[], 'expected at least one'],
-  ])('refuses %j', (text, message) => {
+  ])('rejects %j', (text, message) => {
     expect(() => parseSecrets(text)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     expect(() => parseSecrets(text)).toThrow(message)
   })
 
-  test('reports all items at once, and none of their text', () => {
+  test('reports all invalid items at once, without their text', () => {
     const texts = ['hunter2', 'swordfish', 'a\u0007correct horse']
     const message = messageOfThrown(() => parseSecrets(`x:${texts[0]},${texts[1]},${texts[2]}`))
     for (const item of ['item 1', 'item 2', 'item 3']) expect(message).toContain(item)
@@ -182,13 +145,13 @@ describe('parseSecrets', () => {
 describe('parseSecretsFile', () => {
   const read = (text: string) => parseSecretsFile(text).map(({ label, key }) => [label, key.export().toString()])
 
-  test('A30 takes one secret as typed, without white space and a byte-order mark around it', () => {
+  test('A30 reads one secret, and trims white space and a byte-order mark', () => {
     expect(read(' main:0123456789, abcdef \n\n')).toEqual([['secret-1', 'main:0123456789, abcdef']])
     expect(read('\ufeff0123456789abcdef\r\n')).toEqual([['secret-1', '0123456789abcdef']])
     expect(read('{"main":"\\t0123456789abcdef "}')).toEqual([['main', '0123456789abcdef']])
   })
 
-  test('A32 takes a JSON object of labels and secrets', () => {
+  test('A32 reads a JSON object of labels and secrets', () => {
     expect(read('{ "new": "0123456789 \\"abcdef", "old": "fedcba9876543210" }\n')).toEqual([
       ['new', '0123456789 "abcdef'],
       ['old', 'fedcba9876543210'],
@@ -205,9 +168,9 @@ describe('parseSecretsFile', () => {
     ['{"a":"0123456789abcdef"', 'begins like JSON but is not'],
     ['["0123456789abcdef"]', 'expected a JSON object'],
     ['{"a":{"b":"0123456789abcdef"}}', 'expected a JSON object'],
-    ['{"A B":"0123456789abcdef"}', 'label that cannot be used'],
+    ['{"A B":"0123456789abcdef"}', 'invalid label'],
     ['{"a":"0123456789abcdef","a":"fedcba9876543210"}', 'the same label occurs twice'],
-  ])('refuses %j without showing it', (text, message) => {
+  ])('rejects %j without showing it', (text, message) => {
     expect(() => parseSecretsFile(text)).toThrow(message)
     expect(messageOfThrown(() => parseSecretsFile(text))).not.toMatch(/0123456789|fedcba|A B/)
   })

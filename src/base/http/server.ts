@@ -124,17 +124,17 @@ interface Connection {
 }
 
 const stalledBytesPerMs = 1.024
-/** The time for the first request of a new client, unless new clients are the majority. */
+/** Time for the first request of a new client, unless new clients are the majority. */
 const firstMs = 1_000
-/** Bounds the work for a new connection, and keeps those that came shortly before it out of the choice. */
-const mostLooks = 64
+/** Limit of connections examined for a new one. */
+const maxLooks = 64
 
 /**
- * Limits the open connections of a server. At the limit an idle one is closed: one without a complete request. Those that receive
- * less than 1 KiB/s go first, the longest idle before the others. Clients that had a POST accepted go last. A new connection is
- * closed only if all others have complete requests that wait for their responses.
+ * Limits the open connections of a server. At the limit it closes an idle connection: one without a complete request.
+ * Connections that receive less than 1 KiB/s are closed first, longest idle ones before others. Clients with an accepted
+ * POST are closed last. A new connection is closed only if all others wait for responses to complete requests.
  *
- * @returns a function to be called with every request
+ * @returns a function to call with every request
  */
 function limitConnections(server: Server, max: number): (request: IncomingMessage, response: ServerResponse) => void {
   const open = new Set<Connection>()
@@ -165,7 +165,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
     return exchanges.length < before
   }
 
-  /** Finds the first idle connection that is stalled, else the slowest of those it looked at. Sorts the others by what it finds. */
+  /** Returns the first stalled idle connection, else the slowest examined one. Moves the others to the right set. */
   function findIdle(connections: Set<Connection>): Connection | undefined {
     let slowest: { readonly connection: Connection; readonly rate: number } | undefined
     let looks = 0
@@ -180,7 +180,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
         if (rate < stalledBytesPerMs) return connection
         connections.add(connection)
         if (slowest === undefined || rate < slowest.rate) slowest = { connection, rate }
-        if (++looks === mostLooks) break
+        if (++looks === maxLooks) break
       }
     }
     return slowest?.connection
@@ -195,7 +195,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
   }
 
   server.on('connection', (socket) => {
-    // Node remembers the address once it was read. A closed socket can't be asked for it.
+    // Node caches the address when it is read. A closed socket no longer has it.
     void socket.remoteAddress
     if (open.size >= max) {
       const idle = chooseIdle()
@@ -221,7 +221,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
     if (connection === undefined) return
     settle(connection)
     connection.exchanges.push({ request, response })
-    // Headers are no progress.
+    // Headers don't count as progress.
     connection.measuredBytes = connection.socket.bytesRead
   }
 }

@@ -2,52 +2,47 @@ import type { Clock } from '../clock.ts'
 import type { IncomingMessage } from 'node:http'
 
 /** Maximum number of failed sign-ins per address and minute. */
-const mostFailures = 10
+const maxFailures = 10
 /** Maximum for all addresses together, against attackers with many addresses. */
-const mostOfAll = 100
+const maxOfAll = 100
 const windowMs = 60_000
-const mostAddresses = 1_000
+const maxAddresses = 1_000
 
 interface Window {
   readonly startAt: number
   count: number
 }
 
-export interface FailureLimit {
-  /** Whole seconds until this address may try again; 0: now. */
-  waitS(address: string): number
-  /** Counts a failure. */
-  note(address: string): void
-}
-
 /** Counts failures in windows of 60 s of wall-clock time. A window starts with its first failure. */
-export function createFailureLimit(wall: Pick<Clock, 'now'>): FailureLimit {
+export function createFailureLimit(wall: Pick<Clock, 'now'>) {
   const byAddress = new Map<string, Window>()
   let ofAll: Window = { startAt: -Infinity, count: 0 }
 
   // If the clock was set back, the window ends; otherwise it might never end.
   const isCurrent = ({ startAt }: Window, now: number) => now >= startAt && now < startAt + windowMs
-  const waitMs = (window: Window | undefined, most: number, now: number) =>
-    window !== undefined && isCurrent(window, now) && window.count >= most ? window.startAt + windowMs - now : 0
+  const waitMs = (window: Window | undefined, max: number, now: number) =>
+    window !== undefined && isCurrent(window, now) && window.count >= max ? window.startAt + windowMs - now : 0
   const counted = (window: Window | undefined, now: number): Window =>
     window !== undefined && isCurrent(window, now)
       ? { startAt: window.startAt, count: window.count + 1 }
       : { startAt: now, count: 1 }
 
   return {
-    waitS(address) {
+    /** Whole seconds until this address may try again; 0: now. */
+    waitS(address: string): number {
       const now = wall.now()
-      const ms = Math.max(waitMs(byAddress.get(address), mostFailures, now), waitMs(ofAll, mostOfAll, now))
+      const ms = Math.max(waitMs(byAddress.get(address), maxFailures, now), waitMs(ofAll, maxOfAll, now))
       return Math.ceil(ms / 1_000)
     },
-    note(address) {
+    /** Counts a failure. */
+    note(address: string): void {
       const now = wall.now()
       const window = counted(byAddress.get(address), now)
       byAddress.delete(address)
       byAddress.set(address, window)
       ofAll = counted(ofAll, now)
       const [oldest] = byAddress.keys()
-      if (byAddress.size > mostAddresses && oldest !== undefined) byAddress.delete(oldest)
+      if (byAddress.size > maxAddresses && oldest !== undefined) byAddress.delete(oldest)
     },
   }
 }

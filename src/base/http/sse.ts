@@ -13,27 +13,15 @@ export interface Subscription<Kind extends string> {
   readonly mayStay: () => boolean
 }
 
-/** Server-Sent Events for all subscribers of a kind. */
-export interface Stream<Kind extends string> {
-  /** Sends `data` as JSON to all subscribers of the kind. Costs nothing without subscribers. */
-  publish(kind: Kind, data: unknown): void
-  /** True if the kind has subscribers. */
-  isHeard(kind: Kind): boolean
-  /**
-   * Takes over a response. The stream ends with the connection, when `mayStay` returns false, or when the client
-   * doesn't read. Returns false, without sending anything, if there are 100 subscribers or the stream was closed.
-   */
-  subscribe(response: ServerResponse, subscription: Subscription<Kind>): boolean
-  /** Ends all streams and rejects new subscribers. Idempotent. */
-  close(): void
-}
-
-const mostSubscribers = 100
+const maxSubscribers = 100
 const heartbeatMs = 15_000
 /** Limit of unread bytes per client. */
 const backlogBytes = 1024 * 1024
 
-export function createStream<Kind extends string>({ wall, onSilence }: StreamOptions): Stream<Kind> {
+export type Stream<Kind extends string> = ReturnType<typeof createStream<Kind>>
+
+/** Server-Sent Events for all subscribers of a kind. */
+export function createStream<Kind extends string>({ wall, onSilence }: StreamOptions) {
   const subscribers = new Map<ServerResponse, Subscription<Kind>>()
   let heartbeat: Timer | undefined
   let isClosed = false
@@ -69,16 +57,22 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
   }
 
   return {
-    publish(kind, data) {
+    /** Sends `data` as JSON to all subscribers of the kind. Costs nothing without subscribers. */
+    publish(kind: Kind, data: unknown): void {
       if (subscribers.size === 0) return
       const wanted = [...subscribers].filter(([, { kinds }]) => kinds.has(kind))
       if (wanted.length === 0) return
       const text = Buffer.from(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`)
       for (const [response] of wanted) write(response, text)
     },
-    isHeard: (kind) => subscribers.values().some(({ kinds }) => kinds.has(kind)),
-    subscribe(response, subscription) {
-      if (isClosed || subscribers.size >= mostSubscribers) return false
+    /** True if the kind has subscribers. */
+    isHeard: (kind: Kind): boolean => subscribers.values().some(({ kinds }) => kinds.has(kind)),
+    /**
+     * Takes over a response. The stream ends with the connection, when `mayStay` returns false, or when the client
+     * doesn't read. Returns false, without sending anything, if there are 100 subscribers or the stream was closed.
+     */
+    subscribe(response: ServerResponse, subscription: Subscription<Kind>): boolean {
+      if (isClosed || subscribers.size >= maxSubscribers) return false
       response.writeHead(200, {
         'Content-Type': 'text/event-stream',
         'Cache-Control': 'no-store',
@@ -94,7 +88,8 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
       if (heartbeat === undefined) beat()
       return true
     },
-    close() {
+    /** Ends all streams and rejects new subscribers. Idempotent. */
+    close(): void {
       isClosed = true
       for (const response of subscribers.keys()) end(response)
     },

@@ -7,31 +7,23 @@ import { register, type Registration, type Wanted, type WebhookClient } from './
 
 export interface RegistrationOptions {
   readonly inbox: SubscriptionPort
-  /** A client for one call: what an earlier one was told to wait is no time of the next. */
+  /** Creates a client for one call: a pause that the service asked of an earlier one must not delay the next. */
   readonly client: () => WebhookClient
   readonly wanted: Wanted
-  /** The secret of that label as it is now; undefined if there is none any more. */
+  /** The current secret with the wanted label; undefined if there is none. */
   readonly secret: () => string | undefined
   readonly clock: Clock
   readonly log: Logger
-}
-
-/** Registers the receiver of this process, without holding anything up and without ending it. */
-export interface ReceiverRegistration {
-  /** To be called once deliveries are taken. */
-  start(): void
-  /** Waits for a call that is under way, at most so long: without its answer nobody would know how it ended. Idempotent. */
-  close(graceMs: number): Promise<void>
 }
 
 const firstWaitMs = 10_000
 const maxWaitMs = 600_000
 
 /**
- * What is certain not to be registered, since the service could not be reached or had no room, is tried again: after 10 s, then ever
- * later up to 10 min, and not before the service says. All else is said in the log, with what to do, and left to people.
+ * Registers the receiver of this process in the background. Retries only if nothing was registered for certain, because the service was unreachable or limits the rate: after 10 s,
+ * then with doubled waits up to 10 min, and not before the service allows it. Everything else is logged with advice.
  */
-export function createReceiverRegistration(options: RegistrationOptions): ReceiverRegistration {
+export function createReceiverRegistration(options: RegistrationOptions) {
   const { inbox, client, wanted, clock, log } = options
   const now = () => clock.now()
   let waitMs = firstWaitMs
@@ -39,13 +31,13 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
   let running: Promise<void> | undefined
   let isClosed = false
 
-  function again(ms: number): void {
+  function schedule(ms: number): void {
     if (!isClosed) timer = clock.after(ms, run)
   }
 
-  /** Draws so that replicas that were refused together do not come together again; not before `askedMs`, which may be nothing. */
-  function backOff(askedMs = 0): void {
-    again(Math.max(waitMs * (0.5 + clock.random() / 2), askedMs))
+  /** Waits a random time, so that replicas that failed together spread out; at least `askedMs`. */
+  function backOff(askedMs: number | null): void {
+    schedule(Math.max(waitMs * (0.5 + clock.random() / 2), askedMs ?? 0))
     waitMs = Math.min(waitMs * 2, maxWaitMs)
   }
 
@@ -56,29 +48,25 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
   async function attempt(): Promise<void> {
     const secret = options.secret()
     if (secret === undefined) {
-      log.error(
-        { secretLabel: wanted.secretLabel },
-        'not registered with the service: there is no secret of this label',
-      )
+      log.error({ secretLabel: wanted.secretLabel }, 'registration secret missing')
       return
     }
     try {
       const result = await register({ inbox, client: client(), wanted, secret, now })
       report(result, wanted, log)
-      if (result.kind === 'under_way') again(Math.max(result.clearAt - now(), 0) + 1)
-      if (result.kind === 'refused' && result.verdict.canRetry) backOff(result.verdict.retryAfterMs ?? 0)
+      if (result.kind === 'under_way') schedule(Math.max(result.clearAt - now(), 0) + 1)
+      if (result.kind === 'refused' && result.verdict.canRetry) backOff(result.verdict.retryAfterMs)
     } catch (error) {
-      log.error(
-        { error: safeText(messageOf(error)) },
-        'not registered with the service: the inbox cannot note it; it is tried again',
-      )
-      backOff()
+      log.error({ error: safeText(messageOf(error)) }, 'registration not storable, retrying')
+      backOff(null)
     }
   }
 
   return {
+    /** Call once deliveries are accepted. */
     start: run,
-    async close(graceMs) {
+    /** Waits up to `graceMs` for a call in flight: without its answer the outcome would be unknown. Idempotent. */
+    async close(graceMs: number): Promise<void> {
       isClosed = true
       timer?.cancel()
       if (running === undefined) return
@@ -91,39 +79,34 @@ export function createReceiverRegistration(options: RegistrationOptions): Receiv
 }
 
 const messages = {
-  registered: ['info', 'registered with the service'],
-  unnoted: ['error', 'registered with the service, but the inbox could not note it'],
-  unchanged: ['info', 'registered with the service already'],
-  changed: ['warn', 'registered with the service for something else than the settings say'],
-  under_way: ['info', 'another process registers this receiver with the service'],
-  unclear: ['warn', 'it is not known whether this receiver is registered with the service'],
-  refused: ['error', 'not registered with the service'],
-  planned: ['info', 'would be registered with the service'],
+  registered: ['info', 'receiver registered'],
+  unnoted: ['error', 'receiver registered, not recorded'],
+  unchanged: ['info', 'receiver already registered'],
+  changed: ['warn', 'registration differs from settings'],
+  under_way: ['info', 'another process is registering'],
+  unclear: ['warn', 'registration outcome unknown'],
+  refused: ['error', 'registration failed'],
+  planned: ['info', 'registration planned'],
 } as const satisfies Record<Registration['kind'], readonly ['info' | 'warn' | 'error', string]>
 
-/** One line, without anything secret: of the answer only what we kept, of addresses no query. */
+/** Logs no secrets: neither queries of URLs nor the answer of the service. */
 function report(result: Registration, wanted: Wanted, log: Logger): void {
   const [level, message] = messages[result.kind]
-  const { summary, todo } = describeRegistration(withoutQueries(result), withoutQuery(wanted))
-  const madeSecret = 'madeSecret' in result && result.madeSecret !== null
+  const shown = 'subscription' in result ? { ...result, subscription: withoutQuery(result.subscription) } : result
+  const { summary, todo } = describeRegistration(shown, withoutQuery(wanted))
   const verdict = 'verdict' in result ? result.verdict : null
   log[level](
     {
-      what: safeText(summary, 2_000),
+      result: safeText(summary, 2_000),
       ...(todo !== null && { todo: safeText(todo, 1_000) }),
-      ...(verdict && { status: verdict.status, requestId: verdict.requestId, isTriedAgain: verdict.canRetry }),
+      ...(verdict && { status: verdict.status, requestId: verdict.requestId, isRetried: verdict.canRetry }),
     },
     message,
   )
-  if (madeSecret)
-    log.error({ todo: takeOver }, 'the service made a secret of its own, which is neither shown nor kept here')
+  if ('madeSecret' in result && result.madeSecret !== null)
+    log.error({ todo: useOwnSecret }, 'service generated a secret')
 }
 
-const takeOver =
-  'deliveries may be signed with it: set the secret of the webhook to yours in the dashboard of the service, or remove the webhook ' +
-  'there and run `onchain-inbox subscribe --force`, which shows it'
-
-function withoutQueries(result: Registration): Registration {
-  if (!('subscription' in result)) return result
-  return { ...result, subscription: withoutQuery(result.subscription) }
-}
+const useOwnSecret =
+  'the service may sign deliveries with its own secret, which is neither shown nor stored here: set the secret of the webhook to yours ' +
+  'in the dashboard of the service, or delete the webhook there and run `onchain-inbox subscribe --force`, which shows the secret'

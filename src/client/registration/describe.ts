@@ -1,7 +1,7 @@
 import type { Subscription } from '../../inbox/port.ts'
-import { webhookIdOf, type Registration, type Wanted } from './register.ts'
+import { webhookIdOf, type Registration, type Verdict, type Wanted } from './register.ts'
 
-/** What became of a registration, in words for people. `todo`: what there is left to do for somebody. */
+/** Outcome of a registration for people. `todo`: what an operator must do; null: nothing. */
 export interface Described {
   readonly summary: string
   readonly todo: string | null
@@ -9,91 +9,77 @@ export interface Described {
 
 const time = (ms: number) => new Date(ms).toISOString()
 
-/** A query may hold a secret. */
+/** Removes the query of a URL: it may hold a secret. */
 export function withoutQuery<T extends { readonly url: string }>(value: T): T {
   const { origin, pathname } = new URL(value.url)
   return { ...value, url: origin + pathname }
 }
 
-/** `url` gets these events, signed with that secret: as a part of a sentence. */
+/** `https://… for all events, signed with the secret "main"` */
 export function describeWanted({ url, events, secretLabel }: Wanted): string {
   const types = events.length === 1 && events[0] === '*' ? 'all events' : events.join(', ')
   return `${url} for ${types}, signed with the secret "${secretLabel}"`
 }
 
-/** The secret that the service may have made is not in it. */
+/** Describes a registration, without a secret that the service generated. */
 export function describeRegistration(result: Registration, wanted: Wanted): Described {
   switch (result.kind) {
     case 'registered':
-      return { summary: `registered: ${describeWanted(wanted)}${handleOf(result.webhookId)}`, todo: null }
-    case 'unnoted':
-      return {
-        summary: `registered: ${describeWanted(wanted)}${handleOf(result.webhookId)}; but the inbox could not note it (${result.noteError})`,
-        todo: confirm,
-      }
+    case 'unnoted': {
+      const summary = `registered: ${describeWanted(wanted)}${result.webhookId === null ? '' : `, as ${result.webhookId}`}`
+      if (result.kind === 'registered') return { summary, todo: null }
+      return { summary: `${summary}; but the inbox failed to record it (${result.noteError})`, todo: confirm }
+    }
     case 'unchanged':
-      return { summary: `registered already, on ${time(result.subscription.at)}: nothing was sent`, todo: null }
-    case 'changed':
-      return { summary: describeChange(result.subscription, wanted), todo: replaceOld(result.subscription) }
+      return { summary: `already registered on ${time(result.subscription.at)}: nothing was sent`, todo: null }
+    case 'changed': {
+      const { subscription } = result
+      const summary = `registered on ${time(subscription.at)}: ${describeWanted(subscription)}; wanted now: ${describeWanted(wanted)}. Nothing was sent`
+      return { summary, todo: describeReplacement(subscription) }
+    }
     case 'under_way':
       return {
-        summary: `somebody else began to register ${result.subscription.url} at ${time(result.subscription.at)}, and has not ended: nothing was sent`,
-        todo: `look again after ${time(result.clearAt)}: if nobody has ended it by then, it may or may not be registered`,
+        summary: `another process began to register ${result.subscription.url} at ${time(result.subscription.at)}: nothing was sent`,
+        todo: `check again after ${time(result.clearAt)}: a registration without an outcome by then may or may not exist`,
       }
-    case 'unclear':
-      return { summary: describeUnclear(result), todo: lookThere(result.subscription.url) }
+    case 'unclear': {
+      const { subscription, verdict } = result
+      const reason = verdict === null ? 'its outcome is unknown. Nothing was sent' : reasonOf(verdict)
+      const summary = `the registration of ${subscription.url}, begun at ${time(subscription.at)}, may or may not exist: ${reason}`
+      return { summary, todo: describeCheck(subscription.url) }
+    }
     case 'refused':
       return {
-        summary: `nothing was registered: ${result.verdict.reason}${requestOf(result.verdict.requestId)}`,
-        todo: result.verdict.canRetry ? 'try again later' : 'mend what it says, then try again',
+        summary: `not registered: ${reasonOf(result.verdict)}`,
+        todo: result.verdict.canRetry ? 'try again later' : 'fix this cause, then try again',
       }
-    case 'planned':
-      return {
-        summary:
-          `would register ${describeWanted(wanted)}` +
-          (result.replaces === null ? '' : `, beside what was registered on ${time(result.replaces.at)}`),
-        todo: null,
-      }
+    case 'planned': {
+      const old = result.replaces === null ? '' : `, in addition to the registration of ${time(result.replaces.at)}`
+      return { summary: `would register ${describeWanted(wanted)}${old}`, todo: null }
+    }
   }
 }
 
 const confirm =
-  'once it can be written again, run `onchain-inbox subscribe --confirm`, which only notes that it is registered'
+  'once it is writable again, run `onchain-inbox subscribe --confirm`, which only records the registration'
 
-/** In this order nothing is lost in between. */
-function replaceOld({ answer }: Subscription): string {
+/** In this order no event is lost in between. */
+function describeReplacement({ answer }: Subscription): string {
   const id = webhookIdOf(answer) ?? '<webhook_id>'
   return (
-    'run `onchain-inbox subscribe --force`, which registers what is wanted now, beside the old one. Then remove that, or each event ' +
-    `comes twice: by \`onchain-inbox webhooks delete ${id}\` where the service can do that, else by hand in its dashboard`
+    'run `onchain-inbox subscribe --force` to add the wanted registration. Then delete the old one, or each event is delivered twice: ' +
+    `\`onchain-inbox webhooks delete ${id}\`, or in the dashboard of the service`
   )
 }
 
-/** What to do about one that may or may not be there. */
-export function lookThere(url: string): string {
+/** Advice for a registration that may or may not exist. */
+export function describeCheck(url: string): string {
   return (
-    `look in the dashboard of the service, or try \`onchain-inbox webhooks list\`, whether there is a webhook for ${url}. If there is ` +
-    'one: `onchain-inbox subscribe --confirm` notes that. If there is none: `onchain-inbox subscribe --force` registers it'
+    `look for a webhook for ${url} in the dashboard of the service, or with \`onchain-inbox webhooks list\`. If it exists, run ` +
+    '`onchain-inbox subscribe --confirm` to record it; if not, `onchain-inbox subscribe --force` to register it'
   )
 }
 
-function describeChange(old: Subscription, wanted: Wanted): string {
-  return (
-    `registered on ${time(old.at)}: ${describeWanted(old)}; wanted now: ${describeWanted(wanted)}. ` +
-    'Nothing was sent'
-  )
-}
-
-function describeUnclear({ subscription, verdict }: Extract<Registration, { kind: 'unclear' }>): string {
-  const when = `the registration of ${subscription.url} that was begun at ${time(subscription.at)}`
-  if (verdict === null) return `${when} has no known end: it may or may not be there. Nothing was sent`
-  return `${when} may or may not be there: ${verdict.reason}${requestOf(verdict.requestId)}`
-}
-
-function handleOf(webhookId: string | null): string {
-  return webhookId === null ? '' : `, as ${webhookId}`
-}
-
-function requestOf(requestId: string | null): string {
-  return requestId === null ? '' : ` (request ${requestId})`
+function reasonOf({ reason, requestId }: Verdict): string {
+  return requestId === null ? reason : `${reason} (request ${requestId})`
 }

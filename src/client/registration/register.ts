@@ -4,7 +4,7 @@ import { isInDoubt, successIn } from '../errors.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { Subscription, SubscriptionPort } from '../../inbox/port.ts'
 
-/** What of the client is needed. It repeats no POST that may have been done. Types may be new ones, which it does not know. */
+/** The part of the client that registers. It never repeats a POST that may have been carried out. `events` may hold unknown types. */
 export interface WebhookClient {
   createWebhook(
     webhook: { readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined },
@@ -20,16 +20,18 @@ export interface RegisterOptions {
   readonly secret: string
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Registers even if something is registered already, or may be. */
+  /** Registers even if a registration exists or may exist. */
   readonly force?: boolean
-  /** Only says what would be done. */
+  /** Sends and records nothing. */
   readonly dryRun?: boolean
 }
 
 /**
- * `registered` now, `madeSecret` is one that the service made in place of ours · `unnoted`: the same, but the inbox could not be
- * told · `unchanged`: that already · `changed`: registered for something else · `under_way`: somebody else is at it · `unclear`:
- * begun, and how it ended is not known · `refused`: it is certain that nothing was registered · `planned`: a dry run.
+ * - `registered`: registered now. `madeSecret`: a secret that the service generated instead of using ours.
+ * - `unnoted`: registered now, but the inbox failed to record it.
+ * - `unchanged`: already registered for the same. `changed`: registered for something else.
+ * - `under_way`: another process began less than a minute ago. `unclear`: begun, with an unknown outcome.
+ * - `refused`: certainly not registered. `planned`: a dry run.
  */
 export type Registration =
   | {
@@ -39,24 +41,23 @@ export type Registration =
       readonly madeSecret: string | null
       readonly noteError?: string
     }
-  | { readonly kind: 'unchanged'; readonly subscription: Subscription }
-  | { readonly kind: 'changed'; readonly subscription: Subscription }
+  | { readonly kind: 'unchanged' | 'changed'; readonly subscription: Subscription }
   | { readonly kind: 'under_way'; readonly subscription: Subscription; readonly clearAt: number }
   | { readonly kind: 'unclear'; readonly subscription: Subscription; readonly verdict: Verdict | null }
   | { readonly kind: 'refused'; readonly subscription: Subscription; readonly verdict: Verdict }
   | { readonly kind: 'planned'; readonly replaces: Subscription | null }
 
-/** Longer than a call takes: what was begun before that has been left behind. */
+/** Longer than a call takes: an older registration without an outcome was abandoned. */
 export const underWayMs = 60_000
 const callTimeoutMs = 30_000
 const maxTries = 5
 
 /**
- * Registers the receiver with the service once (R60, R62): a second registration means two deliveries of each event, and no page of
- * the service shows a list of what is registered. So it is noted in the inbox before the service is asked, by one of all who try; and what was
- * begun and has no known end is never tried again by itself.
+ * Registers the receiver with the service once (R60, R62), because two registrations deliver each event twice. The inbox
+ * records the begin before the request is sent, and lets only one process begin. A registration with an unknown outcome
+ * is never repeated automatically.
  *
- * @throws InboxError of the inbox, where it could not note that it begins, or that nothing was registered
+ * @throws InboxError if the inbox can't record the begin, or a refusal
  */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const { inbox, wanted, now, dryRun = false } = options
@@ -73,15 +74,15 @@ export async function register(options: RegisterOptions): Promise<Registration> 
       newest === null ? null : newest.id,
     )
     if (begun !== null) return call(options, begun)
-    // Somebody else was first: what he does is not to be done over.
+    // Another process was first: don't repeat its work.
     force = false
-    if (tries === maxTries) throw new Error(`registrations came and went ${tries} times`)
+    if (tries === maxTries) throw new Error(`other processes changed the registration ${tries} times`)
   }
 }
 
 /**
- * Says of one that was begun that it is there: somebody has looked. Gives it, or null if there is none. One that may still be under
- * way is left alone: its end would not be heeded any more.
+ * Records that the begun registration exists, after an operator checked. Returns the registration; null if none was begun.
+ * Leaves one alone that may still be in progress: its outcome could not be recorded any more.
  */
 export async function confirmRegistered(
   inbox: SubscriptionPort,
@@ -94,7 +95,7 @@ export async function confirmRegistered(
   return newest?.state === 'registered' ? newest : null
 }
 
-/** Null where it may be gone on. */
+/** Outcome without a request; null if a request may be sent. */
 function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
   if (isUnderWay(newest, now)) return underWay(newest)
   if (force) return null
@@ -140,28 +141,28 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
   return { kind: 'registered', ...registered }
 }
 
-/** What the receiver is to be registered for. */
+/** The wanted registration. */
 export interface Wanted {
   readonly url: string
-  /** Types by name, or `*` alone. */
+  /** Names of types, or only `*`. */
   readonly events: readonly string[]
   readonly secretLabel: string
 }
 
-/** The same for the same url, events in whatever order, and label of the secret. Hex of SHA-256. */
+/** SHA-256 in hex of the URL, the events in any order, and the label of the secret. */
 export function digestOf({ url, events, secretLabel }: Wanted): string {
   return createHash('sha256')
     .update(JSON.stringify([url, events.toSorted(), secretLabel]))
     .digest('hex')
 }
 
-/** What became of a POST that did not succeed. */
+/** Outcome of a POST that did not succeed. */
 export interface Verdict {
-  /** Whether it is certain that nothing was registered. */
+  /** True if nothing was registered for certain. */
   readonly isRefused: boolean
-  /** Whether the same may succeed later, with nobody's help. */
+  /** True if the same request may succeed later, without an operator. */
   readonly canRetry: boolean
-  /** How long the service asks to wait. */
+  /** Wait that the service asks for. */
   readonly retryAfterMs: number | null
   readonly status: number | null
   readonly requestId: string | null
@@ -170,11 +171,11 @@ export interface Verdict {
 
 const untrusted = 'certificate_untrusted'
 
-/** Reads an error of the client. `secret` is kept out of the reason. */
+/** Interprets an error of the client. The reason never contains `secret`. */
 function verdictOf(thrown: unknown, secret: string): Verdict {
   const reason = messageOf(thrown).replaceAll(secret, '(the secret)')
   if (!(thrown instanceof ApiError)) {
-    // Arguments or a key that can't be sent are refused here.
+    // The client rejects arguments and keys that can't be sent.
     const isRefused = thrown instanceof InboxError
     return { isRefused, canRetry: false, retryAfterMs: null, status: null, requestId: null, reason }
   }
@@ -185,8 +186,7 @@ function verdictOf(thrown: unknown, secret: string): Verdict {
 }
 
 /**
- * The JSON of a success in a form that the client doesn't know: the service documents no answer to this POST, so its `data` may be
- * anything (R8, A8). Undefined for everything else.
+ * The JSON of a success whose `data` the client rejects: the service documents no answer to this POST (R8, A8). Else undefined.
  */
 function acceptanceIn(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError) || thrown.status === null) return undefined
@@ -199,8 +199,8 @@ const hidden = '(not kept)'
 const secretName = /secret|token|password|api_?key/i
 
 /**
- * What to keep of an answer: JSON without anything secret, at most 64 KiB, or null without a body. Members whose names say that they
- * are secret are hidden, and so is `given` wherever it stands. `secret`: one that the service made.
+ * Returns an answer as JSON without secrets, at most 64 KiB; null without a body. Hides members with secret names, and
+ * `given` everywhere. `secret`: one that the service generated.
  */
 function keepAnswer(body: unknown, given: string): { readonly text: string | null; readonly secret: string | null } {
   let secret: string | null = null
@@ -213,14 +213,13 @@ function keepAnswer(body: unknown, given: string): { readonly text: string | nul
   return { text: text === undefined ? null : text.slice(0, maxKeptLength), secret }
 }
 
-/** The id that the service gave to the webhook, where it stands where ours does (A8). `answer`: as it was kept. */
+/** The service's id of the webhook, from the stored answer (A8); null if it has none in a known place. */
 export function webhookIdOf(answer: string | null): string | null {
   try {
     const { data } = JSON.parse(answer ?? '') as { readonly data: Readonly<Record<string, unknown>> }
     const id = data['webhook_id'] ?? data['id']
     return typeof id === 'string' ? id : null
   } catch {
-    // There is none, it has another form, or it was too long to be kept whole.
     return null
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DriftKind } from '../drift.ts'
 import type { Finding, ProcessFacts, StoredFacts } from '../facts.ts'
-import type { Silence } from '../port.ts'
+import type { Silence } from '../silence.ts'
 import { lengthText, timeText } from '../words.ts'
 
 const newsMs = 24 * 3_600_000

@@ -1,8 +1,7 @@
 import type { Before, Finding, ProcessFacts } from '../facts.ts'
 import { ladderText } from '../gap-report.ts'
-import { ackBudgetMs, rejections, type Rejection } from '../meter.ts'
+import { ackBudgetMs, rejections, type Rejection, type SenderMeter } from '../meter.ts'
 import { countText, lengthText, listText, percentText } from '../words.ts'
-import type { SenderMeter } from '../port.ts'
 
 /** With fewer deliveries a rate means little. */
 const minDeliveries = 20

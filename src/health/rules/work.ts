@@ -52,7 +52,7 @@ function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: 
     title: `${countText(count, 'dead letter')} of ${row.handler}`,
     text:
       'These runs failed for good and are not retried. Check their errors, which are grouped by similarity. Fix ' +
-      'the handler, then requeue them, or drop those that no longer matter.',
+      'the handler, then requeue them, or drop them.',
     href: '/dead-letters',
   }
 }
