@@ -4,8 +4,8 @@ import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox
 import { z } from 'zod'
 import { createConnection, requirePeers } from './common/connection.ts'
 import { isLoopback, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { formatText } from 'onchain-inbox/format'
-import { toMessage, type Message, type Severity } from './common/message.ts'
+import { formatText, type Severity } from 'onchain-inbox/format'
+import { toMessage, type Message } from './common/message.ts'
 
 const address = z.string().regex(/^[^\s<>"(),:;@[\]\\]+@[^\s<>"(),:;@[\]\\]+$/, {
   error: 'expected an address such as desk@example.com',

@@ -3,7 +3,7 @@ import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, headerText, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
-import { networkOf } from './common/message.ts'
+import { networkOf } from 'onchain-inbox/format'
 
 const server = z.string().regex(/^(?:(?:nats|tls):\/\/)?[^\s/@]+$/, {
   error: 'expected host:port, nats://host:port or tls://host:port; user and password have options of their own',

@@ -2,7 +2,7 @@ import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
-import type { Severity } from './common/message.ts'
+import type { Severity } from 'onchain-inbox/format'
 
 /** Events become alerts of Opsgenie. */
 const options = z

@@ -16,9 +16,9 @@ describe.each([
     for (const type of eventTypes) expect(await to.send(items(eventSamples[type]))).toBeUndefined()
     expect(to.fake.refused).toEqual([])
     expect(to.fake.shown).toEqual([
-      'The risk of PEPE went from 20 to 72 (high)',
+      'PEPE risk 20 → 72 (high)',
       'TRAP is a honeypot (sell_blocked), risk 97',
-      'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 is left',
+      'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 left',
     ])
   })
 

@@ -30,7 +30,7 @@ describe('a template', () => {
     ['{data.wallet_address|address}', '0x5aAe…BeAed'],
     ['{created_at|time} {type} {id}', '14:03:22 wallet.large_trade evt_01jgfj3k8m0q2s4v6x8z0b2d4f'],
     ['{severity} on {network}: {title}', 'info on ethereum: 0x5aAe…BeAed bought PEPE for $12,345.67'],
-    ['{links}', '<transaction> · <token> · <wallet>'],
+    ['{links}', '<wallet> · <token> · <transaction>'],
     ['{{data}} }}{{', '{data} }{'],
     ['{data.nothing} {data.token_symbol.length} {data.constructor} {data.amount_usd.x|usd}', '? ? ? $?'],
     ['', ''],

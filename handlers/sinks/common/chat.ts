@@ -12,8 +12,8 @@ import {
   type Piece,
 } from './split.ts'
 import { isUnusable, pausingRefusal, refusal, type Answer } from './http.ts'
-import { formatText, formatTime } from 'onchain-inbox/format'
-import { toMessage, type Message, type Severity } from './message.ts'
+import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
+import { toMessage, type Message } from './message.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** A chat service, as far as they differ. */

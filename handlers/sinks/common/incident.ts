@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { hider, isUnusable, pausingRefusal, postJson, type Answer } from './http.ts'
-import { toMessage, toOwnWarning, type Message, type Severity } from './message.ts'
+import type { Severity } from 'onchain-inbox/format'
+import { toMessage, toOwnWarning, type Message } from './message.ts'
 
 /** The option `minSeverity`: events below it open nothing. */
 export const minSeverity = z.enum(['info', 'warning', 'critical']).default('warning')

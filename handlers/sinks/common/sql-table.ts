@@ -1,7 +1,7 @@
 import type { SinkItem } from 'onchain-inbox'
 import { eventSchemas, eventTypes, type EventType } from 'onchain-inbox/schema'
 import { memberAt } from './kind.ts'
-import { networkOf } from './message.ts'
+import { networkOf } from 'onchain-inbox/format'
 
 /** What a column holds; each database has types of its own for it. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'json' | 'time' | 'bytes'
