@@ -4,7 +4,7 @@ import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credential
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigSources, type RawSettings, type SettingOrigins } from './sources.ts'
-import { isOwnPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
+import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
 import { InboxError } from '../base/errors.ts'
@@ -148,8 +148,8 @@ function handlersDirOf(
   at: (path: string) => string,
 ): string | null {
   const dir = at(values.INBOX_HANDLERS)
-  const isOwn = ({ types }: ConfiguredSink['routes'][number]) => types.every(isOwnPattern)
-  const isNeeded = sinks.every(({ routes }) => routes.every(isOwn)) || given.INBOX_HANDLERS !== undefined
+  const isInternal = ({ types }: ConfiguredSink['routes'][number]) => types.every(isInternalPattern)
+  const isNeeded = sinks.every(({ routes }) => routes.every(isInternal)) || given.INBOX_HANDLERS !== undefined
   return isNeeded || existsSync(dir) ? dir : null
 }
 

@@ -88,7 +88,7 @@ describe('the sink `email`', () => {
     const bad = { ...trade('evt_bad'), id: '8', payload: { body: 'no text' }, idempotencyKey: 'desk:evt_bad:0' }
     await sink.send([{ ...trade('evt_good'), id: '7' }, bad], context)
     expect(smtp.mails).toHaveLength(1)
-    for (const part of ['event: evt_good', 'a mail expects { text: string', '(event evt_bad)'])
+    for (const part of ['event: evt_good', 'an email sink takes { text: string', '(event evt_bad)'])
       expect(smtp.mails[0]!.text).toContain(part)
     expect(context.lines).toMatchObject([{ level: 'error', items: ['desk:evt_bad:0'] }])
   })

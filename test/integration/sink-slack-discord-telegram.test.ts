@@ -148,7 +148,7 @@ describe('a chat sink', () => {
     to.fake.dislikes = ({ shown }) => shown.includes('poison')
     await to.deliver(items(text('one'), text('poison <x>'), text('three')))
     expect(to.fake.shown).toEqual(['one', 'An event could not be shown: x, evt_p', 'three'])
-    expect(to.lines).toMatchObject([{ level: 'warn', message: 'the chat service refused a message' }])
+    expect(to.lines).toMatchObject([{ level: 'warn', message: 'chat service refused message' }])
   })
 
   test('replaces an invalid payload by an explanation', async () => {

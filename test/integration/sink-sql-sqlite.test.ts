@@ -77,7 +77,7 @@ describe('the sink `sql` on SQLite', () => {
     await sink.send([trade('evt_1', '1')])
     const other = new Sqlite(join(dir.path, 'sub/events.db'))
     other.exec('BEGIN IMMEDIATE')
-    await expect(sink.send([trade('evt_2', '2')])).rejects.toThrow('locked by somebody else')
+    await expect(sink.send([trade('evt_2', '2')])).rejects.toThrow('another process locked')
     await expect(
       sink.send([trade('evt_2', '2')], aSinkContext({ signal: AbortSignal.abort(new Error('over')) })),
     ).rejects.toThrow('over')

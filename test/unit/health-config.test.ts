@@ -30,7 +30,7 @@ test('notify adds a route for own events to the sinks that it names, and to no o
 
 test('notify tells of names that no sink has', async () => {
   await expect(load({ INBOX_NOTIFY: 'desks,archive' })).rejects.toThrow(
-    'notify: there is no sink "desks", did you mean desk?; there are: desk, archive',
+    'notify: there is no sink "desks", did you mean desk?; known sinks: desk, archive',
   )
   await expect(load({ INBOX_NOTIFY: 'desk' }, {})).rejects.toThrow(
     'notify: there is no sink "desk"; there are no sinks',

@@ -52,14 +52,14 @@ describe('a template', () => {
   })
 
   test.each([
-    ['{data.amount_usd|euro}', 'expected one filter at most'],
-    ['{data.amount_usd|usd|usd}', 'expected one filter at most'],
-    ['{title|usd}', 'expected one filter at most'],
+    ['{data.amount_usd|euro}', 'expected at most one filter'],
+    ['{data.amount_usd|usd|usd}', 'expected at most one filter'],
+    ['{title|usd}', 'expected at most one filter'],
     ['{amount_usd}', 'expected id, type, created_at, data.<field>'],
     ['{data}', 'expected id, type, created_at, data.<field>'],
     ['{}', 'expected id, type, created_at, data.<field>'],
-    ['a { b', 'expected a brace to be part of {…}, or to be doubled'],
-    ['a } b', 'expected a brace to be part of {…}, or to be doubled'],
+    ['a { b', 'expected a placeholder or a doubled brace'],
+    ['a } b', 'expected a placeholder or a doubled brace'],
     ['x'.repeat(4_001), 'expected at most 4000 characters'],
   ])('%j is a problem of the configuration', (text, problem) => {
     expect(parseTemplate(text)).toContain(problem)
