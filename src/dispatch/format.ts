@@ -37,8 +37,8 @@ interface Wording {
   readonly title: string
   /** Default: info. */
   readonly severity?: Severity
-  /** By label. Default: none. */
-  readonly facts?: Readonly<Record<string, string>>
+  /** By label; undefined is skipped. Default: none. */
+  readonly facts?: Readonly<Record<string, string | undefined>>
 }
 
 /** From this risk score on an event is a warning, and critical. */
@@ -46,7 +46,7 @@ const warningRisk = 50
 const criticalRisk = 75
 
 const text = (value: unknown): string => formatText(value, 64)
-const summaryOf = (value: unknown) => (isText(value) ? { summary: formatText(value, 1_000) } : {})
+const optional = (value: unknown, maxLength: number) => (isText(value) ? formatText(value, maxLength) : undefined)
 const tradeWords: Fields = { buy: 'bought', sell: 'sold', swap: 'swapped' }
 const alertWords: Fields = { price_above: 'above', price_below: 'below' }
 
@@ -62,7 +62,7 @@ const wordings: Readonly<Record<EventType | InternalEventType, (data: Fields) =>
   'token.risk_change': (data) => ({
     title: `${text(data.symbol)} risk ${formatAmount(data.previous_risk_score)} → ${formatAmount(data.current_risk_score)} (${text(data.risk_level)})`,
     severity: severityOfRisk(data),
-    facts: { checks: listOf(data.triggered_checks), ...summaryOf(data.ai_summary) },
+    facts: { checks: listOf(data.triggered_checks), summary: optional(data.ai_summary, 1_000) },
   }),
   'wallet.large_trade': (data) => ({
     title: `${shortAddress(data.wallet_address)} ${wordFor(tradeWords, data.trade_type)} ${text(data.token_symbol)} for ${formatUsd(data.amount_usd)}`,
@@ -80,7 +80,7 @@ const wordings: Readonly<Record<EventType | InternalEventType, (data: Fields) =>
     facts: {
       holders: formatAmount(data.holder_count),
       liquidity: formatUsd(data.liquidity_usd),
-      ...summaryOf(data.ai_summary),
+      summary: optional(data.ai_summary, 1_000),
     },
   }),
   'contract.liquidity_removed': (data) => ({
@@ -96,7 +96,7 @@ const wordings: Readonly<Record<EventType | InternalEventType, (data: Fields) =>
   },
   'pump.graduation': (data) => ({
     title: `${text(data.symbol)} (${text(data.name)}) graduated with ${formatAmount(data.sol_raised, 9)} SOL`,
-    facts: data.bonding_curve_completed === false ? { 'bonding curve': 'not completed' } : {},
+    facts: { 'bonding curve': data.bonding_curve_completed === false ? 'not completed' : undefined },
   }),
   'inbox.warning': warningWording,
   'inbox.resolved': (data) => {
@@ -110,9 +110,9 @@ function warningWording({ level, title, subject, replica, since }: Fields): Requ
     title: formatText(title, 300),
     severity: level === 'info' || level === 'critical' ? level : 'warning',
     facts: {
-      ...(isText(subject) && { about: formatText(subject, 300) }),
-      ...(isText(replica) && { replica: formatText(replica, 60) }),
-      ...(isText(since) && { since: formatText(since, 40) }),
+      about: optional(subject, 300),
+      replica: optional(replica, 60),
+      since: optional(since, 40),
     },
   }
 }
@@ -142,7 +142,7 @@ export function describeEvent(event: AnyEvent): EventDescription {
   return {
     title: title.toWellFormed(),
     severity,
-    facts: Object.entries(facts).map(([label, value]) => toFact(label, value)),
+    facts: Object.entries(facts).flatMap(([label, value]) => (value === undefined ? [] : [toFact(label, value)])),
     addresses: addresses.map(([name, value]) => toFact(addressLabel(name), formatText(value, 128))),
     network: network === null ? null : formatText(network, 24).toWellFormed(),
   }
