@@ -77,7 +77,7 @@ export const settings = {
   INBOX_SECRETS: secretSetting(
     'webhook secrets',
     secrets.optional(),
-    'secrets of at least 16 characters with commas between them, each with or without "label:" before it',
+    'secrets of at least 16 characters, separated by commas, each with an optional "label:" in front',
     'main:the-secret-of-the-webhook',
   ),
   INBOX_SECRETS_FILE: fileSetting(
@@ -90,7 +90,7 @@ export const settings = {
   INBOX_PATH: setting(
     'webhook address',
     urlPath.prefault('/webhooks'),
-    'a path of letters, digits and . _ ~ - that begins with / and does not end with one, other than /healthz and /readyz',
+    'a path of letters, digits and . _ ~ -, starting with /, without a trailing /, and not /healthz or /readyz',
     '/webhooks',
     'path',
   ),
@@ -99,7 +99,7 @@ export const settings = {
   INBOX_ADMIN_HOSTS: setting(
     'admin host names',
     list(hostHeader).prefault([]),
-    'host names with commas between them',
+    'host names, separated by commas',
     'inbox.example.com,localhost:8081',
   ),
   INBOX_ADMIN_TOKEN: secretSetting(
@@ -112,7 +112,7 @@ export const settings = {
   INBOX_ADMIN_VIEWER_TOKEN: secretSetting(
     'viewer token',
     token.optional(),
-    'at least 16 visible ASCII characters without spaces, others than those of the operator',
+    'at least 16 visible ASCII characters without spaces, different from the operator token',
     '"$(openssl rand -hex 24)"',
   ),
   INBOX_ADMIN_VIEWER_TOKEN_FILE: fileSetting(
@@ -141,7 +141,7 @@ export const settings = {
   INBOX_ORPHAN_HOURS: setting(
     'database',
     wholeNumber(0, 8_760).prefault(24),
-    'a whole number of hours, where 0 means no time at all',
+    'a whole number of hours',
     '24',
     'orphanHours',
   ),
@@ -164,28 +164,23 @@ export const settings = {
     'a JSON list of routes to sinks',
     `'[{"types": "wallet.*", "networks": "ethereum", "to": "archive"}]'`,
   ),
-  INBOX_NOTIFY: setting(
-    'sinks',
-    list(z.string()).prefault([]),
-    'names of sinks with commas between them, which get the warnings of this program',
-    'desk,pager',
-  ),
+  INBOX_NOTIFY: setting('sinks', list(z.string()).prefault([]), 'names of sinks, separated by commas', 'desk,pager'),
   INBOX_CONSOLE_URL: secretSetting(
     'console address',
     consoleUrl.optional(),
-    'the http:// or https:// URL under which people reach the console, without user name, query and fragment',
+    'an http:// or https:// URL without user name, query and fragment',
     'https://inbox.example.com',
   ),
   INBOX_SUBSCRIBE: secretSetting(
     'registered for',
     subscribeSetting,
-    'JSON {"url", "events", "secret"}: where the service is to post to, which events, and the label of a secret',
+    'JSON {"url", "events", "secret"}: webhook URL, event types, and the label of a secret',
     '\'{"url": "https://inbox.example.com/webhooks", "events": ["wallet.*"]}\'',
   ),
   INBOX_API_URL: secretSetting(
     'REST service',
     apiUrl.optional(),
-    'the https:// URL of the REST service, or an http:// URL of this machine, without anything behind its path',
+    'an https:// URL, or an http:// URL of this machine, without query and fragment',
     'https://api.example.com/v1',
   ),
   INBOX_API_KEY: secretSetting(
@@ -224,7 +219,7 @@ export const settings = {
   INBOX_RETENTION_DAYS: setting(
     'bodies are kept',
     wholeNumber(0, 36_500).prefault(30),
-    'a whole number of days, where 0 means for ever',
+    'a whole number of days (0: no limit)',
     '30',
   ),
   INBOX_RETENTION_BYTES: setting(
@@ -236,7 +231,7 @@ export const settings = {
   INBOX_DISK_RESERVE: setting(
     'disk to stay free',
     byteSize(2 ** 50, 0).prefault('256mb'),
-    'a size, as bytes or with kb, mb, gb or tb, where 0 means that all of the disk may be used',
+    'a size, as bytes or with kb, mb, gb or tb (0: no reserve)',
     '256mb',
     'diskReserveBytes',
     describeBytes,
@@ -244,14 +239,14 @@ export const settings = {
   INBOX_SIGNATURE_HEADER: setting(
     'signature header',
     repeatableHeader.prefault('X-Service-Signature'),
-    'the name of a header, none of those that are read only once (such as Authorization, User-Agent, Content-Type)',
+    'the name of a header that Node does not merge (such as Authorization, User-Agent, Content-Type)',
     'X-Service-Signature',
     'signatureHeader',
   ),
   INBOX_STORED_HEADERS: setting(
     'stored headers',
     list(headerName).prefault('Content-Type, Host, User-Agent, Via'),
-    'names of headers with commas between them',
+    'names of headers, separated by commas',
     'Content-Type,User-Agent',
     'storedHeaders',
     showList,
@@ -270,7 +265,7 @@ export const settings = {
   INBOX_TRUSTED_PROXIES: setting(
     'trusted proxies',
     list(ipOrNetwork).prefault([]),
-    'IP addresses or networks with commas between them',
+    'IP addresses or networks, separated by commas',
     '10.0.0.0/8,::1',
     'trustedProxies',
     showList,

@@ -168,7 +168,7 @@ describe('options', () => {
         details: { problems: problems.map((pattern) => expect.stringMatching(pattern) as string) },
       }),
     )
-    expect(() => createInbox({ handlers: [] })).toThrow(/secrets: neither this nor secretsFile is there/)
+    expect(() => createInbox({ handlers: [] })).toThrow(/secrets: neither secrets nor secretsFile is set/)
     expect(() => createInbox({ ...defaults, secrets: 'demo-secret-do-not-use-0001' })).toThrow(
       /published one of the demo/,
     )
@@ -289,7 +289,7 @@ describe('events', () => {
     )
     expect(told.indexOf('accepted a')).toBeLessThan(told.indexOf('handled a'))
     expect(told.indexOf('accepted b')).toBeLessThan(told.indexOf('dead b'))
-    expect(lines.filter(({ message }) => message === 'a listener failed')).toHaveLength(12)
+    expect(lines.filter(({ message }) => message === 'event listener failed')).toHaveLength(12)
   })
 
   test('a store that fails for good is an event and a 503, and nothing else ends', async () => {

@@ -190,7 +190,7 @@ describe('createTestInbox', () => {
     expect(inbox.items('kept').map(({ payload }) => payload)).toEqual([{ id: trade.id }, { id: milestone.id }])
     expect(sent).toEqual([false, true])
     expect(await inbox.state('h')).toEqual({ known: true })
-    expect(() => inbox.items('real')).toThrow('real is none of the `sinks` of this test inbox')
+    expect(() => inbox.items('real')).toThrow('real is not one of `sinks`')
   })
 
   test('ends while handlers hang, and names every definition that cannot be used', async () => {
