@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { copyFile, link, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
@@ -156,15 +156,6 @@ describe.each([
   })
 })
 
-test('five handler threads stuck in native calls at once end it with 75', async () => {
-  const handler = stuckHandler('isolate: true, timeoutMs: 1,')
-  const handlers = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}.mjs`, handler]))
-  await using sidecar = await Sidecar.start({ handlers })
-  await makeStuck(sidecar)
-  expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
-  expect(sidecar.output.text).toMatch(/"level":"fatal".*"5 handler threads are stuck in native calls"/)
-})
-
 test('SIGTERM while it starts ends it with 0', async () => {
   await using sidecar = await Sidecar.create({ handlers: { 'endless.mjs': 'for (;;);' } })
   sidecar.launch()
@@ -209,22 +200,6 @@ test('a second instance on the same file ends with 75 and names the first, which
   expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
   expect(await first.stop()).toEqual({ code: 0, signal: null })
   expect((await readLedger(first.databaseFile)).stored.map(({ id }) => id)).toEqual(['before', 'after'])
-})
-
-test('a second instance on a hard link of the file ends with 75; the first, which has one, says so and goes on', async () => {
-  await using first = await Sidecar.start()
-  const name = join(first.dir, 'copy.db')
-  await link(first.databaseFile, name)
-  await using second = await Sidecar.create({ env: { INBOX_DATABASE_URL: `sqlite:${name}` } })
-  expect(await second.run()).toEqual({ code: 75, signal: null })
-  expect(second.output.text).toContain(`${name} has 2 names (hard links), and another process has it open`)
-
-  using client = new RecordingClient({ url: () => first.url })
-  expect(await client.deliver(anEvent('after'))).toMatchObject({ answer: 200 })
-  await until(() => first.output.text.includes('database file has hard links'), 'a warning')
-  expect(await first.stop()).toEqual({ code: 0, signal: null })
-  await first.start()
-  expect(await client.deliver(anEvent('again'))).toMatchObject({ answer: 200 })
 })
 
 test.each([
@@ -337,14 +312,4 @@ test('a broken configuration ends the start with 1 and names every problem', asy
   expect(await sidecar.run()).toEqual({ code: 1, signal: null })
   for (const name of Object.keys(env)) expect(sidecar.output.text).toContain(`${name} must be `)
   expect(sidecar.output.text).not.toContain(env.INBOX_SECRETS)
-})
-
-test('serve in an empty folder says that there is no handlers folder, and what to do', async () => {
-  await using sidecar = await Sidecar.create({ env: { INBOX_HANDLERS: undefined } })
-  const folder = join(sidecar.dir, 'handlers')
-  await rm(folder, { recursive: true })
-  expect(await sidecar.run()).toEqual({ code: 1, signal: null })
-  expect(sidecar.output.text).toContain('handler_invalid')
-  expect(sidecar.output.text).toContain(`the handlers folder ${folder} cannot be read`)
-  expect(sidecar.output.text).toContain('create it, or set INBOX_HANDLERS to another folder')
 })

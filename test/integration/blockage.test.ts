@@ -36,13 +36,6 @@ it('names all that had runs in flight where the blockage came after an await', a
   ])
 })
 
-it('says which handler it was when a blocked thread is given up', async () => {
-  await using stage = await stageRunner(['poison', 'steady'])
-  await stage.accept({ id: 'evt_1', data: { deed: 'spin' } })
-  await until(() => stage.replaced.length > 0, 'the replacement')
-  expect(stage.replaced[0]).toMatch(/^handler poison blocked the thread for \d+ ms$/)
-})
-
 it('names nobody where handlers take their time without blocking', async () => {
   await using stage = await stageRunner(['blocking', 'steady'], { timing: { ...shortTiming, blockedWarnMs: 1_000 } })
   await stage.accept({ id: 'evt_0', data: { waitMs: 2_500 } })

@@ -87,27 +87,6 @@ it('loads an isolated file alone, and runs leave things for sinks in whichever t
   ])
 })
 
-it('an isolated handler is paused, and its concurrency changed, as others are', async () => {
-  await using stage = await stageRunner(['steady'], { files: { 'blocking.ts': isolated(await fixture('blocking')) } })
-  await stage.inbox.setPaused('blocking', true)
-  await stage.accept({ id: 'evt_1' })
-  await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the run of the other')
-  expect(await stage.run('evt_1', 'blocking')).toMatchObject({ state: 'ready' })
-  await stage.inbox.setPaused('blocking', false)
-  await stage.drained()
-
-  stage.runner.send({ kind: 'concurrency', handler: 'blocking', concurrency: 1 })
-  await stage.accept(...Array.from({ length: 6 }, (_, n) => ({ id: `one_${n}`, data: { waitMs: 30 } })))
-  await stage.drained()
-  const attempts = await Promise.all(
-    Array.from({ length: 6 }, async (_, n) => (await stage.run(`one_${n}`, 'blocking')).attempts[0]),
-  )
-  const times = attempts
-    .map((attempt) => [attempt?.startedAt ?? 0, attempt?.endedAt ?? 0])
-    .toSorted(([a = 0], [b = 0]) => a - b)
-  times.slice(1).forEach(([start = 0], index) => expect(start).toBeGreaterThanOrEqual(times[index]?.[1] ?? 0))
-})
-
 it('with `watch`, a handler moves into a thread of its own, is edited there, and moves back', async () => {
   await using stage = await stageRunner(['steady'], { watch: true, files: { 'a.mjs': telling('a') } })
   const edit = async (source: string, count: number) => {

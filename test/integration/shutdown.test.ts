@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { sqliteUrl, startTestApp, type TestApp } from '../support/app.ts'
+import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 import { freePort } from '../support/stream-sinks.ts'
@@ -9,17 +9,6 @@ import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 const get = (port: number, target: string) => rawRequest(port, { method: 'GET', target })
-
-/** Sends events one after the other on one connection until it is closed. Gives the ids that were acknowledged. */
-async function sendUntilClosed(app: TestApp, client: number, acknowledged: string[]): Promise<void> {
-  using connection = await RawConnection.open(app.port)
-  for (let count = 0; ; count++) {
-    const id = `evt_${client}_${count}`
-    const answer = await connection.request(delivery(eventBytes({ id }))).catch(() => null)
-    if (answer?.status === 200) acknowledged.push(id)
-    if (answer === null || headerOf(answer, 'connection') === 'close') return
-  }
-}
 
 /** A request on its way: all but its last byte is sent. */
 async function beginRequest(port: number, bytes: Buffer) {
@@ -46,26 +35,6 @@ async function connectError(port: number): Promise<unknown> {
     socket.destroy()
   }
 }
-
-test('a stop under load loses nothing that was acknowledged, and ends in time', async () => {
-  await using dir = await createTempDir()
-  const settings = { INBOX_DATABASE_URL: sqliteUrl, INBOX_SHUTDOWN_MS: '20000' }
-  const acknowledged: string[] = []
-  {
-    await using app = await startTestApp({ dir: dir.path, settings })
-    const clients = Array.from({ length: 20 }, (_, client) => sendUntilClosed(app, client, acknowledged))
-    await until(() => acknowledged.length >= 500, 'there is load')
-    const startedAt = performance.now()
-    await Promise.all([app.stop(), ...clients])
-    expect(performance.now() - startedAt).toBeLessThan(app.config.shutdownMs)
-  }
-
-  await using again = await startTestApp({ dir: dir.path, settings })
-  for (const id of acknowledged) {
-    expect(Buffer.from((await again.inbox.event(id))?.raw ?? [])).toEqual(eventBytes({ id }))
-  }
-  expect((await again.inbox.stats()).missingSeqs).toBe(0)
-})
 
 describe('during a stop', () => {
   test('it is not ready, takes no new connections, and closes those it has with their answers', async () => {

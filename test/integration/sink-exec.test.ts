@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import execKind from '../../handlers/sinks/exec.ts'
 import { TerminalError } from '../../src/index.ts'
@@ -72,23 +70,6 @@ describe('the sink `exec`', () => {
     await expect(anExec(dir, shell('kill -9 $$')).send([anItem({ id: 'evt_1' })])).rejects.toThrow(
       'the command sh was ended by SIGKILL',
     )
-  })
-
-  test('that the system has no files for is an error like any other, and nothing beside it', async () => {
-    const root = join(import.meta.dirname, '../..')
-    const script = `
-      const { openSync } = await import('node:fs')
-      const { runCommand } = await import(${JSON.stringify(join(root, 'handlers/sinks/common/command.ts'))})
-      process.on('unhandledRejection', (error) => console.log('unhandled', String(error)))
-      try { for (;;) openSync('/dev/null') } catch {}
-      const { signal } = new AbortController()
-      const given = runCommand({ command: ['cat'], cwd: '/', env: {}, input: Buffer.from(''), signal })
-      await given.catch((error) => console.log(error.message))
-      await new Promise(setImmediate)
-    `
-    const command = [process.execPath, '--input-type=module', '-e', script]
-    const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -n 100; exec "$@"', 'sh', ...command])
-    expect(stdout).toBe('the command cat could not be started in /: EMFILE\n')
   })
 
   test('need not read its standard input, and may write more than anybody reads: the beginning is logged at debug', async () => {

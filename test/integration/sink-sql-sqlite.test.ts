@@ -1,5 +1,4 @@
 import Sqlite from 'better-sqlite3'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import sqlKind from '../../handlers/sinks/sql.ts'
@@ -86,14 +85,6 @@ describe('the sink `sql` on SQLite', () => {
     await waiting
     other.close()
     expect(ask(dir, 'SELECT count(*) AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 2 }])
-  })
-
-  test('the file is written with every commit on the disk', async () => {
-    await using dir = await createTempDir()
-    await using sink = aSqlSink(dir, { url: `sqlite:${dir.path}/sub/events.db` })
-    await sink.send([trade('evt_1', '1')])
-    expect(ask(dir, 'PRAGMA journal_mode')).toEqual([{ journal_mode: 'wal' }])
-    expect(await readFile(join(dir.path, 'sub/events.db'))).not.toHaveLength(0)
   })
 
   test.for([

@@ -45,17 +45,6 @@ const fail = (thrown: unknown) => () => {
 }
 
 describe('an attempt', () => {
-  it('gives the handler its number and a key that is the same on every attempt', async () => {
-    const seen: unknown[] = []
-    const look = (_event: unknown, ctx: HandlerContext) => void seen.push([ctx.attempt, ctx.idempotencyKey])
-    await attemptOf(look).attempt.ended
-    await attemptOf(look, { attempt: 2 }).attempt.ended
-    expect(seen).toEqual([
-      [1, 'h:evt_1'],
-      [2, 'h:evt_1'],
-    ])
-  })
-
   it('says what the error was caused by', async () => {
     const deep = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
     const failed = new TypeError('fetch failed', { cause: new Error('no answer', { cause: deep }) })

@@ -59,11 +59,6 @@ describe('parseDefinition', () => {
     })
   })
 
-  it('takes an option that is undefined for one that is not there', () => {
-    const definition = { type: '*', run, name: undefined, order: undefined, retry: { attempts: undefined } }
-    expect(parseDefinition(definition, 'f', 'x')).toMatchObject({ name: 'x', ...handlerDefaults })
-  })
-
   it('calls run as a method of its definition', async () => {
     const calls: unknown[] = []
     const definition = {
@@ -116,10 +111,6 @@ describe('parseDefinition', () => {
       'unknown option `concurency`; known options: type, run, match, key, latestOnly, maxAgeMs, name, order, concurrency, rate, priority, timeoutMs, retry, onDead',
     )
     expect(message).toContain('retry: unknown option `tries`; known options: attempts, baseMs, capMs')
-  })
-
-  it('reports all problems at once', () => {
-    expect(problemsOf({ type: 1, run: 1, order: 1 }).details.problems).toHaveLength(3)
   })
 
   it('checks the name of the file, where it becomes the name of the handler', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { HandlerContext } from '../../src/dispatch/define.ts'
-import { TerminalError } from '../../src/base/errors.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 const graceMs = 10_000
@@ -52,30 +51,6 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
   })
 
-  it('records a failure that happens while it drains', async () => {
-    const ends = new Map<string, PromiseWithResolvers<void>>()
-    const stage = await stageDispatcher({
-      handlers: [
-        {
-          run({ id }) {
-            const end = Promise.withResolvers<void>()
-            ends.set(id, end)
-            return end.promise
-          },
-        },
-      ],
-    })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(2))
-    const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
-    await stage.turns()
-    ends.get('evt_1')!.reject(new Error('boom'))
-    ends.get('evt_2')!.reject(new TerminalError('never'))
-    await stopped
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 1, attempts: [{ outcome: 'retry' }] })
-    expect(await stage.run('evt_2')).toMatchObject({ state: 'dead', attempts: [{ outcome: 'dead' }] })
-  })
-
   it('hands over the verdict on a handler that ignores its timeout until the end', async () => {
     const handler = { run: () => new Promise<never>(() => {}), timeoutMs: 9_000 }
     const stage = await stageDispatcher({ handlers: [handler] })
@@ -109,25 +84,6 @@ describe('a dispatcher that stops', () => {
     await stopped
     expect(ran).toEqual([])
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
-  })
-
-  it('waits until a verdict that was refused is stored', async () => {
-    let refusals = 2
-    const stage = await stageDispatcher({
-      handlers: [{ run: () => {} }],
-      work: (inbox) => ({
-        async settle(outcomes) {
-          if (refusals-- > 0) throw new Error('not now')
-          return inbox.settle(outcomes)
-        },
-      }),
-    })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
-    await stage.pass(1_000)
-    await stopped
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'done' })
   })
 
   it('does not wait for a store that is gone', async () => {

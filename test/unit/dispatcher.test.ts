@@ -4,20 +4,6 @@ import type { ClaimRequest } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
-  it('gives each run an event of its own, with the bytes that were stored', async () => {
-    const events: { raw: Uint8Array; data: object }[] = []
-    const run = (event: { raw: Uint8Array; data: object }) => void events.push(event)
-    const stage = await stageDispatcher({ handlers: [{ run }, { run }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    const stored = await stage.inbox.event('evt_1')
-    expect(events.map(({ raw }) => Buffer.from(raw))).toEqual(
-      [stored?.raw, stored?.raw].map((raw) => Buffer.from(raw!)),
-    )
-    expect(events[0]).not.toBe(events[1])
-    expect(events[0]?.data).not.toBe(events[1]?.data)
-  })
-
   it('runs no more of a handler at once than its concurrency, and no more in all than the limit for all', async () => {
     const [narrow, wide] = [gatedHandler(), gatedHandler()]
     let most = 0
