@@ -15,7 +15,7 @@ import { refusal, sendHttp, hider } from './common/http.ts'
 
 const secretHint =
   'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; a list during a rotation'
-const secret = z.string(secretHint).refine((text) => keyBytes(text) >= 16, secretHint)
+const secret = z.string(secretHint).refine((text) => keyOf(text).length >= 16, secretHint)
 
 const secrets = z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(secret).min(1).max(5))
 
@@ -138,33 +138,24 @@ function signatureOf(
     case 'original':
       return { [tools.signatureHeader]: tools.sign(body, item.secretLabel) }
     case 'standard-webhooks':
-      return standardWebhookHeaders(body, { id: item.idempotencyKey, secrets: secret, now: Date.now() })
+      return standardWebhookHeaders(body, item.idempotencyKey, secret)
     case 'none':
       return {}
   }
 }
 
-/** Key length of a secret in bytes; 0: invalid. */
-function keyBytes(text: string): number {
-  if (!text.startsWith('whsec_')) return /^[!-~]{24,200}$/.test(text) ? text.length : 0
-  const encoded = text.slice('whsec_'.length)
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64').length : 0
-}
-
-export interface SignOptions {
-  /** The same on every attempt. */
-  readonly id: string
-  /** `whsec_` and base64, or the key as text. Each signs. */
-  readonly secrets: readonly string[]
-  /** Milliseconds since 1970. */
-  readonly now: number
+/** Signing key of a secret; empty: invalid. */
+function keyOf(secret: string): Buffer {
+  const [, encoded] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? []
+  if (encoded !== undefined) return Buffer.from(encoded, 'base64')
+  return Buffer.from(!secret.startsWith('whsec_') && /^[!-~]{24,200}$/.test(secret) ? secret : '')
 }
 
 /** Signature headers of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
-function standardWebhookHeaders(body: Uint8Array, { id, secrets, now }: SignOptions): Readonly<Record<string, string>> {
+function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly string[]) {
   // Dots separate the parts of the signed text.
   const shownId = headerText(id).replaceAll('.', '%2E')
-  const timestamp = String(Math.floor(now / 1_000))
+  const timestamp = String(Math.floor(Date.now() / 1_000))
   const signatures = secrets.map((secret) => {
     const hmac = createHmac('sha256', keyOf(secret)).update(`${shownId}.${timestamp}.`).update(body)
     return `v1,${hmac.digest('base64')}`
@@ -172,12 +163,7 @@ function standardWebhookHeaders(body: Uint8Array, { id, secrets, now }: SignOpti
   return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-function keyOf(secret: string): Buffer {
-  const prefix = 'whsec_'
-  return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret)
-}
-
-export interface PostedBody {
+interface PostedBody {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -191,13 +177,13 @@ const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => obj
 const itemType = 'onchain-inbox.item'
 
 /** CloudEvent 1.0 in structured mode: one JSON object. Numbers keep every digit. */
-export function toStructured(item: SinkItem, source: string): PostedBody {
+function toStructured(item: SinkItem, source: string): PostedBody {
   const event = { specversion: '1.0', ...attributesOf(item, source), data: dataOf(item) }
   return { headers: { 'Content-Type': 'application/cloudevents+json' }, body: encode(event) }
 }
 
 /** Binary mode: attributes are headers, the body is the data. */
-export function toBinary(item: SinkItem, source: string): PostedBody {
+function toBinary(item: SinkItem, source: string): PostedBody {
   const { datacontenttype, ...attributes } = attributesOf(item, source)
   const headers = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, attributeText(value)])
   return {

@@ -148,11 +148,11 @@ describe('invalid settings', () => {
   test.each([
     ['postgres://user:pa55word@[db/inbox', 'that is no URL of a PostgreSQL database'],
     ['postgresql://user:pa55word#more@db/inbox', 'with characters such as @ : / # % in the password written as %40'],
-    ['mysql://user:pa55word@db/inbox', 'no database URL of a known kind'],
-    ['./pa55word.db', 'no database URL of a known kind'],
-    ['sqlite:', 'needs the path of a file'],
-    ['sqlite::memory:', 'needs the path of a file'],
-    ['sqlite://pa55word/inbox.db', 'after sqlite:// comes an absolute path'],
+    ['mysql://user:pa55word@db/inbox', 'unknown kind of database URL'],
+    ['./pa55word.db', 'unknown kind of database URL'],
+    ['sqlite:', 'requires the path of a file'],
+    ['sqlite::memory:', 'requires the path of a file'],
+    ['sqlite://pa55word/inbox.db', 'sqlite:// takes an absolute path'],
   ])('the database URL %s is refused and not shown', async (url, reason) => {
     const message = await problemsOf(load({ INBOX_DATABASE_URL: url }))
     expect(message).toContain(reason)

@@ -68,8 +68,8 @@ describe('sinks of the settings', () => {
     ])
     const rows = describeConfig(config).filter(([name]) => name.startsWith('sink '))
     expect(rows).toEqual([
-      ['sink a', `slack to file ${join(cwd, 'slack-url')}, gets what handlers enqueue`],
-      ['sink b', 'slack to $SLACK, gets what handlers enqueue'],
+      ['sink a', `slack to file ${join(cwd, 'slack-url')}, gets items of handlers`],
+      ['sink b', 'slack to $SLACK, gets items of handlers'],
     ])
   })
 
@@ -94,8 +94,8 @@ describe('sinks of the settings', () => {
       ['sink desk', 'slack to https://hooks.slack.example, gets wallet.* on base'],
       ['sink db', 'sql to postgres://db.example, gets *'],
       ['sink app', 'forward to https://app.example/hook, gets pump.graduation by data.symbol'],
-      ['sink run', 'exec to notify …, gets what handlers enqueue'],
-      ['sink cache', 'redis to redis://cache.example:6379, gets what handlers enqueue'],
+      ['sink run', 'exec to notify …, gets items of handlers'],
+      ['sink cache', 'redis to redis://cache.example:6379, gets items of handlers'],
     ])
   })
 
@@ -176,11 +176,11 @@ describe('sinks of the settings', () => {
       { types: 'bridge.moved', where: { 'data.anything': 1 }, to: 'archive' },
     ])
     expect(warnings).toEqual([
-      'sinks.archive: a route asks for the type wallet.large_trdae, which is not documented, did you mean wallet.large_trade?',
-      'sinks.archive: a route asks for the network etherium, which the service does not have, did you mean ethereum?',
-      'sinks.archive: a route asks for data.amount_us, which no documented event of wallet.* has, did you mean data.amount_usd?',
-      'sinks.archive: a route asks for data.amount_usd by text, and it is a number: no text is equal to one, more or less',
-      'sinks.archive: a route asks for the type bridge.moved, which is not documented',
+      'sinks.archive: a route has the undocumented type wallet.large_trdae, did you mean wallet.large_trade?',
+      'sinks.archive: a route has the undocumented network etherium, did you mean ethereum?',
+      'sinks.archive: a route has the unknown field data.amount_us of wallet.*, did you mean data.amount_usd?',
+      'sinks.archive: a route has a text condition for the number data.amount_usd, which never matches',
+      'sinks.archive: a route has the undocumented type bridge.moved',
     ])
   })
 
@@ -193,9 +193,9 @@ describe('sinks of the settings', () => {
     }
     const { warnings } = await load({ desk: { kind: 'slack', url, types: 'walet.*', templates } })
     expect(warnings).toEqual([
-      'sinks.desk: a route asks for the type walet.*, which is not documented, did you mean wallet.*?',
-      'sinks.desk.templates: that for wallet.large_trade has data.amont_usd, which no documented event of wallet.large_trade has, did you mean data.amount_usd?',
-      'sinks.desk.templates: it is for the type wallet.large_trde, which is not documented, did you mean wallet.large_trade?',
+      'sinks.desk: a route has the undocumented type walet.*, did you mean wallet.*?',
+      'sinks.desk.templates: wallet.large_trade has the unknown field data.amont_usd of wallet.large_trade, did you mean data.amount_usd?',
+      'sinks.desk.templates: the undocumented type wallet.large_trde, did you mean wallet.large_trade?',
     ])
   })
 
