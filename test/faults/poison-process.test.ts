@@ -16,7 +16,7 @@ async function createSidecar(): Promise<Sidecar> {
   return Sidecar.create({ handlers: Object.fromEntries(sources) })
 }
 
-/** Delivers an event; gives the status, or 0 if the service was gone before it answered. */
+/** Delivers an event. Returns the status, or 0 if the process ended before it answered. */
 async function deliver(sidecar: Sidecar, id: string, data: Record<string, unknown> = {}): Promise<number> {
   const raw = eventBytes({ id, data: { workMs: 20, ...data } })
   const signal = AbortSignal.timeout(answerLimitMs)
@@ -48,8 +48,8 @@ async function expectOneConvicted(sidecar: Sidecar, acknowledged: readonly strin
   expect(acknowledged.filter((id) => !done.has(id))).toEqual([])
 }
 
-describe('P9: an event whose handler takes the whole process down', () => {
-  it('is a dead letter after three lives, and all others are done', async () => {
+describe('P9: an event whose handler kills the process', () => {
+  it('becomes a dead letter after three crashes, and all others are done', async () => {
     await using sidecar = await createSidecar()
     await sidecar.start()
     const before = innocents('before', counts.innocentsBesidePoison)
@@ -75,7 +75,7 @@ describe('P9: an event whose handler takes the whole process down', () => {
     await expectOneConvicted(sidecar, [...before, ...beside, 'after'])
   })
 
-  it('is one also when the process is killed because it blocks; until then everything is acknowledged', async () => {
+  it('becomes a dead letter if the blocked process is killed; all deliveries are acknowledged', async () => {
     await using sidecar = await createSidecar()
     const acknowledged: string[] = []
     for (const life of [1, 2, 3]) {

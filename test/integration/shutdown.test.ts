@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const get = (port: number, target: string) => rawRequest(port, { method: 'GET', target })
 
-/** A request on its way: all but its last byte is sent. */
+/** Sends all but the last byte of a request. */
 async function beginRequest(port: number, bytes: Buffer) {
   const connection = await RawConnection.open(port)
   connection.send(bytes.subarray(0, -1))
@@ -37,7 +37,7 @@ async function connectError(port: number): Promise<unknown> {
 }
 
 describe('during a stop', () => {
-  test('it is not ready, takes no new connections, and closes those it has with their answers', async () => {
+  test('serve is not ready, refuses connections, and closes existing ones with their answers', async () => {
     await using dir = await createTempDir()
     const settings = { INBOX_DATABASE_URL: sqliteUrl }
     {
@@ -48,7 +48,7 @@ describe('during a stop', () => {
       using late = await beginRequest(app.port, requestBytes({ headers: { 'Content-Length': '1' } }))
       using ready = await beginRequest(app.port, requestBytes({ method: 'GET', target: '/readyz' }))
       using alive = await beginRequest(app.port, requestBytes({ method: 'GET', target: '/healthz' }))
-      // Its answer shows that what was sent before it has arrived.
+      // Its answer proves that earlier bytes have arrived.
       expect((await get(app.port, '/readyz')).status).toBe(200)
 
       const stopped = app.stop()
@@ -78,7 +78,7 @@ describe('during a stop', () => {
     expect(data.map(({ id }) => id)).toEqual(['evt_in_flight', 'evt_before'])
   })
 
-  test('a client that never finishes its request, and a handler that never ends, hold it up no longer than allowed', async () => {
+  test('an endless request and an endless handler delay it no longer than INBOX_SHUTDOWN_MS', async () => {
     const endless = `
       import { defineHandler } from 'onchain-inbox'
       export default defineHandler({ type: '*', run: () => new Promise(() => {}) })
@@ -99,7 +99,7 @@ describe('during a stop', () => {
   })
 })
 
-test('the admin side is not ready before the webhook port listens', async () => {
+test('the admin port is not ready before the webhook port listens', async () => {
   const adminPort = await freePort()
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

@@ -9,7 +9,7 @@ const untilAborted = (_event: unknown, ctx: HandlerContext) =>
   new Promise<never>((_end, fail) => ctx.signal.addEventListener('abort', () => fail(ctx.signal.reason as Error)))
 
 describe('a dispatcher that stops', () => {
-  it('lets runs finish, and gives back what was not started, uncharged', async () => {
+  it('lets runs finish, and releases the others uncharged', async () => {
     const gate = gatedHandler()
     const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 2 }] })
     stage.dispatcher.start()
@@ -21,12 +21,12 @@ describe('a dispatcher that stops', () => {
     for (const end of gate.running.values()) end.resolve()
     expect(await stopped).toEqual([])
     expect(gate.started).toEqual(['evt_1', 'evt_2'])
-    // The verdicts are stored by the time it says that it has stopped: its thread is ended then.
+    // Outcomes are stored before `stop` resolves, because the thread ends then.
     expect(await stage.run('evt_1')).toMatchObject({ state: 'done' })
     expect(await stage.run('evt_2')).toMatchObject({ state: 'done' })
   })
 
-  it('aborts what runs after the grace, and gives it back uncharged', async () => {
+  it('aborts runs after the grace period, and releases them uncharged', async () => {
     const stage = await stageDispatcher({ handlers: [{ run: untilAborted }] })
     stage.dispatcher.start()
     await stage.accept({ id: 'evt_1' })
@@ -38,7 +38,7 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
   })
 
-  it('hands over the runs of handlers that run on, instead of having them tried again meanwhile', async () => {
+  it('returns the runs of handlers that ignore the abort', async () => {
     const stage = await stageDispatcher({ handlers: [{ run: () => new Promise<never>(() => {}) }] })
     stage.dispatcher.start()
     await stage.accept({ id: 'evt_1' })
@@ -51,7 +51,7 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
   })
 
-  it('hands over the verdict on a handler that ignores its timeout until the end', async () => {
+  it('returns the outcome of a handler that ignores its timeout', async () => {
     const handler = { run: () => new Promise<never>(() => {}), timeoutMs: 9_000 }
     const stage = await stageDispatcher({ handlers: [handler] })
     stage.dispatcher.start()
@@ -63,7 +63,7 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'running', attempts: [] })
   })
 
-  it('does not start what a claim still brings, and gives it back', async () => {
+  it('releases runs that a claim returns during the stop', async () => {
     const arriving = Promise.withResolvers<void>()
     const ran: string[] = []
     const stage = await stageDispatcher({
@@ -86,7 +86,7 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0 })
   })
 
-  it('does not wait for a store that is gone', async () => {
+  it('does not wait for a failed store', async () => {
     const never = () => new Promise<never>(() => {})
     const refuse = async () => {
       throw new Error('gone')

@@ -20,7 +20,7 @@ function after(failures: number, given: Partial<FailedAttempt> = {}): number | n
 }
 
 describe('the retry policy', () => {
-  it('doubles from 1 s up to 10 min by default, and gives up after 10 attempts', () => {
+  it('doubles from 1 s to 10 min by default, for 10 attempts', () => {
     const almostOne = 1 - Number.EPSILON
     const longest = Array.from({ length: 10 }, (_, index) => after(index + 1, { random: almostOne }))
     const doubled = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000]
@@ -53,7 +53,7 @@ describe('the retry policy', () => {
     ['a negative number', -1, 500],
     ['a text', '9000', 500],
     ['an object', {}, 500],
-  ])('makes a whole number of milliseconds of a wait that is %s', (_what, retryAfterMs, delayMs) => {
+  ])('converts a delay that is %s to whole milliseconds', (_what, retryAfterMs, delayMs) => {
     expect(after(1, { retryAfterMs: retryAfterMs as number })).toBe(delayMs)
   })
 })

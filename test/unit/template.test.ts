@@ -34,11 +34,11 @@ describe('a template', () => {
     ['{{data}} }}{{', '{data} }{'],
     ['{data.nothing} {data.token_symbol.length} {data.constructor} {data.amount_usd.x|usd}', '? ? ? $?'],
     ['', ''],
-  ])('%j says %j', (text, said) => {
+  ])('%j becomes %j', (text, said) => {
     expect(fill(text)).toBe(said)
   })
 
-  test('R98 shows a number without a filter as the sender wrote it, every digit', () => {
+  test('R98 shows every digit of a number without a filter', () => {
     const event =
       '{"id":"e","type":"x","created_at":"","data":{"n":123456789012345678901.50,"s":1e-18,"b":true,"l":["a",2],"e":[],"z":null,"o":{}}}'
     expect(fill('{data.n} {data.s} {data.b} {data.l} {data.l.1} {data.e} {data.z} {data.o}', event)).toBe(
@@ -46,7 +46,7 @@ describe('a template', () => {
     )
   })
 
-  test('puts values in for good: what they hold is no template', () => {
+  test('does not interpret values as templates', () => {
     const event = JSON.stringify({ id: 'e', type: 'x', created_at: '', data: { a: '{data.b}\n\u202e', b: 'secret' } })
     expect(fill('{data.a}', event)).toBe('{data.b}\\u000a\\u202e')
   })
@@ -61,7 +61,7 @@ describe('a template', () => {
     ['a { b', 'expected a placeholder or a doubled brace'],
     ['a } b', 'expected a placeholder or a doubled brace'],
     ['x'.repeat(4_001), 'expected at most 4000 characters'],
-  ])('%j is a problem of the configuration', (text, problem) => {
+  ])('%j is invalid', (text, problem) => {
     expect(parseTemplate(text)).toContain(problem)
     const options = slackKind.options.safeParse({ url: 'https://hooks.slack.com/services/x', templates: { '*': text } })
     expect(options.error?.issues.map(({ path, message }) => [path, message])).toEqual([
@@ -69,7 +69,7 @@ describe('a template', () => {
     ])
   })
 
-  test('belongs to a type, else to the longest prefix, else to *', () => {
+  test('applies to a type, else the longest prefix, else *', () => {
     const all = templates.parse({
       '*': 'any',
       'wallet.*': 'wallet',
@@ -87,7 +87,7 @@ describe('a template', () => {
     expect(templates.safeParse({ '': 'a' }).success).toBe(false)
   })
 
-  test('is read, or refused with a reason, whatever it holds; as plain text it comes back', () => {
+  test('parses or is refused with a reason; escaped text is unchanged', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('{', '}', '|', 'data.a', 'usd', ' ', 'x', '\ud83d\ude00') }),
