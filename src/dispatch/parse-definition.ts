@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
-import { eventPatterns, oneOrMore } from '../config/sinks/routes.ts'
-import { maxTimerMs } from '../config/values.ts'
+import { eventPatterns, oneOrMore } from '../../schema/event-patterns.ts'
 import type { RunContext } from './context.ts'
 import {
   handlerDefaults,
@@ -15,6 +14,8 @@ import { breakerDefaults, CircuitBreaker } from './circuit-breaker.ts'
 import { SinkBatchRunner } from './sink-run.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
+/** Maximum delay of setTimeout. */
+const maxTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)
 const milliseconds = z.int().min(1).max(maxTimerMs)
 

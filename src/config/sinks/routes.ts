@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { eventPatterns, oneOrMore } from '../../../schema/event-patterns.ts'
 
 const operandHint = 'expected text, a number, true, false or null'
 const operand = z.union([z.string(), z.number(), z.boolean(), z.null()], operandHint)
@@ -54,20 +55,6 @@ const path = z
 const where = z
   .record(path, condition)
   .transform((given) => Object.entries(given).map(([at, wanted]): Condition => ({ path: at, tests: wanted })))
-
-const patternHint = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
-const pattern = z
-  .string(patternHint)
-  .regex(/^(?:\*|[^*]*[^*.](?:\.\*)?)$/, patternHint)
-  .max(255)
-
-/** A list, or one item. */
-export function oneOrMore<T extends z.ZodType>(item: T, hint: string) {
-  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item, hint).min(1, hint))
-}
-
-/** Event types, prefixes such as `wallet.*`, or `*`. */
-export const eventPatterns = oneOrMore(pattern, patternHint)
 
 /** Options of a route's filter. */
 export const filterOptions = {
