@@ -1,28 +1,18 @@
 import type { SinkDefinition } from 'onchain-inbox'
-import { z } from 'zod'
-import { createChatSink, type Timing } from './common/chat.ts'
+import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
 import { readRetryAfter, type Answer, hider, memberOf, postJson, secretsOf } from './common/http.ts'
-import { place, secretUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Dialect } from './common/split.ts'
-import { templateExample, templates } from './common/template.ts'
 
-/** Events become messages of a Discord channel. */
-const options = z.strictObject({
-  /** That of a webhook of the channel. Whoever knows it can post: it is a secret. */
-  url: secretUrl,
-  templates: templates.optional(),
-})
-
-type Options = z.output<typeof options>
-
+/** Writes to a Discord channel by a webhook. */
 export default {
-  options,
+  options: webhookOptions,
+  example: "{ kind: 'discord', url: 'https://discord.com/api/webhooks/…' }",
   target: ({ url }) => place(url),
-  examples: { url: ['a URL', "'https://discord.com/api/webhooks/…'"], templates: templateExample },
   create,
-} satisfies SinkKind<typeof options>
+} satisfies SinkKind<typeof webhookOptions>
 
-/** Every sign that Discord might read as something else is escaped: `:` too, so that no address of the web becomes a link. */
+/** Escapes all characters of Discord's markup, and `:`, so that no URL becomes a link. */
 const dialect: Dialect = {
   partLimit: 2_000,
   limit: 2_000,
@@ -34,11 +24,15 @@ const dialect: Dialect = {
 
 const suppressEmbeds = 4
 
-/** Writes to a Discord channel by a webhook: five messages in two seconds, and at what pace its answers say. */
-function create({ name, options }: SinkSetup<Options>, _tools?: unknown, timing?: Timing): Readonly<SinkDefinition> {
+/** Discord accepts five messages in two seconds, and its answers tell when to wait. */
+function create(
+  { name, options }: SinkSetup<WebhookOptions>,
+  _tools?: unknown,
+  timing?: Timing,
+): Readonly<SinkDefinition> {
   const hide = hider(secretsOf(options.url))
   const url = new URL(options.url)
-  // Otherwise Discord answers before it knows whether the message can be kept.
+  // Otherwise Discord answers before it has checked the message.
   url.searchParams.set('wait', 'true')
   return createChatSink(
     {
@@ -57,7 +51,7 @@ function toBody(parts: readonly string[]): unknown {
   return { content: parts.join('\n'), allowed_mentions: { parse: [] }, flags: suppressEmbeds }
 }
 
-/** `retry_after` of a refusal is in seconds and finer than the header; after the last message allowed the headers say how long. */
+/** `retry_after` of a 429 is more precise than the header. After the last allowed message, headers tell how long to wait. */
 function waitOf(answer: Answer): number | undefined {
   if (answer.status === 429) {
     const seconds = memberOf(answer, 'retry_after')

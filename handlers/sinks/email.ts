@@ -4,13 +4,13 @@ import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox
 import { z } from 'zod'
 import { createConnection, requirePeers } from './common/connection.ts'
 import { isLoopback, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { formatText } from 'onchain-inbox/format'
-import { toMessage, type Message, type Severity } from './common/message.ts'
+import { formatText, type Severity } from 'onchain-inbox/format'
+import { toMessage, type Message } from './common/message.ts'
 
 const address = z.string().regex(/^[^\s<>"(),:;@[\]\\]+@[^\s<>"(),:;@[\]\\]+$/, {
   error: 'expected an address such as desk@example.com',
 })
-/** An address, or a name with the address in angle brackets. */
+/** An address, or a name followed by an address in angle brackets. */
 const sender = z
   .string()
   .regex(/^(?:[^\r\n<>"\\]{1,100} <[^\s<>"(),:;@]+@[^\s<>"(),:;@]+>|[^\s<>"(),:;@]+@[^\s<>"(),:;@]+)$/, {
@@ -18,48 +18,42 @@ const sender = z
   })
 const placeholders = ['title', 'type', 'network', 'severity', 'id']
 
-/** Events go out as mail, by SMTP. */
 const options = z.strictObject({
   url: z.string().refine(isSmtpUrl, {
-    error:
-      'expected smtp://host:587 or smtps://host:465, with percent-encoded user and password in it where they are needed',
+    error: 'expected smtp://host:587 or smtps://host:465, with percent-encoded user and password if needed',
   }),
   from: sender,
   to: z.union([address.transform((one) => [one]), z.array(address).min(1).max(100)]),
-  /** `{title}`, `{type}`, `{network}`, `{severity}` and `{id}` stand for those of the event. */
+  /** Template with `{title}`, `{type}`, `{network}`, `{severity}` and `{id}`. */
   subject: z
     .string()
     .min(1)
     .max(200)
     .refine((text) => [...text.matchAll(/\{([^{}]*)\}/g)].every(([, name = '']) => placeholders.includes(name)), {
-      error: `expected no placeholders but ${placeholders.map((name) => `{${name}}`).join(', ')}`,
+      error: `known placeholders: ${placeholders.map((name) => `{${name}}`).join(', ')}`,
     })
     .default('[{severity}] {title}'),
-  /** Sends by a connection without TLS to a server on another machine. */
+  /** True: allows a remote server without TLS. */
   allowInsecure: z.boolean().default(false),
 })
 
 type Options = z.output<typeof options>
 
+/**
+ * Sends one mail per event, or a digest of up to 50 under bursts. A remote server must offer TLS. A permanent refusal
+ * (5xx) makes a dead letter, except for a digest. A repeat has the same Message-ID.
+ */
 export default {
   options,
   target: ({ url, to }) => `${place(url)} ${place(to)}`,
-  examples: {
-    url: ['a URL', "'smtps://user:password@smtp.example.com:465'"],
-    from: ['an address', "'inbox@example.com'"],
-    to: ['an address, or a list of these', "'desk@example.com'"],
-  },
+  example:
+    "{ kind: 'email', url: 'smtps://user:password@smtp.example.com:465', from: 'inbox@example.com', to: 'desk@example.com' }",
   create,
   check: ({ name }) => requirePeers(name, ['nodemailer']),
 } satisfies SinkKind<typeof options>
 
 const connectMs = 10_000
 
-/**
- * Sends mail by SMTP: one about each event, and under bursts one about up to 50. A server on another machine has to offer TLS. What
- * the server refuses for good (5xx) goes to the dead letters, unless it is a digest; anything else is tried again. A repeat has the
- * same Message-ID.
- */
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> {
   const transport = createConnection({ open: () => openTransport(options), close: (opened) => opened.close() })
   return {
@@ -68,12 +62,11 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
     concurrency: 1,
     timeoutMs: 60_000,
     retry: { attempts: 100, baseMs: 5_000, capMs: 1_800_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    breaker: {},
     async send(items, { signal, log }) {
       const sorted = items.toSorted((a, b) => Number(a.id) - Number(b.id))
       const { unusable, ...mail } = toMailText(sorted, options.subject)
-      if (unusable.length > 0)
-        log.error({ items: unusable }, 'what a handler enqueued is no mail; the mail about the others says so')
+      if (unusable.length > 0) log.error({ items: unusable }, 'enqueued payload invalid, notice sent')
       const opened = await transport.get()
       const { rejected } = await opened
         .sendMail({
@@ -85,7 +78,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
           signal,
         })
         .catch((error: unknown) => refuse(error, sorted.length > 1))
-      if (rejected?.length) log.warn({ rejected: rejected.length }, 'the mail server refused some of the recipients')
+      if (rejected?.length) log.warn({ rejected: rejected.length }, 'mail server refused recipients')
     },
     close: () => transport.forget(),
   }
@@ -112,7 +105,7 @@ async function openTransport({ url, allowInsecure }: Options): Promise<MailTrans
   })
 }
 
-/** The same for the same items, and for no others. */
+/** Identifies these items. */
 function messageId(items: readonly SinkItem[], from: string): string {
   const hash = createHash('sha256').update(JSON.stringify(items.map(({ idempotencyKey }) => idempotencyKey)))
   const [, domain = 'localhost'] = /@([^@>]+)>?$/.exec(from) ?? []
@@ -120,8 +113,8 @@ function messageId(items: readonly SinkItem[], from: string): string {
 }
 
 /**
- * A refusal of the mail itself; one of the login is for the operator to mend, and the mail can wait for that. Of a digest nobody knows
- * which of its items is refused: they are tried again, each in its own time, until the one has a mail of its own.
+ * Throws TerminalError if the server refused the mail itself, not the login. For a digest it is unknown which item was
+ * refused: all are retried, until that item is sent alone.
  */
 function refuse(error: unknown, isDigest: boolean): never {
   if (!(error instanceof Error)) throw error
@@ -146,10 +139,9 @@ function isSmtpUrl(value: string): boolean {
 }
 
 export interface MailText {
-  /** On one line. */
   readonly subject: string
   readonly text: string
-  /** Idempotency keys of what handlers enqueued and no mail can say: it says so instead. */
+  /** Idempotency keys of invalid payloads. The text has a notice for each. */
   readonly unusable: readonly string[]
 }
 
@@ -158,19 +150,16 @@ type Words = Readonly<Record<Placeholder, string>>
 
 interface Part {
   readonly words: Words
-  /** What takes the place of the template. */
+  /** Enqueued subject; undefined: use the template. */
   readonly subject: string | undefined
   readonly text: string
 }
 
-const expected = 'a mail expects { text: string, subject?: string } as what is enqueued; it got something else'
+const expected = 'an email sink takes { text: string, subject?: string } from handlers'
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
-const longestSubject = 200
+const maxSubjectLength = 200
 
-/**
- * What a mail about these items says: of one, or a digest of several. Throws TerminalError if there is nothing among them but what was
- * enqueued and is no mail: beside others it is told in their mail, so that it takes none of them to the dead letters.
- */
+/** Subject and text of a mail about these items. Throws TerminalError if all of them are invalid payloads. */
 export function toMailText(items: readonly SinkItem[], subjectTemplate: string): MailText {
   const parts = items.map(toPart)
   const unusable = items.filter(isUnusable).map(({ idempotencyKey }) => idempotencyKey)
@@ -244,5 +233,5 @@ function fill(template: string, words: Words): string {
 }
 
 function oneLine(text: string): string {
-  return formatText(text, longestSubject).toWellFormed()
+  return formatText(text, maxSubjectLength).toWellFormed()
 }

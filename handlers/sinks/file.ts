@@ -6,7 +6,7 @@ import { bodyOf, filePath, patience, place, type SinkKind, type SinkSetup, type 
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
 
-/** Bytes as a number, or with a unit of 1,024s: `100mb`. */
+/** Bytes as a number, or with a unit: `100mb`. A kb is 1,024 bytes. */
 const byteSize = z
   .union([
     z.number(),
@@ -22,40 +22,34 @@ const byteSize = z
       .max(2 ** 50),
   )
 
-/** Events go to a file, one to a line. */
 const options = z.strictObject({
-  /** Relative ones start at the folder of the configuration. */
+  /** Relative to the folder of the configuration. */
   path: filePath,
-  /** A file that would become longer is put aside first. */
+  /** Before the file becomes longer, it is renamed. */
   maxBytes: byteSize.default(100 * 1024 ** 2),
-  /** How many files that were put aside are kept. Default: all. */
+  /** Number of renamed files to keep. Default: all. */
   keep: z.int().min(0).max(1_000_000).optional(),
-  /** Whether an event counts as written only once the disk has it. */
+  /** True: an event counts as sent once it is on disk. */
   fsync: z.boolean().default(true),
-  /** `envelope`: the event and nothing else. `with-receipt`: what the inbox knows of it, with the event in it. */
+  /** `envelope`: the event alone. `with-receipt`: an object with metadata of the inbox and the event. */
   format: z.enum(['envelope', 'with-receipt']).default('envelope'),
 })
 
 type Options = z.output<typeof options>
 
+/**
+ * Appends one JSON line per event: the exact bytes, with line breaks between tokens replaced by spaces. A batch is one
+ * write. An incomplete last line of a crashed process is removed first.
+ */
 export default {
   options,
   target: ({ path }) => place(path),
-  examples: {
-    path: ['the path of a file', "'./events.ndjson'"],
-    maxBytes: ['a size in bytes, or with its unit', "'100mb'"],
-    keep: ['a whole number', '10'],
-  },
+  example: "{ kind: 'file', path: './events.ndjson', maxBytes: '100mb', keep: 10 }",
   file: ({ path }) => path,
   create,
   check: ({ name, options: { path } }, { baseDir }) => checkPlace(resolve(baseDir, path), `sinks.${name}.path`),
 } satisfies SinkKind<typeof options>
 
-/**
- * Appends events to a file, one to a line: the bytes as they came, line breaks between tokens made spaces; and what handlers enqueue
- * for it, as JSON. A batch is one write, and counts as sent once the disk has it. Part of a line that a crash left at the end is cut
- * off before more is added.
- */
 function create(
   { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
@@ -68,7 +62,7 @@ function create(
     maxBytes,
     keep,
     fsync,
-    onCut: (bytes) => log?.warn({ path, bytes }, 'cut off part of a line that a crash left at the end of the file'),
+    onCut: (bytes) => log?.warn({ path, bytes }, 'removed incomplete last line'),
   })
   const lineOf = (item: SinkItem) => toLine(format === 'with-receipt' ? withReceipt(item) : bodyOf(item))
 
@@ -88,10 +82,7 @@ const newline = 0x0a
 const carriageReturn = 0x0d
 const space = 0x20
 
-/**
- * JSON text on one line, with its newline. Line breaks stand only between the tokens of JSON, never in a string, so each becomes a
- * space; every other byte stays as it came.
- */
+/** JSON on one line. JSON has line breaks only between tokens, so each becomes a space. */
 function toLine(json: Uint8Array): Buffer {
   const line = Buffer.allocUnsafe(json.length + 1)
   line.set(json)
@@ -100,7 +91,7 @@ function toLine(json: Uint8Array): Buffer {
   return line
 }
 
-/** What the inbox knows of an item, with the item in it: the event, or what a handler enqueued. */
+/** Metadata of an item, with its event or payload. */
 function withReceipt(item: SinkItem): Uint8Array {
   const { id, key, secretLabel, attempt, idempotencyKey, event } = item
   const receipt = JSON.stringify({

@@ -14,8 +14,8 @@ import {
 import { refusal, sendHttp, hider } from './common/http.ts'
 
 const secretHint =
-  'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; several while one takes the place of another'
-const secret = z.string(secretHint).refine((text) => keyBytes(text) >= 16, secretHint)
+  'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; a list during a rotation'
+const secret = z.string(secretHint).refine((text) => keyOf(text).length >= 16, secretHint)
 
 const secrets = z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(secret).min(1).max(5))
 
@@ -24,10 +24,10 @@ const httpUrl = z
   .refine((text) => {
     const { protocol, username, password } = URL.parse(text) ?? {}
     return /^https?:$/.test(protocol ?? '') && username === '' && password === ''
-  }, 'that is no http or https URL without user name and password')
+  }, 'expected an http or https URL without user name and password')
   .transform((text) => new URL(text).href)
 
-/** They belong to the connection, or are set by the sink itself. */
+/** Headers of the connection, or set by the sink. */
 const ownHeaders: ReadonlySet<string> = new Set(
   (
     'connection content-length content-type expect host idempotency-key keep-alive te trailer transfer-encoding upgrade ' +
@@ -39,28 +39,27 @@ const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'expected the name of a header')
   .toLowerCase()
-  .refine((name) => !ownHeaders.has(name), 'expected none of the headers that are set anyway')
+  .refine((name) => !ownHeaders.has(name), 'expected a header that the sink does not set')
 const headerValue = z
   .string()
   .regex(/^[\t -~]{0,4096}$/, { error: 'expected ASCII text without line breaks, of at most 4096 characters' })
 
-/** Events are posted to an app over HTTP. */
 const options = z
   .strictObject({
     url: httpUrl,
-    /** `original`: as the sender signs, with the secret that verified the event. */
+    /** `original`: the sender's signature, with the secret that verified the event. */
     signature: z.enum(['original', 'standard-webhooks', 'none']).default('original'),
-    /** For `standard-webhooks`. The first signs, and so do all others. */
+    /** For `standard-webhooks`. Each secret signs. */
     secret: secrets.optional(),
-    /** `raw`: the bytes as they came. `cloudevents`: CloudEvents 1.0, structured. `cloudevents-binary`: its attributes in headers. */
+    /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0, structured. `cloudevents-binary`: with attributes in headers. */
     format: z.enum(['raw', 'cloudevents', 'cloudevents-binary']).default('raw'),
-    /** What CloudEvents call the source. */
+    /** `source` of CloudEvents. */
     source: z
       .string()
       .regex(/^[!-~]{1,200}$/, 'expected a URI reference')
       .default('urn:onchain-inbox'),
     headers: z.record(headerName, headerValue).default({}),
-    /** Answers that mean that it is no use to try again. */
+    /** Answers that make a dead letter at once. */
     terminalStatuses: z.array(z.int().min(400).max(599)).default([]),
   })
   .refine(({ signature, secret: given }) => (signature === 'standard-webhooks') === (given !== undefined), {
@@ -70,23 +69,17 @@ const options = z
 
 type Options = z.output<typeof options>
 
+/**
+ * Posts events to an app: by default the exact bytes and signature of the sender. Enqueued items are posted as JSON,
+ * signed alike. A 2xx means done; anything else is retried for about a day.
+ */
 export default {
   options,
   target: ({ url }) => place(url, { withPath: true }),
-  examples: {
-    url: ['an http or https URL', "'http://127.0.0.1:3000/webhooks'"],
-    headers: ['an object of texts by name', "{ 'X-Team': 'desk' }"],
-    terminalStatuses: ['a list of statuses', '[410, 422]'],
-  },
+  example: "{ kind: 'forward', url: 'http://127.0.0.1:3000/webhooks' }",
   create,
 } satisfies SinkKind<typeof options>
 
-/**
- * Posts events to an app over HTTP: as they are the bytes as they came, with their signature, so that the app can take them as if
- * the sender had posted them; and what handlers enqueue for it, as JSON, signed alike. Any 2xx means done. Anything else is tried
- * again, for about a day: from 1 s on, doubling up to 10 minutes, and not before what `Retry-After` says. While the app is down,
- * one event at a time is tried.
- */
 function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<SinkDefinition> {
   return {
     timeoutMs: 30_000,
@@ -110,7 +103,7 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
         signal,
       })
       if (answer.status >= 200 && answer.status < 300) return
-      // An app that fails may answer with what it got: neither signatures nor tokens get into dead letters and logs by that.
+      // The answer may echo the request: signatures and tokens must not get into dead letters and logs.
       const { 'webhook-id': _id, ...signed } = signature
       const hide = hider(secretsIn([...Object.values(options.headers), ...Object.values(signed)]))
       const refused = refusal({ ...answer, text: hide(answer.text) }, 'the app')
@@ -119,7 +112,7 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
   }
 }
 
-/** What of the values of headers may be secret: each as a whole, and the longer words in it. */
+/** Possible secrets in header values: each value, and its longer words. */
 function secretsIn(values: readonly string[]): string[] {
   return values.flatMap((value) => [value, ...value.split(/[\s,;]+/)]).filter(({ length }) => length >= 8)
 }
@@ -145,33 +138,24 @@ function signatureOf(
     case 'original':
       return { [tools.signatureHeader]: tools.sign(body, item.secretLabel) }
     case 'standard-webhooks':
-      return standardWebhookHeaders(body, { id: item.idempotencyKey, secrets: secret, now: Date.now() })
+      return standardWebhookHeaders(body, item.idempotencyKey, secret)
     case 'none':
       return {}
   }
 }
 
-/** How many bytes a secret signs with; 0: it cannot be used. */
-function keyBytes(text: string): number {
-  if (!text.startsWith('whsec_')) return /^[!-~]{24,200}$/.test(text) ? text.length : 0
-  const encoded = text.slice('whsec_'.length)
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) ? Buffer.from(encoded, 'base64').length : 0
+/** Signing key of a secret; empty: invalid. */
+function keyOf(secret: string): Buffer {
+  const [, encoded] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? []
+  if (encoded !== undefined) return Buffer.from(encoded, 'base64')
+  return Buffer.from(!secret.startsWith('whsec_') && /^[!-~]{24,200}$/.test(secret) ? secret : '')
 }
 
-export interface SignOptions {
-  /** The same on every attempt. */
-  readonly id: string
-  /** `whsec_` and base64, or the key itself as text. Each of them signs. */
-  readonly secrets: readonly string[]
-  /** Milliseconds since 1970. */
-  readonly now: number
-}
-
-/** The headers that sign a body as the Standard Webhooks say: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
-function standardWebhookHeaders(body: Uint8Array, { id, secrets, now }: SignOptions): Readonly<Record<string, string>> {
-  // The parts of what is signed stand between dots.
+/** Signature headers of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
+function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly string[]) {
+  // Dots separate the parts of the signed text.
   const shownId = headerText(id).replaceAll('.', '%2E')
-  const timestamp = String(Math.floor(now / 1_000))
+  const timestamp = String(Math.floor(Date.now() / 1_000))
   const signatures = secrets.map((secret) => {
     const hmac = createHmac('sha256', keyOf(secret)).update(`${shownId}.${timestamp}.`).update(body)
     return `v1,${hmac.digest('base64')}`
@@ -179,12 +163,7 @@ function standardWebhookHeaders(body: Uint8Array, { id, secrets, now }: SignOpti
   return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-function keyOf(secret: string): Buffer {
-  const prefix = 'whsec_'
-  return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret)
-}
-
-export interface PostedBody {
+interface PostedBody {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -194,17 +173,17 @@ type Reviver = (key: string, value: unknown, context: { readonly source?: string
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }
 
-/** Of what a handler enqueued, whatever event it is about. */
+/** Type of enqueued items. */
 const itemType = 'onchain-inbox.item'
 
-/** An item as a CloudEvent 1.0 in structured mode: one JSON object. Every number keeps the digits that the sender wrote. */
-export function toStructured(item: SinkItem, source: string): PostedBody {
+/** CloudEvent 1.0 in structured mode: one JSON object. Numbers keep every digit. */
+function toStructured(item: SinkItem, source: string): PostedBody {
   const event = { specversion: '1.0', ...attributesOf(item, source), data: dataOf(item) }
   return { headers: { 'Content-Type': 'application/cloudevents+json' }, body: encode(event) }
 }
 
-/** The same in binary mode: the attributes are headers, the body is the data. */
-export function toBinary(item: SinkItem, source: string): PostedBody {
+/** Binary mode: attributes are headers, the body is the data. */
+function toBinary(item: SinkItem, source: string): PostedBody {
   const { datacontenttype, ...attributes } = attributesOf(item, source)
   const headers = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, attributeText(value)])
   return {

@@ -6,7 +6,6 @@ import { createConnection, requirePeers } from './common/connection.ts'
 
 const broker = z.string().regex(/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i, { error: 'expected host:port' })
 
-/** Events go to a topic of Kafka. */
 const options = z.strictObject({
   brokers: z.union([broker.transform((one) => [one]), z.array(broker).min(1)]),
   topic: z
@@ -26,24 +25,24 @@ const options = z.strictObject({
 
 type Options = z.output<typeof options>
 
+/**
+ * Produces records to a Kafka topic with the key of the event, so that events of one key stay in order. A repeat is
+ * produced again, with the same header `idempotency-key`. Experimental: not tested with a real broker.
+ */
 export default {
   options,
   target: ({ brokers, topic }) => `${place(brokers)} ${place(topic)}`.trim(),
-  examples: { brokers: ['host:port, or a list of these', "['127.0.0.1:9092']"] },
+  example: "{ kind: 'kafka', brokers: ['127.0.0.1:9092'] }",
   create,
   check: ({ name }) => requirePeers(name, ['@platformatic/kafka']),
 } satisfies SinkKind<typeof options>
 
-/** Every replica that is in sync has it. */
+/** Waits for all in-sync replicas. */
 const allReplicas = -1
 const timeoutMs = 10_000
 
 type BytesProducer = Producer<Buffer, Buffer, Buffer, Buffer>
 
-/**
- * Produces to a topic of Kafka; the record's key is that of the event, so that one address is in one partition, in order. A repeat
- * is produced again: consumers tell it by the header `idempotency-key`. Experimental: it has not met a real broker yet.
- */
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const connection = createConnection({
     open: () => connect(options),
@@ -80,7 +79,7 @@ async function connect(options: Options): Promise<BytesProducer> {
     bootstrapBrokers: [...brokers],
     timeout: timeoutMs,
     requestTimeout: timeoutMs,
-    // A send that fails is tried again as a whole, by the sink's own policy.
+    // The sink retries failed sends itself.
     retries: 0,
     ...(tls && { tls: {} }),
     ...(sasl !== undefined && { sasl }),

@@ -3,22 +3,22 @@ import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { bodyOf, headerText, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
-import { networkOf } from './common/message.ts'
+import { networkOf } from 'onchain-inbox/format'
 
 const server = z.string().regex(/^(?:(?:nats|tls):\/\/)?[^\s/@]+$/, {
-  error: 'expected host:port, nats://host:port or tls://host:port; user and password have options of their own',
+  error: 'expected host:port, nats://host:port or tls://host:port; set user and password as options',
 })
 
-/** A subject is made of words with dots between; `{type}`, `{network}` and `{key}` stand for those of the event. */
+/** Words separated by dots, with the placeholders `{type}`, `{network}` and `{key}`. */
 const subject = z.string().regex(/^(?:[\w-]|\{(?:type|network|key)\})+(?:\.(?:[\w-]|\{(?:type|network|key)\})+)*$/, {
-  error: 'expected words with dots between, such as onchain.{network}.{type}; {type}, {network} and {key} are known',
+  error:
+    'expected words separated by dots, such as onchain.{network}.{type}; placeholders are {type}, {network} and {key}',
 })
 
-/** Events go to a stream of NATS JetStream. */
 const options = z
   .strictObject({
     servers: z.union([server.transform((one) => [one]), z.array(server).min(1)]),
-    /** Must exist, and take the subject. */
+    /** An existing stream that takes the subject. */
     stream: z.string().min(1).optional(),
     subject: subject.default('onchain.{network}.{type}'),
     user: z.string().min(1).optional(),
@@ -32,6 +32,10 @@ const options = z
 
 type Options = z.output<typeof options>
 
+/**
+ * Publishes to a NATS JetStream stream and waits for its acknowledgement. `Nats-Msg-Id` is the idempotency key: the
+ * stream drops repeats within its duplicate window (default: two minutes).
+ */
 export default {
   options,
   target: ({ servers, stream, subject }) =>
@@ -39,21 +43,14 @@ export default {
       .filter((one) => one !== undefined)
       .map((one) => place(one))
       .join(' '),
-  examples: {
-    servers: ['host:port, or a list of these', "'127.0.0.1:4222'"],
-    token: ['a token, as text', "{ env: 'TOKEN' }"],
-  },
+  example: "{ kind: 'nats', servers: '127.0.0.1:4222', token: { env: 'TOKEN' } }",
   create,
   check: ({ name }) => requirePeers(name, ['@nats-io/transport-node', '@nats-io/jetstream']),
 } satisfies SinkKind<typeof options>
 
-/** How long JetStream may take to say that a message is stored. */
+/** Timeout of an acknowledgement. */
 const ackMs = 10_000
 
-/**
- * Publishes to a stream of NATS JetStream, and counts as delivered what the stream has acknowledged. `Nats-Msg-Id` is the
- * idempotency key: within its duplicate window (two minutes unless it says otherwise) the stream keeps a repeat once.
- */
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const connection = createConnection({
     open: () => connect(options),
@@ -93,7 +90,7 @@ async function connect(options: Options): Promise<NatsConnection> {
   return transport.connect({
     servers,
     name: 'onchain-inbox',
-    // What is lost is opened anew with the next item: until then nothing waits for it.
+    // The next item opens a new connection.
     reconnect: false,
     timeout: ackMs,
     ...(user !== undefined && password !== undefined && { user, pass: password }),
@@ -102,9 +99,9 @@ async function connect(options: Options): Promise<NatsConnection> {
   })
 }
 
-/** Of what is in an event, only what cannot be read as a part of the subject's form: `.`, `*`, `>`, spaces. */
+/** Values of the event can't add `.`, `*`, `>` or spaces to the subject. */
 function subjectOf(pattern: string, { event, key }: SinkItem): string {
-  // The dots of a type are meant as such: `onchain.*.wallet.>` takes all that wallets do.
+  // The dots of a type stay: `onchain.*.wallet.>` matches all wallet events.
   const values = {
     type: event.type.split('.').map(word).join('.'),
     network: word(networkOf(event) ?? 'none'),

@@ -2,18 +2,17 @@ import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
-import type { Severity } from './common/message.ts'
+import type { Severity } from 'onchain-inbox/format'
 
-/** Events become alerts of Opsgenie. */
 const options = z
   .strictObject({
     apiKey: z.string().regex(/^[\w-]{8,200}$/, { error: 'expected the key of an API integration' }),
     minSeverity,
-    /** Who is told; default: whom the integration names. */
+    /** Default: the team of the integration. */
     team: z.string().min(1).max(100).optional(),
     tags: z.array(z.string().min(1).max(50)).max(18).default([]),
     region,
-    /** Default: that of the region. */
+    /** Default: the API of the region. */
     baseUrl: secretBaseUrl.optional(),
   })
   .transform(({ region: where, baseUrl, ...rest }) => ({
@@ -23,17 +22,18 @@ const options = z
 
 type Options = z.output<typeof options>
 
+/** Opens Opsgenie alerts. The id of an alert is its alias. */
 export default {
   options,
   target: ({ region, team }) => `${place(region)} ${place(team)}`.trim(),
-  examples: { apiKey: ['the key of an integration, as text', "{ env: 'OPSGENIE_KEY' }"] },
+  example: "{ kind: 'opsgenie', apiKey: { env: 'OPSGENIE_KEY' } }",
   create,
 } satisfies SinkKind<typeof options>
 
 const longestMessage = 130
 const longestDescription = 15_000
 const longestTag = 50
-/** All details together may have 8,000 characters. */
+/** Opsgenie accepts 8,000 characters of details. */
 const maxDetails = 20
 const longestDetail = 300
 const priorities: Readonly<Record<Severity, string>> = { critical: 'P1', warning: 'P3', info: 'P5' }
@@ -49,7 +49,6 @@ const payload = z
   })
   .refine(({ action, message, alias }) => (action === 'create' ? message : alias) !== undefined)
 
-/** Opens alerts at Opsgenie. The id of an alert is its alias. */
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { apiKey, baseUrl, team, tags } = options
   const request = (path: string, body: object) => ({

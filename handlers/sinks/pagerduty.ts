@@ -3,15 +3,14 @@ import { z } from 'zod'
 import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 
-/** Events become alerts of a PagerDuty service, by the Events API v2. */
 const options = z
   .strictObject({
     routingKey: z.string().regex(/^[A-Za-z0-9]{32}$/, { error: 'expected the 32 characters of an integration key' }),
     minSeverity,
-    /** What the alerts say they come from. */
+    /** Source of the alerts. */
     source: z.string().min(1).max(255).default('onchain-inbox'),
     region,
-    /** Default: that of the region. */
+    /** Default: the API of the region. */
     baseUrl: secretBaseUrl.optional(),
   })
   .transform(({ region: where, baseUrl, ...rest }) => ({
@@ -21,15 +20,16 @@ const options = z
 
 type Options = z.output<typeof options>
 
+/** Opens PagerDuty alerts by the Events API v2. The id of an alert is its `dedup_key`. */
 export default {
   options,
   target: ({ region }) => place(region),
-  examples: { routingKey: ['an integration key, as text', "{ env: 'PAGERDUTY_KEY' }"] },
+  example: "{ kind: 'pagerduty', routingKey: { env: 'PAGERDUTY_KEY' } }",
   create,
 } satisfies SinkKind<typeof options>
 
 const longestSummary = 1_024
-/** PagerDuty takes half a megabyte in all. */
+/** PagerDuty accepts half a megabyte per request. */
 const maxDataBytes = 100_000
 
 const payload = z
@@ -42,7 +42,6 @@ const payload = z
   })
   .refine(({ action, summary, dedupKey }) => (action === 'trigger' ? summary : dedupKey) !== undefined)
 
-/** Opens alerts at PagerDuty. The id of an alert is its `dedup_key`. */
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { routingKey, source, baseUrl } = options
   const request = (action: string, id: string, more: object = {}) => ({
@@ -95,7 +94,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   )
 }
 
-/** None for a time that only RFC 3339 knows, such as a leap second. */
+/** Omitted if JavaScript can't parse the time, such as a leap second. */
 function toTimestamp(createdAt: string): object {
   const time = Date.parse(createdAt)
   return Number.isNaN(time) ? {} : { timestamp: new Date(time).toISOString() }

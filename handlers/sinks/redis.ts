@@ -3,16 +3,14 @@ import { z } from 'zod'
 import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 
-/** Events go to a stream of Redis, or of what speaks as it does. */
 const options = z.strictObject({
   url: z.string().refine(isRedisUrl, {
-    error:
-      'expected redis://host:port or rediss://host:port, with user and password in it where they are needed; percent-encode what is special in them',
+    error: 'expected redis://host:port or rediss://host:port, with percent-encoded user and password if needed',
   }),
   stream: z.string().min(1).default('onchain-events'),
-  /** The oldest beyond about so many go. Default: none. */
+  /** Approximate number of entries to keep. Default: all. */
   maxLength: z.int().min(1).optional(),
-  /** For so long a repeat is known for one. */
+  /** How long repeats are detected. */
   dedupeSeconds: z
     .int()
     .min(1)
@@ -21,18 +19,19 @@ const options = z.strictObject({
 
 type Options = z.output<typeof options>
 
+/**
+ * Adds entries to a Redis stream: `id`, `type`, `key`, `idempotency_key` and `body`, the exact bytes. A repeat within
+ * `dedupeSeconds` adds nothing. Durability depends on the Redis settings (`appendfsync always`).
+ */
 export default {
   options,
   target: ({ url, stream }) => `${place(url)} ${place(stream)}`.trim(),
-  examples: { url: ['a URL', "'redis://127.0.0.1:6379'"] },
+  example: "{ kind: 'redis', url: 'redis://127.0.0.1:6379' }",
   create,
   check: ({ name }) => requirePeers(name, ['@redis/client']),
 } satisfies SinkKind<typeof options>
 
-/**
- * Adds the entry unless its idempotency key is known, in one step, so that no repeat comes between. The mark comes last: where Redis
- * has room for neither, nothing is lost.
- */
+/** Adds the entry unless its idempotency key is known, atomically. The key comes last: if Redis is full, nothing is lost. */
 const addOnce = `
 if redis.call('EXISTS', KEYS[2]) == 1 then return false end
 local entry = {KEYS[1]}
@@ -47,10 +46,6 @@ return id`
 
 const connectMs = 10_000
 
-/**
- * Adds to a stream of Redis: `id`, `type`, `key`, `idempotency_key` and `body`, the exact bytes. A repeat within `dedupeSeconds` adds
- * nothing. What Redis has acknowledged is as durable as its settings make it (`appendfsync always`).
- */
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { stream, maxLength, dedupeSeconds } = options
   const connection = createConnection({
@@ -66,7 +61,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
       await connection.use(signal, async (client, lost) => {
         try {
           await client.eval(addOnce, {
-            // The braces keep both on one node of a cluster.
+            // The braces keep both keys on one node of a cluster.
             keys: [stream, `{${stream}}:seen:${idempotencyKey}`],
             arguments: [
               String(dedupeSeconds),
@@ -92,13 +87,13 @@ async function connect(url: string) {
   const client = createClient({
     url,
     name: 'onchain-inbox',
-    // What is lost is opened anew with the next item: until then nothing waits for it.
+    // The next item opens a new connection.
     disableOfflineQueue: true,
     socket: { connectTimeout: connectMs, reconnectStrategy: false },
   })
-  // Heard, or it would end the thread; what was being sent fails by itself.
+  // Without a listener an error would end the thread.
   client.on('error', () => {})
-  // Its own limit ends with the connection, before the server has said anything.
+  // The client's own timeout does not cover the server's first response.
   const late = setTimeout(() => client.destroy(), connectMs)
   try {
     await client.connect()
@@ -108,7 +103,7 @@ async function connect(url: string) {
   return client
 }
 
-/** Of a password that is not percent-encoded a part would be taken for the host, and shown. */
+/** Part of a password that isn't percent-encoded would be parsed as the host, and shown. */
 function isRedisUrl(value: string): boolean {
   const { protocol, hostname, pathname, search, hash } = URL.parse(value) ?? {}
   if (protocol !== 'redis:' && protocol !== 'rediss:') return false

@@ -1,43 +1,33 @@
 import type { SinkDefinition } from 'onchain-inbox'
-import { z } from 'zod'
-import { createChatSink, type Timing } from './common/chat.ts'
-import { place, secretUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
+import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { hider, postJson, secretsOf } from './common/http.ts'
 import type { Dialect } from './common/split.ts'
-import { templateExample, templates } from './common/template.ts'
 
-/** Events become messages of a Slack channel. */
-const options = z.strictObject({
-  /** That of an incoming webhook. Whoever knows it can post: it is a secret. */
-  url: secretUrl,
-  templates: templates.optional(),
-})
-
-type Options = z.output<typeof options>
-
+/** Writes to a Slack channel by an incoming webhook. */
 export default {
-  options,
+  options: webhookOptions,
+  example: "{ kind: 'slack', url: 'https://hooks.slack.com/services/…' }",
   target: ({ url }) => place(url),
-  examples: { url: ['a URL', "'https://hooks.slack.com/services/…'"], templates: templateExample },
   create,
-} satisfies SinkKind<typeof options>
+} satisfies SinkKind<typeof webhookOptions>
 
-/** A block of text holds 3,000 characters as they are written; a message, of which there is one a second, several blocks. */
+/** A block holds 3,000 characters, escapes included. */
 const dialect: Dialect = {
   partLimit: 3_000,
   limit: 12_000,
   partsPerMessage: 20,
   linksPerMessage: 200,
-  // Slack knows no escape for * _ ~ and `: text can come out bold by them, and nothing worse.
+  // Slack has no escape for * _ ~ and `: they can only format text.
   escape: (character) => slackEscapes[character] ?? character,
   link: (label, url) => `<${url}|${label}>`,
 }
 
 const slackEscapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** Writes to a Slack channel by an incoming webhook, or to what takes the same: one message a second. */
+/** Slack accepts one message per second. */
 function create(
-  { name, options: { url, templates } }: SinkSetup<Options>,
+  { name, options: { url, templates } }: SinkSetup<WebhookOptions>,
   _tools?: unknown,
   timing?: Timing,
 ): Readonly<SinkDefinition> {
@@ -54,7 +44,7 @@ function create(
   )
 }
 
-/** The text beside the blocks is for notifications, and for those that know no blocks. `verbatim`: only our own links are links. */
+/** `text` is shown in notifications. `verbatim`: Slack adds no links of its own. */
 function toBody(parts: readonly string[]): unknown {
   return {
     text: parts.join('\n'),

@@ -8,35 +8,34 @@ import { openPostgresStore } from './common/sql-postgres.ts'
 import { openSqliteStore } from './common/sql-sqlite.ts'
 import { createTables, toRow, type SqlStore } from './common/sql-table.ts'
 
-/** Events go to tables of Postgres or SQLite, one table for each event type. */
 const options = z.strictObject({
   url: z.string().refine((value) => (/^postgres(?:ql)?:\/\//.test(value) ? isPostgres(value) : isSqlite(value)), {
     error:
-      'expected postgres://host:port/database, with percent-encoded user and password in it where they are needed, or sqlite:./path/to.db',
+      'expected postgres://host:port/database, with percent-encoded user and password if needed, or sqlite:./path/to.db',
   }),
-  /** What the names of all its tables begin with. */
+  /** Prefix of all table names. */
   tablePrefix: z
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,29}$/, {
-      error: 'expected 1 to 30 small letters, digits or underscores, no digit first',
+      error: 'expected 1 to 30 lower-case letters, digits or underscores, starting with a letter or underscore',
     })
     .default('onchain_'),
-  /** Longest time that one statement may take, in milliseconds. */
+  /** Timeout of a statement, in milliseconds. */
   statementTimeoutMs: wholeNumber(1, 600_000).default(10_000),
-  /** How many connections to Postgres at most. */
+  /** Maximum number of PostgreSQL connections. */
   connections: wholeNumber(1, 100).default(2),
 })
 
 type Options = z.output<typeof options>
 
+/**
+ * Writes events to PostgreSQL or SQLite: one table per event type (R93–R102) with a column per field and exact numbers.
+ * Each row has the raw bytes. A repeat updates its row. A batch is one transaction.
+ */
 export default {
   options,
   target: ({ url }) => place(url),
-  examples: {
-    url: ['a URL', "'sqlite:./events.db'"],
-    statementTimeoutMs: ['milliseconds', '10000'],
-    connections: ['a whole number', '2'],
-  },
+  example: "{ kind: 'sql', url: 'sqlite:./events.db' }",
   file: ({ url }) => sqliteFileOf(url),
   create,
   async check({ name, options: { url } }, { baseDir }) {
@@ -45,11 +44,6 @@ export default {
   },
 } satisfies SinkKind<typeof options>
 
-/**
- * Writes events to tables of Postgres or SQLite: one for each event type (R93–R102) with a column for each field, numbers exact; other
- * types to `<prefix>other`; what handlers enqueue to `<prefix>items`. Each row has the exact bytes too. An event has one row, however
- * often it comes. A batch is one transaction.
- */
 function create(
   { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
@@ -82,7 +76,7 @@ function sqliteFileOf(url: string): string | undefined {
   return /^sqlite:(?:\/\/(?=\/))?(.*)$/s.exec(url)?.[1]
 }
 
-/** Of a password that is not percent-encoded a part would be taken for the host, and shown. */
+/** Part of a password that isn't percent-encoded would be parsed as the host, and shown. */
 function isPostgres(value: string): boolean {
   const url = URL.parse(value)
   return url !== null && !`${url.pathname}${url.hash}`.includes('@')

@@ -4,20 +4,19 @@ import { createChatSink, type Timing } from './common/chat.ts'
 import { readRetryAfter, type Answer, hider, memberOf, postJson } from './common/http.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Dialect } from './common/split.ts'
-import { templateExample, templates } from './common/template.ts'
+import { templates } from './common/template.ts'
 
-/** Events become messages of a Telegram chat. */
 const options = z.strictObject({
   token: z.string().regex(/^\d{1,20}:[\w-]{20,100}$/, {
     error: 'expected the token that BotFather gives, such as 123456789:AA…',
   }),
-  /** Of a person, of a group (negative), or the name of a public channel. */
+  /** A person, a group (negative), or the name of a public channel. */
   chatId: z
     .union([z.int().transform(String), z.string()])
     .pipe(z.string().regex(/^(?:-?\d{1,20}|@\w{3,64})$/, { error: 'expected a number or @channel' })),
-  /** Of a forum topic. */
+  /** Forum topic. */
   threadId: z.int().min(1).optional(),
-  /** Delivered without a sound. */
+  /** True: delivered without a sound. */
   silent: z.boolean().default(false),
   templates: templates.optional(),
   baseUrl: secretBaseUrl.default('https://api.telegram.org'),
@@ -25,18 +24,15 @@ const options = z.strictObject({
 
 type Options = z.output<typeof options>
 
+/** Writes to a Telegram chat as a bot. */
 export default {
   options,
+  example: "{ kind: 'telegram', token: { env: 'TOKEN' }, chatId: -1001234567890 }",
   target: ({ chatId }) => place(chatId),
-  examples: {
-    token: ['a token, as text', "{ env: 'TOKEN' }"],
-    chatId: ['the number of a chat, or @channel', '-1001234567890'],
-    templates: templateExample,
-  },
   create,
 } satisfies SinkKind<typeof options>
 
-/** In HTML. A message holds 4,096 characters as they are shown, and 100 entities, of which a link is one. */
+/** HTML. A message holds 4,096 shown characters and 100 entities; a link is an entity. */
 const dialect: Dialect = {
   partLimit: 4_096,
   limit: 4_096,
@@ -50,7 +46,7 @@ const dialect: Dialect = {
 
 const htmlEscapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Telegram makes links of whatever looks like a name of the web, and has no escape for it: `evil.com` becomes `evil[.]com`. Nor are its own signs for people and commands left whole. */
+/** Telegram links every domain name, mention and command, and has no escape: `evil.com` becomes `evil[.]com`. */
 function defuse(text: string): string {
   return text
     .replaceAll('://', '[:]//')
@@ -58,7 +54,7 @@ function defuse(text: string): string {
     .replaceAll(/(?<!\w)@(?=\w)|(?<=^|\s)\/(?=\w)/g, (sign) => `${sign}\u2060`)
 }
 
-/** Writes to a Telegram chat as a bot: one message a second, 20 a minute where it is a group or channel. */
+/** Telegram accepts one message per second, and 20 per minute in a group or channel. */
 function create({ name, options }: SinkSetup<Options>, _tools?: unknown, timing?: Timing): Readonly<SinkDefinition> {
   const { token, threadId, silent, templates, baseUrl } = options
   let { chatId } = options
@@ -85,7 +81,7 @@ function create({ name, options }: SinkSetup<Options>, _tools?: unknown, timing?
         const movedTo = memberOf(answer, 'parameters', 'migrate_to_chat_id')
         if (answer.status !== 400 || typeof movedTo !== 'number') return answer
         chatId = String(movedTo)
-        log.warn({ chatId }, 'the Telegram group has a new id: set chatId to it')
+        log.warn({ chatId }, 'Telegram group moved, update chatId')
         return post(parts, signal)
       },
       waitOf,

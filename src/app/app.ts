@@ -36,24 +36,24 @@ export interface AppOptions {
   readonly config: Config
   readonly log: Logger
   readonly clock: Clock
-  /** Log lines of the handlers' thread for people instead of JSON. */
+  /** True: handler threads log text instead of JSON. */
   readonly prettyLog: boolean
-  /** Whether edited handlers take the place of the old ones while it runs. */
+  /** True: reload handlers when their files change. */
   readonly watch?: boolean
-  /** Whether the sender is in this process, so that it sends nothing while that does not run: then there are no times out of service. */
+  /** True if the sender runs in this process: then downtime causes no missed deliveries. */
   readonly hasSender?: boolean
-  /** URLs of modules of this program, each with a handler that runs beside those of the folder. */
+  /** URLs of modules of this program, each with one more handler. */
   readonly bundledHandlers?: readonly string[]
-  /** Called each time they have, with those there are now, and the files that had changed. */
+  /** Called after each reload with the new handlers and the changed files. */
   readonly onReloaded?: (handlers: readonly HandlerInfo[], changed: readonly string[]) => void
-  /** Takes what the handlers of a thread print, and its log lines; by default it goes to the standard output of this process. */
+  /** Takes output and log lines of handler threads. Default: standard output of this process. */
   readonly onOutput?: (output: Readable) => void
-  /** Called once when only a new process helps: the store failed for good, or too many handler threads are stuck. */
+  /** Called once when only a new process helps: the store failed, or too many handler threads are stuck. */
   readonly onFailure: (error: Error) => void
 }
 
 export interface App {
-  /** Where the sender delivers to, path included. */
+  /** Webhook URL. */
   readonly url: string
   readonly adminUrl: string
   readonly adminToken: string
@@ -61,20 +61,20 @@ export interface App {
   readonly inbox: Inbox
   /** The handlers that have runs in flight. */
   readonly inFlight: readonly string[]
-  /** Reads the secrets file again. */
+  /** Reloads the secrets file. */
   reloadSecrets(): Promise<void>
   /**
-   * Stops in order: not ready, no new connections, commits finished, runs finished or given back, files closed. Idempotent.
+   * Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent.
    */
   stop(): Promise<void>
 }
 
-/** How the time for a stop is shared out between requests in flight, a registration in flight and runs in flight. */
+/** Shares of INBOX_SHUTDOWN_MS for requests, a registration and runs in flight. */
 const requestShare = 0.25
 const registrationShare = 0.2
 const runShare = 0.5
 
-/** Builds every part, wires them, and starts them in order. Throws what keeps it from starting, with nothing left open. */
+/** Creates and starts all parts in order. On an error, closes everything. */
 export async function startApp(options: AppOptions): Promise<App> {
   await using opened = new AsyncDisposableStack()
   const app = await start(options, opened)
@@ -83,16 +83,16 @@ export async function startApp(options: AppOptions): Promise<App> {
   return Object.assign(app, { stop: () => (stopping ??= running.disposeAsync()) })
 }
 
-/** What is opened is deferred to `opened`, which closes it in the opposite order. */
+/** Defers to `opened` the closing of each part. */
 async function start(options: AppOptions, opened: AsyncDisposableStack): Promise<Omit<App, 'stop'>> {
   const { config, log, clock } = options
   const storeHealth = () => (disk.isLow() ? nearlyFull : inbox.health())
   let isListening = false
-  // The admin side answers before the webhook port does.
+  // The admin port answers before the webhook port.
   const starting = { ok: false, reason: 'the webhook port does not listen yet' } as const
   const state = { stopping: false, health: () => (isListening ? storeHealth() : starting) }
 
-  // Before a database is made: a mistyped folder is to leave nothing behind.
+  // First, so that a mistyped folder doesn't create a database.
   if (config.handlersDir !== null) await findHandlerFiles(config.handlersDir)
   const adminServer = await listenEarly(opened, {
     host: config.admin.host,
@@ -111,7 +111,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
       keepAliveMs: config.keepAliveMs,
       ...(config.tls && { tls: config.tls }),
     })
-  // Probes of a single instance may use this port. In a cluster it stays closed until it takes deliveries: a balancer goes elsewhere.
+  // A single instance answers probes on this port early. In a cluster the port opens last, so that a balancer skips it.
   const earlyReceiver = config.database.kind === 'postgres' ? undefined : await listenForDeliveries()
   const { inbox, openDispatchChannel, cluster } = await openInbox({
     database: config.database,
@@ -121,7 +121,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
   })
   opened.defer(() => inbox.close())
-  // After a failure a stop waits for nothing: results can't be stored, or handlers are stuck.
+  // After a failure a stop doesn't wait: results can't be stored, or handlers are stuck.
   let hasFailed = false
   const graceMs = (share: number) => (hasFailed ? 0 : config.shutdownMs * share)
   const fail = (error: Error) => {
@@ -184,7 +184,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => runner.stop(graceMs(runShare)))
   secrets.onChange(() => runner.send({ kind: 'secrets', secrets: secrets.current() }))
   if (cluster !== undefined) followCluster(cluster, runner)
-  // Not waited for: it counts the backlog.
+  // Not awaited: it counts the backlog.
   reportWaiting(inbox, runner.handlers, log).catch(() => {})
 
   const watch = createHealthWatch({
@@ -200,7 +200,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     openBreakers: () => runner.openBreakers,
     secretLabels,
     consoleUrl: config.consoleUrl ?? null,
-    // Where the sender counts what it sent, nothing else is to be stored.
+    // A sender in this process counts its events: the inbox must not add any.
     storesEvents: options.hasSender !== true,
     cluster: cluster && {
       replicaId: cluster.replicaId,
@@ -258,7 +258,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()
   watch.start()
-  // The first step of a stop: readiness goes, every reply closes its connection.
+  // First step of a stop: not ready, and each response closes its connection.
   opened.defer(() => {
     state.stopping = true
   })
@@ -277,11 +277,11 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 }
 
 interface EarlyServer extends HttpServer {
-  /** Gives it the requests from now on. */
+  /** Sets the listener for requests from now on. */
   handle(listener: RequestListener): void
 }
 
-/** A server that answers probes before the app can serve: to open a database that must be upgraded can take minutes. `opened` ends it. */
+/** A server that answers probes before the app is ready: a database upgrade can take minutes. */
 async function listenEarly(
   opened: AsyncDisposableStack,
   options: Omit<HttpServerOptions, 'handler'>,
@@ -308,22 +308,18 @@ const answerWhileStarting: RequestListener = (request, response) => {
   response.end(JSON.stringify(isAlive ? { status: 'alive' } : { error }))
 }
 
-/** What does not follow from the settings. */
+/** The options that don't follow from the settings. */
 export type AdminSources = Omit<
   AdminAppOptions,
   'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'readEvent' | 'now' | 'clock'
 > & { readonly clock: Clock }
 
-/** A large act, pruning for instance, is answered when it is done. */
+/** Long actions, such as pruning, are answered when they are done. */
 const timeoutMs = 300_000
-/** More than can listen to the live stream, so that there are some left for everything else. */
+/** Above the limit of live streams, so that other requests get through. */
 const maxConnections = 250
 
-const beyondLoopback =
-  'the admin side can be reached from other machines, and has no TLS of its own: whoever is between can read its tokens. Have it ' +
-  'listen on 127.0.0.1 behind a proxy with TLS, or allow none but that proxy to reach it'
-
-/** Starts the admin side, and gives its token; `opened` ends it: first the streams, then all else. */
+/** Starts the admin API and returns its token. On a stop, streams close first. */
 async function startAdmin(
   opened: AsyncDisposableStack,
   server: EarlyServer,
@@ -346,7 +342,10 @@ async function startAdmin(
   server.handle(app)
   opened.defer(() => server.close(0))
   opened.defer(() => app.close())
-  if (!isLoopback(host)) sources.log.warn({ adminUrl: server.url }, beyondLoopback)
+  if (!isLoopback(host)) {
+    const advice = 'use a proxy with TLS, and allow only the proxy to connect'
+    sources.log.warn({ adminUrl: server.url, advice }, 'admin port exposed without TLS')
+  }
   return token
 }
 
@@ -356,7 +355,7 @@ interface AccessOptions {
   readonly log: Logger
 }
 
-/** A client of its own for each reconcile: its pace is that of the plan. Null: there is no access to the service. */
+/** Creates a client per reconciliation, with its own pace. Null: no access to the upstream REST API. */
 function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): ReconcilerOptions['client'] {
   if (api === undefined) return null
   return (signal, onRequest) =>
@@ -373,7 +372,7 @@ function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): Reco
     })
 }
 
-/** Registers the receiver with the service once it listens, if the settings say so. */
+/** Registration at start; undefined if the settings have none. */
 function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, secrets: SecretsSource) {
   const { subscribe, api } = config
   if (subscribe === undefined || api === undefined) return undefined
@@ -393,13 +392,13 @@ function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, sec
   })
 }
 
-/** Tells the metrics and the meter of what the receiver did. */
+/** Passes the receiver's results to metrics, meter and drift counter. */
 function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: DriftCounter): ReceiverObserver {
   return {
-    stored(result, arrival) {
-      metrics.stored(result, arrival)
+    stored(result, delivery) {
+      metrics.stored(result, delivery)
       meter.stored(result)
-      if (result === 'accepted' && arrival.kind === 'event') drift.accepted(arrival)
+      if (result === 'accepted' && delivery.kind === 'event') drift.accepted(delivery)
     },
     rejected(reason) {
       metrics.rejected(reason)
@@ -417,7 +416,7 @@ function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: Drift
   }
 }
 
-/** Does in this process what was decided in another: pauses, concurrency, shares of rates, and runs that a replica left behind. */
+/** Applies changes from other processes: pauses, concurrency, shares of rates, and suspects of dead replicas. */
 export function followCluster(
   cluster: Pick<ClusterPort, 'alive' | 'onState'>,
   runner: Pick<Runner, 'handlers' | 'send' | 'lookForSuspects'>,
@@ -425,7 +424,7 @@ export function followCluster(
   runner.send({ kind: 'share', processes: cluster.alive() })
   cluster.onState((now, before) => {
     if (now.replicas !== before?.replicas) runner.send({ kind: 'share', processes: now.replicas })
-    // What it has claimed and not begun may be somebody else's by now.
+    // Another replica may own the runs that have not started.
     if (now.wasSilent) runner.send({ kind: 'recall', handler: null })
     for (const handler of new Set([...now.concurrencies.keys(), ...(before?.concurrencies.keys() ?? [])])) {
       const concurrency = now.concurrencies.get(handler) ?? null
@@ -435,7 +434,7 @@ export function followCluster(
     if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
     for (const handler of now.paused)
       if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
-    // A look counts all that is open: so not for those that wait for somebody, or that none of the handlers here is for.
+    // Counting open runs is expensive: only if suspects of own handlers exist.
     if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
   })
 }

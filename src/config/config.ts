@@ -4,7 +4,7 @@ import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credential
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigSources, type RawSettings, type SettingOrigins } from './sources.ts'
-import { isOwnPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
+import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
 import { InboxError } from '../base/errors.ts'
@@ -148,8 +148,8 @@ function handlersDirOf(
   at: (path: string) => string,
 ): string | null {
   const dir = at(values.INBOX_HANDLERS)
-  const isOwn = ({ types }: ConfiguredSink['routes'][number]) => types.every(isOwnPattern)
-  const isNeeded = sinks.every(({ routes }) => routes.every(isOwn)) || given.INBOX_HANDLERS !== undefined
+  const isInternal = ({ types }: ConfiguredSink['routes'][number]) => types.every(isInternalPattern)
+  const isNeeded = sinks.every(({ routes }) => routes.every(isInternal)) || given.INBOX_HANDLERS !== undefined
   return isNeeded || existsSync(dir) ? dir : null
 }
 
@@ -159,23 +159,17 @@ function findConflicts(values: SettingValues, given: RawSettings['values']): str
   const hasToken = given.INBOX_ADMIN_TOKEN !== undefined || given.INBOX_ADMIN_TOKEN_FILE !== undefined
   if (!isLoopback(adminHost) && !hasToken) {
     problems.push(
-      `INBOX_ADMIN_HOST: ${adminHost} can be reached from other machines, expected INBOX_ADMIN_TOKEN or ` +
-        'INBOX_ADMIN_TOKEN_FILE with it, or a loopback address, for example INBOX_ADMIN_HOST=127.0.0.1',
+      `INBOX_ADMIN_HOST: ${adminHost} is not a loopback address; set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE, or ` +
+        'INBOX_ADMIN_HOST=127.0.0.1',
     )
   } else if (values.INBOX_DATABASE_URL.kind !== 'sqlite' && !hasToken) {
     const { expected, example } = settings.INBOX_ADMIN_TOKEN
-    const { kind } = values.INBOX_DATABASE_URL
-    const database = kind === 'memory' ? 'memory:' : 'PostgreSQL all replicas are to have the same, and'
-    problems.push(
-      `INBOX_ADMIN_TOKEN: with ${database} there is no file to keep a token beside; expected ${expected}, for example ` +
-        `INBOX_ADMIN_TOKEN=${example}`,
-    )
+    const why = values.INBOX_DATABASE_URL.kind === 'memory' ? 'no folder for a token file' : 'replicas share one token'
+    problems.push(`INBOX_ADMIN_TOKEN is required (${why}): ${expected}, for example INBOX_ADMIN_TOKEN=${example}`)
   }
   const isEverywhere = (name: string) => name === '0.0.0.0' || name === '::'
   if (port !== 0 && port === adminPort && (host === adminHost || isEverywhere(host) || isEverywhere(adminHost))) {
-    problems.push(
-      `INBOX_ADMIN_PORT: ${adminPort} is INBOX_PORT too, expected another port, for example INBOX_ADMIN_PORT=8081`,
-    )
+    problems.push(`INBOX_ADMIN_PORT must differ from INBOX_PORT (both ${adminPort}), for example INBOX_ADMIN_PORT=8081`)
   }
   return problems
 }
@@ -185,7 +179,7 @@ function findConfigWarnings(values: SettingValues, hasApiKey: boolean): string[]
   const warnings: string[] = []
   if (ackTimeoutMs >= senderTimeoutMs) {
     warnings.push(
-      `INBOX_ACK_TIMEOUT_MS is ${ackTimeoutMs}, but the sender waits only ${senderTimeoutMs} ms: keep it below that`,
+      `INBOX_ACK_TIMEOUT_MS is ${ackTimeoutMs}, but the sender waits only ${senderTimeoutMs} ms: set it lower`,
     )
   }
   if ((apiUrl !== undefined) !== hasApiKey) {

@@ -54,7 +54,7 @@ async function loadSecrets({ values, given, at }: CredentialsOptions, problems: 
   if (given.INBOX_SECRETS === undefined && given.INBOX_SECRETS_FILE === undefined) {
     const { expected, example } = settings.INBOX_SECRETS
     problems.push(
-      `INBOX_SECRETS: neither it nor INBOX_SECRETS_FILE is set; expected ${expected}, for example INBOX_SECRETS=${example}`,
+      `INBOX_SECRETS or INBOX_SECRETS_FILE is required; expected ${expected}, for example INBOX_SECRETS=${example}`,
     )
   }
   if (given.INBOX_SECRETS !== undefined && given.INBOX_SECRETS_FILE !== undefined) {
@@ -85,7 +85,7 @@ function viewerTokenOf({ values }: CredentialsOptions, problems: string[]): stri
   if (viewer === undefined || viewer !== operator) return viewer
   const { expected, example } = settings.INBOX_ADMIN_VIEWER_TOKEN
   problems.push(
-    `INBOX_ADMIN_VIEWER_TOKEN: it is the same as INBOX_ADMIN_TOKEN, which would make every viewer an operator; expected ` +
+    `INBOX_ADMIN_VIEWER_TOKEN must differ from INBOX_ADMIN_TOKEN: every viewer would be an operator; expected ` +
       `${expected}, for example INBOX_ADMIN_VIEWER_TOKEN=${example}`,
   )
   return undefined
@@ -95,7 +95,7 @@ async function loadTls({ values, given, at }: CredentialsOptions, problems: stri
   const { INBOX_TLS_CERT_FILE: cert, INBOX_TLS_KEY_FILE: key } = values
   for (const [set, other] of [tlsNames, tlsNames.toReversed()]) {
     if (set && other && given[set] !== undefined && given[other] === undefined) {
-      problems.push(`${other}: ${set} is set and this is not; expected both, or neither`)
+      problems.push(`${other} is required with ${set}`)
     }
   }
   if (cert === undefined || key === undefined) return undefined

@@ -21,12 +21,11 @@ const composedRows: Readonly<Record<string, (config: Config) => string>> = {
   'admin address': ({ admin }) => `http://${inUrl(admin.host)}:${admin.port}`,
   'admin host names': ({ admin }) => admin.hosts.join(', ') || 'none',
   'admin token': ({ admin }) => (admin.token === undefined ? 'not set (one is made at start)' : 'set'),
-  'viewer token': ({ admin }) =>
-    admin.viewerToken === undefined ? 'not set (nobody may look without the admin token)' : 'set',
+  'viewer token': ({ admin }) => (admin.viewerToken === undefined ? 'not set' : 'set'),
   database: describeDatabaseSetting,
   handlers: ({ handlersDir }) => handlersDir ?? 'none',
   sinks: () => 'none',
-  'console address': ({ consoleUrl }) => consoleUrl ?? 'not set (warnings come without links)',
+  'console address': ({ consoleUrl }) => consoleUrl ?? 'not set',
   'registered for': describeSubscribe,
   'REST service': ({ api }) => (api === undefined ? 'not set' : `${api.url} (key: set)`),
   'bodies are kept': describeRetention,
@@ -88,12 +87,12 @@ function describeDatabaseSetting({ database, migrate, orphanHours }: Config): st
 }
 
 function describeRetention({ retention: { days, maxBytes } }: Config): string {
-  const time = days === 0 ? 'for ever' : `${days} days`
+  const time = days === 0 ? 'no limit' : `${days} days`
   return maxBytes === undefined ? time : `${time}, in at most ${describeBytes(maxBytes)}`
 }
 
 function describeSubscribe({ subscribe }: Config): string {
-  if (subscribe === undefined) return 'nothing by itself'
+  if (subscribe === undefined) return 'not set'
   const { url, events, secret } = subscribe
   return `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`
 }

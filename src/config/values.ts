@@ -115,7 +115,7 @@ export const jsonValue = z.unknown().transform((value, context): unknown => {
   try {
     return JSON.parse(value) as unknown
   } catch {
-    return fail(context, 'that is no JSON')
+    return fail(context, 'invalid JSON')
   }
 })
 
@@ -138,11 +138,11 @@ export const databaseUrl = z.string().transform((value, context): DatabaseSettin
   if (value === 'memory:') return { kind: 'memory' }
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):([^]*)$/i.exec(value) ?? []
   if (/^postgres(ql)?$/i.test(scheme)) return postgresSetting(value, context)
-  if (scheme.toLowerCase() !== 'sqlite') return fail(context, 'that is no database URL of a known kind')
+  if (scheme.toLowerCase() !== 'sqlite') return fail(context, 'unknown kind of database URL')
   if (/^\/\/[^/]/.test(rest))
-    return fail(context, 'after sqlite:// comes an absolute path; a relative one is sqlite:./path')
+    return fail(context, 'sqlite:// takes an absolute path; write sqlite:./path for a relative one')
   if (rest === '' || rest === ':memory:' || rest.includes('\0'))
-    return fail(context, 'sqlite: needs the path of a file')
+    return fail(context, 'sqlite: requires the path of a file')
   return { kind: 'sqlite', file: rest.replace(/^\/\/\//, '/') }
 })
 
@@ -158,16 +158,15 @@ function postgresSetting(value: string, context: z.RefinementCtx): DatabaseSetti
 /** An http or https URL. Errors never show the value, which may hold a token. */
 export const httpUrl = z.string().transform((value, context) => {
   const url = URL.parse(value)
-  if (url === null) return fail(context, 'that is no absolute URL')
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return fail(context, 'that is no URL of the web')
-  if (url.username !== '' || url.password !== '')
-    return fail(context, 'a URL with a user name or password cannot be sent to')
+  if (url === null) return fail(context, 'not an absolute URL')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return fail(context, 'not an http or https URL')
+  if (url.username !== '' || url.password !== '') return fail(context, 'contains a user name or password')
   return url.href
 })
 
 /** Base URL of console links, without a trailing slash. */
 export const consoleUrl = httpUrl.transform((value, context) => {
-  if (/[?#]/.test(value)) return fail(context, 'a link to a page goes behind it, so it has no query and no fragment')
+  if (/[?#]/.test(value)) return fail(context, 'contains a query or fragment')
   return value.replace(/\/+$/, '')
 })
 

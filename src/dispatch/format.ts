@@ -14,160 +14,180 @@ import {
 export { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAddress }
 export type { NumberStyle }
 
+export type Severity = 'info' | 'warning' | 'critical'
+
+/** A detail of an event. */
+export type Fact = readonly [label: string, value: string]
+
+/** An event in words. All text is on one line and safe for a terminal, but not escaped for markup. */
+export interface EventDescription {
+  readonly title: string
+  readonly severity: Severity
+  readonly facts: readonly Fact[]
+  /** Addresses and transactions in full, in the order of the event. */
+  readonly addresses: readonly Fact[]
+  /** Null: none. */
+  readonly network: string | null
+}
+
+/** `data` as received: any field may be missing or of another type than documented. */
+type Fields = Readonly<Record<string, unknown>>
+
+interface Wording {
+  readonly title: string
+  /** Default: info. */
+  readonly severity?: Severity
+  /** By label; undefined is skipped. Default: none. */
+  readonly facts?: Readonly<Record<string, string | undefined>>
+}
+
+/** From this risk score on an event is a warning, and critical. */
+const warningRisk = 50
+const criticalRisk = 75
+
+const text = (value: unknown): string => formatText(value, 64)
+const optional = (value: unknown, maxLength: number) => (isText(value) ? formatText(value, maxLength) : undefined)
+const tradeWords: Fields = { buy: 'bought', sell: 'sold', swap: 'swapped' }
+const alertWords: Fields = { price_above: 'above', price_below: 'below' }
+
+/** Wording of each documented type (R93–R102) and of the inbox's own warnings. */
+const wordings: Readonly<Record<EventType | InternalEventType, (data: Fields) => Wording>> = {
+  'token.price_alert': (data) => ({
+    title: `${text(data.symbol)} at ${formatUsd(data.current_price_usd)}, ${wordFor(alertWords, data.alert_type)} ${formatUsd(data.threshold_usd)}`,
+    facts: { '24h': formatPercent(data.change_pct_24h) },
+  }),
+  'token.new_listing': (data) => ({
+    title: `${text(data.symbol)} (${text(data.name)}) listed on ${text(data.dex)} with ${formatUsd(data.initial_liquidity_usd)}`,
+  }),
+  'token.risk_change': (data) => ({
+    title: `${text(data.symbol)} risk ${formatAmount(data.previous_risk_score)} → ${formatAmount(data.current_risk_score)} (${text(data.risk_level)})`,
+    severity: severityOfRisk(data),
+    facts: { checks: listOf(data.triggered_checks), summary: optional(data.ai_summary, 1_000) },
+  }),
+  'wallet.large_trade': (data) => ({
+    title: `${shortAddress(data.wallet_address)} ${wordFor(tradeWords, data.trade_type)} ${text(data.token_symbol)} for ${formatUsd(data.amount_usd)}`,
+  }),
+  'wallet.new_position': (data) => ({
+    title: `${shortAddress(data.wallet_address)} opened ${text(data.token_symbol)}: ${formatUsd(data.amount_usd)} at ${formatUsd(data.entry_price_usd)}`,
+  }),
+  'wallet.pnl_milestone': (data) => ({
+    title: `${shortAddress(data.wallet_address)} realized ${formatUsd(data.realized_pnl_usd, { sign: 'always' })}, past ${formatUsd(data.milestone_usd, { sign: 'always' })}`,
+    facts: { ROI: formatPercent(data.roi_pct), timeframe: text(data.timeframe) },
+  }),
+  'contract.honeypot_detected': (data) => ({
+    title: `${text(data.symbol)} is a honeypot (${text(data.honeypot_type)}), risk ${formatAmount(data.risk_score)}`,
+    severity: 'critical',
+    facts: {
+      holders: formatAmount(data.holder_count),
+      liquidity: formatUsd(data.liquidity_usd),
+      summary: optional(data.ai_summary, 1_000),
+    },
+  }),
+  'contract.liquidity_removed': (data) => ({
+    title: `${text(data.symbol)} lost ${formatUsd(data.liquidity_removed_usd)} of liquidity (${formatPercent(data.liquidity_removed_pct, { sign: 'never' })}), ${formatUsd(data.remaining_liquidity_usd)} left`,
+    severity: 'critical',
+  }),
+  'contract.ownership_changed': (data) => {
+    const isRenounced = isText(data.new_owner) && /^(?:0x0{40}|1{32})$/.test(data.new_owner)
+    return {
+      title: `${text(data.symbol)} owner ${shortAddress(data.previous_owner)} → ${shortAddress(data.new_owner)}${isRenounced ? ' (renounced)' : ''}`,
+      severity: isRenounced ? 'info' : 'warning',
+    }
+  },
+  'pump.graduation': (data) => ({
+    title: `${text(data.symbol)} (${text(data.name)}) graduated with ${formatAmount(data.sol_raised, 9)} SOL`,
+    facts: { 'bonding curve': data.bonding_curve_completed === false ? 'not completed' : undefined },
+  }),
+  'inbox.warning': warningWording,
+  'inbox.resolved': (data) => {
+    const { title, facts } = warningWording(data)
+    return { title: `Over: ${title}`, facts }
+  },
+}
+
+function warningWording({ level, title, subject, replica, since }: Fields): Required<Wording> {
+  return {
+    title: formatText(title, 300),
+    severity: level === 'info' || level === 'critical' ? level : 'warning',
+    facts: {
+      about: optional(subject, 300),
+      replica: optional(replica, 60),
+      since: optional(since, 40),
+    },
+  }
+}
+
+/** An undocumented type: its fields, formatted by the suffix of their names. */
+function unknownWording(type: unknown, fields: readonly (readonly [string, unknown])[]): Wording {
+  const facts = fields.filter(([name, value]) => !isAddress(name, value))
+  return {
+    title: text(type),
+    facts: Object.fromEntries(facts.map(([name, value]) => [formatText(name, 32), scalarOf(name, value)])),
+  }
+}
+
+/**
+ * Describes any event in words, undocumented types included (R92–R102, R127). Missing or malformed fields show as `?`.
+ * Never throws.
+ */
+export function describeEvent(event: AnyEvent): EventDescription {
+  const { type, data } = fieldsOf(event)
+  const isKnown = isText(type) && Object.hasOwn(wordings, type)
+  const scalars = Object.entries(data).filter(([name, value]) => name !== 'network' && isScalar(value))
+  const fields = isKnown ? scalars : scalars.slice(0, 6)
+  const wording = isKnown ? wordings[type as keyof typeof wordings](data) : unknownWording(type, fields)
+  const { title, severity = 'info', facts = {} } = wording
+  const addresses = fields.filter(([name, value]) => isAddress(name, value))
+  const network = networkOf(event)
+  return {
+    title: title.toWellFormed(),
+    severity,
+    facts: Object.entries(facts).flatMap(([label, value]) => (value === undefined ? [] : [toFact(label, value)])),
+    addresses: addresses.map(([name, value]) => toFact(addressLabel(name), formatText(value, 128))),
+    network: network === null ? null : formatText(network, 24).toWellFormed(),
+  }
+}
+
+/** The network of an event; the one type without this field happens on Solana only (R102). Null: none. */
+export function networkOf(event: AnyEvent): string | null {
+  const { type, data } = fieldsOf(event)
+  if (isText(data.network)) return data.network
+  return type === 'pump.graduation' ? 'solana' : null
+}
+
 export interface FormatOptions {
   /** ANSI colours for a terminal. Default: false. */
   readonly color?: boolean
 }
 
-/** `data` as received: any field may be missing or of another type than documented. */
-type Fields = Readonly<Record<string, unknown>>
-type Tone = 'green' | 'red' | 'yellow' | 'cyan'
-
-interface Wording {
-  readonly tone: Tone
-  /** The parts of the sentence after time, type and network. */
-  readonly parts: (data: Fields) => readonly string[]
-}
-
-const tx = (value: unknown): string => `tx ${shortAddress(value)}`
-const summary = (value: unknown): readonly string[] => (isText(value) ? [`“${formatText(value, 120)}”`] : [])
-const tradeWords: Fields = { buy: 'bought', sell: 'sold', swap: 'swapped' }
-const alertWords: Fields = { price_above: 'above', price_below: 'below' }
-
-/** Wording of each documented type (R93–R102). */
-const wordings: Readonly<Record<EventType, Wording>> = {
-  'token.price_alert': {
-    tone: 'yellow',
-    parts: (data) => [
-      `${formatText(data.symbol)} at ${formatUsd(data.current_price_usd)}, ${wordFor(alertWords, data.alert_type)} ${formatUsd(data.threshold_usd)}`,
-      `${formatPercent(data.change_pct_24h)} in 24h`,
-      shortAddress(data.token_address),
-    ],
-  },
-  'token.new_listing': {
-    tone: 'green',
-    parts: (data) => [
-      `${formatText(data.symbol)} (${formatText(data.name)}) listed on ${formatText(data.dex)} with ${formatUsd(data.initial_liquidity_usd)}`,
-      shortAddress(data.token_address),
-      `pool ${shortAddress(data.pool_address)}`,
-      tx(data.listing_tx),
-    ],
-  },
-  'token.risk_change': {
-    tone: 'yellow',
-    parts: (data) => [
-      `${formatText(data.symbol)} risk ${formatAmount(data.previous_risk_score)} → ${formatAmount(data.current_risk_score)} (${formatText(data.risk_level)})`,
-      `checks: ${listOf(data.triggered_checks)}`,
-      shortAddress(data.token_address),
-      ...summary(data.ai_summary),
-    ],
-  },
-  'wallet.large_trade': {
-    tone: 'cyan',
-    parts: (data) => [
-      `${shortAddress(data.wallet_address)} ${wordFor(tradeWords, data.trade_type)} ${formatText(data.token_symbol)} for ${formatUsd(data.amount_usd)}`,
-      `token ${shortAddress(data.token_address)}`,
-      tx(data.tx_hash),
-    ],
-  },
-  'wallet.new_position': {
-    tone: 'cyan',
-    parts: (data) => [
-      `${shortAddress(data.wallet_address)} opened ${formatText(data.token_symbol)}: ${formatUsd(data.amount_usd)} at ${formatUsd(data.entry_price_usd)}`,
-      `token ${shortAddress(data.token_address)}`,
-      tx(data.tx_hash),
-    ],
-  },
-  'wallet.pnl_milestone': {
-    tone: 'cyan',
-    parts: (data) => [
-      `${shortAddress(data.wallet_address)} realized ${formatUsd(data.realized_pnl_usd, { sign: 'always' })}, past ${formatUsd(data.milestone_usd, { sign: 'always' })}`,
-      `ROI ${formatPercent(data.roi_pct)}`,
-      `timeframe ${formatText(data.timeframe)}`,
-    ],
-  },
-  'contract.honeypot_detected': {
-    tone: 'red',
-    parts: (data) => [
-      `${formatText(data.symbol)} is a honeypot (${formatText(data.honeypot_type)}), risk ${formatAmount(data.risk_score)}`,
-      `${formatAmount(data.holder_count)} holders, ${formatUsd(data.liquidity_usd)} liquidity`,
-      shortAddress(data.contract_address),
-      ...summary(data.ai_summary),
-    ],
-  },
-  'contract.liquidity_removed': {
-    tone: 'red',
-    parts: (data) => [
-      `${formatText(data.symbol)} lost ${formatUsd(data.liquidity_removed_usd)} of liquidity (${formatPercent(data.liquidity_removed_pct, { sign: 'never' })}), ${formatUsd(data.remaining_liquidity_usd)} left`,
-      shortAddress(data.contract_address),
-      `pool ${shortAddress(data.pool_address)}`,
-      tx(data.tx_hash),
-    ],
-  },
-  'contract.ownership_changed': {
-    tone: 'red',
-    parts: (data) => [
-      `${formatText(data.symbol)} owner ${shortAddress(data.previous_owner)} → ${shortAddress(data.new_owner)}${isZero(data.new_owner) ? ' (renounced)' : ''}`,
-      shortAddress(data.contract_address),
-      tx(data.tx_hash),
-    ],
-  },
-  'pump.graduation': {
-    tone: 'green',
-    parts: (data) => [
-      `${formatText(data.symbol)} (${formatText(data.name)}) graduated with ${formatAmount(data.sol_raised, 9)} SOL${data.bonding_curve_completed === false ? ', curve not completed' : ''}`,
-      shortAddress(data.token_address),
-      `pool ${shortAddress(data.raydium_pool)}`,
-      tx(data.migration_tx),
-    ],
-  },
-}
-
-const levelTones: Readonly<Record<string, Tone>> = { critical: 'red', warning: 'yellow' }
-
-/** Wording of internal events. */
-const internalWordings: ReadonlyMap<unknown, (data: Fields) => Wording> = new Map(
-  (['inbox.warning', 'inbox.resolved'] satisfies InternalEventType[]).map((type) => [
-    type,
-    (data) => internalWording(type, data),
-  ]),
-)
-
-function internalWording(type: InternalEventType, { level, title, subject, replica }: Fields): Wording {
-  const isOver = type === 'inbox.resolved'
-  const words = `${isOver ? 'over' : formatText(level, 16)}: ${formatText(title, 300)}`
-  return {
-    tone: isOver ? 'green' : (levelTones[String(level)] ?? 'cyan'),
-    parts: () => [
-      words,
-      ...(isText(subject) ? [formatText(subject, 120)] : []),
-      ...(isText(replica) ? [`replica ${formatText(replica, 60)}`] : []),
-    ],
-  }
-}
-
+const tones = { info: 'cyan', warning: 'yellow', critical: 'red' } as const
 const typeWidth = Math.max(...Object.keys(wordings).map((type) => type.length))
 const networkWidth = 'avalanche'.length
 
 /**
- * Formats any event as one line, undocumented types included (R92–R102, R127): time in UTC, type, network and a
- * summary. Text of the event is made safe for a terminal. Missing or malformed fields show as `?`. Never throws.
+ * Formats any event as one line: time in UTC, type, network and description. A warning of the inbox shows its level in
+ * place of the network. Never throws.
  */
 export function formatEvent(event: AnyEvent, options: FormatOptions = {}): string {
-  const { type: rawType, created_at: createdAt, data: rawData } = isObject(event) ? event : ({} as Fields)
-  const data = isObject(rawData) ? rawData : {}
-  const known =
-    internalWordings.get(rawType)?.(data) ??
-    (isText(rawType) && Object.hasOwn(wordings, rawType) ? wordings[rawType as EventType] : undefined)
-  const time = `${formatTime(createdAt)} UTC`
-  const type = formatText(rawType, 64).padEnd(typeWidth)
-  // This type has no network field and happens on Solana only (R102).
-  const place = data.network ?? (rawType === 'pump.graduation' ? 'solana' : undefined)
-  const network = (internalWordings.has(rawType) ? '' : formatText(place, 24)).padEnd(networkWidth)
-  const text = (known ? known.parts(data) : scalarsOf(data)).join(' · ')
-  const paint = (format: Tone | 'dim', part: string) =>
+  const { type: rawType, created_at: createdAt } = fieldsOf(event)
+  const { title, severity, facts, addresses, network } = describeEvent(event)
+  const type = text(rawType)
+  const place = network ?? (type.startsWith('inbox.') ? severity : '?')
+  const shortened = addresses.map(([label, value]): Fact => [label, shortAddress(value)])
+  const details = [
+    ...facts.map(([label, value]) => `${label} ${formatText(value, 100)}`),
+    ...shortened.filter(([, value]) => !title.includes(value)).map((fact) => fact.join(' ')),
+  ]
+  const summary = (title === type ? details : [title, ...details]).join(' · ')
+  const paint = (format: 'dim' | (typeof tones)[Severity], part: string) =>
     options.color === true ? styleText(format, part, { validateStream: false }) : part
-  return `${paint('dim', time)}  ${paint(known?.tone ?? 'dim', type)}  ${paint('dim', network)}  ${text}`.toWellFormed()
+  const [time, known, where] = [`${formatTime(createdAt)} UTC`, type.padEnd(typeWidth), place.padEnd(networkWidth)]
+  return `${paint('dim', time)}  ${paint(tones[severity], known)}  ${paint('dim', where)}  ${summary}`.toWellFormed()
+}
+
+function fieldsOf(event: unknown): { readonly type?: unknown; readonly created_at?: unknown; readonly data: Fields } {
+  const fields = isObject(event) ? event : {}
+  return { ...fields, data: isObject(fields.data) ? fields.data : {} }
 }
 
 function isObject(value: unknown): value is Fields {
@@ -178,33 +198,48 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-function isZero(address: unknown): boolean {
-  return isText(address) && /^(?:0x0{40}|1{32})$/.test(address)
+function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+function isAddress(key: string, value: unknown): boolean {
+  return /(?:^|_)(?:address|tx|hash|pool|owner)$/.test(key) && isText(value)
+}
+
+/** `token_address` → `token`, `listing_tx` → `transaction`. */
+function addressLabel(key: string): string {
+  if (/(?:^|_)tx(?:_hash)?$/.test(key)) return 'transaction'
+  return formatText(
+    key
+      .replace(/_address$/, '')
+      .replace('raydium_', '')
+      .replaceAll('_', ' '),
+    32,
+  )
+}
+
+function toFact(label: string, value: string): Fact {
+  return [label.toWellFormed(), value.toWellFormed()]
+}
+
+function severityOfRisk({ previous_risk_score: before, current_risk_score: now }: Fields): Severity {
+  if (typeof now !== 'number' || (typeof before === 'number' && now <= before) || now < warningRisk) return 'info'
+  return now < criticalRisk ? 'warning' : 'critical'
 }
 
 function wordFor(words: Fields, value: unknown): string {
-  return formatText(isText(value) && Object.hasOwn(words, value) ? words[value] : value)
+  return text(isText(value) && Object.hasOwn(words, value) ? words[value] : value)
 }
 
 function listOf(values: unknown): string {
   if (!Array.isArray(values)) return '?'
-  const shown = values.slice(0, 5).map((value) => formatText(value))
-  return (
-    [...shown, ...(values.length > shown.length ? [`${values.length - shown.length} more`] : [])].join(', ') || 'none'
-  )
-}
-
-/** For undocumented types: the first fields, formatted by the suffix of their names. */
-function scalarsOf(data: Fields): readonly string[] {
-  return Object.entries(data)
-    .filter(([key, value]) => key !== 'network' && ['string', 'number', 'boolean'].includes(typeof value))
-    .slice(0, 6)
-    .map(([key, value]) => `${formatText(key, 32)}=${scalarOf(key, value)}`)
+  const shown = values.slice(0, 10).map((value) => formatText(value))
+  const more = values.length > shown.length ? [`${values.length - shown.length} more`] : []
+  return [...shown, ...more].join(', ') || 'none'
 }
 
 function scalarOf(key: string, value: unknown): string {
-  if (/(?:^|_)(?:address|tx|hash|pool|owner)$/.test(key)) return shortAddress(value)
   if (/(?:^|_)usd$/.test(key)) return formatUsd(value)
   if (/(?:^|_)pct(?:_|$)/.test(key)) return formatPercent(value)
-  return formatText(String(value))
+  return formatText(String(value), 128)
 }

@@ -327,7 +327,9 @@ export class HandlerThread {
     // Its last messages may not have been delivered yet.
     for (let last; (last = receiveMessageOnPort(this.#port)) !== undefined;) this.#receive(last.message as FromRunner)
     this.#port.close()
-    const reason = this.#failure ?? `the thread ended with exit code ${code}`
+    const isStalled = code === 0 && !this.#isLoaded
+    const end = isStalled ? 'a file awaits a promise that never settles' : `the thread ended with exit code ${code}`
+    const reason = this.#failure ?? end
     this.#stopped.resolve(nothingUnfinished)
     if (this.#isLoaded) this.#markUnusable('broken', reason)
     else

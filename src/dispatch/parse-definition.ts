@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
+import { eventPatterns, oneOrMore } from '../../schema/event-patterns.ts'
 import type { RunContext } from './context.ts'
 import {
   handlerDefaults,
@@ -13,17 +14,11 @@ import { breakerDefaults, CircuitBreaker } from './circuit-breaker.ts'
 import { SinkBatchRunner } from './sink-run.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
+/** Maximum delay of setTimeout. */
 const maxTimerMs = 2 ** 31 - 1
 const count = z.int().min(1)
 const milliseconds = z.int().min(1).max(maxTimerMs)
 
-const patternHint = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
-const isPattern = (text: string): boolean => text === '*' || !text.replace(/(?<=[^.])\.\*$/, '').includes('*')
-const pattern = z.string(patternHint).min(1, patternHint).max(255).refine(isPattern, patternHint)
-const types = z.preprocess(
-  (type) => (typeof type === 'string' ? [type] : type),
-  z.array(pattern, patternHint).min(1, patternHint),
-)
 const aFunction = <T>() => z.custom<T>((value) => typeof value === 'function', 'expected a function')
 
 const retryOptions = z
@@ -39,10 +34,7 @@ const path = z
   .string(pathHint)
   .regex(/^[^.]+(\.[^.]+)*$/, pathHint)
   .max(255)
-const keyPaths = z.preprocess(
-  (key) => (typeof key === 'string' ? [key] : key),
-  z.array(path, pathHint).min(1, pathHint).max(8),
-)
+const keyPaths = oneOrMore(path, pathHint).refine((paths) => paths.length <= 8, 'expected at most 8 paths')
 
 const fromHint = "expected 'now', 'beginning', or a time such as '2026-01-31T00:00:00Z'"
 const from = z
@@ -69,7 +61,7 @@ const common = {
 }
 
 const handlerSchema = z.strictObject({
-  type: types,
+  type: eventPatterns,
   run: aFunction<HandlerDefinition<'*'>['run']>(),
   match: aFunction<NonNullable<HandlerDefinition<'*'>['match']>>().optional(),
   key: keyPaths.optional(),
@@ -87,7 +79,7 @@ const breakerSchema = z
   .refine(({ cooldownMs, capMs }) => capMs >= cooldownMs, { path: ['capMs'], error: 'expected at least `cooldownMs`' })
 
 const sinkSchema = z.strictObject({
-  type: types.optional(),
+  type: eventPatterns.optional(),
   match: aFunction<NonNullable<SinkDefinition['match']>>().optional(),
   send: aFunction<SinkDefinition['send']>(),
   batch: count.max(10_000).default(1),

@@ -2,6 +2,7 @@ import type { Condition, Operand, RouteFilter, Tests } from '../config/sinks/rou
 import { foldAddress } from '../inbox/route-key.ts'
 import { createMatcher } from '../inbox/routes.ts'
 import type { AnyEvent } from '../../schema/index.ts'
+import { networkOf } from './format.ts'
 
 /** Event types that any of the routes may take. */
 export function typesOf(routes: readonly RouteFilter[]): string[] {
@@ -20,14 +21,8 @@ type Matching = Pick<RouteFilter, 'networks' | 'where'> & { readonly isOfType: (
 
 function takes({ isOfType, networks, where }: Matching, event: AnyEvent): boolean {
   if (!isOfType(event.type)) return false
-  if (networks !== undefined && !networks.includes(networkOf(event))) return false
+  if (networks !== undefined && !networks.includes(networkOf(event) ?? '')) return false
   return where.every((condition) => holds(condition, event))
-}
-
-/** `pump.graduation` names no network and happens on Solana. Returns '' if there is no network. */
-function networkOf({ type, data }: AnyEvent): string {
-  const network = 'network' in data ? data.network : undefined
-  return type === 'pump.graduation' ? 'solana' : typeof network === 'string' ? network : ''
 }
 
 function holds({ path, tests }: Condition, event: AnyEvent): boolean {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventTypes } from '../../schema/index.ts'
-import { formatEvent, formatUsd } from '../../src/dispatch/format.ts'
+import { eventTypes, type AnyEvent } from '../../schema/index.ts'
+import { describeEvent, formatEvent, formatUsd } from '../../src/dispatch/format.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
 // eslint-disable-next-line no-control-regex
@@ -12,14 +12,18 @@ const odd = fc.oneof(
   fc.double(),
 )
 
-function expectSafeLine(line: string): void {
-  expect(line).not.toMatch(unsafe)
-  expect(line.isWellFormed()).toBe(true)
+function expectSafe(event: unknown): void {
+  const line = formatEvent(event as AnyEvent)
+  const { title, network, facts, addresses } = describeEvent(event as AnyEvent)
   expect(line.length).toBeLessThan(1000)
+  for (const text of [line, title, network ?? '', ...facts.flat(), ...addresses.flat()]) {
+    expect(text).not.toMatch(unsafe)
+    expect(text.isWellFormed()).toBe(true)
+  }
 }
 
-describe('formatEvent', () => {
-  it('R125: makes one safe line of any documented event with odd fields', () => {
+describe('formatEvent and describeEvent', () => {
+  it('R125: shows odd fields of any documented event as safe text', () => {
     const drifted = fc.constantFrom(...eventTypes).chain((type) => {
       const fields = Object.keys(eventSamples[type].data)
       return fc.record({
@@ -30,13 +34,13 @@ describe('formatEvent', () => {
     fc.assert(
       fc.property(drifted, ({ type, changes }) => {
         const sample = eventSamples[type]
-        expectSafeLine(formatEvent({ ...sample, data: { ...sample.data, ...changes } } as never))
+        expectSafe({ ...sample, data: { ...sample.data, ...changes } })
       }),
       { numRuns: 1000 },
     )
   })
 
-  it('R127: makes one safe line of anything at all', () => {
+  it('R127: shows anything as safe text', () => {
     const event = fc.oneof(
       odd,
       fc.record({
@@ -46,22 +50,19 @@ describe('formatEvent', () => {
         data: fc.oneof(odd, fc.dictionary(fc.string(), odd)),
       }),
     )
-    fc.assert(
-      fc.property(event, (value) => expectSafeLine(formatEvent(value as never))),
-      { numRuns: 1000 },
-    )
+    fc.assert(fc.property(event, expectSafe), { numRuns: 1000 })
   })
 })
 
 describe('formatUsd', () => {
-  it('never writes an exponent below 10^15, and stays within half a unit of the last place shown', () => {
+  it('has no exponent below 10^15 and rounds to the last shown digit', () => {
     const amount = fc.double({ min: 1e-18, max: 1e14, noNaN: true })
     fc.assert(
       fc.property(amount, (value) => {
         const text = formatUsd(value)
         expect(text).toMatch(/^\$[\d,]+\.\d{2,}$/)
         const shown = Number(text.replaceAll(/[$,]/g, ''))
-        // What is shown is read back as the nearest double, which may lie beside it.
+        // The shown digits are parsed as the nearest double.
         const tolerance = value < 1 ? value * 0.0005 : 0.0051 + value * Number.EPSILON
         expect(Math.abs(shown - value)).toBeLessThanOrEqual(tolerance)
         expect(formatUsd(-value)).toBe(`-${text}`)

@@ -6,7 +6,7 @@ import { AppServer, type AppRequest } from '../support/app-server.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
-/** A server that does to the nth connection what it is told. */
+/** A server that calls `behave` for each connection. */
 async function startSocketServer(behave: (socket: Socket, index: number) => void) {
   let connections = 0
   const sockets = new Set<Socket>()
@@ -32,10 +32,10 @@ const opened = new AsyncDisposableStack()
 const servers = new Map<string, AppServer>()
 let app: TestApp
 
-/** So that tests need not wait long. */
+/** Short delays. */
 const soon = { attempts: 200, baseMs: 20, capMs: 100 }
 
-/** One app for all; each sink gets the type that is called as it is. */
+/** One app for all tests. Each sink gets the event type of its name. */
 beforeAll(async () => {
   const resetting = opened.use(
     await startSocketServer((socket, index) => {
@@ -107,8 +107,8 @@ async function errorsOf(id: string): Promise<(string | undefined)[]> {
 
 const idOf = ({ body }: AppRequest) => (JSON.parse(body.toString()) as { id: string }).id
 
-describe('a forward to an app that fails', () => {
-  test('tries again after a reset, an answer that is none, and one that breaks off before its status', async () => {
+describe('a forward to a failing app', () => {
+  test('retries after a reset, an invalid response and a truncated status line', async () => {
     await send('resetting', 'reset_1')
     await becomes('reset_1', 'done')
     const errors = await errorsOf('reset_1')
@@ -116,13 +116,13 @@ describe('a forward to an app that fails', () => {
     expect(errors.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('fetch failed')))
   })
 
-  test('takes a 2xx for one whose body never ends, long before timeoutMs', async () => {
+  test('accepts a 2xx whose body never ends, before timeoutMs', async () => {
     await send('unending', 'unending_1')
     await becomes('unending_1', 'done')
     expect((await runOf('unending_1')).attempts).toHaveLength(1)
   })
 
-  test('gives up on an answer that takes longer than timeoutMs, and tries again', async () => {
+  test('retries after timeoutMs', async () => {
     const server = serverOf('slow')
     server.answer = () => (server.requests.length === 1 ? null : { status: 200 })
     await send('slow', 'slow_1')
@@ -130,7 +130,7 @@ describe('a forward to an app that fails', () => {
     expect(await errorsOf('slow_1')).toEqual([expect.stringContaining('took longer than 300 ms'), undefined])
   })
 
-  test('tries answers of terminalStatuses no more, and lets the next of the key go on', async () => {
+  test('makes a dead letter for terminalStatuses, and continues the key', async () => {
     serverOf('refusing').answer = (request) =>
       idOf(request) === 'a1' ? { status: 422, body: 'no such type' } : { status: 200 }
     await send('refusing', 'a1', 'A')
@@ -148,7 +148,7 @@ describe('a forward to an app that fails', () => {
     expect(await errorsOf('huge_1')).toEqual([`the app answered 500: ${'x'.repeat(200)}`, undefined])
   })
 
-  test('says nothing of its URL or its headers, which may be secret', async () => {
+  test('shows neither URL nor headers in errors', async () => {
     await send('closed', 'closed_1')
     await becomes('closed_1', 'dead')
     const errors = JSON.stringify((await runOf('closed_1')).attempts)
@@ -156,7 +156,7 @@ describe('a forward to an app that fails', () => {
     expect(errors).toContain('ECONNREFUSED')
   })
 
-  test('keeps signature and tokens to itself where the app answers with what it got', async () => {
+  test('removes signatures and tokens from an echoed answer', async () => {
     serverOf('echoing').answer = ({ headers }) => ({
       status: 401,
       body: `bad signature ${String(headers['x-service-signature'])}; ${String(headers.authorization)} the-token-of-the-app`,
@@ -166,15 +166,15 @@ describe('a forward to an app that fails', () => {
     expect(await errorsOf('echo_1')).toEqual(['the app answered 401: bad signature [hidden]; [hidden] [hidden]'])
   })
 
-  test('is left alone while it is down, one try at a time; then all come, in the order of their keys', async () => {
+  test('sends single trials while the app is down, then everything in key order', async () => {
     const server = serverOf('down')
     let isDown = true
     server.answer = () => ({ status: isDown ? 503 : 200 })
     const wallets = 'ABCDEFGHIJKL'.split('')
     const rounds = [1, 2, 3]
     for (const round of rounds) for (const wallet of wallets) await send('down', `${wallet}${round}`, wallet)
-    await until(() => server.requests.length >= 12, 'it was tried a few times')
-    // What had begun when it opened, and few tries: without the breaker there would be hundreds of requests.
+    await until(() => server.requests.length >= 12, 'a few trials')
+    // Sends in flight and a few trials; without the breaker there would be hundreds.
     expect(server.requests.length).toBeLessThan(20)
     const attempts = await Promise.all(wallets.map(async (wallet) => (await runOf(`${wallet}3`)).attempt))
     expect(attempts).toEqual(wallets.map(() => 0))

@@ -20,7 +20,7 @@ const forwards = {
   plain: { signature: 'none', headers: { Authorization: 'Bearer abc', 'User-Agent': 'ours' } },
 } as const
 
-// Digits that no JavaScript number keeps.
+// More digits than a JavaScript number keeps.
 const exact = Buffer.from(
   '{"id": "evt_1", "type": "wallet.large_trade", "created_at": "2026-01-02T03:04:05.5Z", "data": {"network": "ethereum", ' +
     '"wallet_address": "0xAbCdEf0123456789aBcDeF0123456789ABCDEF01", "amount_usd": 0.1000, "raw": 18446744073709551615}}',
@@ -40,7 +40,7 @@ const enqueuing = `import { defineHandler } from 'onchain-inbox'
 const opened = new AsyncDisposableStack()
 let requests: readonly AppRequest[]
 
-/** One app for all: each sink posts to a path of its own. */
+/** One app for all tests. Each sink posts to a path of its name. */
 beforeAll(async () => {
   const server = opened.use(await AppServer.start())
   const sinks = Object.entries(forwards).map(([name, options]) => {
@@ -53,7 +53,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.disposeAsync())
 
-/** What came for a sink with this idempotency key. */
+/** The request for a sink with this idempotency key. */
 function got(sink: keyof typeof forwards, idempotencyKey: string): AppRequest {
   const found = requests.filter(
     ({ path, headers }) => path === `/${sink}` && headers['idempotency-key'] === idempotencyKey,
@@ -83,11 +83,11 @@ describe('a forward signed by Standard Webhooks', () => {
     expect(ofExact(sink).headers['webhook-id']).toBe(`${sink}:evt_1`)
   })
 
-  test('has no dots in its id, which stand between the parts of what is signed', () => {
+  test('has no dots in its id, because dots separate the signed parts', () => {
     expect(ofOdd('prefixed').headers['webhook-id']).toBe('prefixed%3Aevt%2E1%20%22%E2%86%92%22%0A')
   })
 
-  test('signs what handlers enqueue as well', () => {
+  test('signs enqueued items', () => {
     const request = got('prefixed', 'enqueuing:evt_1:0')
     expect(new Webhook(key).verify(request.body, headersOf(request))).toEqual({ seen: 'evt_1' })
   })
@@ -97,10 +97,10 @@ describe('a forward as CloudEvents', () => {
   test.each([
     ['structured', 'urn:onchain-inbox'],
     ['binary', '/inbox'],
-  ] as const)('is read by the cloudevents package: %s', (sink, source) => {
+  ] as const)('is parsed by the cloudevents package: %s', (sink, source) => {
     const request = ofExact(sink)
     const event = HTTP.toEvent({ headers: request.headers, body: request.body.toString() })
-    if (!(event instanceof CloudEvent)) throw new Error('it is no event')
+    if (!(event instanceof CloudEvent)) throw new Error('not a CloudEvent')
     expect(event.validate()).toBe(true)
     expect(event).toMatchObject({
       specversion: '1.0',
@@ -111,12 +111,12 @@ describe('a forward as CloudEvents', () => {
       time: '2026-01-02T03:04:05.500Z',
       data: { network: 'ethereum', amount_usd: 0.1 },
     })
-    // Every digit is there, and the signature is of what was posted.
+    // The body keeps every digit, and its signature is valid.
     expect(request.body.toString()).toContain('"amount_usd":0.1000,"raw":18446744073709551615}')
     expect(request.headers['x-service-signature']).toBe(sign(request.body, testSecret))
   })
 
-  test('percent-encodes in headers what they cannot hold', () => {
+  test('percent-encodes attributes in headers', () => {
     expect(ofOdd('binary').headers).toMatchObject({
       'ce-specversion': '1.0',
       'ce-id': 'evt.1%20%22%E2%86%92%22%0A',
@@ -130,13 +130,13 @@ describe('a forward as CloudEvents', () => {
     })
   })
 
-  test('tells what handlers enqueue from events', () => {
+  test('gives enqueued items their own type', () => {
     const item: unknown = JSON.parse(got('structured', 'enqueuing:evt_1:1').body.toString())
     expect(item).toMatchObject({ id: 'enqueuing:evt_1:1', type: 'onchain-inbox.item', data: { seen: 'evt_1' } })
   })
 })
 
-test('a forward names ids by their digest that would be longer than headers should be', () => {
+test('a forward replaces long ids by their digest', () => {
   const digest = (text: string) => `sha256-${createHash('sha256').update(encodeURIComponent(text)).digest('hex')}`
   const { headers } = got('binary', digest(`binary:${longId}`))
   expect(headers).toMatchObject({ 'x-inbox-event-id': digest(longId), 'ce-id': digest(longId) })
@@ -144,7 +144,7 @@ test('a forward names ids by their digest that would be longer than headers shou
   new Webhook(key).verify(request.body, headersOf(request))
 })
 
-test('a forward sends the headers of the settings, and no signature where none is wanted', () => {
+test('a forward sends configured headers, and no signature with `none`', () => {
   const { headers, body } = ofExact('plain')
   expect(headers).toMatchObject({ authorization: 'Bearer abc', 'user-agent': 'ours' })
   expect(headers).not.toHaveProperty('x-service-signature')

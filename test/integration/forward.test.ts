@@ -12,7 +12,7 @@ async function runOf(app: TestApp, id: string) {
   return (await app.inbox.event(id))?.runs.find(({ handler }) => handler === 'forward')
 }
 
-/** The sink of INBOX_FORWARD_URL, but that it tries again at once. */
+/** Like INBOX_FORWARD_URL, with retries at once. */
 const soon = ({ url }: AppServer) => {
   const retry = { attempts: 200, baseMs: 1, capMs: 1 }
   return { INBOX_SINKS: JSON.stringify({ forward: { kind: 'forward', url, types: '*', retry } }) }
@@ -22,7 +22,7 @@ const becomes = (app: TestApp, id: string, state: string) =>
   until(async () => (await runOf(app, id))?.state === state, `the forward of ${id} is ${state}`)
 
 describe('INBOX_FORWARD_URL', () => {
-  test('posts each event to the app: its bytes, its signature, a key to know repeats by', async () => {
+  test('posts the exact bytes with signature and idempotency key', async () => {
     await using server = await AppServer.start()
     await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
     const raw = Buffer.from(
@@ -43,7 +43,7 @@ describe('INBOX_FORWARD_URL', () => {
     })
   })
 
-  test('needs no folder of handlers, works beside one, and takes what handlers enqueue for it', async () => {
+  test('works without a handlers folder, with one, and for enqueued items', async () => {
     await using server = await AppServer.start()
     const enqueuing = `
       import { defineHandler } from 'onchain-inbox'
@@ -65,7 +65,7 @@ describe('INBOX_FORWARD_URL', () => {
     expect(alone.handlers.map(({ kind, name }) => [kind, name])).toEqual([['sink', 'forward']])
   })
 
-  test('keeps on until the app answers 2xx, not before Retry-After, with the same key, and says what the app said', async () => {
+  test('retries until a 2xx, not before Retry-After, with the same key, and records the answers', async () => {
     await using server = await AppServer.start()
     const answers = [
       { status: 500, body: 'no database \u0007' },
@@ -89,7 +89,7 @@ describe('INBOX_FORWARD_URL', () => {
     expect(attempts[3]!.startedAt - attempts[2]!.endedAt).toBeGreaterThanOrEqual(1_000)
   })
 
-  test('signs with the secret that verified the event; when that is gone, with the first there is', async () => {
+  test('signs with the secret that verified the event, or else the first', async () => {
     await using server = await AppServer.start()
     await using dir = await createTempDir()
     const file = join(dir.path, 'secrets.json')

@@ -7,7 +7,7 @@ import { eventBytes } from '../support/signed.ts'
 
 const failing = `export default { type: '*', run() { throw new Error('not now') } }`
 
-test('a start says which handlers have open runs and are not loaded any more', async () => {
+test('a start logs removed handlers with open runs', async () => {
   await using sidecar = await Sidecar.start({ handlers: { 'trades.mjs': failing } })
   using client = new RecordingClient({ url: () => sidecar.url })
   await client.deliver(toDelivery(eventBytes({ id: 'evt_1' }), { id: 'evt_1' }))

@@ -64,7 +64,7 @@ describe('a warning as a message', () => {
     expect(formatEvent(odd as unknown as AnyEvent)).toContain('inbox.warning')
     const ofReplica = { id: 'x', type: 'inbox.warning', data: { title: 'slow', replica: 'host-1' } }
     expect(formatEvent(ofReplica as unknown as AnyEvent)).toContain('slow · replica host-1')
-    expect(formatEvent({ id: 'x', type: 'inbox.resolved' } as unknown as AnyEvent)).toContain('over: ?')
+    expect(formatEvent({ id: 'x', type: 'inbox.resolved' } as unknown as AnyEvent)).toContain('Over: ?')
   })
 })
 

@@ -9,13 +9,13 @@ import { stageRunner, type RunnerStage } from './runner-stage.ts'
 const fixture = async (name: string) =>
   (await readFile(join(import.meta.dirname, `../fixtures/handlers/${name}.ts`), 'utf8')) as string
 
-/** The source of a handler, told to be isolated. */
+/** Adds `isolate: true` to the source of a handler. */
 const isolated = (source: string) => source.replace("type: '*',", "type: '*',\n  isolate: true,")
 
 const runners = (stage: RunnerStage) => stage.threads().filter((name) => name.startsWith('runner'))
 const handlerNames = (stage: RunnerStage) => stage.runner.handlers.map(({ name }) => name).toSorted()
 
-it.each(['exit', 'spin'])('what an isolated handler does to its thread touches no run of others: %s', async (deed) => {
+it.each(['exit', 'spin'])('a crash of an isolated handler affects no other run: %s', async (deed) => {
   await using stage = await stageRunner(['steady'], { files: { 'poison.ts': isolated(await fixture('poison')) } })
   expect(runners(stage)).toEqual(['runner', 'runner poison'])
   await stage.accept({ id: 'in flight', data: { workMs: 300 } })
@@ -23,10 +23,10 @@ it.each(['exit', 'spin'])('what an isolated handler does to its thread touches n
   await stage.accept({ id: 'guilty', data: { deed } })
   const others: string[] = ['in flight']
   await until(async () => {
-    const id = `beside_${others.length}`
+    const id = `other_${others.length}`
     await stage.accept({ id })
     others.push(id)
-    await until(async () => (await stage.run(id, 'steady')).state === 'done', 'the run beside it')
+    await until(async () => (await stage.run(id, 'steady')).state === 'done', 'another run')
     return (await stage.run('guilty', 'poison')).state === 'dead'
   }, 'the verdict')
   expect(await stage.run('guilty', 'poison')).toMatchObject({ crashed: maxCrashes })
@@ -63,7 +63,7 @@ const sink = (name: string, options = '') => `
 const told = (stage: RunnerStage) =>
   readFileSync(join(stage.handlersDir, 'told'), 'utf8').split('\n').slice(0, -1).toSorted()
 
-it('loads an isolated file alone, and runs leave things for sinks in whichever thread', async () => {
+it('loads an isolated file alone, and delivers enqueued items across threads', async () => {
   await using stage = await stageRunner([], {
     files: {
       'a.mjs': telling('a'),
@@ -87,28 +87,7 @@ it('loads an isolated file alone, and runs leave things for sinks in whichever t
   ])
 })
 
-it('an isolated handler is paused, and its concurrency changed, as others are', async () => {
-  await using stage = await stageRunner(['steady'], { files: { 'blocking.ts': isolated(await fixture('blocking')) } })
-  await stage.inbox.setPaused('blocking', true)
-  await stage.accept({ id: 'evt_1' })
-  await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the run of the other')
-  expect(await stage.run('evt_1', 'blocking')).toMatchObject({ state: 'ready' })
-  await stage.inbox.setPaused('blocking', false)
-  await stage.drained()
-
-  stage.runner.send({ kind: 'concurrency', handler: 'blocking', concurrency: 1 })
-  await stage.accept(...Array.from({ length: 6 }, (_, n) => ({ id: `one_${n}`, data: { waitMs: 30 } })))
-  await stage.drained()
-  const attempts = await Promise.all(
-    Array.from({ length: 6 }, async (_, n) => (await stage.run(`one_${n}`, 'blocking')).attempts[0]),
-  )
-  const times = attempts
-    .map((attempt) => [attempt?.startedAt ?? 0, attempt?.endedAt ?? 0])
-    .toSorted(([a = 0], [b = 0]) => a - b)
-  times.slice(1).forEach(([start = 0], index) => expect(start).toBeGreaterThanOrEqual(times[index]?.[1] ?? 0))
-})
-
-it('with `watch`, a handler moves into a thread of its own, is edited there, and moves back', async () => {
+it('with `watch`, a handler moves into a separate thread and back', async () => {
   await using stage = await stageRunner(['steady'], { watch: true, files: { 'a.mjs': telling('a') } })
   const edit = async (source: string, count: number) => {
     await writeFile(join(stage.handlersDir, 'a.mjs'), source)
@@ -127,7 +106,7 @@ it('with `watch`, a handler moves into a thread of its own, is edited there, and
   await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the run')
 })
 
-it('a thread that is lost after other handlers were told to be isolated has all of them loaded anew', async () => {
+it('a thread that crashes after `isolate` was changed reloads all handlers', async () => {
   await using stage = await stageRunner(['poison'], {
     files: { 'a.mjs': telling('a'), 'b.mjs': telling('b', 'isolate: true,') },
   })

@@ -29,7 +29,7 @@ async function started(options: Partial<EmbeddedInboxOptions> = {}): Promise<Emb
   return inbox
 }
 
-/** A signed delivery, as `receive` takes it; `headers` come on top. */
+/** A signed delivery for `receive`, with additional headers. */
 function request(body: Uint8Array, headers: Readonly<Record<string, string>> = {}): DeliveryRequest {
   return { method: 'POST', body, headers: { ...delivery(body).headers, ...headers } }
 }
@@ -40,7 +40,7 @@ const brief = ({ status, body }: DeliveryResponse) => {
 }
 
 describe('inbox.receive', () => {
-  test('stores a delivery durably and knows it when it comes again, whatever form headers and body have', async () => {
+  test('stores a delivery durably and detects the duplicate with any type of headers and body', async () => {
     await using dir = await createTempDir()
     const database = `sqlite:${join(dir.path, 'inbox.db')}`
     const body = eventBytes({ id: 'a' })
@@ -61,7 +61,7 @@ describe('inbox.receive', () => {
     }
   })
 
-  test('answers as the router does, byte for byte', async () => {
+  test('answers exactly as the router does', async () => {
     await using inbox = await started({ bodyLimit: 500, unusableStatus: 422 })
     const server = createServer(inbox.router).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -91,10 +91,10 @@ describe('inbox.receive', () => {
   })
 
   test.each([
-    ['JSON that a parser made', { id: 'a' }],
+    ['parsed JSON', { id: 'a' }],
     ['text', eventBytes({ id: 'a' }).toString()],
-    ['nothing, although there was a body', undefined],
-  ])('is given %s: 500 body_already_read, and the log says what it takes', async (_name, body) => {
+    ['a missing body with a Content-Length', undefined],
+  ])('answers 500 body_already_read for %s, and logs the fix', async (_name, body) => {
     const { log, lines } = recordingLog()
     await using inbox = await started({ log })
     const given = request(eventBytes({ id: 'a' }), { 'Content-Length': '9' })
@@ -102,7 +102,7 @@ describe('inbox.receive', () => {
     expect(lines).toMatchObject([{ level: 'error', message: expect.stringContaining('as a Uint8Array') as string }])
   })
 
-  test('R79 does not answer before the event is stored, and a stop waits for it', async () => {
+  test('R79 answers after the event is stored, and a stop waits for it', async () => {
     const clock = createTestClock()
     const gate = Promise.withResolvers<void>()
     const store = await createMemoryInbox({ clock })
@@ -126,14 +126,14 @@ describe('inbox.receive', () => {
     expect(order).toEqual(['stored', 'answered', 'stopped'])
   })
 
-  test('tells what it refused, and logs it with the source that it was given, never with the body', async () => {
-    const told: unknown[] = []
+  test('emits and logs a rejected request with its address, without the body', async () => {
+    const rejected: unknown[] = []
     const { log, lines } = recordingLog()
     await using inbox = await started({ log })
-    inbox.events.on('rejected', (report) => told.push(report))
+    inbox.events.on('rejected', (report) => rejected.push(report))
     const given = request(eventBytes({ id: 'a' }), { 'X-Service-Signature': 'no hex' })
     await inbox.receive({ ...given, remoteAddress: '192.0.2.7' })
-    await until(() => told.length > 0, 'the event')
+    await until(() => rejected.length > 0, 'the event')
     expect(lines).toEqual([
       {
         level: 'warn',
@@ -186,7 +186,7 @@ test.each([
   ['fastify', 'risk-changes', 'token.risk_change'],
   ['hono', 'new-listings', 'token.new_listing'],
 ])(
-  'R73 R75 the example for %s in docs/library.md keeps bytes, stores and handles what is signed, and refuses what is not',
+  'R73 R75 the example for %s in docs/library.md accepts signed deliveries and rejects others',
   async (framework, handler, type) => {
     await using dir = await createTempDir()
     const database = `sqlite:${join(dir.path, 'inbox.db')}`
@@ -201,7 +201,7 @@ test.each([
       return { status: answer.status, body: await answer.text() }
     }
 
-    // White space, so that JSON that was written anew would not do.
+    // White space: serialized again, the signature would not match.
     const data = { token_address: 't', risk_level: 'high', symbol: 'S', wallet_address: 'w', amount_usd: 1 }
     const body = Buffer.concat([eventBytes({ id: 'a', type, data }), Buffer.from('  \n')])
     const handled = once(inbox.events, 'handled')
@@ -213,7 +213,7 @@ test.each([
     expect(await handled).toMatchObject([{ handler, eventId: 'a' }])
 
     expect(await post(body, { 'X-Service-Signature': '0'.repeat(64) })).toMatchObject({ status: 401 })
-    // Empty, but signed: authentic, and no event.
+    // Signed, but empty.
     expect(await post(Buffer.alloc(0))).toMatchObject({
       status: 200,
       body: expect.stringContaining('quarantined') as string,

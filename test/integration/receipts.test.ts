@@ -17,7 +17,7 @@ const sent = {
   'X-Request-Id': '7',
 }
 
-test('an event that came over the wire has its headers, without what is secret, and its trace', async () => {
+test('an event received by HTTP keeps its headers, without secret ones, and its trace', async () => {
   await using receiver = await startTestReceiver()
   const first = delivery(eventBytes({ id: 'a' }), { headers: sent })
   expect((await rawRequest(receiver.port, first)).status).toBe(200)
@@ -30,7 +30,7 @@ test('an event that came over the wire has its headers, without what is secret, 
   expect(event?.headers).not.toMatch(/secret|signature|cookie|traceparent|request-id|content-length/i)
 })
 
-test('an event that a framework hands over has them as well', async () => {
+test('an event received from a framework keeps headers and trace', async () => {
   const store = await createMemoryInbox({ clock: systemClock })
   const options = parseOptions({ secrets: testSecret, database: 'memory:', handlers: [], log: false })
   await using inbox = embedInbox(options, async () => store)

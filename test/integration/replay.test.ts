@@ -6,7 +6,7 @@ import { Sidecar, testToken } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
 
-/** Counts its runs, and writes down what it is told about each. */
+/** Counts its runs, and writes the context of each. */
 const noting = `
 import { appendFileSync } from 'node:fs'
 import { defineHandler } from 'onchain-inbox'
@@ -48,12 +48,11 @@ async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs'
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line) as Record<string, unknown>),
-    /** Runs a command against the sidecar. Gives what it printed; rejects with all of it when it fails. */
+    /** Runs a command against the sidecar. Returns its output; rejects with the whole result on failure. */
     command: async (...args: string[]) => {
-      const words = args.includes('--raw') ? args : args
       const env = { INBOX_ADMIN_TOKEN: testToken }
-      const result = await runCli([...words, '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env })
-      if (result.code !== 0) throw Object.assign(new Error('it failed'), result)
+      const result = await runCli([...args, '--admin-url', sidecar.adminUrl], { cwd: sidecar.dir, env })
+      if (result.code !== 0) throw Object.assign(new Error('the command failed'), result)
       return result.out
     },
     async [Symbol.asyncDispose]() {
@@ -64,7 +63,7 @@ async function start(handlers: Readonly<Record<string, string>> = { 'noting.mjs'
 }
 
 describe('a replay in the product', () => {
-  test('runs handlers again with the same keys, over the live state, once per generation; history stays', async () => {
+  test('repeats runs with the same keys on the live state, and keeps the history', async () => {
     await using stage = await start()
     const { sidecar, client, json, lines } = stage
     for (const id of ['a', 'b']) await client.deliver(anEvent(id))
@@ -81,7 +80,7 @@ describe('a replay in the product', () => {
       new_keys: false,
     })
     await until(async () => (await json('replays/1')).body['state'] === 'done', 'the replay is done')
-    // The handler's own runs, and of each the item that it left for the sink.
+    // Runs of the handler, and the item that each enqueued.
     expect((await json('replays/1')).body).toMatchObject({ progress: 1, events: 2, runs: 2, open_runs: 0, skipped: 0 })
     const keys = (await lines()).map((line) => line['idempotencyKey'])
     expect(keys.map(String).toSorted()).toEqual([
@@ -113,7 +112,7 @@ describe('a replay in the product', () => {
     ])
   })
 
-  test('by commands: counted, waited for, listed, shown, cancelled', async () => {
+  test('can be counted, awaited, listed, shown and cancelled by commands', async () => {
     await using stage = await start()
     const { sidecar, client, command } = stage
     for (const id of ['a', 'b', 'c']) await client.deliver(anEvent(id))
@@ -140,7 +139,7 @@ describe('a replay in the product', () => {
 })
 
 describe('an operator', () => {
-  test('changes how many runs of a handler run at once, while they do, and it stays so after a restart', async () => {
+  test('changes the concurrency of a running handler, also for later starts', async () => {
     const gated = `
       import { defineHandler } from 'onchain-inbox'
       export default defineHandler({
@@ -175,7 +174,7 @@ describe('an operator', () => {
     expect((await json('handlers/gated', { concurrency: 0 }, 'PATCH')).status).toBe(400)
   })
 
-  test('retries and drops what is in quarantine, and drops the runs of a handler that is gone', async () => {
+  test('retries and drops quarantined bodies, and drops runs of a handler', async () => {
     await using stage = await start()
     const { sidecar, client, json, command } = stage
     const bad = ['{"id":"x"}', '{"id":"y"}'].map((text) => toDelivery(Buffer.from(text), { id: text }))

@@ -13,7 +13,7 @@ import type { LogLine } from '../support/process-output.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
-/** Short, but longer than a machine under load holds up a thread that is well. */
+/** Short, but longer than load delays a healthy thread. */
 export const shortTiming: Partial<RunnerTiming> = {
   overrunGraceMs: 300,
   blockedWarnMs: 500,
@@ -65,7 +65,7 @@ interface RunnerStageOptions {
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** The real threads over a real file, with handlers of test/fixtures/handlers copied to a folder of their own. */
+/** Real threads and a real file, with copies of handlers from test/fixtures/handlers. */
 export async function stageRunner(
   handlers: readonly string[],
   { timing = shortTiming, watch = false, files = {} }: RunnerStageOptions = {},

@@ -14,7 +14,7 @@ const sinks = {
   log: { kind: 'kafka', brokers: '127.0.0.1:9092', types: '*' },
 }
 
-/** The program as it is where the packages of sinks were not installed. */
+/** Copies the program without the packages of sinks. */
 function copyProgram(to: string): void {
   for (const part of ['src', 'schema', 'handlers', 'package.json'])
     cpSync(join(root, part), join(to, part), { recursive: true })
@@ -24,7 +24,7 @@ function copyProgram(to: string): void {
   }
 }
 
-test('check and serve refuse sinks whose package is not installed, and of a mistaken sink only that is told', async () => {
+test('check and serve refuse sinks whose package is missing', async () => {
   await using dir = await createTempDir()
   copyProgram(dir.path)
   const run = (command: string, more: object = {}) => {

@@ -22,7 +22,7 @@ const honeypot = (id: string) =>
 const subjectOf = (smtp: TestSmtp, at = 0) => smtp.mails[at]!.headers.get('subject')![0]!
 
 describe('the sink `email`', () => {
-  test('sends one mail about one event, with the addresses and the subject of the settings', async () => {
+  test('sends one mail per event, with addresses and subject of the settings', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp, {
       to: ['desk@example.com', 'risk@example.com'],
@@ -41,7 +41,7 @@ describe('the sink `email`', () => {
     }
   })
 
-  test('the Message-ID is the same on a repeat, and another for other events', async () => {
+  test('a repeat has the same Message-ID, other events another', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp)
     for (const items of [[trade('evt_1')], [trade('evt_1')], [trade('evt_2')], [trade('evt_1'), trade('evt_2')]]) {
@@ -53,23 +53,23 @@ describe('the sink `email`', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  test('several items become one digest, oldest first, as severe as the worst of them', async () => {
+  test('several items become one digest, oldest first, with the highest severity', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp)
     const items = [
       { ...trade('evt_10'), id: '10' },
       { ...honeypot('evt_9'), id: '9' },
-      { ...trade('evt_8'), id: '8', payload: { text: 'by a handler', subject: 'of its own' } },
+      { ...trade('evt_8'), id: '8', payload: { text: 'by a handler', subject: 'custom' } },
     ]
     await sink.send(items)
     expect(subjectOf(smtp)).toBe('[critical] 3 events')
     const { text } = smtp.mails[0]!
-    const places = ['of its own\n\nby a handler', 'event: evt_9', 'event: evt_10'].map((part) => text.indexOf(part))
+    const places = ['custom\n\nby a handler', 'event: evt_9', 'event: evt_10'].map((part) => text.indexOf(part))
     expect(places).not.toContain(-1)
     expect(places).toEqual(places.toSorted((a, b) => a - b))
   })
 
-  test('sends what handlers enqueue as { text, subject }, and refuses anything else for good', async () => {
+  test('sends enqueued { text, subject }, and makes dead letters of other payloads', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp)
     await sink.send([anItem({ id: 'evt_1' }, { payload: { text: 'héllo\n.\nend', subject: 'S' } })])
@@ -81,19 +81,19 @@ describe('the sink `email`', () => {
     }
   })
 
-  test('what a handler enqueued and is no mail takes nothing beside it to the dead letters: the digest tells of it', async () => {
+  test('a digest explains an invalid payload and keeps the other items', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp)
     const context = aSinkContext()
     const bad = { ...trade('evt_bad'), id: '8', payload: { body: 'no text' }, idempotencyKey: 'desk:evt_bad:0' }
     await sink.send([{ ...trade('evt_good'), id: '7' }, bad], context)
     expect(smtp.mails).toHaveLength(1)
-    for (const part of ['event: evt_good', 'a mail expects { text: string', '(event evt_bad)'])
+    for (const part of ['event: evt_good', 'an email sink takes { text: string', '(event evt_bad)'])
       expect(smtp.mails[0]!.text).toContain(part)
     expect(context.lines).toMatchObject([{ level: 'error', items: ['desk:evt_bad:0'] }])
   })
 
-  test('nothing from outside becomes a header or ends the mail', async () => {
+  test('external data neither becomes a header nor ends the mail', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp, { subject: '{title} {type} {network} {id}' })
     const evil = 'a\r\nBcc: thief@example.com\r\n\r\n.\r\nQUIT\r\n\u2028\0'
@@ -125,7 +125,7 @@ describe('the sink `email`', () => {
     ['recipient', 450, false],
     ['data', 451, false],
     ['data', 503, false],
-  ] as const)('a refusal of the %s with %i: for good %s', async ([at, code, isForGood]) => {
+  ] as const)('a refusal of the %s with %i is permanent: %s', async ([at, code, isForGood]) => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp)
     smtp.refusals.push({ at, code })
@@ -136,7 +136,7 @@ describe('the sink `email`', () => {
     expect(smtp.mails).toHaveLength(1)
   })
 
-  test('a digest that is refused for good is tried again: it takes no innocent to the dead letters', async () => {
+  test('a refused digest is retried', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp)
     smtp.refusals.push({ at: 'data', code: 554 })
@@ -145,7 +145,7 @@ describe('the sink `email`', () => {
     expect(error).not.toBeInstanceOf(TerminalError)
   })
 
-  test('recipients that are refused beside others are told in the log', async () => {
+  test('refused recipients are logged', async () => {
     await using smtp = await startSmtp()
     await using sink = aMailSink(smtp, { to: ['gone@example.com', 'desk@example.com'] })
     smtp.refusals.push({ at: 'recipient', code: 550 })
@@ -155,7 +155,7 @@ describe('the sink `email`', () => {
     expect(context.lines).toMatchObject([{ level: 'warn', rejected: 1 }])
   })
 
-  test('logs in over TLS; a wrong password is tried again, and is in no error', async () => {
+  test('logs in over TLS; a wrong password is retried and not shown', async () => {
     await using smtp = await startSmtp()
     const url = (password: string) => ({ url: `smtp://me%40example.com:${password}@localhost:${smtp.port}` })
     await using sink = aMailSink(smtp, url('of-the-test'))
@@ -168,15 +168,15 @@ describe('the sink `email`', () => {
     expect(String(error)).not.toContain('hunter2')
   })
 
-  test('smtps is TLS from the first byte', async () => {
+  test('smtps uses TLS from the start', async () => {
     await using smtp = await startSmtp({ secure: true })
     await using sink = aMailSink(smtp, { url: `smtps://localhost:${smtp.port}` })
     await sink.send([trade('evt_1')])
     expect(smtp.mails).toMatchObject([{ isTls: true }])
   })
 
-  // 0.0.0.0 leads to this machine, but is not known to.
-  test('a server elsewhere without TLS, or with a certificate that nobody vouches for, gets neither password nor mail', async () => {
+  // 0.0.0.0 is this machine, but doesn't count as loopback.
+  test('a remote server without TLS or with an invalid certificate gets neither password nor mail', async () => {
     await using plain = await startSmtp({ disabledCommands: ['STARTTLS'] })
     await using unknown = await startSmtp()
     for (const smtp of [plain, unknown]) {
@@ -190,7 +190,7 @@ describe('the sink `email`', () => {
     }
   })
 
-  test('an attempt that is aborted ends at once, whatever the server does', async () => {
+  test('an aborted attempt ends at once', async () => {
     await using smtp = await startSmtp({ onConnect: () => {} })
     await using sink = aMailSink(smtp)
     const controller = new AbortController()
@@ -207,7 +207,7 @@ describe('the sink `email`', () => {
     ['to', 'no address'],
     ['to', []],
     ['subject', '{password}'],
-  ] as const)('the options refuse %s: %j', ([name, value]) => {
+  ] as const)('refuses the option %s: %j', ([name, value]) => {
     const good = { url: 'smtp://mail.example.com', from: 'a@example.com', to: 'b@example.com' }
     expect(emailKind.options.safeParse(good).success).toBe(true)
     const problems = emailKind.options.safeParse({ ...good, [name]: value }).error?.issues

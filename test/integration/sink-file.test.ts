@@ -24,7 +24,7 @@ const idsIn = (text: string) =>
     .map((line) => (JSON.parse(line) as { id: string }).id)
 
 describe('the sink `file`', () => {
-  test('writes each event on a line: its bytes, line breaks between tokens as spaces, digits and escapes as they came', async () => {
+  test('writes one line per event: the exact bytes with line breaks as spaces', async () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir)
     const raw =
@@ -37,7 +37,7 @@ describe('the sink `file`', () => {
     expect(end).toBe('')
   })
 
-  test('writes what handlers enqueue as JSON, and with-receipt what the inbox knows of each', async () => {
+  test('writes payloads as JSON, and metadata with `with-receipt`', async () => {
     await using dir = await createTempDir()
     await using plain = aFileSink(dir)
     await plain.send([anItem({ id: 'evt_1' }, { payload: { note: 'two\nlines' } })])
@@ -53,7 +53,7 @@ describe('the sink `file`', () => {
     )
   })
 
-  test('puts a full file aside by number, keeps the newest of those, and never tears a batch within a line', async () => {
+  test('renames a full file by number, keeps the newest, and never splits a line', async () => {
     await using dir = await createTempDir()
     const line = event('evt_00').event.raw.length + 1
     await using sink = aFileSink(dir, { maxBytes: 3 * line, keep: 2 })
@@ -68,7 +68,7 @@ describe('the sink `file`', () => {
     expect(texts.map(idsIn)).toEqual([ids.slice(3, 6), ids.slice(6, 9), ids.slice(9)])
   })
 
-  test('a line longer than a file may be gets a file of its own; without `keep` nothing is deleted', async () => {
+  test('a line above the limit gets a separate file; without `keep` nothing is deleted', async () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir, { maxBytes: 10 })
     await sink.send(['evt_1', 'evt_2', 'evt_3'].map(event))
@@ -78,13 +78,13 @@ describe('the sink `file`', () => {
   })
 
   test.for([
-    ['part of a line is cut off, and said', '{"id":"evt_1"}\n{"id":"evt_', '{"id":"evt_1"}\n', 11],
-    ['part of the only line is cut off', '{"id":"evt_', '', 11],
+    ['part of a line is removed and logged', '{"id":"evt_1"}\n{"id":"evt_', '{"id":"evt_1"}\n', 11],
+    ['part of the only line is removed', '{"id":"evt_', '', 11],
     ['a number may be part of a longer one', '{"id":"evt_1"}\n12', '{"id":"evt_1"}\n', 2],
-    ['a line that lacks its newline gets it', '{"id":"evt_1"}', '{"id":"evt_1"}\n', null],
+    ['a missing newline is added', '{"id":"evt_1"}', '{"id":"evt_1"}\n', null],
     ['whole lines stay', '{"id":"evt_1"}\n', '{"id":"evt_1"}\n', null],
-    ['part of a long line is found to its beginning', `{"a":1}\n${'x'.repeat(200_000)}`, '{"a":1}\n', 200_000],
-  ] as const)('mends the end that a crash left: %s', async ([, before, kept, cut]) => {
+    ['part of a long line is removed', `{"a":1}\n${'x'.repeat(200_000)}`, '{"a":1}\n', 200_000],
+  ] as const)('repairs the end after a crash: %s', async ([, before, kept, cut]) => {
     await using dir = await createTempDir()
     await writeFile(join(dir.path, 'events.ndjson'), before)
     await using sink = aFileSink(dir)
@@ -94,7 +94,7 @@ describe('the sink `file`', () => {
     expect(context.lines.map(({ level, bytes }) => [level, bytes])).toEqual(cut === null ? [] : [['warn', cut]])
   })
 
-  test('mends what another writer left while it was open', async () => {
+  test('repairs the end after another writer', async () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir)
     await sink.send([event('evt_1')])
@@ -103,7 +103,7 @@ describe('the sink `file`', () => {
     expect(idsIn(await read(dir))).toEqual(['evt_1', 'evt_2'])
   })
 
-  test('goes on in a new file where somebody moved or removed the old one', async () => {
+  test('continues in a new file after a rename or removal', async () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir)
     const path = join(dir.path, 'events.ndjson')
@@ -115,7 +115,7 @@ describe('the sink `file`', () => {
     expect([idsIn(await read(dir, 'events.ndjson.old')), idsIn(await read(dir))]).toEqual([['evt_1'], ['evt_3']])
   })
 
-  test('two sinks on one file, by two names, write whole lines and put it aside together', async () => {
+  test('two sinks on one file, by two names, write whole lines and rotate together', async () => {
     await using dir = await createTempDir()
     await writeFile(join(dir.path, 'events.ndjson'), '')
     await symlink('events.ndjson', join(dir.path, 'other.ndjson'))
@@ -130,7 +130,7 @@ describe('the sink `file`', () => {
     expect(names).toHaveLength(10)
   })
 
-  test('waits while another process holds the lock, and gives up when it is told to', async () => {
+  test('waits while another process holds the lock, until aborted', async () => {
     await using dir = await createTempDir()
     const other = new Sqlite(join(dir.path, 'events.ndjson.lock'))
     other.exec('BEGIN IMMEDIATE')
@@ -145,7 +145,7 @@ describe('the sink `file`', () => {
     expect(idsIn(await read(dir))).toEqual(['evt_2'])
   })
 
-  test('after a kill -9 in the middle of writing every line but the last is whole, and the next process goes on', async () => {
+  test('after a kill -9 only the last line is incomplete, and the next process continues', async () => {
     await using dir = await createTempDir()
     const script = join(dir.path, 'writer.mjs')
     const root = join(import.meta.dirname, '../..')
@@ -160,7 +160,7 @@ describe('the sink `file`', () => {
     await once(writer.stdout, 'data')
     writer.kill('SIGKILL')
     await once(writer, 'exit')
-    // The kernel may have finished the write: what a power cut would leave is made for certain.
+    // The kernel may have completed the write, so add an incomplete line.
     await appendFile(join(dir.path, 'events.ndjson'), '{"id":"xxx')
     await using sink = aFileSink(dir)
     await sink.send([event('evt_1')])
@@ -170,7 +170,7 @@ describe('the sink `file`', () => {
     expect(new Set(ids.slice(0, -1))).toEqual(new Set(['x'.repeat(300_000)]))
   })
 
-  test('a path that cannot be written to is an error, and the next attempt goes through once it can be', async () => {
+  test('an unwritable path is an error until it becomes writable', async () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir, { path: 'sub/events.ndjson' })
     await mkdir(join(dir.path, 'sub/events.ndjson'), { recursive: true })
@@ -180,21 +180,21 @@ describe('the sink `file`', () => {
     expect(idsIn(await read(dir, 'sub/events.ndjson'))).toEqual(['evt_1'])
   })
 
-  test('writes to what is no file, such as a device, without a lock', async () => {
+  test('writes to a device without a lock', async () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir, { path: '/dev/null' })
     await sink.send([event('evt_1')])
     await expect(stat('/dev/null.lock')).rejects.toThrow('ENOENT')
   })
 
-  test('a pipe that nobody reads is an error at once; a slow reader gets everything', async () => {
+  test('a pipe without a reader is an error; a slow reader gets everything', async () => {
     await using dir = await createTempDir()
     execFileSync('mkfifo', [join(dir.path, 'pipe')])
     await using sink = aFileSink(dir, { path: 'pipe' })
     await expect(sink.send([event('evt_1')])).rejects.toThrow('ENXIO')
-    // Opens it for reading without waiting for somebody who writes.
+    // Opens the pipe for reading without waiting for a writer.
     const opened = 'exec 3<> pipe; exec 4< pipe; exec 3>&-'
-    // Far more than a pipe holds. It is read only when the sink has been told that it is full.
+    // More than a pipe holds; read only after it was full.
     const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}_${'x'.repeat(20_000)}`)
     const reader = spawn('sh', ['-c', `${opened}; echo open; read go; cat <&4`], { cwd: dir.path })
     await once(reader.stdout, 'data')
@@ -204,7 +204,7 @@ describe('the sink `file`', () => {
     reader.stdin.end('go\n')
     await sending
     expect(idsIn(await got)).toEqual(ids)
-    // And one that goes away is none that holds anything up.
+    // A reader that ends does not block.
     const other = spawn('sh', ['-c', `${opened}; echo open; read go`], { cwd: dir.path })
     await once(other.stdout, 'data')
     const controller = new AbortController()

@@ -36,7 +36,7 @@ async function startMock({ file, env }: Program, topic: string) {
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   return {
     brokers: await brokers.promise,
-    /** The next so many records; of several partitions in any order. */
+    /** The next records, of all partitions in any order. */
     async records(count: number) {
       const read = async () => JSON.parse((await lines.next()).value as string)
       const found = []
@@ -47,7 +47,7 @@ async function startMock({ file, env }: Program, topic: string) {
 }
 
 test.skipIf(kcat === null)(
-  'events go to a topic of Kafka, those of one key in order to one partition (needs kcat)',
+  'produces to a Kafka topic, events of one key in order to one partition (needs kcat)',
   async () => {
     const mock = await startMock(kcat!, 'events')
     const sink = kafkaKind.create({

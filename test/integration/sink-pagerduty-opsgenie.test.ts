@@ -11,18 +11,18 @@ describe.each([
   { kind: 'pagerduty', keyOf: 'dedup_key' },
   { kind: 'opsgenie', keyOf: 'alias' },
 ] as const)('the sink $kind', ({ kind, keyOf }) => {
-  test('opens an alert from minSeverity on: by default for what is a warning or worse', async () => {
+  test('opens an alert from minSeverity on, by default warning', async () => {
     await using to = await stageService(kind)
     for (const type of eventTypes) expect(await to.send(items(eventSamples[type]))).toBeUndefined()
     expect(to.fake.refused).toEqual([])
     expect(to.fake.shown).toEqual([
-      'The risk of PEPE went from 20 to 72 (high)',
+      'PEPE risk 20 → 72 (high)',
       'TRAP is a honeypot (sell_blocked), risk 97',
-      'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 is left',
+      'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 left',
     ])
   })
 
-  test('R89 names an alert by the id of its event; one that is too long by a hash of it', async () => {
+  test('R89 uses the event id, or its hash if it is too long, as id of the alert', async () => {
     await using to = await stageService(kind)
     await to.send(items(honeypot))
     await to.send(items({ ...honeypot, id: 'ï'.repeat(255) }))
@@ -34,7 +34,7 @@ describe.each([
     expect(to.fake.refused).toEqual([])
   })
 
-  test('R103 is taken whatever the event holds, and however much of it', async () => {
+  test('R103 accepts any content and size of an event', async () => {
     await using to = await stageService(kind)
     const long = '😀<&"\u202e\ud800'.repeat(20_000)
     for (const type of eventTypes) {
@@ -46,14 +46,14 @@ describe.each([
     expect(to.fake.shown.length).toBeGreaterThan(2)
   })
 
-  test('gives up what the service refuses for the alert itself', async () => {
+  test('makes a dead letter of a refused alert', async () => {
     await using to = await stageService(kind)
     to.fake.dislikes = () => true
     expect(await to.send(items(honeypot))).toBeInstanceOf(TerminalError)
   })
 })
 
-test('the sink pagerduty says what, where and when, with links and the event', async () => {
+test('pagerduty: sends title, network, time, links and the event', async () => {
   await using to = await stageService('pagerduty')
   await to.send(items(honeypot))
   expect(to.fake.accepted[0]?.body).toEqual({
@@ -81,7 +81,7 @@ test('the sink pagerduty says what, where and when, with links and the event', a
   })
 })
 
-test('the sink pagerduty lets handlers open, acknowledge and resolve', async () => {
+test('pagerduty: lets handlers open, acknowledge and resolve', async () => {
   await using to = await stageService('pagerduty')
   const payloads = [
     { summary: 'drained', severity: 'error', details: { pool: 1 }, dedupKey: 'pool-1' },
@@ -100,7 +100,7 @@ test('the sink pagerduty lets handlers open, acknowledge and resolve', async () 
     expect(await to.send(items({ payload }))).toBeInstanceOf(TerminalError)
 })
 
-test('the sink opsgenie says what, where and when, to a team, with a key in the header', async () => {
+test('opsgenie: sends title, network, time and team, with the key in a header', async () => {
   await using to = await stageService('opsgenie', { team: 'desk', tags: ['chain'] })
   await to.send(items(honeypot))
   expect(to.fake.server.requests[0]?.headers.authorization).toBe(`GenieKey ${genieKey}`)
@@ -115,7 +115,7 @@ test('the sink opsgenie says what, where and when, to a team, with a key in the 
   })
 })
 
-test('the sink opsgenie lets handlers open, acknowledge and close', async () => {
+test('opsgenie: lets handlers open, acknowledge and close', async () => {
   await using to = await stageService('opsgenie')
   const payloads = [
     { message: 'drained', description: 'all of it', priority: 'P2', alias: 'pool/1' },

@@ -10,7 +10,7 @@ import { eventBytes } from '../support/signed.ts'
 import { openRunsOf } from '../../src/inbox/port.ts'
 import { until } from '../support/until.ts'
 
-/** Fails while a file `down` is beside it. */
+/** Fails while a file `down` exists in its folder. */
 const sink = (name: string, cooldownMs: number) => `
   import { defineSink } from 'onchain-inbox'
   import { existsSync } from 'node:fs'
@@ -54,7 +54,7 @@ async function shutOf(app: TestApp, handler: string) {
 
 const healthOf = async (app: TestApp) => (await (await ask(app, '/api/v1/health')).json()) as HealthJson
 
-test('an open breaker and a pause are shown by the API, the metrics, handlers list and doctor, until they are over or the thread ends', async () => {
+test('API, metrics, handlers list and doctor show an open breaker and a pause', async () => {
   await using app = await startTestApp({
     handlers: {
       'held.mjs': sink('held', 3_600_000),
@@ -68,7 +68,7 @@ test('an open breaker and a pause are shown by the API, the metrics, handlers li
   await app.inbox.accept([arrival('a'), arrival('b'), arrival('c', 'token.new_listing')])
   await until(async () => (await shutOf(app, 'held')) !== null, 'the breaker is open')
   await until(async () => (await shutOf(app, 'polite')) !== null, 'the sink pauses')
-  // The pause is known a moment before the attempt that asked for it is settled.
+  // The pause is reported before its attempt is settled.
   const openRuns = async () => {
     const row = (await app.inbox.stats()).handlers.find(({ handler }) => handler === 'polite')
     return row === undefined ? 0 : openRunsOf(row)
@@ -85,7 +85,7 @@ test('an open breaker and a pause are shown by the API, the metrics, handlers li
   expect(await shutOf(app, 'crash')).toBeNull()
 
   const waiting = async () => (await healthOf(app)).shut_sinks.find(({ handler }) => handler === 'held')?.open_runs
-  await until(async () => (await waiting()) === 2, 'what was begun is given back')
+  await until(async () => (await waiting()) === 2, 'claimed items are released')
   const { shut_sinks: sinks, not_loaded: gone } = await healthOf(app)
   expect(sinks.find(({ handler }) => handler === 'held')).toEqual({ handler: 'held', ...held, open_runs: 2 })
   expect(gone).toEqual([])
@@ -117,7 +117,7 @@ held: not called since ${held?.since}: 1 send failed in a row, the last with: co
   expect(doctor.out).toContain(`the sink held has failed and is not called since ${held?.since}: 2 items pending`)
   expect(doctor.out).toMatch(/the sink polite is paused until \S+Z: 1 item pending/)
 
-  // One closes because it works again, the other because its thread is gone.
+  // One breaker closes after a success, the other with its thread.
   await rm(join(app.dir, 'handlers/down'))
   await until(async () => (await shutOf(app, 'quick')) === null, 'the quick one works again')
   expect(await shutOf(app, 'held')).toEqual(held)

@@ -21,31 +21,35 @@ const hostile = [
   '\\ \\\\ \\n &amp; &#38; {data.symbol}',
 ]
 
-// Milliseconds that it waits between messages, once so many have been sent at once.
+async function start(kind: keyof typeof services, given: object = {}) {
+  const to = await stageService(kind, given)
+  return {
+    ...to,
+    /** Sends texts that a handler enqueued. */
+    say: (...texts: string[]) => to.send(items(...texts.map((said) => text(said)))),
+    /** Sends until it succeeds, as the dispatcher does. Returns the errors. */
+    async deliver(batch: readonly SinkItem[]): Promise<unknown[]> {
+      const errors: unknown[] = []
+      for (let sends = 0; sends < 100; sends++) {
+        const error = await to.send(batch)
+        to.pass(to.pauses.splice(0).at(-1) ?? 2_000)
+        if (error === undefined) return errors
+        errors.push(error)
+      }
+      throw new Error('still failing after 100 sends')
+    },
+  }
+}
+
+// `gapMs`: pause after `atOnce` messages.
 describe.each([
   { kind: 'slack', gapMs: 1_000, atOnce: 1 },
   { kind: 'discord', gapMs: 2_000, atOnce: 5 },
   { kind: 'telegram', gapMs: 1_000, atOnce: 1 },
 ] as const)('the sink $kind', ({ kind, gapMs, atOnce }) => {
-  async function stage(templates?: object) {
-    const sending = await stageService(kind, { templates })
-    return {
-      ...sending,
-      /** Sends again and again, as the dispatcher would; gives the errors there were. */
-      async deliver(batch: readonly SinkItem[]): Promise<unknown[]> {
-        const errors: unknown[] = []
-        for (let sends = 0; sends < 100; sends++) {
-          const error = await sending.send(batch)
-          sending.pass(sending.pauses.splice(0).at(-1) ?? gapMs)
-          if (error === undefined) return errors
-          errors.push(error)
-        }
-        throw new Error('it was sent 100 times')
-      },
-    }
-  }
+  const stage = (templates?: object) => start(kind, { templates })
 
-  test('R93–R102 says what happened, where and when, with links, of each type', async () => {
+  test('R93–R102 shows title, network, time and links of each type', async () => {
     await using to = await stage()
     for (const type of eventTypes) {
       expect(await to.send(items(eventSamples[type]))).toBeUndefined()
@@ -54,30 +58,30 @@ describe.each([
     expect(to.fake.refused).toEqual([])
     expect(to.fake.shown).toHaveLength(eventTypes.length)
     expect(to.fake.shown[3]).toBe(
-      '🔹 0x5aAe…BeAed bought PEPE for $12,345.67\nethereum · 14:03:22 UTC · transaction · token · wallet',
+      '🔹 0x5aAe…BeAed bought PEPE for $12,345.67\nethereum · 14:03:22 UTC · wallet · token · transaction',
     )
     expect(to.fake.shown[6]).toBe(
       '🔴 TRAP is a honeypot (sell_blocked), risk 97\n' +
         'polygon · 14:03:22 UTC · holders 1,132 · liquidity $12,000.00 · summary Transfers to the pool revert. · contract',
     )
-    expect(to.fake.accepted[3]?.links[0]).toBe(`https://etherscan.io/tx/0x${'4'.repeat(64)}`)
+    expect(to.fake.accepted[3]?.links).toContain(`https://etherscan.io/tx/0x${'4'.repeat(64)}`)
     expect(to.fake.accepted.every(({ links }) => links.length > 0)).toBe(true)
   })
 
-  test('writes what the template of a type says, the values escaped', async () => {
+  test('fills in the template of a type with escaped values', async () => {
     await using to = await stage({ 'wallet.*': '*{data.token_symbol}* {data.amount_usd|usd} {links}' })
     const event = createEvent('wallet.large_trade', { data: { token_symbol: '<b>_x_</b>', amount_usd: 5 } })
     expect(await to.send(items(event))).toBeUndefined()
-    expect(to.fake.shown).toEqual(['*<b>_x_</b>* $5.00 transaction · token · wallet'])
+    expect(to.fake.shown).toEqual(['*<b>_x_</b>* $5.00 wallet · token · transaction'])
   })
 
-  test.each(hostile)('shows %j as it is, from a handler', async (said) => {
+  test.each(hostile)('shows %j from a handler unchanged', async (said) => {
     await using to = await stage()
     expect(await to.send(items(text(`${said}\n\n${said}\u202e`)))).toBeUndefined()
     expect(to.fake.shown).toEqual([`${said}\n\n${said}\\u202e`])
   })
 
-  test('R103 makes of no symbol a link, a mention or a broken message', async () => {
+  test('R103 turns no symbol into a link, a mention or a broken message', async () => {
     await using to = await stage({ '*': '{data.symbol} {data.name}' })
     const odd = fc.oneof(
       fc.constantFrom(...hostile, 'https://evil.example/x', 'evil.example', '\u202e\ud800'),
@@ -98,7 +102,7 @@ describe.each([
     )
   })
 
-  test('puts a burst into few messages, in order, and waits as long as the service wants between', async () => {
+  test('joins a burst into few messages, in order, at the pace of the service', async () => {
     await using to = await stage()
     const batch = numbered(14)
     expect(await to.send(items(...batch).toReversed())).toBeUndefined()
@@ -107,13 +111,15 @@ describe.each([
     expect(to.pauses).toEqual([gapMs])
     expect(to.sleeps).toEqual([])
   })
+})
 
-  test('sends nothing twice when it fails in the middle of a digest, or of an item with several parts', async () => {
-    await using to = await stage()
+describe('a chat sink', () => {
+  test('sends nothing twice after a failure within a digest or an item with several parts', async () => {
+    await using to = await start('slack')
     const batch = items(
       ...Array.from('abcdefghijkl', (name) => text(`${name}${'-'.repeat(name === 'f' ? 6_000 : 1_200)}`)),
     )
-    // Of each three requests one fails, before anything is done.
+    // Every third request fails.
     const { answer } = to.fake.server
     let requests = 0
     to.fake.server.answer = (request) => (++requests % 3 === 0 ? { status: 503, body: 'later' } : answer(request))
@@ -122,38 +128,38 @@ describe.each([
     expect(to.fake.shown.join('').replaceAll(/[-\n]/g, '')).toBe('abcdefghijkl')
     expect(to.fake.shown.join('').match(/-/g)).toHaveLength(11 * 1_200 + 6_000)
     expect(to.fake.refused).toEqual([])
-    if (atOnce === 1) expect(new Set(to.sleeps)).toEqual(new Set([gapMs]))
+    expect(new Set(to.sleeps)).toEqual(new Set([1_000]))
   })
 
-  test('sends what is new beside what was sent of a send that failed', async () => {
-    await using to = await stage()
+  test('sends only the new items after a partly failed send', async () => {
+    await using to = await start('slack')
     const [sent, long, fresh] = items(text('sent'), text('-'.repeat(6_000)), text('fresh'))
     const { answer } = to.fake.server
     to.fake.server.answer = (request) => (to.fake.accepted.length === 1 ? { status: 500 } : answer(request))
     expect(await to.send([sent!, long!])).toBeInstanceOf(Error)
     to.fake.server.answer = answer
-    to.pass(gapMs)
+    to.pass(1_000)
     expect(await to.send([sent!, fresh!])).toBeUndefined()
     expect(to.fake.shown).toEqual(['sent', 'fresh'])
   })
 
-  test('replaces a message that the service will not have, and sends the others beside it once', async () => {
-    await using to = await stage()
+  test('replaces a refused message and sends the others once', async () => {
+    await using to = await start('slack')
     to.fake.dislikes = ({ shown }) => shown.includes('poison')
     await to.deliver(items(text('one'), text('poison <x>'), text('three')))
     expect(to.fake.shown).toEqual(['one', 'An event could not be shown: x, evt_p', 'three'])
-    expect(to.lines).toMatchObject([{ level: 'warn', message: 'the chat service refused a message' }])
+    expect(to.lines).toMatchObject([{ level: 'warn', message: 'chat service refused message' }])
   })
 
-  test('says in a message what is wrong where a handler enqueued no text beside others that did', async () => {
-    await using to = await stage()
+  test('replaces an invalid payload by an explanation', async () => {
+    await using to = await start('slack')
     expect(await to.send(items({ payload: { text: ' \n' } }, text('fine')))).toBeUndefined()
     expect(to.fake.shown.join()).toMatch(/takes \{ text: '…' \}[^]*fine/)
     expect(to.lines).toMatchObject([{ level: 'error' }])
   })
 
-  test('does not go through all items where the service will have none', async () => {
-    await using to = await stage()
+  test('stops after a few refusals if the service refuses everything', async () => {
+    await using to = await start('slack')
     to.fake.dislikes = () => true
     const error = await to.send(items(...numbered(14)))
     expect(error).toBeInstanceOf(Error)
@@ -161,13 +167,13 @@ describe.each([
     expect(to.fake.refused.length).toBeLessThanOrEqual(3)
   })
 
-  test('goes with a dispatcher: digests while it waits its turn, each event once', async () => {
-    await using fake = await FakeChat.start(services[kind].rules)
+  test('sends digests while it waits, each event once, with a dispatcher', async () => {
+    await using fake = await FakeChat.start(services.slack.rules)
     const clock = createTestClock()
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
     const timing = { now: () => clock.now(), sleep }
     const sink = {
-      ...services[kind].create(fake, { templates: { '*': '{id}.' } }, timing),
+      ...services.slack.create(fake, { templates: { '*': '{id}.' } }, timing),
       name: 'chat',
       type: '*' as const,
     }
@@ -187,15 +193,9 @@ describe.each([
   })
 })
 
-/** A sink of one kind, and texts that go to it from a handler. */
-async function start(kind: keyof typeof services, given: object = {}) {
-  const to = await stageService(kind, given)
-  return { ...to, say: (...texts: string[]) => to.send(items(...texts.map((said) => text(said)))) }
-}
-
 const toTelegram = (given: object = {}) => start('telegram', { chatId: -42, ...given })
 
-test('the sink slack puts each item into a block, previews nothing, and repeats all of it as text', async () => {
+test('slack: each item is a block, without previews, and repeated as text', async () => {
   await using to = await start('slack')
   await to.say('a & b', 'c\nd')
   expect(to.fake.accepted.map(({ body }) => body)).toEqual([
@@ -211,7 +211,7 @@ test('the sink slack puts each item into a block, previews nothing, and repeats 
   ])
 })
 
-test('the sink discord calls nobody, previews nothing, and asks whether the message was kept; a thread stays one', async () => {
+test('discord: allows no mentions or previews, waits for the result, keeps the thread', async () => {
   await using to = await start('discord')
   await to.say('@everyone look')
   expect(to.fake.accepted.map(({ body }) => body)).toEqual([
@@ -220,14 +220,14 @@ test('the sink discord calls nobody, previews nothing, and asks whether the mess
   expect(to.fake.server.requests[0]?.path).toBe(`${discordRules.path}?thread_id=77&wait=true`)
 })
 
-test('the sink discord waits for the fraction of a second that retry_after says', async () => {
+test('discord: waits for the fraction of a second in retry_after', async () => {
   await using to = await start('discord')
   to.fake.next.push({ tooMany: 0.35 })
   expect(await to.say('a')).toMatchObject({ retryAfterMs: 350 })
   expect(to.pauses).toEqual([350])
 })
 
-test('the sink discord waits when the headers say that the last message allowed was sent', async () => {
+test('discord: waits after the last allowed message, as the headers say', async () => {
   await using to = await start('discord')
   to.fake.headers = { 'X-RateLimit-Remaining': '1', 'X-RateLimit-Reset-After': '9' }
   expect(await to.say('a')).toBeUndefined()
@@ -237,13 +237,13 @@ test('the sink discord waits when the headers say that the last message allowed 
   expect(to.pauses).toEqual([1_500])
 })
 
-test('the sink discord takes Retry-After where Cloudflare answers in its stead', async () => {
+test('discord: uses Retry-After of an answer from Cloudflare', async () => {
   await using to = await start('discord')
   to.fake.next.push({ status: 429, headers: { 'Retry-After': '12' }, body: '<html>error 1015</html>' })
   expect(await to.say('a')).toMatchObject({ retryAfterMs: 12_000 })
 })
 
-test('the sink telegram writes to a chat and topic, without preview or sound', async () => {
+test('telegram: writes to a chat and topic, without preview or sound', async () => {
   await using to = await toTelegram({ threadId: 7, silent: true })
   await to.say('a < b')
   expect(to.fake.accepted.map(({ body }) => body)).toEqual([
@@ -258,7 +258,7 @@ test('the sink telegram writes to a chat and topic, without preview or sound', a
   ])
 })
 
-test('the sink telegram sends a group 20 messages a minute at most, one a second', async () => {
+test('telegram: sends a group at most 20 messages a minute', async () => {
   await using to = await toTelegram()
   for (let n = 1; n < 20; n++) {
     expect(await to.say(`message ${n}`)).toBeUndefined()
@@ -267,19 +267,19 @@ test('the sink telegram sends a group 20 messages a minute at most, one a second
   await to.say('message 20')
   expect(to.pauses).toEqual([41_000])
   expect(to.fake.shown).toHaveLength(20)
-  // Not even if it is called too early; and it does not sleep for that long.
+  // It neither sends too early nor sleeps that long.
   expect(await to.say('message 21')).toMatchObject({ retryAfterMs: 41_000 })
   expect(to.sleeps).toEqual([])
   expect(to.fake.shown).toHaveLength(20)
 })
 
-test('the sink telegram splits by what is shown, not by what is written, and counts links', async () => {
+test('telegram: splits by the length of the shown text', async () => {
   await using to = await toTelegram({ chatId: '@channel', templates: { '*': '{links}' } })
   await to.say('&'.repeat(4_096))
   expect(to.fake.shown).toEqual(['&'.repeat(4_096)])
 })
 
-test('R103 makes no link of what looks like a name of the web in an event, and calls nobody', async () => {
+test('R103 telegram: defuses domain names and mentions in an event', async () => {
   await using to = await toTelegram({ templates: { '*': '{data.name}' } })
   for (const [name, shown] of [
     ['CLAIM at evil.example', 'CLAIM at evil[.]example'],
@@ -287,14 +287,13 @@ test('R103 makes no link of what looks like a name of the web in an event, and c
     ['злой.рф', 'злой[.]рф'],
     ['@admin /start 0.5 a/b me@x', '@\u2060admin /\u2060start 0.5 a/b me@x'],
   ]) {
-    // The joiner is put in behind the event's own text was made safe.
     await to.send(items({ id: 'evt_1', type: 'x', created_at: '', data: { name } }))
     expect(to.fake.shown.at(-1)).toBe(shown)
     to.pass(1_000)
   }
 })
 
-test('the sink telegram follows a group that has become another, and says so', async () => {
+test('telegram: follows a group to its new id and logs it', async () => {
   await using to = await toTelegram()
   const moved = { ok: false, error_code: 400, description: 'x', parameters: { migrate_to_chat_id: -100_42 } }
   to.fake.next.push({ status: 400, body: JSON.stringify(moved) })

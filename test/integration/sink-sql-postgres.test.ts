@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await createSharedDatabase()
 }, 60_000)
 
-/** The URL of a place where no tables are: a schema of its own, which is quicker to make than a database. */
+/** URL of an empty schema, which is faster to create than a database. */
 async function anEmptyPlace(): Promise<string> {
   await ask(database, `CREATE SCHEMA s${++schemas}`)
   return `${database}?options=${encodeURIComponent(`-c search_path=s${schemas}`)}`
@@ -35,7 +35,7 @@ const trade = (id: string, amount: string, rest = '') =>
   )
 
 describe('the sink `sql` on Postgres', () => {
-  test('R93–R102 each documented type has a table with a column for each field of its own', async () => {
+  test('R93–R102 each documented type has a table with a column per field', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     const items = eventTypes.map((type) => anItem({ id: `evt_${type}`, type, data: { ...sampleData[type] } }))
@@ -50,7 +50,7 @@ describe('the sink `sql` on Postgres', () => {
     }
   })
 
-  test('numbers have every digit that the sender wrote, times their microseconds, bytes are the bytes', async () => {
+  test('numbers keep every digit, times their microseconds, and bytes are exact', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     const numbers = ['123456789012345678901234567890.123456789012345678901', '1e-18', '1.50', '-0.0', '5E3']
@@ -74,7 +74,7 @@ describe('the sink `sql` on Postgres', () => {
     expect(exact).toEqual({ n: 5 })
   })
 
-  test('an event has one row, however often it comes, in one batch or in several', async () => {
+  test('a repeated event has one row', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     await sink.send([trade('evt_1', '1'), trade('evt_1', '1'), trade('evt_2', '2')])
@@ -85,7 +85,7 @@ describe('the sink `sql` on Postgres', () => {
     ])
   })
 
-  test('types that nobody knows go to `other`, whole; what handlers enqueue goes to `items`', async () => {
+  test('undocumented types go to `other`, enqueued items to `items`', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url, { tablePrefix: 'x_' })
     const raw = Buffer.from(
@@ -100,7 +100,7 @@ describe('the sink `sql` on Postgres', () => {
     ])
   })
 
-  test('what Postgres cannot hold keeps no event out, nor those beside it: its bytes are stored', async () => {
+  test('an event with values out of range is stored as bytes, and others fully', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     const other = (id: string, data: string) =>
@@ -139,7 +139,7 @@ describe('the sink `sql` on Postgres', () => {
     ])
   })
 
-  test('adds columns that are missing, which a replay fills; rights to create are needed only then', async () => {
+  test('adds missing columns, which a replay fills, and needs CREATE only then', async () => {
     const url = await anEmptyPlace()
     await using old = aSqlSink(url)
     await old.send([trade('evt_1', '1')])
@@ -156,7 +156,7 @@ describe('the sink `sql` on Postgres', () => {
     expect(await ask(url, 'SELECT count(*)::int AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 2 }])
   })
 
-  test('many replicas can begin at once on an empty database', async () => {
+  test('many replicas can start at once on an empty database', async () => {
     const url = await anEmptyPlace()
     const sinks = Array.from({ length: 6 }, () => aSqlSink(url))
     await Promise.all(sinks.map((sink, at) => sink.send([trade(`evt_${at}`, '1')])))
@@ -164,7 +164,7 @@ describe('the sink `sql` on Postgres', () => {
     expect(await ask(url, 'SELECT count(*)::int AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 6 }])
   })
 
-  test('a batch is written whole or not at all', async () => {
+  test('a batch is atomic', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     await sink.send([trade('evt_0', '0')])
@@ -177,7 +177,7 @@ describe('the sink `sql` on Postgres', () => {
     expect(await ask(url, 'SELECT count(*)::int AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 2 }])
   })
 
-  test('lives through the loss of its connections; a statement that takes too long is an error', async () => {
+  test('survives the loss of its connections, and ends slow statements', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url, { statementTimeoutMs: 200 })
     await sink.send([trade('evt_1', '1')])
@@ -202,7 +202,7 @@ describe('the sink `sql` on Postgres', () => {
     expect(await ask(url, 'SELECT count(*)::int AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 3 }])
   })
 
-  test('a database that is not there is an error without the password, and is used once it is there', async () => {
+  test('a missing database is an error without the password, until it exists', async () => {
     const later = `${new URL(database).pathname.slice(1)}_later`
     await using sink = aSqlSink(`${database}_later`)
     const error = await sink.send([trade('evt_1', '1')]).catch((thrown: unknown) => thrown)
@@ -212,7 +212,7 @@ describe('the sink `sql` on Postgres', () => {
     await sink.send([trade('evt_1', '1')])
   })
 
-  test('the view of docs/sinks.md gives the last price of each token', async () => {
+  test('the view of docs/sinks.md returns the last price of each token', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
     const price = (id: string, created: string, price: string, token: string) =>

@@ -13,49 +13,46 @@ const context = { signal: new AbortController().signal } as SinkContext
 const nats = await debianProgram('nats-server', ['nats-server'])
 const redis = await debianProgram('redis-server', ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1'])
 
-test.skipIf(nats === null)(
-  'events go to JetStream once each, with what a consumer needs (needs nats-server)',
-  async () => {
-    await using dir = await createTempDir()
-    const port = await freePort()
-    const args = ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir.path]
-    const servers = `nats://127.0.0.1:${port}`
-    const options = natsKind.options.parse({ servers, stream: 'ONCHAIN' })
-    const sink = natsKind.create({ name: 'out', options })
-    {
-      await using _server = await startServer(nats!, args, port)
-      const connection = await connect({ servers })
-      const manager = await jetstreamManager(connection)
-      // Refused by the server, as long as the stream is not there.
-      await expect(sink.send([streamItem(1)], context)).rejects.toThrow()
-      await manager.streams.add({ name: 'ONCHAIN', subjects: ['onchain.>'] })
-      for (const n of [1, 2, 2, 1]) await sink.send([streamItem(n)], context)
-      await sink.send([streamItem(3, { payload: { note: 'ü' }, key: null, idempotencyKey: 'big:evt_3:0' })], context)
-      const consumer = await jetstream(connection).consumers.get('ONCHAIN')
-      const messages = []
-      for await (const message of await consumer.fetch({ max_messages: 3 })) messages.push(message)
-      expect(messages.map(({ subject }) => subject)).toEqual(Array(3).fill('onchain.base.wallet.large_trade'))
-      const [first, , third] = messages
-      expect(Buffer.from(first!.data).equals(Buffer.from(streamItem(1).event.raw))).toBe(true)
-      expect(first!.headers!.get('Nats-Msg-Id')).toBe('out:evt_1')
-      expect(first!.headers!.get('Inbox-Event-Id')).toBe('evt_1')
-      expect(first!.headers!.get('Inbox-Key')).toBe('base:0xabc')
-      expect(third!.json()).toEqual({ note: 'ü' })
-      expect((await manager.streams.info('ONCHAIN')).state.messages).toBe(3)
-      await connection.close()
-    }
-    await expect(sink.send([streamItem(4)], context)).rejects.toThrow()
-    {
-      await using _server = await startServer(nats!, args, port)
-      await expect
-        .poll(() => Promise.resolve(sink.send([streamItem(4)], context)).then(() => 'sent', String))
-        .toBe('sent')
-      await sink.close?.()
-    }
-  },
-)
+test.skipIf(nats === null)('publishes each event once to JetStream (needs nats-server)', async () => {
+  await using dir = await createTempDir()
+  const port = await freePort()
+  const args = ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', dir.path]
+  const servers = `nats://127.0.0.1:${port}`
+  const options = natsKind.options.parse({ servers, stream: 'ONCHAIN' })
+  const sink = natsKind.create({ name: 'out', options })
+  {
+    await using _server = await startServer(nats!, args, port)
+    const connection = await connect({ servers })
+    const manager = await jetstreamManager(connection)
+    // The stream does not exist yet.
+    await expect(sink.send([streamItem(1)], context)).rejects.toThrow()
+    await manager.streams.add({ name: 'ONCHAIN', subjects: ['onchain.>'] })
+    for (const n of [1, 2, 2, 1]) await sink.send([streamItem(n)], context)
+    await sink.send([streamItem(3, { payload: { note: 'ü' }, key: null, idempotencyKey: 'big:evt_3:0' })], context)
+    const consumer = await jetstream(connection).consumers.get('ONCHAIN')
+    const messages = []
+    for await (const message of await consumer.fetch({ max_messages: 3 })) messages.push(message)
+    expect(messages.map(({ subject }) => subject)).toEqual(Array(3).fill('onchain.base.wallet.large_trade'))
+    const [first, , third] = messages
+    expect(Buffer.from(first!.data).equals(Buffer.from(streamItem(1).event.raw))).toBe(true)
+    expect(first!.headers!.get('Nats-Msg-Id')).toBe('out:evt_1')
+    expect(first!.headers!.get('Inbox-Event-Id')).toBe('evt_1')
+    expect(first!.headers!.get('Inbox-Key')).toBe('base:0xabc')
+    expect(third!.json()).toEqual({ note: 'ü' })
+    expect((await manager.streams.info('ONCHAIN')).state.messages).toBe(3)
+    await connection.close()
+  }
+  await expect(sink.send([streamItem(4)], context)).rejects.toThrow()
+  {
+    await using _server = await startServer(nats!, args, port)
+    await expect
+      .poll(() => Promise.resolve(sink.send([streamItem(4)], context)).then(() => 'sent', String))
+      .toBe('sent')
+    await sink.close?.()
+  }
+})
 
-test.skipIf(redis === null)('events go to a Redis stream once each, in order (needs redis-server)', async () => {
+test.skipIf(redis === null)('adds each event once to a Redis stream, in order (needs redis-server)', async () => {
   await using dir = await createTempDir()
   const port = await freePort()
   const args = [
@@ -90,7 +87,7 @@ test.skipIf(redis === null)('events go to a Redis stream once each, in order (ne
       body: Buffer.from(streamItem(1).event.raw).toString(),
     })
     expect(entries[2]!.message).toMatchObject({ key: '', body: '{"note":"ü"}' })
-    // Full: nothing is marked as sent that was not.
+    // A full server marks nothing as sent.
     await client.configSet('maxmemory', '1')
     await expect(sink.send([streamItem(5)], context)).rejects.toThrow('OOM')
     await client.configSet('maxmemory', '0')

@@ -15,7 +15,7 @@ const trade = (id: string, network: string, amountUsd: number) => ({
 })
 
 describe('routes', () => {
-  test('send each event to the sinks whose routes take it, once however many of them do, and nothing else', async () => {
+  test('send each event once to every sink with a matching route', async () => {
     await using server = await AppServer.start()
     const to = (path: string, options: object = {}) => ({
       kind: 'forward',
@@ -59,7 +59,7 @@ describe('routes', () => {
         '/whales grad',
         '/solana sol',
         '/solana grad',
-        // Not an event of its routes, but left for it by a handler.
+        // Enqueued by a handler.
         '/items grad',
       ].toSorted(),
     )
@@ -68,8 +68,8 @@ describe('routes', () => {
   })
 })
 
-describe('a sink that holds something open', () => {
-  /** Fails in its first version; leaves a line in a file when it is closed. */
+describe('a sink with `close`', () => {
+  /** The first version fails. `close` writes a line to a file. */
   const source = (version: string) => `
     import { defineSink } from 'onchain-inbox'
     import { appendFileSync } from 'node:fs'
@@ -83,7 +83,7 @@ describe('a sink that holds something open', () => {
       close() { appendFileSync(join(import.meta.dirname, 'closed'), '${version}\\n') },
     })`
 
-  test('closes it when its thread ends, by a reload or a stop; its breaker begins anew with the new thread', async () => {
+  test('is closed when its thread ends; its breaker is new after a reload', async () => {
     await using stage = await stageRunner([], { watch: true, files: { 'held.ts': source('v1') } })
     const closed = () => readFile(join(stage.handlersDir, 'closed'), 'utf8').catch(() => '')
     await stage.accept({ id: 'evt_1' }, { id: 'evt_2' })
@@ -97,7 +97,7 @@ describe('a sink that holds something open', () => {
     expect((await closed()).split('\n')).toContain('v2')
   })
 
-  test('closes it with an inbox in the process of the caller, also where that fails', async () => {
+  test('is closed by an embedded inbox, even if another `close` throws', async () => {
     const closed: string[] = []
     const sink = (name: string) =>
       defineSink({

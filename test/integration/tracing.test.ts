@@ -25,10 +25,10 @@ async function deliver(url: string, raw: Buffer, traceparent?: string): Promise<
   return (await fetch(url, { method: 'POST', headers, body: Uint8Array.from(raw) })).status
 }
 
-test('with an SDK loaded, receipt, handlers and sinks are spans of the trace that the delivery came with', async () => {
+test('with an SDK, receipt, handlers and sinks are spans of the trace of the delivery', async () => {
   await using app = await AppServer.start()
   const [node = '', ...serve] = serveCommand
-  // The handler's own spans are within that of its run, and what it throws is told.
+  // The handler's spans are children of its run.
   const handler = `
     import { defineHandler } from 'onchain-inbox'
     import { trace } from '${import.meta.resolve('@opentelemetry/api')}'
@@ -38,7 +38,7 @@ test('with an SDK loaded, receipt, handlers and sinks are spans of the trace tha
       async run(event, ctx) {
         await null
         trace.getTracer('mine').startSpan('mine ' + ctx.traceparent.split('-')[2]).end()
-        ctx.log.warn('told')
+        ctx.log.warn('noted')
         if (ctx.attempt === 1) throw new Error('not yet')
       },
     })`
@@ -76,10 +76,10 @@ test('with an SDK loaded, receipt, handlers and sinks are spans of the trace tha
   )
   const [forward] = named('process forward')
   expect(app.requests[0]?.headers['traceparent']).toBe(`00-${traceId}-${forward?.spanId}-01`)
-  expect(await sidecar.log('told')).toMatchObject({ eventId: 'evt_1', traceId, handler: 'own' })
+  expect(await sidecar.log('noted')).toMatchObject({ eventId: 'evt_1', traceId, handler: 'own' })
 })
 
-test('without an SDK the trace context is kept with the event and passed on as it came; what is none is left out', async () => {
+test('without an SDK a valid trace context is stored and passed on unchanged', async () => {
   await using server = await AppServer.start()
   await using app = await startTestApp({ settings: { INBOX_FORWARD_URL: server.url } })
   const given = `00-${traceId}-00f067aa0ba902b7-00`

@@ -1,6 +1,6 @@
 import type { AppRequest } from './app-server.ts'
 
-/** What a fake makes of a request: what a reader would see, or why the real service would not have it. */
+/** Result of a request: the shown text, or the reason of a refusal. */
 export type Verdict =
   | { readonly shown: string; readonly links: readonly string[]; readonly body: Json }
   | { readonly refused: string }
@@ -78,7 +78,7 @@ export const discordRules: Rules = {
       return { refused: 'everyone was called' }
     const links: string[] = []
     let shown = ''
-    // As a reader does: escapes first, then links; whatever else means something to Discord is a mistake.
+    // Reads escapes first, then links; other markup is a mistake.
     for (const [all, escaped, label, url] of content.matchAll(
       /\\([^0-9A-Za-z\s])|\[([^\]\\[]*)\]\(<([^<>]*)>\)|[^]/gu,
     )) {

@@ -25,13 +25,13 @@ import { anItem, aSinkContext } from './sink-items.ts'
 
 type Accepted = Extract<Verdict, { readonly shown: string }>
 
-/** A service for people on loopback: it takes what the real one would take, and answers as that would. */
+/** A fake chat or alerting service with the rules of the real one. */
 export class FakeChat implements AsyncDisposable {
   readonly accepted: Accepted[] = []
   readonly refused: string[] = []
-  /** Answers that it gives next, whatever comes. `429` with seconds; else a status. */
+  /** Next answers. `tooMany`: a 429 with seconds. */
   readonly next: ({ readonly tooMany: number } | AppAnswer)[] = []
-  /** Messages that it does not like although nothing is wrong with them. */
+  /** Refuses valid messages. */
   dislikes: (verdict: Accepted) => boolean = () => false
   /** Headers of each success. */
   headers: Readonly<Record<string, string>> = {}
@@ -81,7 +81,7 @@ export class FakeChat implements AsyncDisposable {
   }
 }
 
-/** Items for a sink, with ids in their order. */
+/** Items for a sink, with ascending ids. */
 export function items(...given: readonly (AnyEvent | { readonly payload: unknown })[]): SinkItem[] {
   return given.map((one, index) => {
     const id = String(index + 1)
@@ -98,10 +98,10 @@ export function items(...given: readonly (AnyEvent | { readonly payload: unknown
 }
 
 interface Service {
-  /** Its name in messages. */
+  /** Name in messages. */
   readonly who: string
   readonly rules: Rules
-  /** Must not be in any error or line of the log. */
+  /** Must not appear in errors or log lines. */
   readonly secret: string
   readonly create: (fake: Place, given: object, timing: Timing) => Readonly<SinkDefinition>
 }
@@ -129,7 +129,7 @@ function service<S extends z.ZodType>(
   }
 }
 
-/** The kinds of sinks that write to people, each as it is set up for its fake. */
+/** Sinks for people, set up for their fakes. */
 export const services = {
   slack: service(slackKind, ['Slack', slackRules, 'TokenOfSlackThatIsNone'], ({ url }) => ({ url })),
   discord: service(discordKind, ['Discord', discordRules, 'TokenOfDiscordThatIsNone'], ({ url }) => ({
@@ -150,7 +150,7 @@ export const services = {
   })),
 }
 
-/** A sink of a kind before its fake service, under a clock that stands still but for the sink's own sleeps. */
+/** A sink with its fake service, on a clock that only the sink's sleeps advance. */
 export async function stageService(kind: keyof typeof services, given: object = {}) {
   const { rules, create } = services[kind]
   const fake = await FakeChat.start(rules)
@@ -174,7 +174,7 @@ export async function stageService(kind: keyof typeof services, given: object = 
     lines: ctx.lines,
     abort,
     pass: (ms: number) => void (now += ms),
-    /** What it throws, or undefined. */
+    /** Returns the thrown error, or undefined. */
     async send(batch: readonly SinkItem[]): Promise<unknown> {
       try {
         await sink.send(batch, ctx)

@@ -10,7 +10,7 @@ import { parseSecrets } from '../../src/signature/keys.ts'
 import { testSecret } from './app.ts'
 
 export interface TestReceiverOptions {
-  /** What stands between the receiver and the inbox. */
+  /** Wraps the inbox of the receiver. */
   readonly accept?: (inbox: Inbox) => AcceptPort['accept']
   readonly ackTimeoutMs?: number
   readonly maxConnections?: number

@@ -6,7 +6,7 @@ import type { Lease } from '../../src/inbox/port.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { eventBytes } from './signed.ts'
 
-/** A lease of event `evt_1` for the handler `h`, but for what is given. */
+/** A lease of event `evt_1` for the handler `h`, with changes. */
 function aLease(given: Partial<Lease> = {}): Lease {
   const event = {
     seq: 1,
@@ -44,7 +44,7 @@ export interface ContextParts {
   readonly sinks?: KnownSinks
 }
 
-/** What a handler gets beside the event. */
+/** The context of a handler. */
 export function aContext(parts: ContextParts = {}): RunContext {
   const { clock = createTestClock(), readState = async () => [], sinks = new Map() } = parts
   const state = parts.state ?? new StateCache(readState)

@@ -35,7 +35,7 @@ export interface LogLine {
   readonly [member: string]: unknown
 }
 
-/** What a sink gets beside its items; `lines` fills with what it logs. */
+/** The context of a sink; `lines` collects its log. */
 export function aSinkContext(parts: Partial<SinkContext> = {}): SinkContext & { readonly lines: LogLine[] } {
   const lines: LogLine[] = []
   const collect = (level: string) => (values: object, message: string) => void lines.push({ ...values, level, message })

@@ -9,7 +9,7 @@ export interface ReceivedMail {
   readonly to: readonly string[]
   readonly user: string | null
   readonly isTls: boolean
-  /** Header and body as they came. */
+  /** Raw headers and body. */
   readonly source: string
   /** In lower case, unfolded; of one that is there twice all. */
   readonly headers: ReadonlyMap<string, readonly string[]>
@@ -22,7 +22,7 @@ export interface TestSmtp extends AsyncDisposable {
   readonly mails: readonly ReceivedMail[]
   /** Who has tried to log in. */
   readonly logins: readonly string[]
-  /** What it answers to the next mails, first to last, in the place of `250`. */
+  /** Answers to the next mails instead of `250`. */
   readonly refusals: { readonly at: 'recipient' | 'data'; readonly code: number }[]
 }
 

@@ -36,7 +36,7 @@ void api.listAlerts()
 void api.listAlerts({ limit: 5 }, { signal: AbortSignal.timeout(1) })
 void api.listNetworks({ fresh: true })
 
-// Arguments are those of path, query and body.
+// Arguments come from path, query and body.
 void api.createWebhook({ url: 'https://example.com', events: ['*'] as readonly '*'[], secret: undefined })
 void api.updateWebhook({ webhook_id: 'wh_1', events: ['token.price_alert'] })
 void api.createAlert({ type: 'price_above', address, network, threshold: 1, webhook_url: 'https://example.com' })
@@ -50,7 +50,7 @@ void api.getWalletPnl({ address, network, timeframe: '1y' })
 void api.createWebhook({ url: 'https://example.com', events: ['token.unheard_of'] })
 // @ts-expect-error -- threshold is missing
 void api.createAlert({ type: 'price_above', address, network, webhook_url: 'https://example.com' })
-// @ts-expect-error -- only what is paged can be iterated
+// @ts-expect-error -- only pages can be iterated
 void api.getToken({ address, network })[Symbol.asyncIterator]
 
 const other: ApiAnswer<unknown> = await api.get('/trending', { limit: 5, deep: true })

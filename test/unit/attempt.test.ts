@@ -12,7 +12,7 @@ import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
 const timeoutMs = 1_000
 const overrunGraceMs = 5_000
 
-/** Starts an attempt on a clock that stands still. */
+/** Starts an attempt on a test clock. */
 function attemptOf(run: TestHandler['run'], given: Partial<Lease> = {}) {
   const clock = createTestClock()
   const startedAt = clock.now()
@@ -31,7 +31,7 @@ function attemptOf(run: TestHandler['run'], given: Partial<Lease> = {}) {
 
 async function errorOf(run: TestHandler['run']): Promise<RunError> {
   const outcome = await attemptOf(run).attempt.outcome
-  if (outcome === 'interrupted' || !('error' in outcome)) throw new Error('it did not fail')
+  if (outcome === 'interrupted' || !('error' in outcome)) throw new Error('the attempt did not fail')
   return outcome.error
 }
 
@@ -45,18 +45,7 @@ const fail = (thrown: unknown) => () => {
 }
 
 describe('an attempt', () => {
-  it('gives the handler its number and a key that is the same on every attempt', async () => {
-    const seen: unknown[] = []
-    const look = (_event: unknown, ctx: HandlerContext) => void seen.push([ctx.attempt, ctx.idempotencyKey])
-    await attemptOf(look).attempt.ended
-    await attemptOf(look, { attempt: 2 }).attempt.ended
-    expect(seen).toEqual([
-      [1, 'h:evt_1'],
-      [2, 'h:evt_1'],
-    ])
-  })
-
-  it('says what the error was caused by', async () => {
+  it('records the causes of an error', async () => {
     const deep = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
     const failed = new TypeError('fetch failed', { cause: new Error('no answer', { cause: deep }) })
     expect((await errorOf(fail(failed))).message).toBe('fetch failed: no answer: ECONNREFUSED')
@@ -69,7 +58,7 @@ describe('an attempt', () => {
     expect((await errorOf(refused)).message).toMatch(/^fetch failed: .*\b(ECONNREFUSED|bad port)\b/)
   })
 
-  it('is repeated by the policy when the handler throws, at once or later', async () => {
+  it('is retried when the handler throws or rejects', async () => {
     for (const run of [fail(new TypeError('boom')), () => Promise.reject(new TypeError('boom'))]) {
       const { startedAt, attempt } = attemptOf(run)
       const outcome = await attempt.outcome
@@ -81,7 +70,7 @@ describe('an attempt', () => {
     }
   })
 
-  it('is a dead letter when its attempts are used up, and at once after a TerminalError', async () => {
+  it('is a dead letter after its last attempt or a TerminalError', async () => {
     expect(await attemptOf(fail(new Error('x')), { attempt: 19, failed: 8 }).attempt.outcome).toMatchObject({
       kind: 'retry',
     })
@@ -109,7 +98,7 @@ describe('an attempt', () => {
     ['an error whose message cannot be read', Object.defineProperty(new Error('x'), 'message', { get: fail('no') })],
     ['an error whose message has half a character', new Error('\ud800')],
     ['an error of a megabyte', new Error('x'.repeat(1_000_000))],
-  ])('P9: has a verdict that can be stored when %s is thrown', async (_what, thrown) => {
+  ])('P9: has a storable outcome when %s is thrown', async (_what, thrown) => {
     const error = await errorOf(fail(thrown))
     expect(Object.values(error).every((text) => typeof text === 'string' && text.isWellFormed())).toBe(true)
     expect(JSON.stringify(error).length).toBeLessThan(30_000)
@@ -117,8 +106,8 @@ describe('an attempt', () => {
   })
 })
 
-describe('an attempt that takes too long', () => {
-  it('has its signal aborted, and is settled as a timeout as soon as the handler ends', async () => {
+describe('an attempt that times out', () => {
+  it('aborts the signal, and is a timeout as soon as the handler ends', async () => {
     const { clock, startedAt, attempt } = attemptOf((_event, ctx) => untilAborted(ctx))
     await clock.advance(timeoutMs)
     const outcome = await attempt.outcome
@@ -128,13 +117,13 @@ describe('an attempt that takes too long', () => {
     expect(clock.nextTimerAt()).toBeNull()
   })
 
-  it('is a timeout also if the handler returns because of its signal: its work is not done', async () => {
+  it('is a timeout even if the handler returns after the abort', async () => {
     const { clock, attempt } = attemptOf(async (_event, ctx) => untilAborted(ctx).catch(() => {}))
     await clock.advance(timeoutMs)
     expect(await attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
   })
 
-  it('is settled 5 s later if the handler ignores its signal, and has ended only when the handler has', async () => {
+  it('resolves 5 s later if the handler ignores its signal, and ends with the handler', async () => {
     const handler = Promise.withResolvers<void>()
     const { clock, startedAt, attempt } = attemptOf(() => handler.promise)
     let hasOutcome = false
@@ -151,7 +140,7 @@ describe('an attempt that takes too long', () => {
     await attempt.ended
   })
 
-  it('finds its signal aborted also if it asks for it only then', async () => {
+  it('aborts a signal that is read only afterwards', async () => {
     const slow = Promise.withResolvers<void>()
     const { clock, attempt } = attemptOf(async (_event, ctx) => {
       await slow.promise
@@ -166,7 +155,7 @@ describe('an attempt that takes too long', () => {
 })
 
 describe('an attempt that is stopped', () => {
-  it('is interrupted, whether its handler throws or returns', async () => {
+  it('is interrupted if its handler throws or returns', async () => {
     for (const run of [untilAborted, (ctx: HandlerContext) => untilAborted(ctx).catch(() => {})]) {
       const { attempt } = attemptOf((_event, ctx) => run(ctx))
       attempt.stop('shutdown')
@@ -174,7 +163,7 @@ describe('an attempt that is stopped', () => {
     }
   })
 
-  it('is given up when its handler goes on, and then what ended it first counts', async () => {
+  it('can be abandoned, and keeps the first reason', async () => {
     const stopped = attemptOf(forever)
     stopped.attempt.stop('shutdown')
     stopped.attempt.abandon()

@@ -10,7 +10,7 @@ describe('a breaker', () => {
     return { breaker: new CircuitBreaker({ failures: 2, cooldownMs: 1_000, capMs: 3_000 }), log, lines }
   }
 
-  it('doubles its time up to its cap, and leaves one line when it opens and one when it closes', () => {
+  it('doubles its cooldown up to its cap, and logs when it opens and closes', () => {
     const { breaker, log, lines } = stageGate()
     breaker.failed([1], 0, log)
     breaker.failed([2], 0, log)
@@ -29,7 +29,7 @@ describe('a breaker', () => {
     expect(lines).toEqual(['breaker opened, items wait', 'breaker closed, sending resumed'])
   })
 
-  it('opens at once for a clock that was set back', () => {
+  it('ends its cooldown if the clock was set back', () => {
     const { breaker, log } = stageGate()
     breaker.failed([1], 10_000_000, log)
     breaker.failed([2], 10_000_000, log)
@@ -37,7 +37,7 @@ describe('a breaker', () => {
     expect(breaker.waitMs(9_000_000)).toBe(0)
   })
 
-  it('heeds the failures of its try alone while it is open', () => {
+  it('counts only the trial while it is open', () => {
     const { breaker, log } = stageGate()
     breaker.failed([1], 0, log)
     breaker.failed([2], 0, log)
@@ -51,7 +51,7 @@ describe('a breaker', () => {
     expect(breaker.room(1_000)).toBe(1)
   })
 
-  it('says why it is shut, since when, until when, and what the last send failed with', () => {
+  it('reports reason, times and the last error', () => {
     const { breaker, log } = stageGate()
     expect(breaker.openState(0)).toBeNull()
     breaker.failed([1], 100, log, new Error('first'))

@@ -25,11 +25,11 @@ export interface StageOptions {
   readonly concurrency?: number
   readonly suspects?: boolean
   readonly overrunGraceMs?: number
-  /** Put between dispatcher and inbox. */
+  /** Overrides methods of the inbox. */
   readonly work?: (inbox: DispatchStore) => Partial<DispatchStore>
 }
 
-/** A dispatcher over a memory inbox on one test clock; the handlers are called h1, h2 … unless they have names. */
+/** A dispatcher with a memory inbox on a test clock. Default names of handlers: h1, h2 … */
 export async function stageDispatcher(options: StageOptions) {
   const clock = createTestClock()
   const inbox = await createMemoryInbox({ clock })
@@ -56,7 +56,7 @@ export async function stageDispatcher(options: StageOptions) {
   const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs }
   const dispatcher = new Dispatcher({ ...common, owner: 'owner-1', suspects })
 
-  /** Lets everything happen that needs no time to pass. */
+  /** Lets everything happen that is due now. */
   async function turns(count = 20): Promise<void> {
     for (let n = 0; n < count; n++) await clock.advance(0)
   }
@@ -67,10 +67,10 @@ export async function stageDispatcher(options: StageOptions) {
     dispatcher,
     settled,
     stuck,
-    /** What was logged as a warning or an error. */
+    /** Warnings and errors of the log. */
     lines,
     turns,
-    /** Lets time pass, and at each step everything happen that it brings about. */
+    /** Advances the clock from timer to timer. */
     async pass(ms: number): Promise<void> {
       const until = clock.now() + ms
       await turns()
@@ -90,13 +90,13 @@ export async function stageDispatcher(options: StageOptions) {
       )
       await turns()
     },
-    /** Waits, without letting time pass, until it is so. */
+    /** Waits for a condition without advancing the clock. */
     async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
       for (let n = 0; n < 2_000; n++) {
         if (await isSo()) return
         await clock.advance(0)
       }
-      throw new Error('it did not become so')
+      throw new Error('the condition was never met')
     },
     async run(id: string, handler = 'h1'): Promise<RunRecord> {
       const run = (await inbox.event(id))?.runs.find((candidate) => candidate.handler === handler)
@@ -106,7 +106,7 @@ export async function stageDispatcher(options: StageOptions) {
   }
 }
 
-/** A handler whose runs go on until they are told to end, and that counts how many do at once. */
+/** A handler whose runs end on request, and that counts concurrent runs. */
 export function gatedHandler() {
   const running = new Map<string, PromiseWithResolvers<void>>()
   const started: string[] = []

@@ -4,21 +4,7 @@ import type { ClaimRequest } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
-  it('gives each run an event of its own, with the bytes that were stored', async () => {
-    const events: { raw: Uint8Array; data: object }[] = []
-    const run = (event: { raw: Uint8Array; data: object }) => void events.push(event)
-    const stage = await stageDispatcher({ handlers: [{ run }, { run }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    const stored = await stage.inbox.event('evt_1')
-    expect(events.map(({ raw }) => Buffer.from(raw))).toEqual(
-      [stored?.raw, stored?.raw].map((raw) => Buffer.from(raw!)),
-    )
-    expect(events[0]).not.toBe(events[1])
-    expect(events[0]?.data).not.toBe(events[1]?.data)
-  })
-
-  it('runs no more of a handler at once than its concurrency, and no more in all than the limit for all', async () => {
+  it('keeps to the concurrency of each handler and the total limit', async () => {
     const [narrow, wide] = [gatedHandler(), gatedHandler()]
     let most = 0
     const counted = (gate: typeof narrow) => async (event: { id: string }) => {
@@ -40,7 +26,7 @@ describe('the dispatcher', () => {
     expect([narrow.most, most]).toEqual([3, 10])
   })
 
-  it('keeps to a lower concurrency also with runs that waited for the limit for all when it was set', async () => {
+  it('applies a lowered concurrency to runs that already waited', async () => {
     const [first, second] = [gatedHandler(), gatedHandler()]
     const handlers = [
       { run: first.run, concurrency: 2 },
@@ -93,7 +79,7 @@ describe('the dispatcher', () => {
     expect(most).toBeGreaterThan(limit / 2)
   })
 
-  it('gives back what has not started when a handler is paused, and goes on with it when it is resumed', async () => {
+  it('releases runs of a paused handler, and continues after the pause', async () => {
     const gate = gatedHandler()
     const stage = await stageDispatcher({ handlers: [{ run: gate.run, concurrency: 4 }, { run: () => {} }] })
     stage.dispatcher.start()
@@ -115,7 +101,7 @@ describe('the dispatcher', () => {
     expect(await stage.run('evt_20')).toMatchObject({ state: 'done', attempt: 1 })
   })
 
-  it('gives back what a claim was bringing while a handler was paused', async () => {
+  it('releases runs of a claim that returns after the pause', async () => {
     const claimed = Promise.withResolvers<void>()
     const gate = gatedHandler()
     const stage = await stageDispatcher({
@@ -144,7 +130,7 @@ describe('the dispatcher', () => {
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
   })
 
-  it('tries again to give back what the store refuses to take', async () => {
+  it('retries a release that the store refuses', async () => {
     const gate = gatedHandler()
     let refusals = 2
     const stage = await stageDispatcher({
@@ -163,7 +149,7 @@ describe('the dispatcher', () => {
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ ready: 1, running: 1 })
   })
 
-  it('gives back most of what it has claimed ahead when a fast handler turns slow', async () => {
+  it('releases most prefetched runs when a fast handler becomes slow', async () => {
     const gate = gatedHandler()
     let isSlow = false
     const run = (event: { id: string }) => (isSlow ? gate.run(event) : undefined)
@@ -183,7 +169,7 @@ describe('the dispatcher', () => {
     })
   })
 
-  it('claims little ahead where bodies are large', async () => {
+  it('prefetches little if bodies are large', async () => {
     const gates = [gatedHandler(), gatedHandler(), gatedHandler()]
     const stage = await stageDispatcher({
       handlers: gates.map(({ run }) => ({ run, concurrency: 200 })),
@@ -200,7 +186,7 @@ describe('the dispatcher', () => {
     })
   })
 
-  it('starts what is live before what was claimed of a replay', async () => {
+  it('starts live runs before claimed replays', async () => {
     const gate = gatedHandler()
     const order: string[] = []
     const run = async (event: { id: string }, ctx: { isReplay: boolean }) => {
@@ -209,7 +195,7 @@ describe('the dispatcher', () => {
     }
     const stage = await stageDispatcher({ handlers: [{ run, concurrency: 1 }] })
     stage.dispatcher.start()
-    // Fast ones first, so that much is claimed ahead.
+    // Fast runs first, so that the prefetch grows.
     await stage.accept(...numbered(200))
     await stage.until(() => stage.settled.length === 200)
     await stage.accept({ id: 'slow' })
@@ -223,7 +209,7 @@ describe('the dispatcher', () => {
     expect(order.slice(200)).toEqual(['slow', 'live', 'evt_1 again', 'evt_2 again'])
   })
 
-  it('lets timers and messages have their turn while handlers that never wait work off a backlog', async () => {
+  it('yields to timers and messages while synchronous handlers run', async () => {
     let turn = 0
     let immediate = setImmediate(function count() {
       turn++
@@ -245,7 +231,7 @@ describe('the dispatcher', () => {
     expect(turns.size).toBeGreaterThan(15)
   })
 
-  it('P4: keeps the order of a key across retries, while other keys go on', async () => {
+  it('P4: keeps the order of a key across retries, while other keys continue', async () => {
     const ran: string[] = []
     const fails = new Map([
       ['a1', 3],
@@ -274,7 +260,7 @@ describe('the dispatcher', () => {
     ])
   })
 
-  it('leaves a line for each failed attempt and each dead letter, but no more than ten in ten seconds', async () => {
+  it('logs failed attempts and dead letters, at most ten in ten seconds', async () => {
     const run = ({ id }: { id: string }) => {
       throw id === 'evt_2' ? new TerminalError('no such pair') : new Error('the desk answered 500')
     }
@@ -300,7 +286,7 @@ describe('the dispatcher', () => {
     expect(stage.lines[10]).toHaveProperty('leftOut')
   })
 
-  it('L5: tries to store verdicts again for as long as it is refused, and loses and repeats nothing', async () => {
+  it('L5: retries to store outcomes, and loses and repeats nothing', async () => {
     const ran: string[] = []
     let refusals = 5
     const stage = await stageDispatcher({
@@ -342,7 +328,7 @@ describe('the dispatcher', () => {
 })
 
 describe('a dispatcher for suspects', () => {
-  it('P9: holds and runs suspects only, one at a time, over all handlers', async () => {
+  it('P9: claims and runs suspects only, one at a time over all handlers', async () => {
     const gate = gatedHandler()
     const { run } = gate
     const stage = await stageDispatcher({
@@ -354,7 +340,7 @@ describe('a dispatcher for suspects', () => {
     await stage.inbox.reap('dead')
     stage.dispatcher.start()
     await stage.turns()
-    // It holds no other: a crash of its thread must hit the guilty run alone.
+    // A crash of its thread must affect one run only.
     const { handlers } = await stage.inbox.stats()
     expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBe(1)
     await stage.until(() => {

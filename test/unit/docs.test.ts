@@ -22,8 +22,9 @@ function rowsOf(page: string, section?: string): string[][] {
 describe('docs/operations.md', () => {
   const rows = rowsOf(read('docs/operations.md'), 'Settings')
 
-  test('lists exactly the settings there are, in their order', () => {
-    expect(rows.map(([name]) => name)).toEqual(settingNames)
+  test('lists all settings in order with their descriptions', () => {
+    const described = settingNames.map((name) => [name, settings[name].description])
+    expect(rows.map(([name, , ...cells]) => [name, cells.join(' | ')])).toEqual(described)
   })
 
   test.each(settingNames)('gives the default of %s', (name) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { explorerLinks } from '../../handlers/sinks/common/message.ts'
+import { toMessage } from '../../handlers/sinks/common/message.ts'
 import { eventTypes, networkIds, type AnyEvent } from '../../schema/index.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
@@ -22,42 +22,44 @@ function anEvent(data: Record<string, unknown>, type = 'x.y'): AnyEvent {
   return { id: 'evt_1', type, created_at: '2026-01-31T14:03:22Z', data }
 }
 
-describe('explorerLinks', () => {
-  test.each(networkIds)('R4 leads to the explorer of %s: transaction, token, wallet', (network) => {
+const linksOf = (event: AnyEvent) => toMessage(event).links
+
+describe('explorer links', () => {
+  test.each(networkIds)('R4 lead to the explorer of %s', (network) => {
     const isSolana = network === 'solana'
     const [address, hash] = isSolana ? [mint, signature] : [evm, tx]
     const event = anEvent({ network, token_address: address, wallet_address: address, tx_hash: hash })
-    expect(explorerLinks(event)).toEqual([
-      { label: 'transaction', url: `https://${hosts[network]}/tx/${hash}` },
+    expect(linksOf(event)).toEqual([
       { label: 'token', url: `https://${hosts[network]}/token/${address}` },
       { label: 'wallet', url: `https://${hosts[network]}/${isSolana ? 'account' : 'address'}/${address}` },
+      { label: 'transaction', url: `https://${hosts[network]}/tx/${hash}` },
     ])
   })
 
-  test.each(eventTypes)('R93–R102 has links for %s', (type) => {
-    expect(explorerLinks(eventSamples[type]).length).toBeGreaterThan(0)
+  test.each(eventTypes)('R93–R102 exist for %s', (type) => {
+    expect(linksOf(eventSamples[type]).length).toBeGreaterThan(0)
   })
 
-  test('R102 takes pump.graduation, which has no network, for Solana', () => {
-    expect(explorerLinks(anEvent({ token_address: mint }, 'pump.graduation'))).toEqual([
+  test('R102 use Solana for pump.graduation, which has no network', () => {
+    expect(linksOf(anEvent({ token_address: mint }, 'pump.graduation'))).toEqual([
       { label: 'token', url: `https://solscan.io/token/${mint}` },
     ])
-    expect(explorerLinks(anEvent({ token_address: mint }))).toEqual([])
+    expect(linksOf(anEvent({ token_address: mint }))).toEqual([])
   })
 
   test.each([
     ['an unknown network', { network: 'tron', token_address: evm }],
-    ['a name of Object.prototype for a network', { network: 'constructor', token_address: evm }],
+    ['a property of Object.prototype as network', { network: 'constructor', token_address: evm }],
     ['an address of another kind of network', { network: 'ethereum', token_address: mint }],
-    ['a path for an address', { network: 'ethereum', token_address: '../../login' }],
-    ['an address with more behind it', { network: 'ethereum', token_address: `${evm}/..\n` }],
+    ['a path as address', { network: 'ethereum', token_address: '../../login' }],
+    ['an address followed by a path', { network: 'ethereum', token_address: `${evm}/..\n` }],
     ['a number', { network: 'ethereum', tx_hash: 12 }],
-    ['a transaction that is none', { network: 'solana', tx_hash: '0OIl'.repeat(20) }],
-  ])('gives no link for %s', (_what, data) => {
-    expect(explorerLinks(anEvent(data))).toEqual([])
+    ['an invalid transaction', { network: 'solana', tx_hash: '0OIl'.repeat(20) }],
+  ])('are missing for %s', (_what, data) => {
+    expect(linksOf(anEvent(data))).toEqual([])
   })
 
-  test('leads nowhere else, whatever the event holds', () => {
+  test('lead to no other host', () => {
     const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(evm, tx, mint, signature, `${evm}#`, '//x.y'))
     const data = fc.record({
       network: fc.constantFrom(...networkIds),
@@ -69,7 +71,7 @@ describe('explorerLinks', () => {
     })
     fc.assert(
       fc.property(data, (fields) => {
-        for (const { url } of explorerLinks(anEvent(fields))) {
+        for (const { url } of linksOf(anEvent(fields))) {
           const { origin, pathname, search, hash } = new URL(url)
           expect([origin, search, hash]).toEqual([`https://${hosts[fields.network]}`, '', ''])
           expect(pathname).toMatch(/^\/(?:address|account|token|tx)\/\w+$/)

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
 import {
+  describeEvent,
   formatAmount,
   formatEvent,
   formatPercent,
@@ -38,7 +39,7 @@ describe('formatUsd', () => {
     expect(formatUsd(value)).toBe(expected)
   })
 
-  it('shows the sign of a gain where asked to', () => {
+  it('shows the sign of a gain on request', () => {
     expect([
       formatUsd(5, { sign: 'always' }),
       formatUsd(-5, { sign: 'always' }),
@@ -82,7 +83,7 @@ describe('other pieces', () => {
     expect(formatTime(value)).toBe(expected)
   })
 
-  it('formatAmount groups digits and keeps nine decimals where asked to', () => {
+  it('formatAmount groups digits and keeps nine decimals on request', () => {
     expect([formatAmount(1132), formatAmount(85.123456789, 9), formatAmount(-0), formatAmount('x')]).toEqual([
       '1,132',
       '85.123456789',
@@ -91,7 +92,7 @@ describe('other pieces', () => {
     ])
   })
 
-  it('formatText escapes what could forge a line and cuts what is long', () => {
+  it('formatText escapes control characters and cuts long text', () => {
     expect(formatText('a\nb\u202ec\u001b[2J')).toBe('a\\u000ab\\u202ec\\u001b[2J')
     expect(formatText('x'.repeat(50))).toBe(`${'x'.repeat(40)}…`)
   })
@@ -100,38 +101,36 @@ describe('other pieces', () => {
 describe('formatEvent', () => {
   const lines: Record<string, string> = {
     'R93 token.price_alert':
-      '14:03:22 UTC  token.price_alert           ethereum   PEPE at $0.000001235, above $0.0000012 · +12.30% in 24h · 0x6982…11933',
+      '14:03:22 UTC  token.price_alert           ethereum   PEPE at $0.000001235, above $0.0000012 · 24h +12.30% · token 0x6982…11933',
     'R94 token.new_listing':
-      '14:03:22 UTC  token.new_listing           base       NEW (New Coin) listed on Uniswap V3 with $50,000.00 · 0x1111…11111 · pool 0x2222…22222 · tx 0x3333…33333',
+      '14:03:22 UTC  token.new_listing           base       NEW (New Coin) listed on Uniswap V3 with $50,000.00 · token 0x1111…11111 · pool 0x2222…22222 · transaction 0x3333…33333',
     'R95 token.risk_change':
-      '14:03:22 UTC  token.risk_change           bnb        PEPE risk 20 → 72 (high) · checks: mint_authority, proxy_upgrade · 0x6982…11933 · “The owner can mint.”',
+      '14:03:22 UTC  token.risk_change           bnb        PEPE risk 20 → 72 (high) · checks mint_authority, proxy_upgrade · summary The owner can mint. · token 0x6982…11933',
     'R96 wallet.large_trade':
-      '14:03:22 UTC  wallet.large_trade          ethereum   0x5aAe…BeAed bought PEPE for $12,345.67 · token 0x6982…11933 · tx 0x4444…44444',
+      '14:03:22 UTC  wallet.large_trade          ethereum   0x5aAe…BeAed bought PEPE for $12,345.67 · token 0x6982…11933 · transaction 0x4444…44444',
     'R97 wallet.new_position':
-      '14:03:22 UTC  wallet.new_position         solana     7xKX…gAsU opened BONK: $2,500.00 at $0.0000234 · token DezX…B263 · tx 5555…5555',
+      '14:03:22 UTC  wallet.new_position         solana     7xKX…gAsU opened BONK: $2,500.00 at $0.0000234 · token DezX…B263 · transaction 5555…5555',
     'R98 wallet.pnl_milestone':
       '14:03:22 UTC  wallet.pnl_milestone        arbitrum   0x5aAe…BeAed realized -$5,120.50, past -$5,000.00 · ROI -14.20% · timeframe all',
     'R99 contract.honeypot_detected':
-      '14:03:22 UTC  contract.honeypot_detected  polygon    TRAP is a honeypot (sell_blocked), risk 97 · 1,132 holders, $12,000.00 liquidity · 0x6666…66666 · “Transfers to the pool revert.”',
+      '14:03:22 UTC  contract.honeypot_detected  polygon    TRAP is a honeypot (sell_blocked), risk 97 · holders 1,132 · liquidity $12,000.00 · summary Transfers to the pool revert. · contract 0x6666…66666',
     'R100 contract.liquidity_removed':
-      '14:03:22 UTC  contract.liquidity_removed  avalanche  RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 left · 0x7777…77777 · pool 0x8888…88888 · tx 0x9999…99999',
+      '14:03:22 UTC  contract.liquidity_removed  avalanche  RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 left · contract 0x7777…77777 · pool 0x8888…88888 · transaction 0x9999…99999',
     'R101 contract.ownership_changed':
-      '14:03:22 UTC  contract.ownership_changed  ethereum   OWN owner 0x5aAe…BeAed → 0x0000…00000 (renounced) · 0xaaaa…aaaaa · tx 0xbbbb…bbbbb',
+      '14:03:22 UTC  contract.ownership_changed  ethereum   OWN owner 0x5aAe…BeAed → 0x0000…00000 (renounced) · contract 0xaaaa…aaaaa · transaction 0xbbbb…bbbbb',
     'R102 pump.graduation':
-      '14:03:22 UTC  pump.graduation             solana     WIF (dogwifhat) graduated with 85.123456789 SOL · 7xKX…gAsU · pool EP2i…eyMx · tx 6666…6666',
+      '14:03:22 UTC  pump.graduation             solana     WIF (dogwifhat) graduated with 85.123456789 SOL · token 7xKX…gAsU · pool EP2i…eyMx · transaction 6666…6666',
   }
 
-  it.each(Object.entries(lines))('%s has its own line', (title, line) => {
+  it.each(Object.entries(lines))('formats %s', (title, line) => {
     const type = eventTypes.find((name) => title.endsWith(name))!
     expect(formatEvent(eventSamples[type])).toBe(line)
   })
 
-  it('R127: shows the fields of a type it does not know', () => {
-    const event: AnyEvent = {
-      id: 'evt_1',
-      type: 'token.volume_spike',
-      created_at: '2026-01-31T14:03:22Z',
-      data: {
+  it.each(['token.volume_spike', 'constructor', '__proto__'])(
+    'R127: shows the fields of the unknown type %s',
+    (type) => {
+      const data = {
         token_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
         network: 'base',
         symbol: 'PEPE',
@@ -139,31 +138,60 @@ describe('formatEvent', () => {
         change_pct: 250,
         confirmed: true,
         deep: { x: 1 },
-      },
-    }
-    expect(formatEvent(event)).toBe(
-      '14:03:22 UTC  token.volume_spike          base       token_address=0x5aAe…BeAed · symbol=PEPE · volume_usd=$0.0000001 · change_pct=+250.00% · confirmed=true',
-    )
-  })
+      }
+      expect(formatEvent({ id: 'evt_1', type, created_at: '2026-01-31T14:03:22Z', data })).toBe(
+        `14:03:22 UTC  ${type.padEnd(26)}  base       symbol PEPE · volume_usd $0.0000001 · change_pct +250.00% · confirmed true · token 0x5aAe…BeAed`,
+      )
+    },
+  )
 
-  it('R103: shows values that are not among the known ones as they are', () => {
+  it('R103: shows undocumented values unchanged', () => {
     const { data, ...rest } = eventSamples['wallet.large_trade']
     expect(formatEvent({ ...rest, data: { ...data, trade_type: 'liquidate' } })).toContain('liquidate PEPE for')
     expect(formatEvent({ ...rest, data: { ...data, trade_type: 'constructor' } })).toContain('constructor PEPE for')
   })
 
-  it('shows a question mark for what is missing', () => {
-    expect(formatEvent({ type: 'wallet.large_trade' } as AnyEvent)).toContain('? ? ? for $? · token ? · tx ?')
+  it('shows a question mark for a missing value', () => {
+    expect(formatEvent({ type: 'wallet.large_trade' } as AnyEvent)).toContain('? ? ? for $?')
     expect(formatEvent(null as never)).toBe(`--:--:-- UTC  ${'?'.padEnd(26)}  ${'?'.padEnd(9)}  `)
   })
 
-  it('colours a line only where asked to, without changing its text', () => {
-    for (const type of eventTypes) {
-      const plain = formatEvent(eventSamples[type])
-      const coloured = formatEvent(eventSamples[type], { color: true })
-      expect(stripVTControlCharacters(plain)).toBe(plain)
-      expect(coloured).not.toBe(plain)
-      expect(stripVTControlCharacters(coloured)).toBe(plain)
-    }
+  it('colours a line only on request, without changing its text', () => {
+    const plain = formatEvent(eventSamples['token.price_alert'])
+    const coloured = formatEvent(eventSamples['token.price_alert'], { color: true })
+    expect(stripVTControlCharacters(plain)).toBe(plain)
+    expect(coloured).not.toBe(plain)
+    expect(stripVTControlCharacters(coloured)).toBe(plain)
+  })
+})
+
+describe('describeEvent', () => {
+  test.each([
+    [20, 49, 'info'],
+    [20, 50, 'warning'],
+    [20, 75, 'critical'],
+    [90, 80, 'info'],
+    [20, 'high', 'info'],
+  ])('R95: a risk from %s to %s is %s', (before, now, severity) => {
+    const { data, ...rest } = eventSamples['token.risk_change']
+    const risk = { previous_risk_score: before, current_risk_score: now }
+    expect(describeEvent({ ...rest, data: { ...data, ...risk } } as AnyEvent).severity).toBe(severity)
+  })
+
+  test('R101: a new owner is a warning', () => {
+    const { data, ...rest } = eventSamples['contract.ownership_changed']
+    const event = { ...rest, data: { ...data, new_owner: `0x${'c'.repeat(40)}` } }
+    expect(describeEvent(event)).toMatchObject({
+      severity: 'warning',
+      title: 'OWN owner 0x5aAe…BeAed → 0xcccc…ccccc',
+    })
+  })
+
+  test('R99: keeps addresses in full', () => {
+    expect(describeEvent(eventSamples['contract.honeypot_detected'])).toMatchObject({
+      severity: 'critical',
+      network: 'polygon',
+      addresses: [['contract', `0x${'6'.repeat(40)}`]],
+    })
   })
 })

@@ -23,7 +23,7 @@ const text =
   '"data":{"amount_usd":0.1000,"raw_amount":18446744073709551615,"symbol":"PEPE ☕"}}'
 
 describe('the event that a handler gets', () => {
-  it('is the envelope as it was sent', () => {
+  it('is the parsed envelope', () => {
     expect({ ...toHandlerEvent(stored(text)) }).toEqual(JSON.parse(text))
   })
 
@@ -36,14 +36,14 @@ describe('the event that a handler gets', () => {
     expect(event.exact('data.nothing')).toBeUndefined()
   })
 
-  it('shows only what was sent when it is serialised, listed or copied', () => {
+  it('hides `raw` and `exact` from serialization', () => {
     const event = toHandlerEvent(stored(text))
     expect(JSON.stringify(event)).toBe(JSON.stringify(JSON.parse(text)))
     expect(Object.keys(event)).toEqual(['id', 'type', 'created_at', 'data'])
     expect(structuredClone(event)).toEqual(JSON.parse(text))
   })
 
-  it('keeps its bytes apart from members of the same names that were sent', () => {
+  it('overrides payload members named raw and exact', () => {
     const withMembers = '{"id":"evt_1","type":"x","created_at":"","data":{},"raw":"sent","exact":"sent too"}'
     const event = toHandlerEvent(stored(withMembers))
     expect(Buffer.from(event.raw).toString()).toBe(withMembers)

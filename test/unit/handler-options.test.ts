@@ -7,7 +7,7 @@ import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 const nothing = () => {}
 
 describe('match', () => {
-  test('keeps events from a handler that it does not want; they are recorded as such, and others are run', async () => {
+  test('records skipped events as unmatched, and runs others', async () => {
     const ran: string[] = []
     const stage = await stageDispatcher({
       handlers: [{ match: ({ id }) => id === 'evt_2', run: ({ id }) => void ran.push(id) }],
@@ -19,7 +19,7 @@ describe('match', () => {
     expect(stage.settled.toSorted()).toEqual(['h1 done', 'h1 unmatched', 'h1 unmatched'])
   })
 
-  test('that throws is a failed attempt; one that is async is a mistake, said at once', async () => {
+  test('that throws is a failed attempt; an async one makes a dead letter', async () => {
     const broken = () => {
       throw new Error('broken')
     }
@@ -44,7 +44,7 @@ describe('match', () => {
 })
 
 describe('maxAgeMs', () => {
-  test('records what is older than that as expired, by created_at', async () => {
+  test('records older events by created_at as expired', async () => {
     const ran: string[] = []
     // The events are created at 2026-01-01T00:00:00Z.
     const stage = await stageDispatcher({ handlers: [{ maxAgeMs: 60_000, run: ({ id }) => void ran.push(id) }] })
@@ -59,7 +59,7 @@ describe('maxAgeMs', () => {
 })
 
 describe('ctx.snooze', () => {
-  test('puts a run off without charging it, and throws away what it wrote', async () => {
+  test('postpones a run uncharged and discards its writes', async () => {
     let calls = 0
     const stage = await stageDispatcher({
       handlers: [
@@ -90,7 +90,7 @@ describe('ctx.snooze', () => {
 })
 
 describe('retry as a function', () => {
-  test('is told what failed, and decides when, or whether, it is tried again', async () => {
+  test('receives the failure and returns the delay or null', async () => {
     const asked: object[] = []
     const stage = await stageDispatcher({
       handlers: [
@@ -121,9 +121,9 @@ describe('retry as a function', () => {
         throw new Error('no')
       },
     ],
-    ['gives no number', () => 'soon' as never],
-    ['gives a negative number', () => -1],
-  ])('that %s is passed over, and the log says so', async (_, retry) => {
+    ['returns no number', () => 'soon' as never],
+    ['returns a negative number', () => -1],
+  ])('that %s is logged, and the default is used', async (_, retry) => {
     const stage = await stageDispatcher({
       handlers: [
         {
@@ -144,7 +144,7 @@ describe('retry as a function', () => {
 })
 
 describe('rate', () => {
-  test('lets so many runs start per second, and others of another handler go on', async () => {
+  test('limits starts per second of its handler only', async () => {
     const [slow, fast] = [[] as number[], [] as number[]]
     const stage = await stageDispatcher({
       handlers: [
@@ -160,7 +160,7 @@ describe('rate', () => {
     expect(slow.map((at) => at - start)).toEqual([0, 0, 500, 1_000, 1_500, 2_000, 2_500])
   })
 
-  test('claims no more ahead than it can use in a second', async () => {
+  test('prefetches at most one second of runs', async () => {
     const gate = gatedHandler()
     const stage = await stageDispatcher({ handlers: [{ rate: 3, concurrency: 100, run: gate.run }] })
     stage.dispatcher.start()
@@ -172,7 +172,7 @@ describe('rate', () => {
   test.each([
     ['does not match', { match: ({ id }: { id: string }) => id === 'evt_60' }],
     ['is too old', { maxAgeMs: 1 }],
-  ])('an event that %s takes nothing of it', async (_what, options) => {
+  ])('an event that %s needs no token', async (_what, options) => {
     const stage = await stageDispatcher({ handlers: [{ rate: 1, run: () => {}, ...options }] })
     await stage.accept(...numbered(60))
     await stage.clock.advance(10)
@@ -180,7 +180,7 @@ describe('rate', () => {
     await stage.until(() => stage.settled.length === 60)
   })
 
-  test('a bucket is full at first, refills with time, and never holds more than a second of it', async () => {
+  test('a bucket starts full, refills, and holds at most one second', async () => {
     const clock = createTestClock()
     const bucket = new TokenBucket(0.5, clock)
     expect([bucket.take(), bucket.take(), bucket.waitMs()]).toEqual([true, false, 2_000])
@@ -196,7 +196,7 @@ describe('rate', () => {
 })
 
 describe('priority', () => {
-  test('decides who is next where more could run than there are slots', async () => {
+  test('decides which handler runs next', async () => {
     const order: string[] = []
     const first = gatedHandler()
     const noting = (name: string) => ({ run: ({ id }: { id: string }) => void order.push(`${name} ${id}`) })

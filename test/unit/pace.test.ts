@@ -9,7 +9,7 @@ function report(attempts: readonly (readonly [kind: 'done' | 'retry' | 'unmatche
   return counter.take()
 }
 
-test('a handler has its rate of the last minute and the percentiles of the last five', async () => {
+test('reports the rate of the last minute and percentiles of five', async () => {
   const clock = createTestClock()
   const paces = createPaces(clock)
   expect(paces.current().size).toBe(0)

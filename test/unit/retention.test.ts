@@ -5,7 +5,7 @@ import { recordingLog } from '../support/recording-log.ts'
 
 const minute = 60_000
 
-test('of processes that share an inbox only the leader prunes, and the next one once it leads', async () => {
+test('only the leader of a cluster prunes', async () => {
   const clock = createTestClock()
   const pruned: string[] = []
   let leader = 'one'

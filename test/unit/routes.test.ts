@@ -11,21 +11,21 @@ function parse(value: object): RouteFilter {
 
 function takes(routes: readonly object[], event: AnyEvent): boolean {
   const match = toMatch(routes.map(parse))
-  if (match === undefined) throw new Error('its type alone decides')
+  if (match === undefined) throw new Error('the route has no condition')
   return match(event)
 }
 
 const trade = (data: object = {}) => createEvent('wallet.large_trade', { data }) as AnyEvent
 
 describe('a route', () => {
-  it('without networks and where goes by the type, which the store looks at', () => {
+  it('without networks and where needs no match function', () => {
     const routes = [parse({ types: 'wallet.*' }), parse({ types: ['wallet.*', 'pump.graduation'] })]
     expect(typesOf(routes)).toEqual(['wallet.*', 'pump.graduation'])
     expect(toMatch(routes)).toBeUndefined()
     expect(typesOf([parse({})])).toEqual(['*'])
   })
 
-  it('takes events of its types on its networks', () => {
+  it('matches events of its types on its networks', () => {
     const routes = [{ types: ['wallet.*', 'token.new_listing'], networks: ['ethereum', 'base'] }]
     expect(takes(routes, trade({ network: 'base' }))).toBe(true)
     expect(takes(routes, trade({ network: 'solana' }))).toBe(false)
@@ -34,7 +34,7 @@ describe('a route', () => {
     expect(takes(routes, { id: 'e', type: 'wallet.none', created_at: '', data: {} })).toBe(false)
   })
 
-  it('for all types does not take events of this program itself, which are named', () => {
+  it('for * does not match internal events', () => {
     const own = { id: 'e', type: 'inbox.warning', created_at: '', data: { level: 'critical' } }
     const where = { 'data.level': 'critical' }
     expect(takes([{ types: '*', where }], own)).toBe(false)
@@ -49,7 +49,7 @@ describe('a route', () => {
     expect(takes([{ networks: 'ethereum' }], graduation)).toBe(false)
   })
 
-  it('of which there are several takes an event when one of them does', () => {
+  it('among several matches an event once one of them does', () => {
     const routes = [
       { types: 'wallet.large_trade', networks: 'ethereum' },
       { types: 'wallet.*', where: { 'data.amount_usd': { gte: 1_000 } } },
@@ -87,7 +87,7 @@ test.each<[object, boolean]>([
   [{ 'data.amount_usd': { gte: 100_000, lte: 100_000 } }, true],
   [{ 'data.amount_usd': { lt: 100_000 } }, false],
   [{ 'data.amount_usd': { lte: 99_999.99 } }, false],
-  // What cannot be compared is neither more nor less.
+  // Values of different types are neither more nor less.
   [{ 'data.amount_usd': { gte: '1' } }, false],
   [{ 'data.symbol': { lt: 5 } }, false],
   [{ 'data.missing': { lt: 5 } }, false],
@@ -102,7 +102,7 @@ test.each<[object, boolean]>([
   [{ 'data.pool.dex': 'uniswap', 'data.pool.fees.1': 2 }, true],
   [{ 'data.pool.dex.length': { exists: true } }, false],
   [{ 'data.constructor': { exists: true } }, false],
-  // EVM addresses in any case; all others as they are.
+  // Case is ignored for EVM addresses only.
   [{ 'data.token_address': '0xabcdef0123456789abcdef0123456789abcdef01' }, true],
   [{ 'data.token_address': '0XABCDEF0123456789ABCDEF0123456789ABCDEF01' }, true],
   [{ 'data.token_address': { ne: '0xABCDEF0123456789ABCDEF0123456789ABCDEF01' } }, false],

@@ -28,7 +28,7 @@ function watch(file: string) {
   const source = createSecretsSource({ kind: 'file', file, secrets: parseSecrets(first) }, log, clock)
   return {
     source,
-    /** Lets polls happen until `check` holds. */
+    /** Polls until `check` passes. */
     until: (check: () => void) =>
       vi.waitFor(async () => {
         await clock.advance(1000)
@@ -45,7 +45,7 @@ async function replace(file: string, content: string): Promise<void> {
 }
 
 describe('secrets from a file', () => {
-  test('A32 are read again when the file is replaced by a rename, and when it is written in place', async () => {
+  test('A32 are reloaded when the file is replaced or rewritten', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
     using watched = watch(file)
@@ -59,7 +59,7 @@ describe('secrets from a file', () => {
     await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
   })
 
-  test('A32 follow the symbolic links of a Kubernetes volume when they are swapped', async () => {
+  test('A32 follow swapped symbolic links of a Kubernetes volume', async () => {
     for (const [version, content] of [
       ['v1', first],
       ['v2', second],
@@ -77,7 +77,7 @@ describe('secrets from a file', () => {
     await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
   })
 
-  test('P8 a broken file is logged once, without its content, and the old secrets stay', async () => {
+  test('P8 an invalid file is logged once without its content, and the old secrets stay', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
     using watched = watch(file)
@@ -97,7 +97,7 @@ describe('secrets from a file', () => {
     await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
   })
 
-  test('are not replaced by the published one of the demo', async () => {
+  test('are not replaced by the published demo secret', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, JSON.stringify({ new: second, demo: demoCredentials.secret }))
     using watched = watch(file)
@@ -108,7 +108,7 @@ describe('secrets from a file', () => {
     ])
   })
 
-  test('are read at once by reload, which never rejects', async () => {
+  test('are reloaded at once by reload, which never rejects', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, second)
     using watched = watch(file)
@@ -134,7 +134,7 @@ describe('secrets from a file', () => {
   })
 })
 
-test('secrets from a setting stay as they are', async () => {
+test('secrets from a setting never change', async () => {
   const source = createSecretsSource({ kind: 'inline', secrets: parseSecrets(first) }, log)
   await source.reload()
   expect(textOf(source)).toEqual([first])

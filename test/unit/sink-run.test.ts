@@ -3,7 +3,7 @@ import { defineSink, type SinkDefinition } from '../../src/dispatch/define-sink.
 import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
 import { numbered, stageDispatcher } from './dispatcher-stage.ts'
 
-/** A sink for all events whose sends go on until they are told to end. */
+/** A sink whose sends end on request. */
 async function stageSink(options: Partial<SinkDefinition>) {
   const sends: { readonly ids: readonly string[]; readonly end: () => void }[] = []
   let sending = 0
@@ -37,7 +37,7 @@ async function stageSink(options: Partial<SinkDefinition>) {
 }
 
 describe('a sink', () => {
-  it.each([1, 5])('sends as many batches of %i at once as it may, also when that is changed', async (batch) => {
+  it.each([1, 5])('keeps to its concurrency with batches of %i, also after a change', async (batch) => {
     const stage = await stageSink({ batch, concurrency: 2 })
     await stage.accept(...numbered(100))
     expect(stage.most()).toBe(2)
@@ -50,7 +50,7 @@ describe('a sink', () => {
     expect(stage.most()).toBe(6)
   })
 
-  it('counts the time that an item may take from its send on, not from when it began to wait', async () => {
+  it('starts the timeout of an item with its send', async () => {
     const stage = await stageSink({ batch: 2, concurrency: 1, timeoutMs: 1_000 })
     await stage.accept({ id: 'evt_1' })
     await stage.accept({ id: 'evt_2' })

@@ -26,7 +26,7 @@ function load(sinks: unknown, routes?: unknown, env: Readonly<Record<string, str
   return loadConfig({ env: given, cwd, configFile: null })
 }
 
-/** The lines of what is said against it. */
+/** The lines of the error. */
 async function problemsOf(loading: Promise<unknown>): Promise<string[]> {
   try {
     await loading
@@ -34,17 +34,17 @@ async function problemsOf(loading: Promise<unknown>): Promise<string[]> {
     if (error instanceof InboxError) return error.message.split('\n  ').slice(1)
     throw error
   }
-  throw new Error('it was accepted')
+  throw new Error('the settings were accepted')
 }
 
 const archive = { kind: 'file', path: './events.ndjson', types: '*' }
 
-/** The sinks of the settings as the handlers that they are. */
+/** The sinks of the settings as handlers. */
 const loadHandlers = async (...settings: Parameters<typeof load>) =>
   loadSources(sourcesOf(await load(...settings)), () => [])
 
 describe('sinks of the settings', () => {
-  it('come from the config file under short names, or from the environment as JSON', async () => {
+  it('come from the config file or, as JSON, from the environment', async () => {
     const file = join(cwd, 'some.config.mjs')
     await writeFile(
       file,
@@ -58,7 +58,7 @@ describe('sinks of the settings', () => {
     expect(fromFile.handlersDir).toBeNull()
   })
 
-  it('may refer to texts in variables and files, which are not shown', async () => {
+  it('may refer to variables and files, whose content is not shown', async () => {
     const url = { file: './slack-url' }
     const env = { SLACK: 'https://hooks.slack.example/services/from-the-variable' }
     const config = await load({ a: { kind: 'slack', url }, b: { kind: 'slack', url: { env: 'SLACK' } } }, [], env)
@@ -68,12 +68,12 @@ describe('sinks of the settings', () => {
     ])
     const rows = describeConfig(config).filter(([name]) => name.startsWith('sink '))
     expect(rows).toEqual([
-      ['sink a', `slack to file ${join(cwd, 'slack-url')}, gets what handlers enqueue`],
-      ['sink b', 'slack to $SLACK, gets what handlers enqueue'],
+      ['sink a', `slack to file ${join(cwd, 'slack-url')}, gets items of handlers`],
+      ['sink b', 'slack to $SLACK, gets items of handlers'],
     ])
   })
 
-  it('are described by kind, what they get and where they lead, without what may be secret', async () => {
+  it('are described by kind, target and routes, without secrets', async () => {
     const config = await load(
       {
         desk: {
@@ -94,12 +94,12 @@ describe('sinks of the settings', () => {
       ['sink desk', 'slack to https://hooks.slack.example, gets wallet.* on base'],
       ['sink db', 'sql to postgres://db.example, gets *'],
       ['sink app', 'forward to https://app.example/hook, gets pump.graduation by data.symbol'],
-      ['sink run', 'exec to notify …, gets what handlers enqueue'],
-      ['sink cache', 'redis to redis://cache.example:6379, gets what handlers enqueue'],
+      ['sink run', 'exec to notify …, gets items of handlers'],
+      ['sink cache', 'redis to redis://cache.example:6379, gets items of handlers'],
     ])
   })
 
-  it('that cannot be used are all told at once, with what is meant, and without values', async () => {
+  it('that are invalid are all reported, with suggestions and without values', async () => {
     const app = { kind: 'forward', url: 'http://127.0.0.1/' }
     const sinks = {
       'a b': archive,
@@ -133,7 +133,7 @@ describe('sinks of the settings', () => {
       'sinks.desk.retry: unknown option `tries`',
       'sinks.desk.batch: Too small: expected number to be >=1',
       'sinks.desk.url: expected an https URL without user name and password (http only for this machine)',
-      'sinks.app.headers.Host: expected none of the headers that are set anyway',
+      'sinks.app.headers.Host: expected a header that the sink does not set',
       'sinks.app.terminalStatuses.0: Too small: expected number to be >=400',
       'sinks.app: unknown option `headrs`, did you mean headers?',
       "sinks.signed.secret: expected together with signature: 'standard-webhooks', and only then",
@@ -146,9 +146,9 @@ describe('sinks of the settings', () => {
       'sinks.phone.chatId: expected a number or @channel',
       'sinks.pager.routingKey: expected the 32 characters of an integration key',
       'sinks.pager.minSeverity: Invalid option: expected one of "info"|"warning"|"critical"',
-      'sinks.cache.url: expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
-      'sinks.other.url: expected redis://host:port or rediss://host:port, with user and password in it where they are needed',
-      'sinks.db.url: expected postgres://host:port/database, with percent-encoded user and password in it where they are needed, or sqlite:./path/to.db',
+      'sinks.cache.url: expected redis://host:port or rediss://host:port, with percent-encoded user and password if needed',
+      'sinks.other.url: expected redis://host:port or rediss://host:port, with percent-encoded user and password if needed',
+      'sinks.db.url: expected postgres://host:port/database, with percent-encoded user and password if needed, or sqlite:./path/to.db',
       'routes[0].to: there is no sink "dask", did you mean desk?',
       'routes[1]: unknown option `type`, did you mean types?',
       `routes[2].types.0: ${types}`,
@@ -158,16 +158,17 @@ describe('sinks of the settings', () => {
       'routes[3].to: expected the name of a sink, or a list of these',
     ])
     expect(problems.join()).not.toContain('hush')
+    expect(problems).toContainEqual(expect.stringContaining("for example { kind: 'slack', url: "))
     expect(await problemsOf(load('[}'))).toEqual([expect.stringContaining('sinks: expected an object')])
     expect(await problemsOf(load({}, {}, { INBOX_SINKS: '{' }))).toHaveLength(2)
   })
 
-  it('cannot have the name of the one that INBOX_FORWARD_URL makes', async () => {
+  it('conflict with the sink of INBOX_FORWARD_URL', async () => {
     const problems = await problemsOf(load({ forward: archive }, undefined, { INBOX_FORWARD_URL: 'http://127.0.0.1/' }))
-    expect(problems).toEqual(['sinks.forward: INBOX_FORWARD_URL makes a sink of this name already; keep one of them'])
+    expect(problems).toEqual(['sinks.forward: INBOX_FORWARD_URL creates a sink of this name; keep one of them'])
   })
 
-  it('whose routes ask for what no documented event has are warned of', async () => {
+  it('with undocumented types, networks or fields in routes cause warnings', async () => {
     const { warnings } = await load({ archive }, [
       { types: ['wallet.large_trdae', 'token.*'], to: 'archive' },
       { types: 'wallet.*', networks: 'etherium', where: { 'data.amount_us': 1, id: 'x' }, to: 'archive' },
@@ -175,15 +176,15 @@ describe('sinks of the settings', () => {
       { types: 'bridge.moved', where: { 'data.anything': 1 }, to: 'archive' },
     ])
     expect(warnings).toEqual([
-      'sinks.archive: a route asks for the type wallet.large_trdae, which is not documented, did you mean wallet.large_trade?',
-      'sinks.archive: a route asks for the network etherium, which the service does not have, did you mean ethereum?',
-      'sinks.archive: a route asks for data.amount_us, which no documented event of wallet.* has, did you mean data.amount_usd?',
-      'sinks.archive: a route asks for data.amount_usd by text, and it is a number: no text is equal to one, more or less',
-      'sinks.archive: a route asks for the type bridge.moved, which is not documented',
+      'sinks.archive: a route has the undocumented type wallet.large_trdae, did you mean wallet.large_trade?',
+      'sinks.archive: a route has the undocumented network etherium, did you mean ethereum?',
+      'sinks.archive: a route has the unknown field data.amount_us of wallet.*, did you mean data.amount_usd?',
+      'sinks.archive: a route has a text condition for the number data.amount_usd, which never matches',
+      'sinks.archive: a route has the undocumented type bridge.moved',
     ])
   })
 
-  it('whose templates ask for what no documented event has are warned of, and prefixes get a guess too', async () => {
+  it('with undocumented types or fields in templates cause warnings', async () => {
     const url = 'https://hooks.slack.example/services/T0/B0/secret'
     const templates = {
       'wallet.large_trade': '{title} {data.amont_usd|usd} {data.tx_hash} {data.amont_usd}',
@@ -192,13 +193,13 @@ describe('sinks of the settings', () => {
     }
     const { warnings } = await load({ desk: { kind: 'slack', url, types: 'walet.*', templates } })
     expect(warnings).toEqual([
-      'sinks.desk: a route asks for the type walet.*, which is not documented, did you mean wallet.*?',
-      'sinks.desk.templates: that for wallet.large_trade has data.amont_usd, which no documented event of wallet.large_trade has, did you mean data.amount_usd?',
-      'sinks.desk.templates: it is for the type wallet.large_trde, which is not documented, did you mean wallet.large_trade?',
+      'sinks.desk: a route has the undocumented type walet.*, did you mean wallet.*?',
+      'sinks.desk.templates: wallet.large_trade has the unknown field data.amont_usd of wallet.large_trade, did you mean data.amount_usd?',
+      'sinks.desk.templates: the undocumented type wallet.large_trde, did you mean wallet.large_trade?',
     ])
   })
 
-  it('that would write to the file of the inbox itself are refused, by whatever name', async () => {
+  it('are refused if they would write to the database file of the inbox', async () => {
     const linked = join(cwd, 'linked')
     await symlink(cwd, linked)
     const sinks = {
@@ -208,7 +209,7 @@ describe('sinks of the settings', () => {
       d: { kind: 'sql', url: 'sqlite:./data/events.db', types: '*' },
     }
     const env = { INBOX_DATABASE_URL: 'sqlite:./data/inbox.db' }
-    const own = 'that is the file in which the inbox itself is kept; expected another file'
+    const own = 'this is the database file of the inbox; expected another file'
     expect(await problemsOf(load(sinks, undefined, env))).toEqual([
       `sinks.a.url: ${own}`,
       `sinks.b.url: ${own}`,
@@ -216,7 +217,7 @@ describe('sinks of the settings', () => {
     ])
   })
 
-  it('for which something is missing on this machine are refused when they are loaded, all at once', async () => {
+  it('are all refused at load if the machine lacks something they need', async () => {
     const run = { kind: 'exec', command: ['no-such-program'] }
     const sinks = {
       gone: run,
@@ -234,21 +235,21 @@ describe('sinks of the settings', () => {
     const loading = loadHandlers(sinks)
     await expect(loading).rejects.toMatchObject({ code: 'handler_invalid' })
     const { message } = (await loading.catch((error: unknown) => error)) as Error
-    const system = 'is in a folder of the system that holds no files of others; choose another path'
+    const system = 'is in a system folder; choose another path'
     expect(message.split('\n')).toEqual([
-      'sinks.gone.command: there is no program "no-such-program" on the PATH that this user may run; install it, or give its path',
-      `sinks.here.command: there is no program "./slack-url" at ${join(cwd, 'slack-url')} that this user may run; install it, or give its path`,
-      'sinks.elsewhere.command: there is no program "sh" on the PATH that this user may run; install it, or give its path',
+      'sinks.gone.command: no executable program "no-such-program" on the PATH; install it, or give its path',
+      `sinks.here.command: no executable program "./slack-url" at ${join(cwd, 'slack-url')}; install it, or give its path`,
+      'sinks.elsewhere.command: no executable program "sh" on the PATH; install it, or give its path',
       `sinks.proc.path: /proc/inbox/events.ndjson ${system}`,
       `sinks.sys.url: /sys/kernel/inbox.db ${system}`,
-      `sinks.below.path: ${join(cwd, 'slack-url')} is no folder; choose another path`,
+      `sinks.below.path: ${join(cwd, 'slack-url')} is not a folder; choose another path`,
       `sinks.folder.path: ${cwd} is a folder; expected the path of a file`,
     ])
     const sources = sourcesOf(await load({ gone: { ...run, types: '*' } }))
     await expect(loadSources(withoutChecks(sources), () => [])).resolves.toHaveLength(1)
   })
 
-  it('have the defaults of their kind, and what the settings say laid over them', async () => {
+  it('have the defaults of their kind, overridden by the settings', async () => {
     const app = { kind: 'forward', url: 'http://127.0.0.1/', types: 'wallet.*' }
     const over = { order: 'none', concurrency: 3, rate: 10, timeoutMs: 5, retry: { attempts: 7 }, onDead: 'hold' }
     const [plain, changed] = await loadHandlers({ plain: app, changed: { ...app, ...over, order: 'key' } })
@@ -267,14 +268,14 @@ describe('sinks of the settings', () => {
     expect(archived).toMatchObject({ batch: 2, concurrency: 1 })
   })
 
-  it('cannot hold the items of a key where there is none', async () => {
+  it('need order: key for onDead: hold', async () => {
     const url = 'https://hooks.slack.example/services/T0/B0/secret'
     const desk = { kind: 'slack', url, types: '*', onDead: 'hold' }
     await expect(loadHandlers({ desk })).rejects.toThrow("sinks.desk.onDead: 'hold' requires order: 'key'")
     await expect(loadHandlers({ desk: { ...desk, order: 'key' } })).resolves.toHaveLength(1)
   })
 
-  it('cannot send batches where their kind sends one item at a time', async () => {
+  it('refuse batch if their kind sends one item at a time', async () => {
     const app = { kind: 'forward', url: 'http://127.0.0.1/', batch: 2 }
     await expect(loadHandlers({ app })).rejects.toThrow(
       'sinks.app.batch: a forward sink sends one item at a time; remove `batch`',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createProgress, toMessages, toParts, type Dialect } from '../../handlers/sinks/common/split.ts'
 import { createPacer } from '../../handlers/sinks/common/chat.ts'
 
-/** Twenty characters of what is written; `<` is written with four. */
+/** Parts of 100 characters; `<` is written with four. */
 const dialect: Dialect = {
   partLimit: 100,
   limit: 100,
@@ -16,7 +16,7 @@ const written = (text: string) => toParts([{ text }], dialect).map((part) => par
 const part = (text: string, links = 0) => ({ written: text, size: text.length, links })
 
 describe('toParts', () => {
-  test('cuts behind a space or line break, never inside an escape, a link or a pair of surrogates', () => {
+  test('cuts after white space, never inside an escape, a link or a surrogate pair', () => {
     expect(written(`${'x'.repeat(60)} ${'y'.repeat(60)}`)).toEqual(['x'.repeat(60), 'y'.repeat(60)])
     expect(written(`${'x'.repeat(98)}<`)).toEqual(['x'.repeat(98), '&lt;'])
     expect(written(`${'x'.repeat(99)}😀`)).toEqual(['x'.repeat(99), '😀'])
@@ -27,12 +27,12 @@ describe('toParts', () => {
     ])
   })
 
-  test('has no part with more links than a message may have', () => {
+  test('limits the links of a part', () => {
     const link = { text: 'a', url: 'b' }
     expect(toParts([link, link, link, link], dialect).map(({ links }) => links)).toEqual([3, 1])
   })
 
-  test('says how much it leaves out of a text of 100 kB', () => {
+  test('notes the number of cut characters', () => {
     const parts = written('x'.repeat(100_000))
     expect(parts).toHaveLength(10)
     expect(parts.at(-1)).toMatch(/ … and \d+ characters more$/)
@@ -40,7 +40,7 @@ describe('toParts', () => {
     expect(parts.at(-1)).toContain(` ${100_000 - shown} characters`)
   })
 
-  test('keeps to the limit and loses nothing, whatever the text', () => {
+  test('keeps to the limit and loses nothing', () => {
     const odd = fc.constantFrom('<', ' ', '\n', '\u202e', '\ud800', '😀', 'x'.repeat(30), '&lt;', 'é')
     fc.assert(
       fc.property(fc.array(fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 20 })), { maxLength: 30 }), (words) => {
@@ -62,7 +62,7 @@ describe('toParts', () => {
 })
 
 describe('toMessages', () => {
-  test('puts as many items into a message as it holds, in their order', () => {
+  test('joins items in order until a message is full', () => {
     const items = ['a', 'b', 'c'].map((id) => ({ id, parts: [part(id.repeat(40))] }))
     expect(toMessages(items, dialect)).toEqual([
       { ids: ['a', 'b'], parts: ['a'.repeat(40), 'b'.repeat(40)], index: 0, isLast: true },
@@ -70,7 +70,7 @@ describe('toMessages', () => {
     ])
   })
 
-  test('counts the line between items, the parts and the links', () => {
+  test('counts separators, parts and links', () => {
     const ids = (...parts: ReturnType<typeof part>[]) =>
       toMessages(
         parts.map((one, index) => ({ id: String(index), parts: [one] })),
@@ -82,7 +82,7 @@ describe('toMessages', () => {
     expect(ids(part('x', 2), part('x', 1), part('x', 1))).toEqual([2, 1])
   })
 
-  test('gives an item with several parts messages of its own', () => {
+  test('sends an item with several parts in separate messages', () => {
     const long = { id: 'long', parts: [part('1'), part('2')] }
     const short = { id: 'short', parts: [part('3')] }
     expect(toMessages([short, long, short], dialect).map(({ ids, index, isLast }) => [...ids, index, isLast])).toEqual([
@@ -95,7 +95,7 @@ describe('toMessages', () => {
 })
 
 describe('createPacer', () => {
-  test('keeps to each limit over any stretch of time', () => {
+  test('keeps all limits over any period', () => {
     let now = 0
     const pacer = createPacer(
       [
@@ -115,7 +115,7 @@ describe('createPacer', () => {
     expect(sentAt).toEqual([0, 0, 100, 1_000, 1_000, 1_100, 2_000])
   })
 
-  test('is held for as long as it is told, and never shorter', () => {
+  test('keeps the longest hold', () => {
     let now = 0
     const pacer = createPacer([{ count: 1, ms: 100 }], { now: () => now })
     pacer.hold(500)
@@ -125,7 +125,7 @@ describe('createPacer', () => {
   })
 })
 
-test('createProgress forgets the oldest, not the newest', () => {
+test('createProgress forgets the oldest items', () => {
   const progress = createProgress()
   for (let n = 0; n < 10_002; n++) progress.sent({ ids: [String(n)], index: 0, isLast: true })
   expect([progress.isSent('1'), progress.isSent('2'), progress.isSent('10001')]).toEqual([false, true, true])

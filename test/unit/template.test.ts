@@ -30,15 +30,15 @@ describe('a template', () => {
     ['{data.wallet_address|address}', '0x5aAe…BeAed'],
     ['{created_at|time} {type} {id}', '14:03:22 wallet.large_trade evt_01jgfj3k8m0q2s4v6x8z0b2d4f'],
     ['{severity} on {network}: {title}', 'info on ethereum: 0x5aAe…BeAed bought PEPE for $12,345.67'],
-    ['{links}', '<transaction> · <token> · <wallet>'],
+    ['{links}', '<wallet> · <token> · <transaction>'],
     ['{{data}} }}{{', '{data} }{'],
     ['{data.nothing} {data.token_symbol.length} {data.constructor} {data.amount_usd.x|usd}', '? ? ? $?'],
     ['', ''],
-  ])('%j says %j', (text, said) => {
+  ])('%j becomes %j', (text, said) => {
     expect(fill(text)).toBe(said)
   })
 
-  test('R98 shows a number without a filter as the sender wrote it, every digit', () => {
+  test('R98 shows every digit of a number without a filter', () => {
     const event =
       '{"id":"e","type":"x","created_at":"","data":{"n":123456789012345678901.50,"s":1e-18,"b":true,"l":["a",2],"e":[],"z":null,"o":{}}}'
     expect(fill('{data.n} {data.s} {data.b} {data.l} {data.l.1} {data.e} {data.z} {data.o}', event)).toBe(
@@ -46,22 +46,22 @@ describe('a template', () => {
     )
   })
 
-  test('puts values in for good: what they hold is no template', () => {
+  test('does not interpret values as templates', () => {
     const event = JSON.stringify({ id: 'e', type: 'x', created_at: '', data: { a: '{data.b}\n\u202e', b: 'secret' } })
     expect(fill('{data.a}', event)).toBe('{data.b}\\u000a\\u202e')
   })
 
   test.each([
-    ['{data.amount_usd|euro}', 'expected one filter at most'],
-    ['{data.amount_usd|usd|usd}', 'expected one filter at most'],
-    ['{title|usd}', 'expected one filter at most'],
+    ['{data.amount_usd|euro}', 'expected at most one filter'],
+    ['{data.amount_usd|usd|usd}', 'expected at most one filter'],
+    ['{title|usd}', 'expected at most one filter'],
     ['{amount_usd}', 'expected id, type, created_at, data.<field>'],
     ['{data}', 'expected id, type, created_at, data.<field>'],
     ['{}', 'expected id, type, created_at, data.<field>'],
-    ['a { b', 'expected a brace to be part of {…}, or to be doubled'],
-    ['a } b', 'expected a brace to be part of {…}, or to be doubled'],
+    ['a { b', 'expected a placeholder or a doubled brace'],
+    ['a } b', 'expected a placeholder or a doubled brace'],
     ['x'.repeat(4_001), 'expected at most 4000 characters'],
-  ])('%j is a problem of the configuration', (text, problem) => {
+  ])('%j is invalid', (text, problem) => {
     expect(parseTemplate(text)).toContain(problem)
     const options = slackKind.options.safeParse({ url: 'https://hooks.slack.com/services/x', templates: { '*': text } })
     expect(options.error?.issues.map(({ path, message }) => [path, message])).toEqual([
@@ -69,7 +69,7 @@ describe('a template', () => {
     ])
   })
 
-  test('belongs to a type, else to the longest prefix, else to *', () => {
+  test('applies to a type, else the longest prefix, else *', () => {
     const all = templates.parse({
       '*': 'any',
       'wallet.*': 'wallet',
@@ -87,7 +87,7 @@ describe('a template', () => {
     expect(templates.safeParse({ '': 'a' }).success).toBe(false)
   })
 
-  test('is read, or refused with a reason, whatever it holds; as plain text it comes back', () => {
+  test('parses or is refused with a reason; escaped text is unchanged', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('{', '}', '|', 'data.a', 'usd', ' ', 'x', '\ud83d\ude00') }),

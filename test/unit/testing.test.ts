@@ -17,7 +17,7 @@ import { verify } from '../../src/signature/verify.ts'
 const secret = 'the-secret-of-the-tests'
 
 describe('createEvent', () => {
-  test.each(eventTypes)('makes a valid %s, each with an id of its own and all else the same', (type) => {
+  test.each(eventTypes)('creates a valid %s with a unique id', (type) => {
     const [first, second] = [createEvent(type), createEvent(type)]
     expect(eventSchemas[type].parse(first)).toEqual(first)
     expect(first.id).not.toBe(second.id)
@@ -25,7 +25,7 @@ describe('createEvent', () => {
     expect(Date.parse(first.created_at)).toBe(createTestClock().now())
   })
 
-  test('takes any valid overrides as they are, and nothing else changes', () => {
+  test('applies overrides and changes nothing else', () => {
     const text = fc.string({ unit: 'grapheme' })
     const data = fc.record(
       {
@@ -51,14 +51,14 @@ describe('createEvent', () => {
     )
   })
 
-  test('replaces lists whole, and shares none with other events', () => {
+  test('replaces lists as a whole, and shares none', () => {
     const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy'] } })
     expect(event.data.triggered_checks).toEqual(['proxy'])
     createEvent('token.risk_change').data.triggered_checks.push('mine')
     expect(createEvent('token.risk_change').data.triggered_checks).not.toContain('mine')
   })
 
-  test('refuses what would be no valid event', () => {
+  test('refuses an invalid event', () => {
     expect(() => createEvent('pump.graduation', { created_at: 'today' })).toThrow(/^Not a valid pump.graduation event/)
     expect(() => createEvent('pump.graduation', { data: { sol_raised: NaN } })).toThrow(TypeError)
     // @ts-expect-error -- no such field
@@ -67,7 +67,7 @@ describe('createEvent', () => {
 })
 
 describe('signedRequest', () => {
-  test('signs exactly the bytes that it sends, be they an event or not', () => {
+  test('signs exactly the bytes that it sends', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json())
     fc.assert(
       fc.property(texts, (text) => {
@@ -78,7 +78,7 @@ describe('signedRequest', () => {
     )
   })
 
-  test('goes through fetch and supertest without a change', async () => {
+  test('works with fetch and supertest', async () => {
     const app = express().post('/', express.raw({ type: '*/*' }), (incoming, response) => {
       const signature = incoming.get('X-Hook-Signature')
       response.json(verify(incoming.body as Buffer, signature, parseSecrets(secret)).ok)
@@ -161,7 +161,7 @@ describe('createTestInbox', () => {
     expect(await inbox.deadLetters()).toMatchObject([{ error: { name: 'handler_timeout' } }])
   })
 
-  test('has sinks of the test, real ones and kept ones, and a snooze of a day', async () => {
+  test('has real and collecting sinks, and advances a snooze of a day', async () => {
     const sent: unknown[] = []
     let hasSnoozed = false
     const handlers = [
@@ -190,10 +190,10 @@ describe('createTestInbox', () => {
     expect(inbox.items('kept').map(({ payload }) => payload)).toEqual([{ id: trade.id }, { id: milestone.id }])
     expect(sent).toEqual([false, true])
     expect(await inbox.state('h')).toEqual({ known: true })
-    expect(() => inbox.items('real')).toThrow('real is none of the `sinks` of this test inbox')
+    expect(() => inbox.items('real')).toThrow('real is not one of `sinks`')
   })
 
-  test('ends while handlers hang, and names every definition that cannot be used', async () => {
+  test('ends while handlers hang, and reports every invalid definition', async () => {
     const never = defineHandler({ name: 'never', type: '*', run: () => new Promise(() => {}) })
     {
       await using inbox = await createTestInbox({ handlers: [never] })

@@ -4,19 +4,19 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface AppendFileOptions {
-  /** Absolute. Its folder is made where it is missing. */
+  /** Absolute. A missing folder is created. */
   readonly path: string
-  /** A file that would become longer is put aside first, as `<path>.000001`, `<path>.000002` … */
+  /** Before the file becomes longer, it is renamed to `<path>.000001`, `<path>.000002` … */
   readonly maxBytes: number
-  /** How many of those are kept: the newest. Undefined: all. */
+  /** Number of renamed files to keep. Undefined: all. */
   readonly keep?: number | undefined
   readonly fsync: boolean
-  /** Told when part of a line was cut off that a process left there when it died. */
+  /** Called after an incomplete line of a crashed process was removed. */
   readonly onCut: (bytes: number) => void
 }
 
 export interface AppendFile {
-  /** Appends whole lines; once it has resolved the disk has them, if `fsync`. After an error some may be there, each of them whole. */
+  /** Appends whole lines, durably with `fsync`. After an error some of them may be in the file. */
   append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
@@ -29,24 +29,24 @@ interface Opened {
 }
 
 /**
- * A file that is only ever added to, by this thread and by others that write to it in the same way: a lock beside it lets in one at a
- * time. A pipe or a terminal is written to without any of this.
+ * Appends to a file that other threads and processes may append to: a lock file beside it admits one at a time. Pipes and
+ * terminals are written to directly.
  */
 export function createAppendFile(options: AppendFileOptions): AppendFile {
   const { maxBytes, keep, fsync, onCut } = options
   let opened: Promise<Opened> | undefined
   let handle: FileHandle | undefined
-  /** How long the file was when it was last left in good order; undefined: unknown. */
+  /** Length after the last complete write; undefined: unknown. */
   let leftAt: number | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   async function openOnce(): Promise<Opened> {
-    await makeFolder(dirname(options.path))
+    await mkdir(dirname(options.path), { recursive: true })
     const file = await realPath(options.path)
     return { file, lock: await openFileLock(`${file}.lock`) }
   }
 
-  /** The file as it is now: another may have put it aside, or somebody may have removed it. */
+  /** Opens the file again if it was renamed or removed. */
   async function current(file: string): Promise<FileHandle> {
     const there = await statOf(file)
     if (handle !== undefined) {
@@ -66,7 +66,7 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
     await old?.close()
   }
 
-  async function mendEnd(file: FileHandle, length: number): Promise<number> {
+  async function repairEnd(file: FileHandle, length: number): Promise<number> {
     if (length === leftAt) return length
     const end = await readFileEnd(file, length)
     if (end.kind === 'whole') return length
@@ -86,36 +86,37 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
       if (fsync) await file.datasync()
       return (leftAt = length + bytes.length)
     } catch (error) {
-      // What is left of it would stand before the next attempt.
+      // Otherwise the next attempt would follow a partial line.
       await file.truncate(length).catch(() => {})
       await closeHandle().catch(() => {})
       throw error
     }
   }
 
-  async function putAside(file: string): Promise<void> {
+  async function rotate(file: string): Promise<void> {
     await closeHandle()
-    const there = await numbersAside(file)
+    const there = await rotatedNumbers(file)
     const next = (there.at(-1) ?? 0) + 1
-    await rename(file, aside(file, next))
+    await rename(file, rotatedPath(file, next))
     if (fsync) await syncFolder(file)
     if (keep === undefined) return
     const all = [...there, next]
-    for (const number of all.slice(0, Math.max(0, all.length - keep))) await rm(aside(file, number), { force: true })
+    for (const number of all.slice(0, Math.max(0, all.length - keep)))
+      await rm(rotatedPath(file, number), { force: true })
   }
 
   async function appendAlone(file: string, lines: readonly Uint8Array[]): Promise<void> {
     let to = await current(file)
-    let length = await mendEnd(to, (await to.stat()).size)
+    let length = await repairEnd(to, (await to.stat()).size)
     for (let from = 0; from < lines.length;) {
-      const fitting = howManyFit(lines.slice(from), maxBytes - length)
+      const fitting = countFitting(lines.slice(from), maxBytes - length)
       if (fitting === 0 && length > 0) {
-        await putAside(file)
+        await rotate(file)
         to = await current(file)
         length = 0
         continue
       }
-      // A line that is longer than a file may be gets one of its own.
+      // A line above the limit gets a separate file.
       const part = lines.slice(from, from + Math.max(1, fitting))
       length = await write(to, part, length)
       from += part.length
@@ -147,46 +148,31 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
   }
 }
 
-/**
- * Makes a folder and its parents. Below /proc, Node's own recursive `mkdir` never returns, and keeps one of the four threads that do
- * all file work of the process.
- */
-export async function makeFolder(folder: string): Promise<void> {
-  const parent = dirname(folder)
-  if ((await statOf(parent)) === undefined) await makeFolder(parent)
-  await mkdir(folder).catch(async (error: unknown) => {
-    if (!(await statOf(folder))?.isDirectory()) throw error
-  })
-}
-
-/** How many of the first lines have `bytes` bytes or less together. */
-function howManyFit(lines: readonly Uint8Array[], bytes: number): number {
+/** Number of leading lines that fit into `bytes`. */
+function countFitting(lines: readonly Uint8Array[], bytes: number): number {
   let left = bytes
   const first = lines.findIndex(({ length }) => (left -= length) < 0)
   return first === -1 ? lines.length : first
 }
 
-function aside(file: string, number: number): string {
+function rotatedPath(file: string, number: number): string {
   return `${file}.${String(number).padStart(6, '0')}`
 }
 
-async function numbersAside(file: string): Promise<number[]> {
+async function rotatedNumbers(file: string): Promise<number[]> {
   const prefix = `${basename(file)}.`
   const names = (await readdir(dirname(file))).filter((name) => name.startsWith(prefix))
   const numbers = names.map((name) => name.slice(prefix.length)).filter((rest) => /^\d{6,12}$/.test(rest))
   return numbers.map(Number).sort((a, b) => a - b)
 }
 
-/** The one name of a file that may not be there yet: without symbolic links. */
+/** Resolves symbolic links. The file may be missing. */
 async function realPath(path: string): Promise<string> {
   if ((await statOf(path)) !== undefined) return realpath(path)
   return join(await realpath(dirname(path)), basename(path))
 }
 
-/**
- * Without ever waiting inside the system, where nothing could end it: all files and names of the process are looked up by four
- * threads, and each pipe that nobody reads would take one of them. Such a pipe is an error (ENXIO).
- */
+/** Non-blocking: a blocked write would occupy one of Node's four I/O threads. A pipe without a reader is an error (ENXIO). */
 async function appendToDevice(path: string, lines: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
   const bytes = Buffer.concat(lines)
   const device = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK)
@@ -201,7 +187,7 @@ async function appendToDevice(path: string, lines: readonly Uint8Array[], signal
   }
 }
 
-/** A pipe whose reader is slow takes nothing for a while. */
+/** A pipe with a slow reader is full for a while. */
 function nothingIfFull(error: unknown): { readonly bytesWritten: number } {
   if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return { bytesWritten: 0 }
   throw error
@@ -217,7 +203,7 @@ async function syncFolder(file: string): Promise<void> {
   }
 }
 
-/** What is at the end of a file of lines: `whole` lines, a last line that only lacks its newline, or part of one from `start` on. */
+/** End of a file: `whole` lines, a last line without newline, or part of a line from `start` on. */
 type FileEnd =
   | { readonly kind: 'whole' }
   | { readonly kind: 'unended' }
@@ -225,10 +211,10 @@ type FileEnd =
 
 const newline = 0x0a
 const blockBytes = 64 * 1024
-/** More than any line has: a file whose last line is longer was not written by us. */
-const longestLine = 64 * 1024 * 1024
+/** A file with a longer last line was not written by this sink. */
+const maxLineBytes = 64 * 1024 * 1024
 
-/** Looks at the last line of a file of `length` bytes. Throws if that is so long that the file must be of another kind. */
+/** Examines the last line of a file of `length` bytes. Throws if the line is too long. */
 async function readFileEnd(handle: FileHandle, length: number): Promise<FileEnd> {
   if (length === 0) return { kind: 'whole' }
   const blocks: Buffer[] = []
@@ -241,7 +227,7 @@ async function readFileEnd(handle: FileHandle, length: number): Promise<FileEnd>
     blocks.unshift(buffer.subarray(at + 1))
     start -= size - (at + 1)
     if (at !== -1) break
-    if (length - start > longestLine) throw new Error('it does not look like a file of lines of JSON')
+    if (length - start > maxLineBytes) throw new Error('the file has no JSON lines')
   }
   return isObject(Buffer.concat(blocks).toString()) ? { kind: 'unended' } : { kind: 'torn', start }
 }
@@ -257,15 +243,12 @@ function isObject(text: string): boolean {
 }
 
 interface FileLock {
-  /** Runs `task` while nobody else holds the lock. Rejects when `signal` is aborted while it waits. */
+  /** Runs `task` while holding the lock. Rejects if `signal` aborts the wait. */
   hold<T>(signal: AbortSignal, task: () => Promise<T>): Promise<T>
   close(): void
 }
 
-/**
- * A lock between threads and processes: the write lock of an empty SQLite file. The operating system ends it with the process that
- * holds it, however that dies.
- */
+/** A lock between threads and processes: the write lock of an empty SQLite file, which the system releases after a crash. */
 async function openFileLock(file: string): Promise<FileLock> {
   const { default: Sqlite } = await import('better-sqlite3')
   const db = new Sqlite(file, { timeout: 0 })
@@ -293,31 +276,22 @@ async function openFileLock(file: string): Promise<FileLock> {
   }
 }
 
-/** These show what the system does: nobody can add a file to them, and making a folder there may never come back. */
-const systemFolders = ['/proc', '/sys']
-
 /**
- * Whether a file can be made at this absolute path, its folder too where it is missing; nothing is written. Throws an Error, with
- * `option` in front, that says what is in the way. A pipe or a terminal that is there is left to the first write.
+ * Checks that a file can be created at an absolute path, missing folders included, without writing. Throws an Error that
+ * starts with `option`. Accepts pipes and terminals.
  */
 export async function checkPlace(path: string, option: string): Promise<void> {
-  const there = await statOf(path)
-  if (there !== undefined && !there.isFile() && !there.isDirectory()) return
-  if (there?.isDirectory()) throw new Error(`${option}: ${path} is a folder; expected the path of a file`)
-  if (there?.isFile()) await requireWritable(path, option, constants.W_OK)
+  const found = await statOf(path)
+  if (found?.isDirectory()) throw new Error(`${option}: ${path} is a folder; expected the path of a file`)
+  if (found?.isFile()) await requireWritable(path, option, constants.W_OK)
+  if (found !== undefined && !found.isFile()) return
   let folder = dirname(path)
-  let found = await statOf(folder)
-  while (found === undefined && folder !== dirname(folder)) {
-    folder = dirname(folder)
-    found = await statOf(folder)
-  }
-  if (found?.isDirectory() === false) throw new Error(`${option}: ${folder} is no folder; choose another path`)
-  const real = await realpath(folder)
-  if (systemFolders.some((system) => `${real}/`.startsWith(`${system}/`))) {
-    throw new Error(
-      `${option}: ${path} is in a folder of the system that holds no files of others; choose another path`,
-    )
-  }
+  while ((await statOf(folder)) === undefined) folder = dirname(folder)
+  if (!(await statOf(folder))?.isDirectory())
+    throw new Error(`${option}: ${folder} is not a folder; choose another path`)
+  // Node's recursive mkdir never returns below /proc.
+  if (/^\/(?:proc|sys)(?:\/|$)/.test(await realpath(folder)))
+    throw new Error(`${option}: ${path} is in a system folder; choose another path`)
   await requireWritable(folder, option, constants.W_OK | constants.X_OK)
 }
 
@@ -327,16 +301,14 @@ async function requireWritable(path: string, option: string, mode: number): Prom
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
     throw new Error(
-      `${option}: ${path} cannot be written to (${reason}): let this user write there, or choose another path`,
-      {
-        cause: error,
-      },
+      `${option}: ${path} cannot be written to (${reason}): give this user write access, or choose another path`,
+      { cause: error },
     )
   }
 }
 
-/** Undefined for a path that does not exist, also because a part of it is no folder. */
-export async function statOf(path: string) {
+/** Undefined for a missing path, also if a parent is not a folder. */
+async function statOf(path: string) {
   try {
     return await stat(path)
   } catch (error) {

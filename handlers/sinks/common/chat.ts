@@ -1,5 +1,6 @@
 import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import { type Templates, fillTemplate, templateFor } from './template.ts'
+import { secretUrl } from './kind.ts'
+import { fillTemplate, templateFor, templates, type Templates } from './template.ts'
 import {
   createProgress,
   toMessages,
@@ -12,36 +13,46 @@ import {
   type Piece,
 } from './split.ts'
 import { isUnusable, pausingRefusal, refusal, type Answer } from './http.ts'
-import { formatText, formatTime } from 'onchain-inbox/format'
-import { toMessage, type Message, type Severity } from './message.ts'
+import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
+import { toMessage, type Message } from './message.ts'
 import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
 
-/** A chat service, as far as they differ. */
+/** Options of chats with a webhook. */
+export const webhookOptions = z.strictObject({
+  /** Anyone who knows the URL can post: it is a secret. */
+  url: secretUrl,
+  templates: templates.optional(),
+})
+
+export type WebhookOptions = z.output<typeof webhookOptions>
+
+/** The properties in which chat services differ. */
 export interface ChatService {
-  /** Its name, for messages. */
+  /** Name in messages. */
   readonly who: string
   readonly dialect: Dialect
   readonly limits: readonly Limit[]
-  /** Sends one message made of parts; gives the answer whatever its status. */
+  /** Sends one message made of parts. Returns the answer, whatever its status. */
   post(parts: readonly string[], ctx: SinkContext): Promise<Answer>
-  /** How long it wants to be left alone, where it says so in a way of its own: milliseconds. */
+  /** Pause in milliseconds that the answer asks for in the service's own format. */
   waitOf?(answer: Answer): number | undefined
 }
 
 export interface ChatOptions {
   readonly name: string
   readonly templates: Templates | undefined
-  /** Items to one send at most: about as many as one message holds. */
+  /** Maximum number of items per send: about as many as fit into one message. */
   readonly batch: number
 }
 
-/** Longer than that no send waits for its next message: the dispatcher has better things to do with its place. */
-const longestSleepMs = 2_500
+/** Maximum wait within a send. For a longer one the sink pauses, so that other sinks can use the slot. */
+const maxSleepMs = 2_500
 
 /**
- * A sink that writes to a chat. It sends at the pace that the service allows; what gathers meanwhile goes into one message, or as
- * few as hold it. What was sent of a send that failed is not sent again while the process lives. A message that the service
- * will not have is replaced by one that says so: one odd event stops no others.
+ * A sink that writes to a chat at the pace that the service allows. Items that wait are joined into few messages. Until
+ * the process ends, a retry sends only the parts that an earlier attempt did not send. A refused message is replaced by
+ * a notice, so that one event does not block others.
  */
 export function createChatSink(
   service: ChatService,
@@ -56,8 +67,7 @@ export function createChatSink(
     const shown = items.toSorted(byId).map((item) => ({ item, pieces: toPieces(item, templates) }))
     const bad = shown.filter(({ pieces }) => pieces === undefined).map(({ item }) => item.idempotencyKey)
     if (bad.length === items.length) throw new TerminalError(unusablePayload(name))
-    if (bad.length > 0)
-      ctx.log.error({ items: bad }, 'the sink cannot show what a handler enqueued; it says so instead')
+    if (bad.length > 0) ctx.log.error({ items: bad }, 'enqueued payload invalid, notice sent')
     const splits = shown
       .filter(({ item }) => !progress.isSent(item.id))
       .map(({ item, pieces = [own(`⚠ ${unusablePayload(name)}`)] }) => ({
@@ -69,14 +79,14 @@ export function createChatSink(
       const [id = ''] = message.ids
       if (message.index < progress.partsSent(id)) continue
       const refused = await sendOne(message, ctx)
-      if (refused !== undefined) await sendOtherwise(message, refused, byItem, ctx)
+      if (refused !== undefined) await sendAlone(message, refused, byItem, ctx)
     }
     progress.forget(items.map(({ id }) => id))
     const waitMs = pacer.waitMs()
     if (waitMs > 0) ctx.pause(waitMs)
   }
 
-  /** Sends a message when its turn has come; gives the answer if the service will not have this very message. */
+  /** Sends a message when the pace allows. Returns the answer if the service refused this message. */
   async function sendOne(message: Outgoing, ctx: SinkContext): Promise<Answer | undefined> {
     await takeTurn(ctx)
     const answer = await service.post(message.parts, ctx)
@@ -95,8 +105,8 @@ export function createChatSink(
     throw pausingRefusal(answer, who, pause, said)
   }
 
-  /** Each item of a refused message by itself, so that one spoils no others; and then a plain word in its stead. */
-  async function sendOtherwise(
+  /** Sends each item of a refused message alone, and a notice instead of a refused item. */
+  async function sendAlone(
     message: Outgoing,
     refused: Answer,
     byItem: ReadonlyMap<string, SinkItem>,
@@ -106,7 +116,7 @@ export function createChatSink(
       for (const [index, id] of message.ids.entries()) {
         const alone: Outgoing = { ...message, ids: [id], parts: message.parts.slice(index, index + 1) }
         const refusedToo = await sendOne(alone, ctx)
-        if (refusedToo !== undefined) await sendOtherwise(alone, refusedToo, byItem, ctx)
+        if (refusedToo !== undefined) await sendAlone(alone, refusedToo, byItem, ctx)
       }
       return
     }
@@ -116,47 +126,47 @@ export function createChatSink(
     const parts = toParts([own(plain)], dialect).map(({ written }) => written)
     const again = await sendOne({ ...message, parts, isLast: true }, ctx)
     if (again !== undefined) throw refusal(again, who)
-    ctx.log.warn({ eventId: event?.id, answer: refused.text.slice(0, 200) }, 'the chat service refused a message')
+    ctx.log.warn({ eventId: event?.id, answer: refused.text.slice(0, 200) }, 'chat service refused message')
   }
 
   async function takeTurn(ctx: SinkContext): Promise<void> {
     const waitMs = pacer.waitMs()
-    if (waitMs > longestSleepMs) {
+    if (waitMs > maxSleepMs) {
       ctx.pause(waitMs)
-      throw new RetryableError(`${who} takes no more messages for ${waitMs} ms`, { retryAfterMs: waitMs })
+      throw new RetryableError(`${who} accepts no messages for ${waitMs} ms`, { retryAfterMs: waitMs })
     }
     if (waitMs > 0) await timing.sleep(waitMs, ctx.signal)
   }
 
   return {
     batch,
-    // One message after the other, and of whatever wallet or token: only so does a burst become a digest.
+    // Without order by key, a burst becomes a digest.
     order: 'none',
     concurrency: 1,
     timeoutMs: 60_000,
     retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    breaker: {},
     send,
   }
 }
 
 function unusablePayload(name: string): string {
-  return `the sink ${name} takes { text: '…' }, with some text in it; what a handler enqueued is something else`
+  return `the sink ${name} takes { text: '…' } with non-empty text from handlers`
 }
 
-/** In the order in which they came to be. */
+/** Oldest item first. */
 function byId(a: SinkItem, b: SinkItem): number {
   return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 }
 
-/** Nothing that any service could object to. */
+/** Text that every service accepts. */
 function plainWord(text = '?'): string {
   return text.slice(0, 80).replaceAll(/[^\w-]/g, '_')
 }
 
 const marks: Readonly<Record<Severity, string>> = { info: '🔹', warning: '🟡', critical: '🔴' }
 
-/** What a chat gets to see of an item; undefined if it is nothing that can be shown. */
+/** The message of an item; undefined for an invalid payload. */
 export function toPieces({ payload, event }: SinkItem, templates: Templates = {}): Piece[] | undefined {
   if (payload !== undefined) return piecesOfPayload(payload)
   const message = toMessage(event)
@@ -164,7 +174,7 @@ export function toPieces({ payload, event }: SinkItem, templates: Templates = {}
   return template === undefined ? piecesOfMessage(message) : fillTemplate(template, event, message)
 }
 
-/** What happened; and below where, when, what else there is to say, and where to look. */
+/** First line: title. Second line: network, time, facts and links. */
 function piecesOfMessage({ title, facts, links, network, severity, time, type, text }: Message): Piece[] {
   const isOwn = type.startsWith('inbox.')
   const linked = new Set(links.map(({ label }) => label))
@@ -182,7 +192,7 @@ function piecesOfMessage({ title, facts, links, network, severity, time, type, t
   ]
 }
 
-/** `{ text }`: its lines are kept, all else that could disturb a reader is escaped. */
+/** `{ text }`: keeps lines, escapes control characters. */
 function piecesOfPayload(payload: unknown): Piece[] | undefined {
   if (typeof payload !== 'object' || payload === null || !('text' in payload)) return undefined
   const { text } = payload
@@ -191,9 +201,9 @@ function piecesOfPayload(payload: unknown): Piece[] | undefined {
   return [own(lines.join('\n').toWellFormed())]
 }
 
-/** Time as pacing needs it. */
+/** Clock of the pacer. */
 export interface Timing {
-  /** Milliseconds, from any moment on, never back. */
+  /** Monotonic milliseconds. */
   now(): number
   /** Rejects when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
@@ -204,7 +214,7 @@ export const systemTiming: Timing = {
   sleep: (ms, signal) => delay(ms, undefined, { signal }),
 }
 
-/** So many messages within so many milliseconds. */
+/** At most `count` messages within `ms` milliseconds. */
 export interface Limit {
   readonly count: number
   readonly ms: number
@@ -213,13 +223,13 @@ export interface Limit {
 export interface Pacer {
   /** Milliseconds until a message may be sent; 0: now. */
   waitMs(): number
-  /** A message has been sent. */
+  /** Counts a sent message. */
   sent(): void
-  /** Nothing for so long. */
+  /** Allows no message for `ms` milliseconds. */
   hold(ms: number): void
 }
 
-/** Keeps to several limits at once, over any stretch of time. */
+/** Keeps all limits over any period of time. */
 export function createPacer(limits: readonly Limit[], { now }: Pick<Timing, 'now'>): Pacer {
   const remembered = Math.max(...limits.map(({ count }) => count))
   const sentAt: number[] = []

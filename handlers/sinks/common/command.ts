@@ -2,50 +2,47 @@ import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 
 export interface Command {
-  /** Program and arguments. No shell reads them. */
+  /** Program and arguments, without a shell. */
   readonly command: readonly string[]
   readonly cwd: string
-  /** All of its environment. */
+  /** The whole environment. */
   readonly env: Readonly<Record<string, string>>
-  /** What it gets on its standard input. It need not read it. */
+  /** Standard input. The command need not read it. */
   readonly input: Uint8Array
-  /** When it is aborted, the command is killed, and with it all that it started and that is still of its process group. */
+  /** On abort the process group of the command is killed. */
   readonly signal: AbortSignal
 }
 
 export interface CommandEnd {
-  /** Null if a signal ended it. */
+  /** Null: a signal ended it. */
   readonly exitCode: number | null
   readonly signal: string | null
-  /** The beginning of what it wrote to its standard output. */
+  /** First 4 KiB. */
   readonly stdout: string
   readonly stderr: string
 }
 
-const keptOfOutput = 4 * 1024
-/** How long output is waited for once the command has ended: what it left running may hold the pipe open. */
+const keptOutputBytes = 4 * 1024
+/** How long to wait for output after the end: a child process may keep the pipe open. */
 const lingerMs = 500
 
-/**
- * Runs a command to its end, whatever that is. Throws an Error if it cannot be started, and the reason of `signal` if that is
- * aborted, once the command has been killed.
- */
+/** Runs a command. Throws if it can't be started, or the reason of `signal` after it was killed. */
 export async function runCommand({ command, cwd, env, input, signal }: Command): Promise<CommandEnd> {
   signal.throwIfAborted()
   const [program = '', ...parameters] = command
-  // A process group of its own, so that it can be killed with its children.
+  // In its own process group, so that it can be killed with its children.
   const child = spawn(program, parameters, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   const ended = Promise.withResolvers<{ exitCode: number | null; signal: string | null }>()
   const closed = Promise.withResolvers<void>()
   child.once('error', (error) =>
     ended.reject(new Error(`the command ${program} could not be started in ${cwd}: ${codeOf(error)}`)),
   )
-  // Where the system had not even its pipes to give, there is nothing of it but `error`.
+  // Without a pid only the `error` event follows.
   if (child.pid === undefined) await ended.promise
   child.once('exit', (exitCode, endSignal) => ended.resolve({ exitCode, signal: endSignal }))
   child.once('close', () => closed.resolve())
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)]
-  // It may end, or close its standard input, without having read it.
+  // The command may end without reading its standard input.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
 
@@ -64,10 +61,10 @@ export async function runCommand({ command, cwd, env, input, signal }: Command):
   }
 }
 
-/** Reads all, so that the command is never held up, and keeps the beginning. */
+/** Reads everything, so that the command never blocks, and keeps the start. */
 function collect(stream: Readable): readonly Buffer[] {
   const kept: Buffer[] = []
-  let left = keptOfOutput
+  let left = keptOutputBytes
   stream.on('data', (chunk: Buffer) => {
     if (left <= 0) return
     kept.push(chunk.subarray(0, left))
@@ -86,7 +83,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

@@ -2,14 +2,13 @@ import { findPackageJSON } from 'node:module'
 
 export interface Connection<T> {
   /**
-   * Does `work` with the one that is open, or else a new one; those who ask at once share it. When `signal` aborts it rejects with its
-   * reason at once, whatever `work` waits for, and this connection is forgotten: who does not answer in time is not heard any more.
-   * `lost`: it is of no use any more; another that was opened meanwhile stays.
+   * Calls `work` with the open connection, or a new one. Concurrent calls share it. When `signal` aborts, rejects at once
+   * and closes the connection. `lost` closes it, too, but not one that was opened since.
    */
   use<R>(signal: AbortSignal, work: (opened: T, lost: () => Promise<void>) => Promise<R>): Promise<R>
-  /** The one that is open, or else a new one; those who ask at once share it. */
+  /** The open connection, or a new one. */
   get(): Promise<T>
-  /** What is open is of no use any more: the next one who asks gets a new one. */
+  /** Closes the open connection. The next call opens a new one. */
   forget(): Promise<void>
 }
 
@@ -18,7 +17,7 @@ export interface ConnectionOptions<T> {
   readonly close: (opened: T) => void | Promise<void>
 }
 
-/** A connection that is opened when it is first needed, and anew after it was lost. */
+/** A connection that is opened on first use, and again after it was lost. */
 export function createConnection<T>({ open, close }: ConnectionOptions<T>): Connection<T> {
   let current: Promise<T> | undefined
 
@@ -35,7 +34,7 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
   async function forget(old: Promise<T> | undefined): Promise<void> {
     if (current !== old) return
     current = undefined
-    // One that could not be opened, or is broken, has nothing left to close.
+    // A connection that failed to open or broke may not close either.
     await old?.then(close).catch(() => {})
   }
 
@@ -64,10 +63,7 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
   }
 }
 
-/**
- * Whether the packages that a sink needs are there, without loading them. Throws an Error about the first that is missing: it says
- * what to install.
- */
+/** Throws an Error about the first missing package, with the command to install it. Loads none of them. */
 export function requirePeers(sink: string, names: readonly string[]): void {
   for (const name of names) {
     if (hasPackage(name)) continue

@@ -10,20 +10,18 @@ export interface HttpRequest {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The body as text: its first 64 KiB. */
+  /** First 64 KiB of the body. */
   readonly text: string
 }
 
-/** Who answers more is not read to the end. */
-const longestAnswer = 64 * 1024
-const shownOfAnswer = 200
-/** For so long the body of a success is waited for: what was sent was taken, whether or not the answer ever ends. */
+const maxAnswerBytes = 64 * 1024
+const shownLength = 200
+/** Time limit for the body of a success, which doesn't matter any more. */
 const successBodyMs = 1_000
 
 /**
- * Sends one request and gives the answer, whatever its status. A redirect is an answer like any other: what is sent goes nowhere
- * but to `url`. Of the answer 64 KiB are read at most, and where it breaks off, what had come; of a longer one the connection is
- * closed. Throws where there is no answer: never with the URL or a header, which may hold a secret.
+ * Sends one request and returns the answer, whatever its status. Doesn't follow redirects. Reads at most 64 KiB of the
+ * answer. Throws if there is no answer, without the URL or headers, which may hold secrets.
  */
 export async function sendHttp(url: string, { headers, body, signal }: HttpRequest): Promise<Answer> {
   const request = {
@@ -34,9 +32,9 @@ export async function sendHttp(url: string, { headers, body, signal }: HttpReque
     signal,
   } as const
   const response = await fetch(url, request).catch((error: unknown) => {
-    // Any other TypeError quotes the URL or the header that is wrong.
+    // Other TypeErrors quote the URL or the header.
     if (error instanceof TypeError && error.message !== 'fetch failed') {
-      throw new Error('no request can be made of the URL and the headers of the settings')
+      throw new Error('invalid URL or header in the settings')
     }
     throw error
   })
@@ -48,7 +46,7 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
   if (reader === undefined) return ''
   const decoder = new TextDecoder()
   let text = ''
-  let left = longestAnswer
+  let left = maxAnswerBytes
   const late = response.ok ? setTimeout(() => void reader.cancel().catch(() => {}), successBodyMs) : undefined
   try {
     while (left > 0) {
@@ -66,12 +64,9 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
   return text
 }
 
-/**
- * What to throw for an answer that is no success: it says who answered what. Where the answer says how long to wait, it is a
- * RetryableError that keeps to it.
- */
+/** The error for an answer that is not a success; a RetryableError if it has `Retry-After`. */
 export function refusal({ status, headers, text }: Answer, who: string): Error {
-  const said = text === '' ? '' : `: ${text.slice(0, shownOfAnswer)}`
+  const said = text === '' ? '' : `: ${text.slice(0, shownLength)}`
   const message = `${who} answered ${status}${said}`
   const retryAfterMs = readRetryAfter(headers)
   return retryAfterMs === undefined ? new Error(message) : new RetryableError(message, { retryAfterMs })
@@ -79,7 +74,7 @@ export function refusal({ status, headers, text }: Answer, who: string): Error {
 
 const defaultWaitMs = 1_000
 
-/** The same, and after a 429 a pause for as long as was `said` in a way of the service's own, else by `Retry-After`, else for a second. */
+/** Like `refusal`, and pauses after a 429: for `said` milliseconds, default `Retry-After`, else one second. */
 export function pausingRefusal(
   answer: Answer,
   who: string,
@@ -92,10 +87,10 @@ export function pausingRefusal(
   return new RetryableError(error.message, { retryAfterMs: said })
 }
 
-/** Whether the status says that what was sent is at fault: it will not be right the next time. */
+/** True if the request itself was invalid, so that a retry fails, too. */
 export const isUnusable = ({ status }: Answer): boolean => status === 400 || status === 413 || status === 422
 
-/** What `Retry-After` says, in milliseconds from now: it holds seconds, or a date. Undefined: nothing, or no time to come. */
+/** `Retry-After` (seconds or a date) in milliseconds from now. Undefined: missing, or not in the future. */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('Retry-After')?.trim()
   if (value === undefined) return undefined
@@ -103,7 +98,7 @@ export function readRetryAfter(headers: Headers): number | undefined {
   return ms > 0 ? ms : undefined
 }
 
-/** How long one request may take, whatever the send around it may. */
+/** Timeout of one request. */
 const requestMs = 15_000
 
 export interface JsonPost {
@@ -111,15 +106,12 @@ export interface JsonPost {
   readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown
   readonly signal: AbortSignal
-  /** Whom it goes to, for messages. */
+  /** Name of the service, for messages. */
   readonly who: string
   readonly hide: (text: string) => string
 }
 
-/**
- * Posts JSON and gives the answer, whatever its status. Throws an Error without any secret where there is none. The answer's
- * text is clean of them as well.
- */
+/** Posts JSON and returns the answer, whatever its status. Neither the answer nor an error contains secrets. */
 export async function postJson({ url, headers, body, signal, who, hide }: JsonPost): Promise<Answer> {
   const timeout = AbortSignal.timeout(requestMs)
   try {
@@ -136,27 +128,27 @@ export async function postJson({ url, headers, body, signal, who, hide }: JsonPo
   }
 }
 
-/** `fetch` says what went wrong in the cause, and of several tries in the errors of that. */
+/** `fetch` reports the reason in the cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code
   return cause instanceof Error ? cause.message : 'the request failed'
 }
 
-/** A function that takes secrets out of a text, also where they stand percent-encoded. */
+/** Returns a function that removes secrets from text, percent-encoded ones included. */
 export function hider(secrets: readonly string[]): (text: string) => string {
   const hidden = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)])
   return (text) => hidden.reduce((clean, secret) => clean.replaceAll(secret, '[hidden]'), text)
 }
 
-/** What of a URL is secret: its path, the path's longer parts, and its query. */
+/** The parts of a URL that may be secret: path, longer parts of the path, and query. */
 export function secretsOf(url: string): string[] {
   const { pathname, search } = new URL(url)
   const parts = pathname.split('/').filter((part) => part.length >= 8)
   return [url, `${pathname}${search}`, pathname, search, ...parts].filter((secret) => secret.length >= 8)
 }
 
-/** A member of an answer in JSON, by its path; undefined where it is not there. */
+/** The value at a path of a JSON answer; undefined if there is none. */
 export function memberOf(answer: Pick<Answer, 'text'>, ...path: readonly string[]): unknown {
   try {
     return memberAt(JSON.parse(answer.text), path)

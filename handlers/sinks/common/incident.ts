@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
 import { hider, isUnusable, pausingRefusal, postJson, type Answer } from './http.ts'
-import { toMessage, toOwnWarning, type Message, type Severity } from './message.ts'
+import type { Severity } from 'onchain-inbox/format'
+import { toMessage, toOwnWarning, type Message } from './message.ts'
 
-/** The option `minSeverity`: events below it open nothing. */
+/** Events below this severity open no alert. */
 export const minSeverity = z.enum(['info', 'warning', 'critical']).default('warning')
 export const region = z.enum(['us', 'eu']).default('us')
-/** Text in what a handler enqueued. */
+/** Text in an enqueued payload. */
 export const text = z.string().min(1)
 
 export interface IncidentRequest {
@@ -16,20 +17,20 @@ export interface IncidentRequest {
   readonly body: object
 }
 
-/** A service that alerts people on call. */
+/** An alerting service. */
 export interface IncidentService<P extends z.ZodType> {
-  /** Its name, for messages. */
+  /** Name in messages. */
   readonly who: string
   readonly secret: string
-  /** Longest id of an alert. */
+  /** Maximum length of an alert id. */
   readonly idLength: number
-  /** What handlers may enqueue. */
+  /** Schema of enqueued payloads. */
   readonly payload: P
-  /** The same, for messages. */
+  /** Description of a valid payload. */
   readonly expected: string
   open(message: Message, id: string, event: SinkItem['event']): IncidentRequest
   close(id: string): IncidentRequest
-  /** The request for what a handler enqueued. `toId` shortens an id; by default the id is the item's idempotency key. */
+  /** The request for an enqueued payload. `toId` shortens an id; default: the item's idempotency key. */
   act(payload: z.output<P>, toId: (id?: string) => string, event: SinkItem['event']): IncidentRequest
 }
 
@@ -42,8 +43,8 @@ interface IncidentOptions {
 const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, critical: 2 }
 
 /**
- * Opens an alert for each event from `minSeverity` on, once: its id is the event's. The alert of a warning of the inbox itself is
- * closed when the warning is over.
+ * Opens one alert per event of at least `minSeverity`; its id is the event's. When a warning of the inbox is resolved,
+ * its alert is closed.
  */
 export function createIncidentSink<P extends z.ZodType>(
   service: IncidentService<P>,
@@ -54,7 +55,7 @@ export function createIncidentSink<P extends z.ZodType>(
   const isSevere = (severity: Severity) => ranks[severity] >= ranks[least]
   const toId = (id: string) => (id.length <= idLength ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`)
 
-  /** Undefined: the event is not severe enough. */
+  /** Undefined: below `minSeverity`. */
   function toRequest({ payload, event, idempotencyKey }: SinkItem): IncidentRequest | undefined {
     if (payload !== undefined) {
       const { data, error } = schema.safeParse(payload)
@@ -74,7 +75,7 @@ export function createIncidentSink<P extends z.ZodType>(
     ...(rate !== undefined && { rate }),
     timeoutMs: 30_000,
     retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
-    breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
+    breaker: {},
     async send([item], ctx) {
       const request = item && toRequest(item)
       if (request !== undefined) expectSuccess(await postJson({ ...request, signal: ctx.signal, who, hide }), who, ctx)
@@ -82,12 +83,12 @@ export function createIncidentSink<P extends z.ZodType>(
   }
 }
 
-/** At most so many characters, none of them cut in two. */
+/** Cuts text to `longest` characters, without splitting a surrogate pair. */
 export function cut(value: string, longest: number): string {
   return value.length <= longest ? value : `${value.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
-/** Throws unless the answer is a success: a request that the service finds wrong will not be right the next time. */
+/** Throws unless the answer is a success. An invalid request is not retried. */
 function expectSuccess(answer: Answer, who: string, ctx: SinkContext): void {
   if (answer.status >= 200 && answer.status < 300) return
   const error = pausingRefusal(answer, who, (ms) => ctx.pause(ms))

@@ -5,45 +5,40 @@ import { createHash } from 'node:crypto'
 
 /** A kind of bundled sink: the default export of `handlers/sinks/<kind>.ts`. */
 export interface SinkKind<S extends z.ZodType = z.ZodType> {
-  /** The options of its own, beside those that all sinks have. */
+  /** Options of this kind, in addition to the common ones. */
   readonly options: S
-  /** Where it leads, for people, without secrets. `shown` are its options with names in place of what they refer to. */
+  /** An entry of `sinks`, for error messages. */
+  readonly example: string
+  /** Where the sink sends, without secrets. `shown`: its options with references in place of their texts. */
   target(shown: Readonly<Record<string, unknown>>): string
-  /** What options are, and an example of each, for messages about wrong ones. */
-  readonly examples: Readonly<Record<string, Example>>
-  /** The file that it writes to, if it does: relative to the folder of the configuration, or absolute. */
+  /** The file that it writes: absolute, or relative to the folder of the configuration. */
   file?(options: z.output<S>): string | undefined
-  /** The sink without its name, which the loader gives it. */
+  /** Returns the sink without its name. */
   create(setup: SinkSetup<z.output<S>>, tools: SinkTools): Readonly<SinkDefinition>
-  /** Checks what it needs on this machine without connecting. Throws an Error that names what is missing. */
+  /** Checks the machine without connecting. Throws an Error that names what is missing. */
   check?(setup: SinkSetup<z.output<S>>, tools: Pick<SinkTools, 'baseDir'>): void | Promise<void>
 }
 
-export type Example = readonly [what: string, example: string]
-
-/** `options` are complete: checked by the schema of the kind. */
 export interface SinkSetup<O> {
   readonly name: string
+  /** Parsed by the schema of the kind. */
   readonly options: O
 }
 
-/** What the program lends to bundled sinks. */
+/** What the program provides to bundled sinks. */
 export interface SinkTools {
-  /** The signature of these bytes by the webhook secret of that label, or by the first one. Throws if there is none. */
+  /** Signs with the webhook secret of that label, or else the first. Throws if there is none. */
   sign(raw: Uint8Array, secretLabel: string): string
-  /** The header that the signature goes into. */
+  /** Name of the header for the signature. */
   readonly signatureHeader: string
-  /** Absolute path of the folder that relative paths start at. */
+  /** Absolute base of relative paths. */
   readonly baseDir: string
 }
 
-/** For what may be down for a day: a file, a database, an app. */
-export const patience = {
-  retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 },
-  breaker: { failures: 5, cooldownMs: 5_000, capMs: 300_000 },
-} as const
+/** For targets that may be down for a day: a file, a database, an app. */
+export const patience = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
 
-/** A value of a sink's options for people: of a URL only the host, since the rest may be secret, and lists with commas. */
+/** Shows an option to people: only the host of a URL, because the rest may be secret; commas between items. */
 export function place(value: unknown, { withPath = false } = {}): string {
   const describe = (one: unknown) => {
     const url = URL.parse(String(one))
@@ -52,12 +47,12 @@ export function place(value: unknown, { withPath = false } = {}): string {
   return [value ?? []].flat().map(describe).join(',')
 }
 
-/** True if only this machine can be behind the host name of a URL. */
+/** True if the host name of a URL is this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }
 
-/** A URL that secrets are sent to, or that is a secret itself: encrypted, except to this machine. */
+/** A URL that is secret or receives secrets: https, except to this machine. */
 export const secretUrl = z.string().refine(
   (text) => {
     const url = URL.parse(text)
@@ -67,18 +62,18 @@ export const secretUrl = z.string().refine(
   { error: 'expected an https URL without user name and password (http only for this machine)' },
 )
 
-/** The same, for a base of paths. */
+/** Like `secretUrl`, as a base of paths. */
 export const secretBaseUrl = secretUrl
   .refine((text) => !/[?#]/.test(text), { error: 'expected a base URL without query or fragment' })
   .transform((text) => text.replace(/\/+$/, ''))
 
-/** Text that names a file or folder. Relative paths start at the folder of the configuration. */
+/** Path of a file or folder, relative to the folder of the configuration. */
 export const filePath = z
   .string()
   .min(1)
   .refine((value) => !value.includes('\0'))
 
-/** A whole number, also as text: it may come from an environment variable. */
+/** A whole number, or its text: it may come from an environment variable. */
 export function wholeNumber(minimum: number, maximum: number) {
   const digits = z
     .string()
@@ -87,7 +82,7 @@ export function wholeNumber(minimum: number, maximum: number) {
   return z.union([z.number(), digits]).pipe(z.number().int().min(minimum).max(maximum))
 }
 
-/** What a path leads to; undefined where that isn't there. Own members only. */
+/** The value at a path; undefined if there is none. Own members only. */
 export function memberAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce(
     (node, key) =>
@@ -99,20 +94,17 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
 /** Servers take 8 to 16 KiB of headers in all. */
 const longestHeader = 1_000
 
-/** What an item brings: the exact bytes of the event, or as JSON what a handler enqueued. */
+/** Body of an item: the exact bytes of the event, or the enqueued payload as JSON. */
 export function bodyOf(item: SinkItem): Uint8Array {
   return item.payload === undefined ? item.event.raw : new TextEncoder().encode(JSON.stringify(item.payload))
 }
 
-/**
- * Text as a header can hold it: visible ASCII as it is, all else percent-encoded. An id can be any text; what would be longer than
- * a header should be is named by its digest, `sha256-<hex>`.
- */
+/** Text for a header: percent-encoded unless it is visible ASCII. Long text is replaced by `sha256-<hex>`. */
 export function headerText(text: string): string {
   return shortened(/^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text))
 }
 
-/** The same for attributes of CloudEvents, which encode fewer characters: all but visible ASCII, `"` and `%`. */
+/** Like `headerText`, encoded as attributes of CloudEvents are. */
 export function attributeText(text: string): string {
   return shortened(text.replace(/[^!#$&-~]+/g, encodeURIComponent))
 }

@@ -1,47 +1,47 @@
-/** A piece of a message, before it is written the way a service wants it. */
+/** A piece of a message before it is written in the dialect of a service. */
 export interface Piece {
   readonly text: string
-  /** Where it leads, for a link. */
+  /** Target of a link. */
   readonly url?: string
-  /** Of outside origin: it is to become no link and to call nobody. */
+  /** True for external text, which must not become a link or mention. */
   readonly isForeign?: boolean
 }
 
 export const own = (text: string): Piece => ({ text })
 export const foreign = (text: string): Piece => ({ text, isForeign: true })
 
-/** `a · b · c`, of pieces. */
+/** Joins groups of pieces: `a · b · c`. */
 export function joined(groups: readonly (readonly Piece[])[]): Piece[] {
   return groups
     .filter((group) => group.length > 0)
     .flatMap((group, index) => (index === 0 ? group : [own(' · '), ...group]))
 }
 
-/** How a chat service wants messages written, and how long they may be. */
+/** Syntax and limits of a chat service's messages. */
 export interface Dialect {
-  /** Size of one part, at most. */
+  /** Maximum size of a part. */
   readonly partLimit: number
-  /** Size of all parts of one message with one between each, at most. */
+  /** Maximum size of a message: its parts, with one character between them. */
   readonly limit: number
   readonly partsPerMessage: number
   readonly linksPerMessage: number
-  /** One character, escaped. */
+  /** Escapes one character. */
   escape(character: string): string
   link(label: string, url: string): string
-  /** Text of outside origin, so changed that it becomes no link and calls nobody, where escaping does not see to that. */
+  /** Changes external text so that it becomes no link or mention, where escaping is not enough. */
   defuse?(text: string): string
-  /** What a character or link counts for. Default: the length of what is written. */
+  /** Size of a character or link. Default: length of the written text. */
   sizeOf?(shown: string, written: string): number
 }
 
-/** Some text that goes into one message whole. */
+/** Text that fits into one message. */
 export interface Part {
   readonly written: string
   readonly size: number
   readonly links: number
 }
 
-/** What is never taken apart: an escaped character, or a link. */
+/** An escaped character or a link, which is never split. */
 interface Unit {
   readonly written: string
   readonly size: number
@@ -49,26 +49,26 @@ interface Unit {
   readonly isSpace: boolean
 }
 
-/** No more messages than that of one item: what is cut is said. */
-const mostParts = 10
+/** Maximum number of messages per item. */
+const maxParts = 10
 const noteSize = 60
 
 /**
- * Writes pieces in the dialect, in parts that are no longer than its limit: cut behind a space or line break where there is one
- * in the second half, otherwise between characters. Text that goes on for more than ten parts is cut, and how much is said.
- * Gives one part at least, none of them blank.
+ * Writes pieces in the dialect, split into parts within its limit: after white space in the second half of a part if
+ * there is any, else between characters. Text beyond ten parts is cut and replaced by a note. Returns at least one
+ * part; none is blank.
  */
 export function toParts(pieces: readonly Piece[], dialect: Dialect): Part[] {
-  // What is longer than all parts together is not looked at to its end.
-  const most = mostParts * dialect.partLimit
+  // Text beyond all parts is not processed.
+  const most = maxParts * dialect.partLimit
   const units = pieces.flatMap((piece) => toUnits({ ...piece, text: piece.text.slice(0, most) }, dialect))
   const unseen = pieces.reduce((sum, { text }) => sum + Math.max(0, text.length - most), 0)
   const parts: Part[] = []
   let start = 0
   while (start < units.length) {
-    const limit = parts.length === mostParts - 1 ? dialect.partLimit - noteSize : dialect.partLimit
+    const limit = parts.length === maxParts - 1 ? dialect.partLimit - noteSize : dialect.partLimit
     const end = endOfPart(units, start, limit, dialect.linksPerMessage)
-    const isLast = parts.length === mostParts - 1 && end < units.length
+    const isLast = parts.length === maxParts - 1 && end < units.length
     const note = isLast ? toUnits({ text: ` … and ${units.length - end + unseen} characters more` }, dialect) : []
     const part = trimmed([...units.slice(start, end), ...note])
     if (part !== undefined) parts.push(part)
@@ -91,7 +91,7 @@ function toUnits({ text, url, isForeign }: Piece, dialect: Dialect): Unit[] {
   return Array.from(shown.toWellFormed(), (character) => unit(character, escaped(character), false))
 }
 
-function endOfPart(units: readonly Unit[], start: number, limit: number, mostLinks: number): number {
+function endOfPart(units: readonly Unit[], start: number, limit: number, maxLinks: number): number {
   let size = 0
   let links = 0
   let end = start
@@ -100,15 +100,15 @@ function endOfPart(units: readonly Unit[], start: number, limit: number, mostLin
     if (unit === undefined) break
     size += unit.size
     if (unit.isLink) links++
-    // The first one goes in whatever it is.
-    if ((size > limit || links > mostLinks) && end > start) break
+    // The first unit always fits.
+    if ((size > limit || links > maxLinks) && end > start) break
   }
   if (end === units.length) return end
   for (let at = end; at > start + (end - start) / 2; at--) if (units[at - 1]?.isSpace === true) return at
   return end
 }
 
-/** Without the space around it; undefined if there is nothing else. */
+/** Trims white space; undefined if nothing is left. */
 function trimmed(units: readonly Unit[]): Part | undefined {
   const first = units.findIndex(({ isSpace }) => !isSpace)
   if (first === -1) return undefined
@@ -126,17 +126,17 @@ export interface Split {
   readonly parts: readonly Part[]
 }
 
-/** One message to be sent: the only part of each of some items, or one part of an item that has several. */
+/** One message: several items with one part each, or one part of an item with several. */
 export interface Outgoing {
   readonly parts: readonly string[]
   readonly ids: readonly string[]
-  /** Which part of an item with several; 0 otherwise. */
+  /** Index of the part of an item with several; else 0. */
   readonly index: number
-  /** Whether its items are complete with it. */
+  /** True if it completes its items. */
   readonly isLast: boolean
 }
 
-/** Puts items into as few messages as hold them, in their order. An item with several parts has messages of its own. */
+/** Joins items into as few messages as possible, in order. An item with several parts gets separate messages. */
 export function toMessages(items: readonly Split[], dialect: Dialect): Outgoing[] {
   const messages: Outgoing[] = []
   let open: { readonly ids: string[]; readonly parts: string[]; size: number; links: number } | undefined
@@ -169,19 +169,19 @@ export function toMessages(items: readonly Split[], dialect: Dialect): Outgoing[
   return messages
 }
 
-/** What has been sent of items whose send did not end well. */
+/** The sent parts of items whose send failed. */
 export interface Progress {
   isSent(id: string): boolean
-  /** How many parts of the item have been sent. */
+  /** Number of sent parts of an item. */
   partsSent(id: string): number
   sent(message: Pick<Outgoing, 'ids' | 'index' | 'isLast'>): void
   forget(ids: readonly string[]): void
 }
 
-/** Beyond that the oldest are forgotten, and would be sent again: nothing is lost. */
-const mostRemembered = 10_000
+/** Beyond this the oldest are forgotten, and may be sent twice. */
+const maxRemembered = 10_000
 
-/** Kept in memory: after a restart it is empty. */
+/** In memory: empty after a restart. */
 export function createProgress(): Progress {
   const parts = new Map<string, number>()
   return {
@@ -190,7 +190,7 @@ export function createProgress(): Progress {
     sent({ ids, index, isLast }) {
       for (const id of ids) parts.set(id, isLast ? Infinity : index + 1)
       for (const id of parts.keys()) {
-        if (parts.size <= mostRemembered) break
+        if (parts.size <= maxRemembered) break
         parts.delete(id)
       }
     },

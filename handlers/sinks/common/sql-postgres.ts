@@ -21,12 +21,12 @@ const types: Readonly<Record<ColumnKind, string>> = {
 }
 
 const connectMs = 10_000
-/** How long an answer may take beyond what the server lets a statement take. */
+/** Added to the server's statement timeout for the client's own. */
 const answerMs = 5_000
-/** Postgres takes 65,535 parameters at most. */
+/** PostgreSQL accepts at most 65,535 parameters. */
 const rowsAtOnce = 500
 
-/** Tables in a Postgres database. What is missing of them is created when it is opened. */
+/** Tables in a PostgreSQL database. Missing tables and columns are created on opening. */
 export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
@@ -37,13 +37,13 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
     query_timeout: options.statementTimeoutMs + answerMs,
     allowExitOnIdle: true,
   })
-  // Heard, or the loss of a connection that is idle, or between two statements, would end the thread; the pool opens another.
+  // Without listeners the loss of an idle connection would end the thread.
   pool.on('connect', (client) => client.on('error', () => {})).on('error', () => {})
   const begin = `BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`
 
   async function inTransaction(work: (client: PoolClient) => Promise<void>, signal?: AbortSignal): Promise<void> {
     const client = await pool.connect()
-    // Ends the connection, and so what it waits for.
+    // Closing the connection ends its statement.
     const leave = () => void client.end().catch(() => {})
     signal?.addEventListener('abort', leave, { once: true })
     try {
@@ -52,7 +52,7 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
       await work(client)
       await client.query('COMMIT')
     } catch (error) {
-      // Whatever was under way in it: the server takes back what was not committed.
+      // The server rolls back when the connection closes.
       client.release(true)
       throw error
     } finally {
@@ -80,7 +80,7 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
   }
 }
 
-/** Nothing is changed where nothing is missing, so that a role without the right to create is enough then. */
+/** Runs no DDL if nothing is missing, so that a role without CREATE suffices then. */
 async function createMissing(
   pool: Pool,
   tables: readonly Table[],
@@ -88,13 +88,13 @@ async function createMissing(
 ): Promise<void> {
   if ((await missing(pool, tables)).length === 0) return
   await inTransaction(async (client) => {
-    // One of many replicas at a time.
+    // One replica at a time.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('onchain-inbox sql sink'))`)
     await client.query((await missing(client, tables)).join(';\n'))
   })
 }
 
-/** The statements that make what is not there yet. */
+/** Statements that create missing tables and columns. */
 async function missing(client: Pick<Pool | PoolClient, 'query'>, tables: readonly Table[]): Promise<string[]> {
   const { rows } = await client.query<{ table_name: string; column_name: string }>(
     `SELECT table_name, column_name FROM information_schema.columns
@@ -111,9 +111,9 @@ async function missing(client: Pick<Pool | PoolClient, 'query'>, tables: readonl
   })
 }
 
-function createTable({ name, id, columns, certain }: Table): string {
+function createTable({ name, id, columns, required }: Table): string {
   const defined = columns.map((column) => {
-    const rule = column.name === id ? ' PRIMARY KEY' : certain.includes(column.name) ? ' NOT NULL' : ''
+    const rule = column.name === id ? ' PRIMARY KEY' : required.includes(column.name) ? ' NOT NULL' : ''
     return `${quote(column.name)} ${types[column.kind]}${rule}`
   })
   const own = ['seq bigint GENERATED ALWAYS AS IDENTITY', 'stored_at timestamptz NOT NULL DEFAULT now()']
@@ -128,7 +128,7 @@ async function putTogether(client: PoolClient, rows: readonly Row[]): Promise<vo
   }
 }
 
-/** One by one: of an event that the database cannot hold whole, the bytes without the columns. */
+/** Inserts rows one by one. If a value is out of range, only the bytes of that event are stored. */
 async function putEach(client: PoolClient, rows: readonly Row[]): Promise<void> {
   for (const row of rows) {
     await client.query('SAVEPOINT before_row')
@@ -152,7 +152,7 @@ async function insert(client: PoolClient, table: Table, rows: readonly Row[]): P
   )
 }
 
-/** Classes 22 (data exception) and 54 (limit exceeded): the same again would fail again. */
+/** Classes 22 (data exception) and 54 (limit exceeded): a retry would fail, too. */
 function isOfData(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:22|54)\w{3}$/.test(String(error.code))
 }

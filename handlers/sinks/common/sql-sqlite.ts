@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { makeFolder } from './append-file.ts'
 import {
   insertInto,
   quote,
@@ -26,17 +26,17 @@ const types: Readonly<Record<ColumnKind, string>> = {
 const lookMs = 20
 
 /**
- * Tables in a SQLite file, whose path `url` is. SQLite has no exact decimals: a number goes to two columns, `<name>` to reckon with and
- * `<name>_exact` as the sender wrote it. What is missing of the tables is created when it is opened.
+ * Tables in the SQLite file at path `url`. SQLite has no exact decimals, so a number has two columns: `<name>` for
+ * arithmetic and `<name>_exact` as the sender wrote it. Missing tables and columns are created on opening.
  */
 export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlStoreOptions): Promise<SqlStore> {
   const { default: Sqlite } = await import('better-sqlite3')
-  await makeFolder(dirname(url))
-  // Never waits for a lock: other handlers run in this thread.
+  await mkdir(dirname(url), { recursive: true })
+  // Never blocks on a lock: other handlers run in this thread.
   const db = new Sqlite(url, { timeout: 0 })
   const inserts = new Map<Table, (row: Row) => void>()
 
-  /** Tries again while somebody else writes to the file. */
+  /** Retries while another process writes to the file. */
   async function alone(work: () => void, signal?: AbortSignal): Promise<void> {
     for (let waitedMs = 0; ; waitedMs += lookMs) {
       try {
@@ -45,7 +45,7 @@ export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlSt
       } catch (error) {
         if (!isBusy(error)) throw error
         if (waitedMs >= statementTimeoutMs) {
-          throw new Error(`the database was locked by somebody else for ${statementTimeoutMs} ms`, { cause: error })
+          throw new Error(`another process locked the database for ${statementTimeoutMs} ms`, { cause: error })
         }
       }
       await delay(lookMs, undefined, { signal })
@@ -91,8 +91,8 @@ function createMissing(db: Database, table: Table): void {
   }
 }
 
-function definitionsOf(column: Column, { id, certain }: Table): string[] {
-  const rule = `${certain.includes(column.name) ? ' NOT NULL' : ''}${column.name === id ? ' UNIQUE' : ''}`
+function definitionsOf(column: Column, { id, required }: Table): string[] {
+  const rule = `${required.includes(column.name) ? ' NOT NULL' : ''}${column.name === id ? ' UNIQUE' : ''}`
   const [name = '', ...exact] = namesOf(column)
   return [`${quote(name)} ${types[column.kind]}${rule}`, ...exact.map((other) => `${quote(other)} TEXT`)]
 }
@@ -113,7 +113,7 @@ function bound(value: Value, kind: ColumnKind): unknown[] {
   return [typeof value === 'boolean' ? Number(value) : value]
 }
 
-/** An RFC 3339 time in UTC with nine fraction digits, so that later times are later texts too. */
+/** An RFC 3339 time in UTC with nine fraction digits, so that text order is time order. */
 function sortable(time: string): string {
   const [, seconds = time, fraction = ''] = /^([^.Zz+]{19})(?:\.(\d+))?/.exec(time) ?? []
   return `${seconds.toUpperCase()}.${fraction.padEnd(9, '0')}Z`

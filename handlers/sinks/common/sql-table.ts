@@ -1,9 +1,9 @@
 import type { SinkItem } from 'onchain-inbox'
 import { eventSchemas, eventTypes, type EventType } from 'onchain-inbox/schema'
 import { memberAt } from './kind.ts'
-import { networkOf } from './message.ts'
+import { networkOf } from 'onchain-inbox/format'
 
-/** What a column holds; each database has types of its own for it. */
+/** Content of a column. Each adapter maps it to a column type. */
 export type ColumnKind = 'text' | 'number' | 'boolean' | 'json' | 'time' | 'bytes'
 
 export interface Column {
@@ -13,12 +13,12 @@ export interface Column {
 
 export interface Table {
   readonly name: string
-  /** What a row is known by: one row for each value. */
+  /** The unique column. */
   readonly id: string
-  /** All columns that are written, that of `id` among them. */
+  /** All written columns, `id` included. */
   readonly columns: readonly Column[]
-  /** Those of them that every row has, whatever the event holds. */
-  readonly certain: readonly string[]
+  /** Columns that are never null. */
+  readonly required: readonly string[]
 }
 
 const eventColumns: readonly Column[] = [
@@ -39,13 +39,13 @@ const itemColumns: readonly Column[] = [
 
 export interface Tables {
   readonly all: readonly Table[]
-  /** The table of an event type: one of its own if the type is documented. */
+  /** Table of an event type. Undocumented types share one. */
   ofType(type: string): Table
-  /** What handlers enqueued. */
+  /** Items enqueued by handlers. */
   readonly items: Table
 }
 
-/** One table for each documented event type (R93–R102), `<prefix>other` for all other types, `<prefix>items` for what handlers enqueue. */
+/** One table per documented event type (R93–R102), `<prefix>other` for other types, `<prefix>items` for enqueued items. */
 export function createTables(prefix: string): Tables {
   const byType = new Map<string, Table>(
     eventTypes.map((type) => [type, eventTable(prefix + type.replaceAll('.', '_'), dataColumns(type))]),
@@ -55,14 +55,14 @@ export function createTables(prefix: string): Tables {
     name: `${prefix}items`,
     id: 'idempotency_key',
     columns: itemColumns,
-    certain: ['idempotency_key', 'event_id'],
+    required: ['idempotency_key', 'event_id'],
   }
   return { all: [...byType.values(), other, items], ofType: (type) => byType.get(type) ?? other, items }
 }
 
 function eventTable(name: string, columns: readonly Column[]): Table {
-  const certain = ['event_id', 'event_type', 'raw']
-  return { name, id: 'event_id', columns: [...eventColumns, ...columns], certain }
+  const required = ['event_id', 'event_type', 'raw']
+  return { name, id: 'event_id', columns: [...eventColumns, ...columns], required }
 }
 
 const kinds: Readonly<Record<string, ColumnKind>> = {
@@ -72,7 +72,7 @@ const kinds: Readonly<Record<string, ColumnKind>> = {
   boolean: 'boolean',
 }
 
-/** The fields of `data` as columns. `network` is there already; a field that is neither text, number nor boolean is kept as JSON. */
+/** The fields of `data` as columns, except `network`. Fields that are not text, number or boolean are JSON. */
 function dataColumns(type: EventType): Column[] {
   const fields = Object.entries(eventSchemas[type].shape.data.shape)
   return fields
@@ -80,31 +80,31 @@ function dataColumns(type: EventType): Column[] {
     .map(([name, field]) => ({ name, kind: kinds[field.type] ?? 'json' }))
 }
 
-/** Numbers are their source text: no digit is lost on the way to the database. */
+/** Numbers are source text, so that no digit is lost. */
 export type Value = string | boolean | Uint8Array | null
 
 export interface Row {
   readonly table: Table
-  /** One for each column of the table, in that order. */
+  /** Values in the order of the table's columns. */
   readonly values: readonly Value[]
 }
 
-/** An item as a row. A field that is missing, or of another type than its column, is null: the bytes have it in any case. */
+/** Converts an item to a row. A missing field, or one of another type, is null; the raw bytes keep it. */
 export function toRow(item: SinkItem, tables: Tables): Row {
   if (item.payload !== undefined) return toItemRow(item, tables.items)
   const table = tables.ofType(item.event.type)
   return { table, values: table.columns.map((column) => eventValue(item, column)) }
 }
 
-/** The same row with nothing in it that a database could refuse: for events whose values it cannot hold. */
+/** The row with its required columns only, for values that the database can't store. */
 export function toBareRow({ table, values }: Row): Row {
   return {
     table,
-    values: table.columns.map(({ name }, at) => (table.certain.includes(name) ? (values[at] ?? null) : null)),
+    values: table.columns.map(({ name }, at) => (table.required.includes(name) ? (values[at] ?? null) : null)),
   }
 }
 
-/** Of rows with the same id the last one: one statement cannot write a row twice. */
+/** The last row of each id: one statement can't write a row twice. */
 export function lastOfEach(rows: readonly Row[]): Row[] {
   return [...new Map(rows.map((row) => [`${row.table.name} ${String(idOf(row))}`, row])).values()]
 }
@@ -148,14 +148,14 @@ function dataValue(event: SinkItem['event'], name: string, kind: Column['kind'])
   return JSON.stringify(value)
 }
 
-/** There are no bytes beside it that would have what Postgres cannot hold: a NUL, or half a character. */
+/** Replaces NUL and lone surrogates, which PostgreSQL can't store. */
 function toJsonText(payload: unknown): string {
   return JSON.stringify(payload).replaceAll(/\\(?:u(?:0000|d[89a-f]..)|.)/g, (escape) =>
     escape.length > 2 ? '\uFFFD' : escape,
   )
 }
 
-/** Text as databases hold it: a NUL, which Postgres cannot, becomes the sign for what cannot be shown. */
+/** Replaces NUL, which PostgreSQL can't store, by U+FFFD. */
 function toText<T extends string | null>(text: T): T {
   return (text?.replaceAll('\0', '\uFFFD') ?? null) as T
 }
@@ -168,12 +168,12 @@ export interface SqlStoreOptions {
 }
 
 export interface SqlStore {
-  /** Writes all rows in one transaction; rows of the same id are replaced. Durable once it has resolved. */
+  /** Writes all rows in one transaction, durably. Replaces rows of the same id. */
   put(rows: readonly Row[], signal: AbortSignal): Promise<void>
   close(): void | Promise<void>
 }
 
-/** A repeat writes the same again, and fills columns that were added since. */
+/** A repeat updates the row, which fills columns added since. */
 export function insertInto({ name, id }: Table, columns: readonly string[], places: string): string {
   const names = columns.map(quote)
   const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)

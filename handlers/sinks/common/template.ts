@@ -1,14 +1,14 @@
 import type { SinkItem } from 'onchain-inbox'
 import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAddress } from 'onchain-inbox/format'
 import { z } from 'zod'
-import { memberAt, type Example } from './kind.ts'
+import { memberAt } from './kind.ts'
 import type { Message } from './message.ts'
 import { foreign, joined, own, type Piece } from './split.ts'
 
 type Event = SinkItem['event']
 
-const longestText = 1_000
-const mostOfList = 20
+const maxTextLength = 1_000
+const maxListed = 20
 
 const filters = {
   usd: (value: unknown) => formatUsd(value),
@@ -26,29 +26,26 @@ const words = {
   severity: ({ severity }: Message) => [own(severity)],
 }
 
-/** Text as it stands, or a place where something of the event goes. */
+/** Literal text or a placeholder. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'word'; readonly word: keyof typeof words }
   | { readonly kind: 'value'; readonly path: string; readonly filter: keyof typeof filters | null }
 
-/** A parsed template: plain data, so that it can go to another thread. */
+/** A parsed template. Plain data, because it is sent between threads. */
 export type Template = readonly TemplatePart[]
 /** By event type, `prefix.*` or `*`. */
 export type Templates = Readonly<Record<string, Template>>
 
-const longestTemplate = 4_000
-/** A doubled brace, a placeholder, or a brace that is neither; all else is text. */
+const maxTemplateLength = 4_000
+/** A doubled brace, a placeholder, or a stray brace. */
 const tokens = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
 const envelopePath = /^(?:id|type|created_at|data(?:\.[\w-]+)+)$/
 const typePattern = /^(?:\*|[^\s*]+\.\*|[^\s*]+)$/
 
-/**
- * Parses `'{data.token_symbol}: {data.amount_usd|usd}'`; `{{` and `}}` stand for braces. The result, or text that says what
- * was expected.
- */
+/** Parses `'{data.token_symbol}: {data.amount_usd|usd}'`; `{{` and `}}` stand for braces. Returns text for a mistake. */
 export function parseTemplate(text: string): Template | string {
-  if (text.length > longestTemplate) return `expected at most ${longestTemplate} characters`
+  if (text.length > maxTemplateLength) return `expected at most ${maxTemplateLength} characters`
   const parts: TemplatePart[] = []
   let end = 0
   for (const match of text.matchAll(tokens)) {
@@ -56,7 +53,7 @@ export function parseTemplate(text: string): Template | string {
     parts.push({ kind: 'text', text: text.slice(end, match.index) })
     end = match.index + token.length
     if (token === '{{' || token === '}}') parts.push({ kind: 'text', text: token.slice(1) })
-    else if (inside === undefined) return `expected a brace to be part of {…}, or to be doubled, at character ${end}`
+    else if (inside === undefined) return `expected a placeholder or a doubled brace at character ${end}`
     else {
       const part = parsePlaceholder(inside)
       if (typeof part === 'string') return part
@@ -73,7 +70,7 @@ function parsePlaceholder(inside: string): TemplatePart | string {
   if (word !== undefined && filter === undefined) return { kind: 'word', word }
   const known = nameOf(filters, filter ?? '') ?? null
   if (word !== undefined || rest.length > 0 || (filter !== undefined && known === null))
-    return `{${inside}}: expected one filter at most, behind a path, of ${Object.keys(filters).join(', ')}`
+    return `{${inside}}: expected at most one filter, after a path: ${Object.keys(filters).join(', ')}`
   if (!envelopePath.test(name))
     return `{${inside}}: expected id, type, created_at, data.<field>, ${Object.keys(words).join(', ')}`
   return { kind: 'value', path: name, filter: known }
@@ -90,15 +87,13 @@ const template = z.string().transform((text, context): Template => {
   return z.NEVER
 })
 
-/** The option `templates` of sinks that write to people. */
+/** The option `templates` of chats. */
 export const templates = z.record(
   z.string().regex(typePattern, { error: "expected an event type, a prefix such as 'wallet.*', or '*'" }),
   template,
 )
 
-export const templateExample: Example = ['an object of texts by event type', "{ 'wallet.*': '{title}' }"]
-
-/** The template for events of a type: that of the very type, else the longest prefix that fits, else that of `*`. */
+/** The template for an event type: the exact type wins over the longest prefix, then `*`. */
 export function templateFor(templates: Templates, type: string): Template | undefined {
   if (Object.hasOwn(templates, type)) return templates[type]
   const prefixes = Object.keys(templates).filter((name) => name.endsWith('.*') && type.startsWith(name.slice(0, -1)))
@@ -106,7 +101,7 @@ export function templateFor(templates: Templates, type: string): Template | unde
   return templates[longest ?? '*']
 }
 
-/** What a template says of an event. A placeholder whose value is not there, or is nothing to show, gives `?`. */
+/** Fills in a template. A placeholder without a value shows as `?`. */
 export function fillTemplate(template: Template, event: Event, message: Message): Piece[] {
   return template.flatMap((part) => {
     if (part.kind === 'text') return [own(part.text)]
@@ -118,18 +113,12 @@ export function fillTemplate(template: Template, event: Event, message: Message)
 function valueOf(event: Event, path: string, filter: keyof typeof filters | null): string {
   const value = memberAt(event, path.split('.'))
   if (filter !== null) return filters[filter](value)
-  // A number as the sender wrote it, every digit.
-  if (typeof value === 'number') return formatText(event.exact(path) ?? String(value), longestText)
-  if (Array.isArray(value))
-    return (
-      value
-        .slice(0, mostOfList)
-        .map((one) => scalar(one))
-        .join(', ') || 'none'
-    )
+  // Every digit that the sender wrote.
+  if (typeof value === 'number') return formatText(event.exact(path) ?? String(value), maxTextLength)
+  if (Array.isArray(value)) return value.slice(0, maxListed).map(scalar).join(', ') || 'none'
   return scalar(value)
 }
 
 function scalar(value: unknown): string {
-  return formatText(typeof value === 'number' || typeof value === 'boolean' ? String(value) : value, longestText)
+  return formatText(typeof value === 'number' || typeof value === 'boolean' ? String(value) : value, maxTextLength)
 }

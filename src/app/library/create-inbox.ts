@@ -3,22 +3,21 @@ import type { Inbox } from '../../inbox/port.ts'
 import { openInbox } from '../../inbox/open.ts'
 import { answerFor, type AnswerCode, send } from '../../receiver/answer.ts'
 import { toResponse, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
-import { createTelling, type InboxEmitter } from './events.ts'
+import { createReporter, type InboxEmitter } from './events.ts'
 import { parseOptions, type EmbeddedInboxOptions, type EmbeddedInboxSettings } from './options.ts'
 import { runInbox, type RunningInbox } from './run-inbox.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** An inbox inside a process of yours. */
+/** An inbox in your process. */
 export interface EmbeddedInbox extends AsyncDisposable {
   /**
-   * Takes the deliveries: `app.use('/webhooks', inbox.router)`, before any body parser. Answers 503 until `start` has resolved
-   * and from the call of `stop` on.
+   * Receives deliveries: `app.use('/webhooks', inbox.router)`, before any body parser. Answers 503 before `start` has
+   * resolved and after `stop` was called.
    */
   readonly router: InboxRouter
   /**
-   * Takes a delivery from any framework: give it the exact bytes of the body, and answer what it resolves to. It does what `router`
-   * does, with the same answers, and never rejects. What it cannot do is refuse a body before it is read: the limit of the
-   * framework has to.
+   * Receives a delivery from any framework: pass the exact bytes of the body and send the returned response. Never
+   * rejects. Limit the size of bodies in the framework, because here the body was already read.
    *
    * @example
    * app.post('/webhooks', async (c) => {
@@ -27,29 +26,29 @@ export interface EmbeddedInbox extends AsyncDisposable {
    * })
    */
   receive(request: DeliveryRequest): Promise<DeliveryResponse>
-  /** What became of deliveries and runs. */
+  /** Events about deliveries and runs. */
   readonly events: InboxEmitter
   /**
-   * Opens the database and starts the handlers. Rejects with what keeps it from starting, with nothing left open; then it can be
-   * called again. Idempotent.
+   * Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again.
+   * Idempotent.
    */
   start(): Promise<void>
   /**
-   * Takes no more deliveries, lets what is under way finish for `shutdownMs`, gives back the other runs, closes the database.
-   * Idempotent; an inbox that was stopped cannot be started again. Rejects with `handler_stuck` if handlers still run after
-   * that; its message and `details.handlers` name them. All else is closed by then.
+   * Rejects new deliveries, lets runs in flight finish within `shutdownMs`, releases the others, closes the database.
+   * Idempotent; a stopped inbox can't be started again. Rejects with `handler_stuck` if handlers still run after that;
+   * `details.handlers` names them.
    */
   stop(): Promise<void>
-  /** Whether a delivery can be stored, as far as is known, and if not, why. */
+  /** Tells whether deliveries can be stored, and if not, why. */
   health(): { readonly ok: true } | { readonly ok: false; readonly reason: string }
 }
 
 /**
- * An inbox for an app of yours: a router for its deliveries, stored durably before they are answered 200, and handlers that run
- * in this process. So a handler that blocks the event loop holds up answers, and one that ends the process ends the app; the
- * sidecar (`onchain-inbox serve`) keeps them apart. It never ends the process itself.
+ * Creates an inbox in your app: a router that stores deliveries durably before it answers 200, and handlers that run in
+ * this process. A handler that blocks the event loop delays answers, and one that exits ends the app; the sidecar
+ * (`onchain-inbox serve`) isolates them.
  *
- * @throws InboxError `config_invalid` that lists everything that is wrong with the options
+ * @throws InboxError `config_invalid` with every invalid option
  *
  * @example
  * const inbox = createInbox({ secrets: 'the-secret-of-the-webhook', handlers: [bigTrades] })
@@ -63,14 +62,14 @@ export function createInbox(options: EmbeddedInboxOptions): EmbeddedInbox {
 
 /** `createInbox` with its options checked; `open` opens the store. */
 export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<Inbox>): EmbeddedInbox {
-  const telling = createTelling(settings.log)
+  const reporter = createReporter(settings.log)
   let starting: Promise<void> | undefined
   let running: RunningInbox | undefined
   let stopping: Promise<void> | undefined
 
   async function start(): Promise<void> {
     try {
-      running = await runInbox({ settings, open, telling })
+      running = await runInbox({ settings, open, reporter })
     } catch (error) {
       starting = undefined
       throw error
@@ -78,25 +77,25 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
   }
 
   async function stop(): Promise<void> {
-    // One that is still starting is stopped once it has.
+    // Wait for a start in progress.
     await starting?.catch(() => {})
     try {
       await running?.stop()
     } finally {
-      telling.flush()
+      reporter.flush()
     }
   }
 
-  const whyNot = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
-  const taking = () => (stopping === undefined ? running : undefined)
+  const refusal = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
+  const receiving = () => (stopping === undefined ? running : undefined)
 
   const stopOnce = () => (stopping ??= stop())
   return {
-    router: createRouter((): Deliver => taking()?.deliver ?? whyNot()),
+    router: createRouter((): Deliver => receiving()?.deliver ?? refusal()),
     async receive(request) {
-      return (await taking()?.receive(request)) ?? toResponse(answerFor(whyNot()))
+      return (await receiving()?.receive(request)) ?? toResponse(answerFor(refusal()))
     },
-    events: telling.emitter,
+    events: reporter.emitter,
     async start() {
       if (stopping !== undefined) throw new InboxError('shutting_down', 'the inbox was stopped: create another one')
       await (starting ??= start())
@@ -115,12 +114,12 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
 /** A handler for Express, and for `http.createServer` as well. */
 export type InboxRouter = (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void
 
-/** What a router does with a delivery; a code if it can do nothing. */
+/** Handles a delivery; an error code if the inbox can't receive. */
 export type Deliver = ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | AnswerCode
 
 /**
- * Takes POST requests at exactly the path where it is mounted, be it by `app.use(path, router)` or `app.post(path, router)`.
- * Requests for what lies below that path are passed on.
+ * Receives POST requests at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes on
+ * requests below that path.
  */
 function createRouter(deliver: () => Deliver): InboxRouter {
   return (request, response, next) => {
@@ -135,7 +134,7 @@ function createRouter(deliver: () => Deliver): InboxRouter {
   }
 }
 
-/** Express gives a middleware the path behind where it is mounted, and a route the whole path. */
+/** Express passes a middleware the rest of the path, and a route the whole path. */
 function isBelow(request: IncomingMessage): boolean {
   const { route, path } = request as { readonly route?: unknown; readonly path?: string }
   return route === undefined && path !== undefined && path !== '/'

@@ -14,80 +14,53 @@ import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
 
 export interface EmbeddedInboxOptions {
   /**
-   * The secrets of the webhook, each of at least 16 characters: one, a list, or an object `{ label: secret }`. Several are valid
-   * at once, so that they can be rotated.
+   * Webhook secrets of at least 16 characters: one, a list, or an object `{ label: secret }`. All are valid at once, for
+   * a rotation.
    */
   readonly secrets?: string | readonly string[] | Readonly<Record<string, string>> | undefined
-  /** In place of `secrets`: a file that holds one, or JSON `{"label": "secret"}`. It is read again when it changes. */
+  /** Instead of `secrets`: a file with one secret or JSON `{"label": "secret"}`. Read again when it changes. */
   readonly secretsFile?: string | undefined
-  /** What `defineHandler` and `defineSink` give, each with a `name`. */
+  /** Results of `defineHandler` and `defineSink`, each with a `name`. */
   readonly handlers: readonly Definition[]
   /**
-   * `sqlite:<path of a file>`; `postgres://user:password@host:5432/name`, which many processes may share; or `memory:`, which keeps
-   * nothing. Default `sqlite:./data/inbox.db`.
+   * `sqlite:<path of a file>`; `postgres://user:password@host:5432/name`, which processes can share; or `memory:`, which
+   * is lost at the end. Default `sqlite:./data/inbox.db`.
    */
   readonly database?: string
-  /** What to do about a PostgreSQL database of an older version: `auto` brings it up to date. Default `refuse`. */
+  /** PostgreSQL: `auto` upgrades an older schema. Default `refuse`. */
   readonly migrate?: 'auto' | 'refuse'
-  /** Runs at once, all handlers. Default 16. */
+  /** Maximum number of concurrent runs, over all handlers. Default 16. */
   readonly concurrency?: number
-  /** The largest body that is taken: bytes, or text such as `1mb`. Default `1mb`. */
+  /** Maximum size of a body: bytes, or text such as `1mb`. Default `1mb`. */
   readonly bodyLimit?: number | string
-  /** What is not stored within so many milliseconds is answered 503. Default 4,000. */
+  /** Deliveries that are not stored within this time get 503, in milliseconds. Default 4,000. */
   readonly ackTimeoutMs?: number
-  /** How long a stop may wait for what is under way, in milliseconds. Default 20,000. */
+  /** Maximum duration of a stop, in milliseconds. Default 20,000. */
   readonly shutdownMs?: number
-  /** Bodies of events that were handled are kept for so many days; 0: for ever. Default 30. */
+  /** Days to keep bodies of finished events; 0: no limit. Default 30. */
   readonly retentionDays?: number
-  /** Beyond this size of the database bodies of the oldest are pruned earlier: bytes, or text such as `20gb`. Default: no limit. */
+  /** Database size above which the oldest bodies are pruned: bytes, or text such as `20gb`. Default: no limit. */
   readonly retentionBytes?: number | string
-  /** With less than this free on its disk, deliveries are answered 503: bytes, or text such as `256mb`; 0: never. Default `256mb`. */
+  /** Free disk space below which deliveries get 503: bytes, or text such as `256mb`; 0: none. Default `256mb`. */
   readonly diskReserve?: number | string
-  /** The header that carries the signature. Default `X-Service-Signature`. */
+  /** Header with the signature. Default `X-Service-Signature`. */
   readonly signatureHeader?: string
-  /**
-   * Names of headers that are stored with an event, never that of the signature. Default `Content-Type`, `Host`, `User-Agent` and
-   * `Via`.
-   */
+  /** Headers stored with an event, never the signature. Default `Content-Type`, `Host`, `User-Agent` and `Via`. */
   readonly storedHeaders?: readonly string[]
-  /** What is answered to authentic bodies that are no usable event: 200 (default) or 422. */
+  /** Status for signed but invalid bodies. Default 200. */
   readonly unusableStatus?: 200 | 422
-  /** Addresses or networks whose X-Forwarded-For is believed, for naming the source in the log. Default: none. */
+  /** Proxies whose X-Forwarded-For appears in the log: addresses or networks. Default: none. */
   readonly trustedProxies?: readonly string[]
-  /** Where the REST service is that handlers reach by `ctx.api`: https, or http to this machine. `apiKey` goes with it. */
+  /** Base URL of the upstream REST API for `ctx.api`: https, or http to this machine. Requires `apiKey`. */
   readonly apiUrl?: string | undefined
-  /** The API key of the service. */
   readonly apiKey?: string | undefined
-  /** Where to log: a pino logger, say. False: nowhere. Default: warnings and errors as JSON lines on standard output. */
+  /** For example a pino logger. False: no log. Default: warnings and errors as JSON lines on standard output. */
   readonly log?: Logger | false
-  /** Time and randomness, for tests with `memory:`; a database file goes by the time of the system. */
+  /** Time and randomness, for tests with `memory:`. A database file uses the system's time. */
   readonly clock?: Clock
 }
 
-/** The options, checked and complete. */
-export interface EmbeddedInboxSettings {
-  readonly secrets: () => Promise<SecretsOrigin>
-  readonly handlers: readonly ResolvedHandler[]
-  readonly database: DatabaseSetting
-  readonly migrate: SettingValues['INBOX_MIGRATE']
-  readonly concurrency: number
-  readonly bodyLimitBytes: number
-  readonly ackTimeoutMs: number
-  readonly shutdownMs: number
-  readonly retentionDays: number
-  readonly retentionBytes: number | undefined
-  readonly diskReserveBytes: number
-  readonly signatureHeader: string
-  readonly storedHeaders: readonly string[]
-  readonly unusableStatus: 200 | 422
-  readonly trustedProxies: readonly string[]
-  /** Access to the REST service, where there is. */
-  readonly api: ApiAccess | undefined
-  readonly log: Logger
-  readonly clock: Clock
-}
-
-/** The options that are settings of the sidecar, too: checked alike, with the same defaults. */
+/** Options that are settings of the sidecar, with the same checks and defaults. */
 const settingOf = {
   secrets: 'INBOX_SECRETS',
   secretsFile: 'INBOX_SECRETS_FILE',
@@ -111,10 +84,26 @@ const settingOf = {
 type OptionName = keyof typeof settingOf
 type OptionValues = { readonly [Name in OptionName]: SettingValues[(typeof settingOf)[Name]] }
 
+/** The options, checked and complete. */
+export interface EmbeddedInboxSettings extends Omit<
+  OptionValues,
+  'secrets' | 'secretsFile' | 'database' | 'bodyLimit' | 'diskReserve' | 'apiUrl' | 'apiKey'
+> {
+  readonly secrets: () => Promise<SecretsOrigin>
+  readonly handlers: readonly ResolvedHandler[]
+  readonly database: DatabaseSetting
+  readonly bodyLimitBytes: number
+  readonly diskReserveBytes: number
+  /** Undefined: no access to the upstream REST API. */
+  readonly api: ApiAccess | undefined
+  readonly log: Logger
+  readonly clock: Clock
+}
+
 const optionNames = Object.keys(settingOf) as OptionName[]
 const knownNames = [...optionNames, 'handlers', 'log', 'clock']
 
-/** @throws InboxError `config_invalid` that lists every problem on a line of its own, never with a secret */
+/** Throws InboxError `config_invalid` with one line per problem, without secrets. */
 export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettings {
   const given: Readonly<Record<string, unknown>> = { ...options }
   const { values, problems } = parseValues(given)
@@ -160,9 +149,9 @@ function parseValues(given: Readonly<Record<string, unknown>>) {
 
 function secretProblems(given: Readonly<Record<string, unknown>>, secrets: OptionValues['secrets']): string[] {
   const hasBoth = given.secrets !== undefined && given.secretsFile !== undefined
-  if (hasBoth) return ['secrets: expected either this or secretsFile, received both']
+  if (hasBoth) return ['secrets: expected secrets or secretsFile, received both']
   if (given.secrets === undefined && given.secretsFile === undefined)
-    return [`secrets: neither this nor secretsFile is there; expected ${settings.INBOX_SECRETS.expected}`]
+    return [`secrets: neither secrets nor secretsFile is set; expected ${settings.INBOX_SECRETS.expected}`]
   try {
     refuseDemoSecret(secrets ?? [])
     return []

@@ -15,17 +15,17 @@ import { createRejectLog, type RejectLog } from '../../receiver/rejects.ts'
 import { startRetention } from '../../health/retention.ts'
 import { createSecretsSource } from '../../config/secrets.ts'
 import { createTracer } from '../../base/tracing.ts'
-import { tellEnded, tellStored, type Telling } from './events.ts'
+import { reportEnded, reportStored, type Reporter } from './events.ts'
 import type { EmbeddedInboxSettings } from './options.ts'
 
-/** How the time for a stop is shared out between requests in flight and runs in flight. */
+/** Shares of `shutdownMs` for requests in flight and for runs in flight. */
 const requestShare = 0.25
 const runShare = 0.5
 
 export interface RunInboxOptions {
   readonly settings: EmbeddedInboxSettings
   readonly open: () => Promise<Inbox>
-  readonly telling: Telling
+  readonly reporter: Reporter
 }
 
 export interface RunningInbox {
@@ -35,14 +35,14 @@ export interface RunningInbox {
   stop(): Promise<void>
 }
 
-/** Opens and starts everything in order; what is opened is closed in the opposite order. */
-export async function runInbox({ settings, open, telling }: RunInboxOptions): Promise<RunningInbox> {
+/** Opens and starts everything in order. A stop closes it in reverse order. */
+export async function runInbox({ settings, open, reporter }: RunInboxOptions): Promise<RunningInbox> {
   const { log, clock, shutdownMs } = settings
   await using opened = new AsyncDisposableStack()
   const state = { stopping: false, health: () => (disk.isLow() ? nearlyFull : inbox.health()) }
   const inFlight = new Set<Promise<unknown>>()
   let failure: Error | undefined
-  // Once the store has failed, nothing that is in flight can be stored any more: a stop waits for none of it.
+  // After a store failure a stop doesn't wait: nothing can be stored any more.
   const graceMs = (share: number) => (failure === undefined ? shutdownMs * share : 0)
 
   const secrets = createSecretsSource(await settings.secrets(), log, clock)
@@ -65,36 +65,36 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     log,
     observer: {
       settled(_handler, result, durationMs, ended) {
-        if (result !== 'conflict') tellEnded(telling, ended, durationMs)
+        if (result !== 'conflict') reportEnded(reporter, ended, durationMs)
       },
       stuck(handler) {
-        log.error({ handler }, 'a handler goes on after its timeout; it keeps its place until it ends')
-        telling.tell('stuck', { handler })
+        log.error({ handler }, 'handler runs after timeout')
+        reporter.report('stuck', { handler })
       },
     },
   })
   opened.defer(() => runner.stop(graceMs(runShare)))
   inbox.onFailure((error) => {
     failure = error
-    log.fatal({ error: error.message }, 'the store failed: every delivery is answered 503 until a new inbox is started')
-    telling.tell('failed', { error })
-    // A stop of the inbox rejects with what keeps this from ending.
+    log.fatal({ error: error.message }, 'store failed, inbox unusable')
+    reporter.report('failed', { error })
+    // `stop` of the inbox reports stuck handlers.
     runner.stop(0).catch(() => {})
   })
-  // Not waited for: it counts the backlog.
+  // Not awaited: it counts the backlog.
   reportWaiting(inbox, settings.handlers, log).catch(() => {})
 
   const receiving = createReceiving(settings, {
     async accept(batch) {
       disk.check()
       const results = await inbox.accept(batch)
-      batch.forEach((arrival, index) => tellStored(telling, arrival, results[index]))
+      batch.forEach((delivery, index) => reportStored(reporter, delivery, results[index]))
       return results
     },
     secrets: () => secrets.current(),
     clock,
     log,
-    observer: observeRequests(telling),
+    observer: observeRequests(reporter),
     logReject: explainRejects(createRejectLog(settings), log, clock),
     state,
     tracer: createTracer(),
@@ -106,12 +106,12 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
     const timer = clock.after(graceMs(requestShare), late.resolve)
     await Promise.race([Promise.all(inFlight), late.promise])
     timer.cancel()
-    // What came last goes to the store on the next turn.
+    // The last deliveries go to the store on the next turn.
     await nextTurn()
   })
 
-  /** A stop waits for it. */
-  async function underWay<T>(work: Promise<T>): Promise<T> {
+  /** Makes a stop wait for the work. */
+  async function track<T>(work: Promise<T>): Promise<T> {
     inFlight.add(work)
     try {
       return await work
@@ -124,16 +124,13 @@ export async function runInbox({ settings, open, telling }: RunInboxOptions): Pr
   const parts = opened.move()
   return {
     health: state.health,
-    deliver: (request, response) => underWay(receive(receiving, request, response)),
-    receive: (request) => underWay(receiveBytes(receiving, request)),
+    deliver: (request, response) => track(receive(receiving, request, response)),
+    receive: (request) => track(receiveBytes(receiving, request)),
     stop: () => parts.disposeAsync(),
   }
 }
 
-/**
- * The work side of a store that may fail while the process goes on: from then on there is no work, and no verdict can be stored,
- * as if it were closed.
- */
+/** A dispatch store that acts as closed after the store has failed. */
 function untilFailure(work: DispatchStore, hasFailed: () => boolean): DispatchStore {
   return {
     ...work,
@@ -147,25 +144,25 @@ function untilFailure(work: DispatchStore, hasFailed: () => boolean): DispatchSt
   }
 }
 
-function observeRequests(telling: Telling): ReceiverObserver {
+function observeRequests(reporter: Reporter): ReceiverObserver {
   return {
     stored() {},
     committed() {},
     acknowledged() {},
-    rejected: (reason) => telling.tell('rejected', { reason }),
-    refused: (code) => telling.tell('refused', { code }),
+    rejected: (reason) => reporter.report('rejected', { reason }),
+    refused: (code) => reporter.report('refused', { code }),
   }
 }
 
 const bodyLost = new InboxError(
   'body_already_read',
-  'a body parser ran before the inbox, so that the bytes that were signed are gone; mount the router first: ' +
-    "app.use('/webhooks', inbox.router) before app.use(express.json()). If the parser has to come first, let it keep the " +
-    'bytes: express.json({ verify(request, _response, raw) { request.rawBody = raw } }). inbox.receive() takes the bytes themselves, ' +
-    'as a Uint8Array, before anything made text or JSON of them',
+  'a body parser ran before the inbox and consumed the signed bytes; mount the router first: ' +
+    "app.use('/webhooks', inbox.router) before app.use(express.json()). If the parser must come first, let it keep the " +
+    'bytes: express.json({ verify(request, _response, raw) { request.rawBody = raw } }). Or pass the bytes to ' +
+    'inbox.receive() as a Uint8Array',
 )
 
-/** The one mistake that is not the sender's gets a line of its own. */
+/** Logs a consumed body as an error: a mistake of the app, not of the sender. */
 function explainRejects(logReject: RejectLog, log: Logger, clock: Clock): RejectLog {
   const limit = createLogLimit(clock)
   return (request, reason) => {

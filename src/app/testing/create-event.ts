@@ -1,21 +1,21 @@
 import { parseEvent, type EventOf, type EventType } from '../../../schema/index.ts'
 
-/** What is to be other than in the sample. Fields of `data` that are not given stay as they are; lists are replaced whole. */
+/** Changes to the sample. Missing fields of `data` keep their values; lists are replaced as a whole. */
 export interface EventOverrides<T extends EventType> {
   readonly id?: string
   readonly created_at?: string
   readonly data?: Readonly<Partial<EventOf<T>['data']>>
 }
 
-/** When every event was created that says nothing else: where `createTestClock` begins. */
+/** Default `created_at`: the start of `createTestClock`. */
 const createdAt = '2026-01-01T00:00:00.000Z'
 let created = 0
 
 /**
- * A valid event of a type. The same calls give the same events, each with an id of its own: `evt_test_1`, `evt_test_2` … in each
- * process, or worker of the test runner. Events of one type are about one address, unless `data` says otherwise: they share a key.
+ * Creates a valid event of a type, with the ids `evt_test_1`, `evt_test_2` … per process. By default, events of one type
+ * have the same address, and so the same key.
  *
- * @throws TypeError if the overrides make it an event that is not valid
+ * @throws TypeError if the overrides make the event invalid
  *
  * @example
  * const event = createEvent('wallet.large_trade', { data: { amount_usd: 250_000 } })

@@ -13,63 +13,63 @@ import { parseSecrets } from '../../signature/keys.ts'
 import { sign } from '../../signature/sign.ts'
 
 export interface TestInboxOptions {
-  /** What `defineHandler` and `defineSink` give. The default export of a handler file needs a name: `{ name: 'x', ...file }`. */
+  /** Results of `defineHandler` and `defineSink`. The default export of a handler file needs a name: `{ name: 'x', ...file }`. */
   readonly handlers: readonly Definition[]
-  /** Names of sinks that only keep what they are given, for `items`. */
+  /** Names of sinks that collect their items: see `items`. */
   readonly sinks?: readonly string[]
-  /** Default: one of its own, which begins at 2026-01-01. */
+  /** Default: a new one that starts at 2026-01-01. */
   readonly clock?: TestClock
   /**
-   * What handlers and sinks have as `ctx.api`: a client of an emulator (`createClient` of `onchain-inbox/client`), or an object of
-   * your own. Default: nothing, and asking for it throws TerminalError.
+   * `ctx.api` of handlers and sinks: a client (`createClient` of `onchain-inbox/client`) or your own object. Default:
+   * none, and access throws TerminalError.
    */
   readonly api?: Partial<ApiClient>
-  /** Default: nowhere. */
+  /** Default: no log. */
   readonly log?: Logger
 }
 
-/** What the sender is answered. */
+/** Response to the sender. */
 export interface DeliveryAnswer {
   readonly status: number
   readonly body: unknown
 }
 
-/** A run of an event for a handler; `state` tells what became of it: `done`, `dead`, `ready` to be tried again … */
+/** A run of a handler. */
 export type TestRun = Pick<RunRecord, 'handler' | 'state' | 'attempt' | 'runAt' | 'attempts'>
 
 export interface TestInbox extends AsyncDisposable {
   readonly clock: TestClock
-  /** Delivers an event, or a text that may be none, as the sender would. Resolves with the answer, before handlers have run. */
+  /** Delivers an event, or any text, as the sender does. Resolves with the response, before handlers have run. */
   deliver(event: object | string): Promise<DeliveryAnswer>
-  /** Waits until no handler is at work, and none can be before time passes. */
+  /** Waits until no handler runs, and none can start before time advances. */
   idle(): Promise<void>
   /**
-   * Lets time pass, with everything that is due in between: retries, snoozes, timeouts. Handlers that wait for something outside of
-   * the test clock go on meanwhile; `idle` waits for them.
+   * Advances the clock, with everything that is due on the way: retries, snoozes, timeouts. Handlers that wait for
+   * something else than the clock continue; `idle` waits for them.
    */
   advance(ms: number): Promise<void>
-  /** The runs of an event, by handler; empty if there is no such event. */
+  /** The runs of an event; empty for an unknown event. */
   runs(eventId: string): Promise<readonly TestRun[]>
   /** Newest first. */
   deadLetters(): Promise<readonly DeadLetter[]>
-  /** What a handler keeps by `ctx.state`: its values by their keys. */
+  /** `ctx.state` of a handler: values by key. */
   state(handler: string): Promise<Readonly<Record<string, unknown>>>
-  /** What one of the `sinks` was given, oldest first. */
+  /** Items of one of `sinks`, oldest first. */
   items(sink: string): readonly SinkItem[]
 }
 
 const secret = 'the-secret-of-a-test-inbox'
 const concurrency = 16
-/** More turns of the event loop than lie between the end of a run and the begin of the next. */
+/** More turns of the event loop than pass between one run and the next. */
 const quietTurns = 20
 const endMs = 1_000
 const unobserved: IngestObserver = { stored() {}, rejected() {}, refused() {} }
 
 /**
- * An inbox in memory on a test clock, with handlers: deliveries go the whole way, signature and envelope included, and nothing
- * happens by itself later than now.
+ * Creates an inbox in memory with handlers on a test clock. Deliveries pass the whole receiver, signature included. Time
+ * advances only on request.
  *
- * @throws InboxError `handler_invalid` that lists every definition that cannot be used
+ * @throws InboxError `handler_invalid` with every invalid definition
  *
  * @example
  * await using inbox = await createTestInbox({ handlers: [bigTrades], sinks: ['mail'] })
@@ -91,7 +91,6 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   // A test clock is never set back, so long waits need no check in between.
   const inbox = await createMemoryInbox({ clock, clockCheckMs: Infinity })
   const observer = { settled() {}, stuck() {} }
-  // What a test does not give is not there: a handler that uses it fails, and says so.
   const api = options.api && (() => options.api as ApiClient)
   const runner = await startInProcess({ work: inbox, handlers, concurrency, clock, log, observer, api })
   const commits = createGroupCommit({
@@ -129,11 +128,11 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
     state: (handler) => stateOf(inbox, handler),
     items(sink) {
       const items = kept.get(sink)
-      if (items === undefined) throw new InboxError('usage', `${sink} is none of the \`sinks\` of this test inbox`)
+      if (items === undefined) throw new InboxError('usage', `${sink} is not one of \`sinks\``)
       return [...items]
     },
     async [Symbol.asyncDispose]() {
-      // A handler that never ends is no reason to fail a test.
+      // A handler that never ends doesn't fail the test.
       const stopped = runner.stop(0).catch(() => {})
       await clock.advance(endMs)
       await stopped
@@ -142,7 +141,7 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   }
 }
 
-/** Lets everything happen that needs no time to pass. */
+/** Lets everything happen that is due now. */
 async function turns(clock: TestClock): Promise<void> {
   for (let turn = 0; turn < quietTurns; turn++) await clock.advance(0)
 }
@@ -174,7 +173,7 @@ export interface SignedRequestOptions {
   readonly signatureHeader?: string
 }
 
-/** What `fetch` takes beside the URL; for supertest, `.set(headers).send(body)`. */
+/** Second argument of `fetch`; for supertest, `.set(headers).send(body)`. */
 export interface SignedRequest {
   readonly method: 'POST'
   readonly headers: Readonly<Record<string, string>>
@@ -182,7 +181,7 @@ export interface SignedRequest {
 }
 
 /**
- * The request by which the sender delivers an event. A text is sent as it is, be it an event or not.
+ * Creates the signed request of a delivery. Text is sent unchanged.
  *
  * @example
  * const response = await fetch(url, signedRequest(createEvent('token.price_alert'), secret))

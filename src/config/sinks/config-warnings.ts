@@ -11,35 +11,35 @@ interface Sink {
   readonly options: unknown
 }
 
-/** Types, networks and fields in the settings of a sink that no documented event has: allowed, but probably a mistake. */
+/** Warns about undocumented types, networks and fields in routes and templates: allowed, but probably mistyped. */
 export function findConfigWarnings({ name, routes, options }: Sink): string[] {
   const { templates = {} } = options as { readonly templates?: Templates }
   return [
-    ...routes.flatMap(oddInRoute).map((odd) => `sinks.${name}: a route asks for ${odd}`),
+    ...routes.flatMap(unknownInRoute).map((unknown) => `sinks.${name}: a route has ${unknown}`),
     ...Object.entries(templates)
-      .flatMap(([pattern, template]) => oddInTemplate(pattern, template))
-      .map((odd) => `sinks.${name}.templates: ${odd}`),
+      .flatMap(([pattern, template]) => unknownInTemplate(pattern, template))
+      .map((unknown) => `sinks.${name}.templates: ${unknown}`),
   ]
 }
 
-function oddInRoute({ types, networks = [], where }: RouteFilter): string[] {
+function unknownInRoute({ types, networks = [], where }: RouteFilter): string[] {
   const ofNetworks = networks
     .filter((network) => !networkIds.some((known) => known === network))
-    .map((network) => `the network ${network}, which the service does not have${nearest(network, networkIds)}`)
+    .map((network) => `the undocumented network ${network}${nearest(network, networkIds)}`)
   const ofTypes = types.filter(isUndocumented).map(undocumented)
   const fields = fieldsOf(types)
   const ofPaths = where.map(({ path }) => path).filter((path) => isNoField(path, fields))
   const ofTexts = where
     .filter(({ path, tests }) => isNumber(path, types) && Object.values(tests).flat().some(isText))
-    .map(({ path }) => `${path} by text, and it is a number: no text is equal to one, more or less`)
+    .map(({ path }) => `a text condition for the number ${path}, which never matches`)
   return [...ofTypes, ...ofNetworks, ...ofPaths.map((path) => noField(path, types, fields)), ...ofTexts]
 }
 
-function oddInTemplate(pattern: string, template: Templates[string]): string[] {
-  if (isUndocumented(pattern)) return [`it is for ${undocumented(pattern)}`]
+function unknownInTemplate(pattern: string, template: Templates[string]): string[] {
+  if (isUndocumented(pattern)) return [undocumented(pattern)]
   const fields = fieldsOf([pattern])
   const paths = template.flatMap((part) => (part.kind === 'value' && isNoField(part.path, fields) ? [part.path] : []))
-  return [...new Set(paths)].map((path) => `that for ${pattern} has ${noField(path, [pattern], fields)}`)
+  return [...new Set(paths)].map((path) => `${pattern} has ${noField(path, [pattern], fields)}`)
 }
 
 const isUndocumented = (pattern: string): boolean => !isInternal(pattern) && documentedTypesOf(pattern).length === 0
@@ -51,7 +51,7 @@ const isOf = (pattern: string, type: string): boolean =>
 
 function undocumented(pattern: string): string {
   const prefixes = eventTypes.map((type) => type.replace(/[^.]+$/, '*'))
-  return `the type ${pattern}, which is not documented${nearest(pattern, pattern.endsWith('*') ? prefixes : eventTypes)}`
+  return `the undocumented type ${pattern}${nearest(pattern, pattern.endsWith('*') ? prefixes : eventTypes)}`
 }
 
 function isNoField(path: string, fields: ReadonlySet<string> | undefined): boolean {
@@ -63,10 +63,10 @@ function noField(path: string, types: readonly string[], fields: ReadonlySet<str
     path,
     [...fields].map((field) => `data.${field}`),
   )
-  return `${path}, which no documented event of ${types.join(', ')} has${guess}`
+  return `the unknown field ${path} of ${types.join(', ')}${guess}`
 }
 
-/** The fields of documented types; undefined where one is not documented. */
+/** Fields of these types; undefined if one of them is undocumented. */
 function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
   const documented = types.map(documentedTypesOf)
   if (documented.some((found) => found.length === 0)) return undefined
@@ -79,7 +79,7 @@ function documentedTypesOf(pattern: string) {
 
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-/** Whether a path leads to a number in all documented events of these types that have it. */
+/** True if the field is a number in all documented events of these types. */
 function isNumber(path: string, types: readonly string[]): boolean {
   const [, name = ''] = /^data\.([^.]+)$/.exec(path) ?? []
   const kinds = types.flatMap(documentedTypesOf).flatMap((type) => {

@@ -5,34 +5,36 @@ import { findConfigWarnings } from './config-warnings.ts'
 import { describeRoutes, route, toRouteFilter, type RouteFilter, filterOptions } from './routes.ts'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Example } from '../../../handlers/sinks/common/kind.ts'
 import { maxTimerMs } from '../values.ts'
 import { messageOf } from '../../base/errors.ts'
 import { readSecretFile } from '../../base/secret-file.ts'
 
-/** A sink of the settings, checked and complete. Plain data: it goes from thread to thread. */
+/** A sink of the settings, checked and complete. Plain data, because it is sent between threads. */
 export interface ConfiguredSink {
   readonly name: string
   readonly kind: SinkKindName
-  /** Those of its kind. May hold secrets. */
+  /** Options of its kind. May hold secrets. */
   readonly options: unknown
   readonly common: CommonOptions
-  /** Which events go to it by themselves. */
+  /** The events it gets without a handler. */
   readonly routes: readonly RouteFilter[]
-  /** Where it leads and what it gets, without anything secret. */
+  /** Target and routes, without secrets. */
   readonly description: string
 }
 
-export interface SinkSettings extends ReferenceSources {
+export interface SinkSettings {
   readonly sinks: unknown
   readonly routes: unknown
   readonly forwardUrl: string | undefined
-  /** Names of sinks that get the program's own warnings. */
-  readonly notify?: readonly string[]
-  /** There were more sinks, which could not be read: which names there are is not known. */
-  readonly isIncomplete?: boolean
-  /** The file that the inbox itself is kept in, absolute. */
-  readonly databaseFile?: string | undefined
+  /** Names of sinks that get the warnings of the inbox. */
+  readonly notify: readonly string[]
+  /** True if a setting that defines sinks is invalid: then the names of all sinks are unknown. */
+  readonly isIncomplete: boolean
+  /** Absolute path of the inbox's own database file; undefined: none. */
+  readonly databaseFile: string | undefined
+  readonly env: NodeJS.ProcessEnv
+  /** Makes a path absolute. */
+  readonly at: (path: string) => string
 }
 
 export interface LoadedSinks {
@@ -45,8 +47,9 @@ type ReadSink = Omit<ConfiguredSink, 'description'> & { readonly target: string 
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
-/** Reads `sinks`, `routes` and INBOX_FORWARD_URL. Tells all problems at once, none with the value of an option. */
+/** Reads `sinks`, `routes` and INBOX_FORWARD_URL. Returns all problems; none shows the value of an option. */
 export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
+  const { notify } = settings
   const problems: string[] = []
   const entries = entriesOf(settings, problems)
   const read = await Promise.all(
@@ -56,37 +59,36 @@ export async function loadSinks(settings: SinkSettings): Promise<LoadedSinks> {
     }),
   )
   problems.push(...read.flatMap(({ found }) => found))
-  const isKnown = settings.isIncomplete !== true && isObject(settings.sinks ?? {})
+  const isKnown = !settings.isIncomplete && isObject(settings.sinks ?? {})
   const names = isKnown ? entries.map(([name]) => name) : undefined
   const routes = readRoutes(settings.routes, names, problems)
-  const { notify = [] } = settings
   problems.push(...unknownSinks(notify, names).map((problem) => `notify: ${problem}`))
-  const complete = read
-    .map(({ sink }) => sink)
-    .filter((sink) => sink !== undefined)
-    .map(({ target, ...sink }): ConfiguredSink => {
-      const own = [
-        ...sink.routes,
-        ...routes.filter(({ to }) => to.includes(sink.name)).map(({ filter }) => filter),
-        ...(notify.includes(sink.name) ? [ownEvents] : []),
-      ]
-      const to = target === '' ? '' : ` to ${target}`
-      return { ...sink, routes: own, description: `${sink.kind}${to}, gets ${describeRoutes(own)}` }
-    })
-  return { sinks: complete, problems, warnings: complete.flatMap(findConfigWarnings) }
+  const sinks = read.flatMap(({ sink }): ConfiguredSink[] => {
+    if (sink === undefined) return []
+    const { target, ...rest } = sink
+    const all = [
+      ...sink.routes,
+      ...routes.filter(({ to }) => to.includes(sink.name)).map(({ filter }) => filter),
+      ...(notify.includes(sink.name) ? [internalEvents] : []),
+    ]
+    const to = target === '' ? '' : ` to ${target}`
+    return [{ ...rest, routes: all, description: `${sink.kind}${to}, gets ${describeRoutes(all)}` }]
+  })
+  return { sinks, problems, warnings: sinks.flatMap(findConfigWarnings) }
 }
 
 function entriesOf({ sinks = {}, forwardUrl }: SinkSettings, problems: string[]): (readonly [string, unknown])[] {
-  const forward =
-    forwardUrl === undefined ? [] : ([['forward', { kind: 'forward', url: forwardUrl, types: '*' }]] as const)
-  if (!isObject(sinks)) {
+  const isValid = isObject(sinks)
+  if (!isValid) {
     problems.push("sinks: expected an object of sinks by name, for example { desk: { kind: 'slack', url: … } }")
-    return [...forward]
   }
-  if (forwardUrl !== undefined && Object.hasOwn(sinks, 'forward')) {
-    problems.push('sinks.forward: INBOX_FORWARD_URL makes a sink of this name already; keep one of them')
+  const entries = isValid ? Object.entries(sinks) : []
+  if (forwardUrl === undefined) return entries
+  const others = entries.filter(([name]) => name !== 'forward')
+  if (others.length < entries.length) {
+    problems.push('sinks.forward: INBOX_FORWARD_URL creates a sink of this name; keep one of them')
   }
-  return [...forward, ...Object.entries(sinks).filter(([name]) => forwardUrl === undefined || name !== 'forward')]
+  return [['forward', { kind: 'forward', url: forwardUrl, types: '*' }], ...others]
 }
 
 function isObject(value: unknown): value is object {
@@ -96,32 +98,35 @@ function isObject(value: unknown): value is object {
 async function readSink(
   name: string,
   entry: unknown,
-  sources: Pick<SinkSettings, 'databaseFile'> & ReferenceSources,
+  settings: SinkSettings,
   problems: string[],
 ): Promise<ReadSink | undefined> {
   const where = `sinks.${name}`
   const kind = kindOf(name, entry, problems)
   if (kind === undefined) return undefined
   const own = await loadSinkKind(kind)
-  const examples = { ...commonExamples, ...own.examples }
   const members = Object.entries(entry as object).filter(([member]) => member !== 'kind')
   const isCommon = ([member]: readonly [string, unknown]) => commonNames.includes(member)
   const common = commonOptions.safeParse(Object.fromEntries(members.filter(isCommon)))
-  if (!common.success) problems.push(...problemsOf(common.error, where, { examples }))
+  if (!common.success) problems.push(...problemsOf(common.error, where))
   const given = Object.fromEntries(members.filter((member) => !isCommon(member)))
-  const resolved = await resolveReferences(given, sources, where)
-  problems.push(...resolved.problems)
-  const options = own.options.safeParse(resolved.value, { reportInput: true })
-  if (!options.success && resolved.problems.length === 0) {
-    const known = [...Object.keys(shapeOf(own.options)), ...commonNames]
-    problems.push(...problemsOf(options.error, where, { known, examples }))
+  const unresolved: string[] = []
+  const resolved = await resolveReferences(given, where, settings, unresolved)
+  problems.push(...unresolved)
+  const options = own.options.safeParse(resolved.value)
+  if (!options.success && unresolved.length === 0) {
+    const [first = '', ...others] = problemsOf(options.error, where, [
+      ...Object.keys(shapeOf(own.options)),
+      ...commonNames,
+    ])
+    problems.push(`${first}; for example ${own.example}`, ...others)
   }
   if (!common.success || !options.success) return undefined
   const file = own.file?.(options.data)
-  const { databaseFile } = sources
-  if (file !== undefined && databaseFile !== undefined && isSameFile(sources.at(file), databaseFile)) {
+  const { databaseFile } = settings
+  if (file !== undefined && databaseFile !== undefined && realPath(settings.at(file)) === realPath(databaseFile)) {
     const option = kind === 'sql' ? 'url' : 'path'
-    problems.push(`${where}.${option}: that is the file in which the inbox itself is kept; expected another file`)
+    problems.push(`${where}.${option}: this is the database file of the inbox; expected another file`)
   }
   const { types, networks, where: conditions, ...rest } = common.data
   if (types === undefined && (networks ?? conditions) !== undefined) {
@@ -139,7 +144,7 @@ function kindOf(name: string, entry: unknown, problems: string[]): SinkKindName 
       `sinks: the name of a sink is 1 to 100 letters, digits, dots, dashes or underscores, not ${JSON.stringify(name)}`,
     )
   }
-  const kinds = `there are: ${sinkKinds.join(', ')}`
+  const kinds = `known kinds: ${sinkKinds.join(', ')}`
   if (typeof entry !== 'object' || entry === null || !('kind' in entry) || typeof entry.kind !== 'string') {
     problems.push(`${where}: expected an object with a \`kind\`; ${kinds}`)
     return undefined
@@ -151,7 +156,7 @@ function kindOf(name: string, entry: unknown, problems: string[]): SinkKindName 
   return undefined
 }
 
-/** Schemas that were transformed hold the object inside. */
+/** The members of an object schema, also of a transformed one. */
 function shapeOf(schema: z.ZodType): object {
   const inner = schema instanceof z.ZodPipe ? schema.in : schema
   return inner instanceof z.ZodObject ? inner.shape : {}
@@ -167,7 +172,7 @@ function readRoutes(given: unknown, names: readonly string[] | undefined, proble
     const where = `routes[${index}]`
     const parsed = route.safeParse(value)
     if (!parsed.success) {
-      problems.push(...problemsOf(parsed.error, where, { known: Object.keys(route.shape) }))
+      problems.push(...problemsOf(parsed.error, where, Object.keys(route.shape)))
       return []
     }
     const { to, ...filter } = parsed.data
@@ -176,12 +181,7 @@ function readRoutes(given: unknown, names: readonly string[] | undefined, proble
   })
 }
 
-/** True if both paths lead to the same file, which may not exist yet. Both are absolute. */
-function isSameFile(path: string, other: string): boolean {
-  return realPath(path) === realPath(other)
-}
-
-/** Without symbolic links, as far as it exists. */
+/** Resolves symbolic links in the part of the path that exists. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -209,155 +209,93 @@ const common = z
   })
   .partial()
 
-/** What an entry of `sinks` may say whatever its kind is: where it says nothing, the kind decides. */
+/** Options of all kinds. Each kind has its own defaults. */
 export type CommonOptions = z.output<typeof common>
 
-/** The same together with a route of its own. */
 const commonOptions = common.extend(filterOptions)
 
 const commonNames: readonly string[] = Object.keys(commonOptions.shape)
 
-const commonExamples: Readonly<Record<string, Example>> = {
-  concurrency: ['a whole number', '4'],
-  rate: ['a number of items per second', '10'],
-  timeoutMs: ['milliseconds', '30000'],
-  retry: ['an object of numbers', '{ attempts: 50, baseMs: 1000, capMs: 600000 }'],
-  batch: ['a whole number', '100'],
-  breaker: ['false, or an object of numbers', '{ failures: 5, cooldownMs: 5000, capMs: 300000 }'],
-  where: ['an object of conditions by path', "{ 'data.amount_usd': { gte: 1000 } }"],
-}
-
-/** What the types of the program's own events begin with: see `internalTypePrefix` of the inbox. */
-const ownPrefix = 'inbox.'
+/** Prefix of internal event types. */
+const internalPrefix = 'inbox.'
 
 /** The route to a sink that `notify` names. */
-const ownEvents: RouteFilter = { types: [`${ownPrefix}*`], where: [] }
+const internalEvents: RouteFilter = { types: [`${internalPrefix}*`], where: [] }
 
-/** Whether a pattern of a route stands for own events, and so for no others. */
-export function isOwnPattern(pattern: string): boolean {
-  return pattern.startsWith(ownPrefix)
+/** True if a pattern of a route matches internal events only. */
+export function isInternalPattern(pattern: string): boolean {
+  return pattern.startsWith(internalPrefix)
 }
 
-/** A line for each that is not among `names`. Undefined `names`: they are not known, and all will do. */
+/** One line per unknown name; none if the known `names` are undefined. */
 function unknownSinks(asked: readonly string[], names: readonly string[] | undefined): string[] {
   if (names === undefined) return []
-  const known = names.length === 0 ? 'there are no sinks' : `there are: ${names.join(', ')}`
+  const known = names.length === 0 ? 'there are no sinks' : `known sinks: ${names.join(', ')}`
   return asked
     .filter((name) => !names.includes(name))
     .map((name) => `there is no sink ${JSON.stringify(name)}${nearest(name, names)}; ${known}`)
 }
 
-type Examples = Readonly<Record<string, Example>>
-
-/** What is wrong with an entry: `place: what was expected`. zod's own words do not quote values. */
-function problemsOf(
-  error: z.ZodError,
-  where: string,
-  { known = [], examples = {} }: { readonly known?: readonly string[]; readonly examples?: Examples } = {},
-): string[] {
-  const lines = error.issues.flatMap((issue) => {
-    const [option, ...deeper] = issue.path
-    const name = String(option)
-    const found = Object.hasOwn(examples, name) ? examples[name] : undefined
-    if (found === undefined || issue.code === 'unrecognized_keys' || issue.code === 'invalid_key')
-      return describe(issue, where, known)
-    const [what, example] = found
-    const told =
-      deeper.length === 0 && isRaw(issue)
-        ? [`${where}.${String(option)}: expected ${what}`]
-        : describe(issue, where, known)
-    const missing = deeper.length === 0 && isMissing(issue) ? ', it is missing' : ''
-    return told.map((line) => `${line}${missing}; for example ${String(option)}: ${example}`)
-  })
-  return [...new Set(lines)]
+/** Problems of an entry: place and expectation. zod's messages don't quote values. `known`: names of all options. */
+function problemsOf(error: z.ZodError, where: string, known: readonly string[] = []): string[] {
+  return [...new Set(error.issues.flatMap((issue) => describeIssue(issue, where, known)))]
 }
 
-/** Whether there is nothing to say of it but zod's own words. */
-function isRaw({ code, message }: z.core.$ZodIssue): boolean {
-  return code !== 'too_small' && code !== 'too_big' && /^(?:Invalid |that is no )/.test(message)
-}
-
-function isMissing(issue: z.core.$ZodIssue): boolean {
-  return issue.message.endsWith('received undefined') || ('input' in issue && issue.input === undefined)
-}
-
-function describe(issue: z.core.$ZodIssue, where: string, known: readonly string[]): string[] {
+function describeIssue(issue: z.core.$ZodIssue, where: string, known: readonly string[]): string[] {
   const place = [where, ...issue.path.map(String)].join('.')
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => {
-      const isTop = issue.path.length === 0 && known.length > 0
-      return `${place}: unknown option \`${key}\`${isTop ? `${nearest(key, known)}; known are ${known.join(', ')}` : ''}`
-    })
+    const options = issue.path.length === 0 ? known : []
+    const others = options.length === 0 ? '' : `; known options: ${options.join(', ')}`
+    return issue.keys.map((key) => `${place}: unknown option \`${key}\`${nearest(key, options)}${others}`)
   }
-  // The issues of a key are about the key itself.
   if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => `${place}: ${message}`)
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
-    const all = issue.errors.flat().map(({ message }) => message)
-    const hints = all.filter((message) => !/^(?:Invalid|Too) /.test(message))
-    const told = hints.length > 0 ? hints : all
-    return [`${place}: ${[...new Set(told)].join(', or ')}`]
+    const inner = issue.errors.flat().map(({ message }) => message)
+    return [`${place}: ${[...new Set(inner)].join(', or ')}`]
   }
   return [`${place}: ${issue.message}`]
 }
 
-export interface ReferenceSources {
-  readonly env: NodeJS.ProcessEnv
-  /** Makes a path absolute. */
-  readonly at: (path: string) => string
-}
-
-export interface Resolved {
-  /** The value with texts in the place of references. */
+interface Resolved {
   readonly value: unknown
-  /** The value with the names of what is referred to in their place: fit to be shown. */
+  /** The value with the names of references in place of their texts. */
   readonly shown: unknown
-  /** `path: what is wrong`. */
-  readonly problems: readonly string[]
 }
 
 /**
- * Puts texts where a value refers to one: `{ env: 'NAME' }` is that variable, `{ file: 'path' }` what that file holds, both
- * without white space around them. Never throws; nothing of what is referred to is in the problems.
+ * Replaces references by their texts: `{ env: 'NAME' }` by the variable, `{ file: 'path' }` by the file's content, both
+ * trimmed. Adds to `problems`, without the texts.
  */
-async function resolveReferences(value: unknown, sources: ReferenceSources, path: string): Promise<Resolved> {
-  const reference = toReference(value)
-  if (reference !== undefined) return resolveOne(reference, sources, path)
-  if (typeof value !== 'object' || value === null) return { value, shown: value, problems: [] }
-  const entries = await Promise.all(
-    Object.entries(value).map(
-      async ([name, part]) => [name, await resolveReferences(part, sources, `${path}.${name}`)] as const,
-    ),
-  )
-  const problems = entries.flatMap(([, part]) => part.problems)
-  const isList = Array.isArray(value)
+async function resolveReferences(
+  value: unknown,
+  path: string,
+  { env, at }: Pick<SinkSettings, 'env' | 'at'>,
+  problems: string[],
+): Promise<Resolved> {
+  if (typeof value !== 'object' || value === null) return { value, shown: value }
+  const entries = Object.entries(value)
+  const [[name, target] = [], second] = entries
+  if (!Array.isArray(value) && second === undefined && typeof target === 'string') {
+    if (name === 'env') {
+      const text = env[target]?.trim() ?? ''
+      if (text === '') problems.push(`${path}: the environment variable ${target} is not set`)
+      return { value: text, shown: `$${target}` }
+    }
+    if (name === 'file') {
+      const file = at(target)
+      const text = await readSecretFile(file).catch((error: unknown) => {
+        problems.push(`${path}: ${messageOf(error)}`)
+      })
+      return { value: text, shown: `file ${file}` }
+    }
+  }
+  const parts: (readonly [string, Resolved])[] = []
+  for (const [member, part] of entries) {
+    parts.push([member, await resolveReferences(part, `${path}.${member}`, { env, at }, problems)])
+  }
   const joined = (pick: (part: Resolved) => unknown) =>
-    isList
-      ? entries.map(([, part]) => pick(part))
-      : Object.fromEntries(entries.map(([name, part]) => [name, pick(part)]))
-  return { value: joined((part) => part.value), shown: joined((part) => part.shown), problems }
-}
-
-type Reference = { readonly env: string } | { readonly file: string }
-
-function toReference(value: unknown): Reference | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const [[name, target] = [], second] = Object.entries(value)
-  if (second !== undefined || typeof target !== 'string') return undefined
-  if (name === 'env') return { env: target }
-  return name === 'file' ? { file: target } : undefined
-}
-
-async function resolveOne(reference: Reference, { env, at }: ReferenceSources, path: string): Promise<Resolved> {
-  if ('env' in reference) {
-    const text = env[reference.env]?.trim()
-    const shown = `$${reference.env}`
-    if (text !== undefined && text !== '') return { value: text, shown, problems: [] }
-    return { value: undefined, shown, problems: [`${path}: the environment variable ${reference.env} is not set`] }
-  }
-  const file = at(reference.file)
-  try {
-    return { value: await readSecretFile(file), shown: `file ${file}`, problems: [] }
-  } catch (error) {
-    return { value: undefined, shown: `file ${file}`, problems: [`${path}: ${messageOf(error)}`] }
-  }
+    Array.isArray(value)
+      ? parts.map(([, part]) => pick(part))
+      : Object.fromEntries(parts.map(([member, part]) => [member, pick(part)]))
+  return { value: joined((part) => part.value), shown: joined((part) => part.shown) }
 }

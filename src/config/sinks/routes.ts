@@ -1,33 +1,5 @@
 import { z } from 'zod'
-
-/** Which events go to a sink by themselves. Plain data: it goes from thread to thread. */
-export interface RouteFilter {
-  /** Types, prefixes such as `wallet.*`, or `*`. */
-  readonly types: readonly string[]
-  /** Undefined: any, or none. */
-  readonly networks?: readonly string[] | undefined
-  /** All must hold. */
-  readonly where: readonly Condition[]
-}
-
-/** What the value at a path of the envelope has to be like. */
-export interface Condition {
-  readonly path: string
-  readonly tests: Tests
-}
-
-export type Operand = string | number | boolean | null
-
-export interface Tests {
-  readonly eq?: Operand | undefined
-  readonly ne?: Operand | undefined
-  readonly gt?: number | string | undefined
-  readonly gte?: number | string | undefined
-  readonly lt?: number | string | undefined
-  readonly lte?: number | string | undefined
-  readonly in?: readonly Operand[] | undefined
-  readonly exists?: boolean | undefined
-}
+import { eventPatterns, oneOrMore } from '../../../schema/event-patterns.ts'
 
 const operandHint = 'expected text, a number, true, false or null'
 const operand = z.union([z.string(), z.number(), z.boolean(), z.null()], operandHint)
@@ -45,10 +17,29 @@ const tests = z
   })
   .partial()
   .refine((given) => Object.keys(given).length > 0, 'expected at least one of eq, ne, gt, gte, lt, lte, in, exists')
-  // As it comes of a variable that is not set: it would let through what lacks the value, or nothing.
+  // The value of an unset variable would match events without the value.
   .refine((given) => Object.values(given).every((value) => value !== undefined), 'expected a value, received undefined')
 
-/** A value alone, or a list of which it is one, are short for `eq` and `in`. */
+export type Operand = z.output<typeof operand>
+export type Tests = Readonly<z.output<typeof tests>>
+
+/** Tests of the value at a path of the envelope. All must hold. */
+export interface Condition {
+  readonly path: string
+  readonly tests: Tests
+}
+
+/** A route without its target. Plain data, because it is sent between threads. */
+export interface RouteFilter {
+  /** Types, prefixes such as `wallet.*`, or `*`. */
+  readonly types: readonly string[]
+  /** Undefined: any, or none. */
+  readonly networks?: readonly string[] | undefined
+  /** All must hold. */
+  readonly where: readonly Condition[]
+}
+
+/** A value is short for `eq`, a list for `in`. */
 const condition = z.preprocess((value) => {
   if (Array.isArray(value)) return { in: value as unknown[] }
   return typeof value === 'object' && value !== null ? value : { eq: value }
@@ -65,19 +56,9 @@ const where = z
   .record(path, condition)
   .transform((given) => Object.entries(given).map(([at, wanted]): Condition => ({ path: at, tests: wanted })))
 
-const patternHint = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
-const pattern = z
-  .string(patternHint)
-  .regex(/^(?:\*|[^*]*[^*.](?:\.\*)?)$/, patternHint)
-  .max(255)
-
-function oneOrMore<T extends z.ZodType>(item: T, hint: string) {
-  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item, hint).min(1, hint))
-}
-
-/** The filter of a route, as options of the same object as others. */
+/** Options of a route's filter. */
 export const filterOptions = {
-  types: oneOrMore(pattern, patternHint).optional(),
+  types: eventPatterns.optional(),
   networks: oneOrMore(
     z.string().min(1).max(100),
     "expected a network such as 'ethereum', or a list of these",
@@ -85,7 +66,7 @@ export const filterOptions = {
   where: where.optional(),
 }
 
-/** One of `routes`. */
+/** An entry of `routes`. */
 export const route = z.strictObject({
   ...filterOptions,
   to: oneOrMore(z.string(), 'expected the name of a sink, or a list of these'),
@@ -97,9 +78,9 @@ export function toRouteFilter({ types = ['*'], networks, where: conditions = [] 
   return { types, networks, where: conditions }
 }
 
-/** Which events go to a sink without a handler, for people. */
+/** Describes the events that a sink gets without a handler. */
 export function describeRoutes(routes: readonly RouteFilter[]): string {
-  if (routes.length === 0) return 'what handlers enqueue'
+  if (routes.length === 0) return 'items of handlers'
   return routes
     .map(({ types, networks, where: conditions }) => {
       const on = networks === undefined ? '' : ` on ${networks.join(', ')}`
