@@ -132,7 +132,7 @@ describe('settings', () => {
   })
 
   test.each([
-    [{ INBOX_API_URL: 'http://api.example.com/v1' }, /INBOX_API_URL must be the https:\/\/ URL .*\(plain http exposes/],
+    [{ INBOX_API_URL: 'http://api.example.com/v1' }, /INBOX_API_URL must be an https:\/\/ URL.*\(plain http exposes/],
     [{ INBOX_API_KEY: 'with space' }, /INBOX_API_KEY must be .* \(its value is not shown\)/],
     [{ INBOX_API_KEY_FILE: 'key' }, /INBOX_API_KEY: INBOX_API_KEY_FILE is set as well/],
   ])('R5 %j is rejected', async (wrong, said) => {
