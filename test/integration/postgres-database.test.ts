@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
-import { limited } from '../../src/inbox/postgres/database.ts'
 import { startDelayingProxy } from '../support/delaying-proxy.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
@@ -251,21 +250,6 @@ test('one that takes no writes is not well', async () => {
   )
   await until(() => !db.health().ok, 'that is seen')
   expect(db.health()).toMatchObject({ reason: expect.stringContaining('read-only') as string })
-})
-
-test('what is limited leaves connections to the others', async () => {
-  const db = open(url, { connections: 3 })
-  const few = limited(db, 2)
-  const slow = Array.from({ length: 6 }, (_, i) =>
-    i % 2 === 0 ? few.query(`SELECT pg_sleep(0.3)`) : few.alone((trx) => trx.query(`SELECT 1`)),
-  )
-  let isOver = false
-  const all = Promise.all(slow).then(() => (isOver = true))
-  await db.query(`SELECT 1`)
-  expect(isOver).toBe(false)
-  await all
-  await expect(few.query(`SELECT 1 / 0`)).rejects.toThrow('division by zero')
-  expect(await few.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
 })
 
 test('what is apart waits for nobody', async () => {

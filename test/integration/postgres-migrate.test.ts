@@ -1,8 +1,7 @@
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
-import { migrateSchema, migrations, type NumberedMigration, openSchema } from '../../src/inbox/postgres/migrate.ts'
+import { migrateSchema, migrations, openSchema, type Migration } from '../../src/inbox/postgres/migrate.ts'
 import { anEvent, loose } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'
 import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
@@ -15,11 +14,8 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 /** What a later version might bring. */
-function withNext(oldest: number, statement = 'CREATE TABLE inbox.next (id integer)'): readonly NumberedMigration[] {
-  return [
-    ...migrations,
-    { name: '9999-next', oldest, migration: { up: async (db) => void (await sql.raw(statement).execute(db)) } },
-  ]
+function withNext(oldest: number, statement = 'CREATE TABLE inbox.next (id integer)'): readonly Migration[] {
+  return [...migrations, { name: '9999-next', oldest, up: [statement] }]
 }
 
 const all = migrations.map(({ name }) => name)

@@ -1,3 +1,4 @@
+import PQueue from 'p-queue'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClusterPort, ClusterState } from '../cluster-port.ts'
@@ -8,7 +9,7 @@ import { remote } from '../rpc.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './operator-actions.ts'
-import { createDatabase, type Database, limited } from './database.ts'
+import { createDatabase, type Database, type Rows } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
 import { listen } from './listen.ts'
@@ -39,15 +40,13 @@ export interface PostgresInboxOptions {
 
 export interface PostgresInbox extends Inbox, ClusterPort {}
 
-const defaultOrphanMs = 86_400_000
-
 /**
  * The inbox of a cluster: every process that opens the same database is a replica of it. Throws `database_newer`, `database_older`,
  * `config_invalid` or `store_unavailable` if the database cannot be served.
  */
 export async function createPostgresInbox(options: PostgresInboxOptions): Promise<PostgresInbox> {
   const { url, clock, migrate = 'refuse', onWarning = () => {}, onUpgrade, silentMs = 10_000, now } = options
-  const { orphanMs = defaultOrphanMs } = options
+  const { orphanMs = 86_400_000 } = options
   await openSchema(url, migrate, undefined, onUpgrade)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
@@ -64,7 +63,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const definitions = createDefinitions({ db, replicaId: cluster.id, silentMs, orphanMs })
   const accept = createAccept({ db, clock, definitions, gaps, openHandoff: work.openHandoff, wake })
   // Leaves connections for deliveries and runs, however many people use the console.
-  const readDb = limited(db, 4)
+  const reads = new PQueue({ concurrency: 4 })
+  const readDb: Rows = { query: (text, values) => reads.add(() => db.query(text, values)) }
   let loadedViews: Promise<Views> | undefined
   // The first call loads Kysely.
   const loadViews = () => (loadedViews ??= import('./views.ts').then(({ createViews }) => createViews(readDb, clock)))

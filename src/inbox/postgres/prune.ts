@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
-import { progressOf } from './progress.ts'
+import { progressOf } from './runs.ts'
 import type { Step } from './notes.ts'
 
 /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
