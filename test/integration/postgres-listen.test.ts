@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/inbox/postgres/listen.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { until } from '../support/until.ts'
 
-let server: PostgresInboxes
+const server = usePostgres()
 let url: string
 beforeAll(async () => {
-  server = await startPostgresInboxes()
   url = await server.createDatabase()
 })
-afterAll(() => server[Symbol.asyncDispose]())
 
 interface Heard {
   readonly wakes: number[]

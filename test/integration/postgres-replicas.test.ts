@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
 import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { startStallingProxy } from '../support/stalling-proxy.ts'
 import { until } from '../support/until.ts'
 
 const silentMs = 500
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-})
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 let url: string
 beforeEach(async () => {

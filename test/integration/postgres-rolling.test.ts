@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { orphanedHandlers, type HandlerRoute, type Inbox, type Lease } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, idsOf, loose, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
 
 /** Long enough that a busy machine takes nobody for dead. */
@@ -14,11 +14,7 @@ const silentMs = 5_000
 const dayMs = 86_400_000
 const fresh: HandlerRoute = { ...ordered, name: 'fresh' }
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 let url: string
 beforeEach(async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
+import { afterAll, beforeAll } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
@@ -145,6 +146,16 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     },
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   }
+}
+
+/** Databases for one test file: started before its tests, dropped after them. */
+export function usePostgres(): Pick<PostgresInboxes, 'createDatabase' | 'createBare'> {
+  let inboxes: PostgresInboxes | undefined
+  beforeAll(async () => {
+    inboxes = await startPostgresInboxes()
+  }, 60_000)
+  afterAll(() => inboxes?.[Symbol.asyncDispose]())
+  return { createDatabase: async () => inboxes!.createDatabase(), createBare: async () => inboxes!.createBare() }
 }
 
 /** The time that a connection has set, or that of the database. */

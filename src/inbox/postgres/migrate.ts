@@ -124,6 +124,7 @@ async function withConnection<T>(url: string, work: (db: Rows, name: string) => 
 
 /** Reads the state of the schema. Throws if the database can't be served. */
 async function lookAt(db: Rows, name: string, known: readonly Migration[]): Promise<Present> {
+  // Reads the list of tables, because to_regclass may not see a table that was created while this session waited for a lock.
   const [found] = await db.query<{
     version: number
     encoding: string
@@ -133,7 +134,7 @@ async function lookAt(db: Rows, name: string, known: readonly Migration[]): Prom
   }>(
     `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
        current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS "isStandby",
-       to_regclass('inbox.kysely_migration') IS NOT NULL AS "isMade"`,
+       EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inbox' AND tablename = 'kysely_migration') AS "isMade"`,
   )
   if (found === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
   const { encoding, isolation } = found
@@ -210,8 +211,8 @@ async function upgrade(
   onUpgrade: OnUpgrade,
 ): Promise<void> {
   // An administrator may have created the schema for a user without the right to create one.
-  const [schema] = await trx.query<{ isMade: boolean }>(`SELECT to_regnamespace('inbox') IS NOT NULL AS "isMade"`)
-  if (schema?.isMade !== true) await trx.query('CREATE SCHEMA inbox')
+  const schemas = await trx.query(`SELECT FROM pg_namespace WHERE nspname = 'inbox'`)
+  if (schemas.length === 0) await trx.query('CREATE SCHEMA inbox')
   await trx.query(
     `CREATE TABLE IF NOT EXISTS inbox.kysely_migration (name varchar(255) PRIMARY KEY, timestamp varchar(255) NOT NULL)`,
   )
