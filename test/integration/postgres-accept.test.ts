@@ -45,7 +45,8 @@ describe('three replicas that accept the same events at once', () => {
     const replicas = await Promise.all(
       ['a', 'b', 'c'].map(async (replicaId) => stack.use(await openStage(url, routes, { clock, replicaId }))),
     )
-    const [{ db, runs }] = replicas as [(typeof replicas)[0]]
+    const [stage] = replicas as [(typeof replicas)[0]]
+    const { db } = stage
     const batches = makeBatches(() => clock.random())
     const results: (readonly [IncomingDelivery, AcceptResult | undefined])[] = []
     await Promise.all(
@@ -77,7 +78,7 @@ describe('three replicas that accept the same events at once', () => {
     )
     expect(numbers).toEqual({ count: ids.size, max: ids.size, last: ids.size, isSummedUp: true })
 
-    const all = await runs()
+    const all = await stage.runs()
     expect(all).toHaveLength(ids.size * routes.length)
     for (const [handler, ofHandler] of Map.groupBy(all, (run) => run.handler)) {
       expect(ofHandler.map(({ seq }) => seq)).toEqual(ofHandler.map((_, index) => index + 1))

@@ -21,7 +21,7 @@ async function open(routes: readonly HandlerRoute[], clock: TestClock = createTe
   const stage = await openStage(await server.createDatabase(), routes, { clock })
   onTestFinished(() => stage[Symbol.asyncDispose]())
   const { db, accept, definitions, work } = stage
-  const { wake } = work
+  const wake = () => work.wake()
   const actionsOn = (on: Database) => createOperatorActions({ db: on, clock, accept, definitions, wake })
   const replaysOn = (on: Database, isLeader = () => true) => createReplays({ db: on, definitions, isLeader, wake })
   const replays = replaysOn(db)
@@ -188,8 +188,9 @@ describe('replays', () => {
     await stage.endAll()
     const { id } = await stage.replays.start(all)
     let isLeader = false
-    const { jobs, refresh } = stage.replaysOn(stage.db, () => isLeader)
-    await refresh()
+    const replays = stage.replaysOn(stage.db, () => isLeader)
+    const { jobs } = replays
+    await replays.refresh()
     expect(jobs.running()).toEqual([])
     isLeader = true
     expect(jobs.running()).toMatchObject([{ id, perSecond: null }])

@@ -11,91 +11,81 @@ beforeAll(async () => {
   url = await server.createDatabase()
 })
 
-interface Heard {
-  readonly wakes: number[]
-  readonly warnings: string[]
-  close(): Promise<void>
-}
-
-function start(to: string, applicationName: string): Heard {
+function start(to: string, applicationName: string) {
   const wakes: number[] = []
   const warnings: string[] = []
   const onWake = () => void wakes.push(performance.now())
-  const listener = listen({
+  const opened = listen({
     url: to,
     applicationName,
     onWake,
     onWarning: (message, details) => void warnings.push(`${message} ${JSON.stringify(details)}`),
     keepAliveMs: 100,
   })
-  onTestFinished(() => listener.close())
-  return { wakes, warnings, close: () => listener.close() }
+  onTestFinished(() => opened.close())
+  return { wakes, warnings, close: () => opened.close() }
 }
 
-const say = () => ask(url, `SELECT pg_notify('inbox_wake', '')`)
-const untilWakes = (heard: Heard, count: number) => until(() => heard.wakes.length >= count, `it woke ${count} times`)
+const notify = () => ask(url, `SELECT pg_notify('inbox_wake', '')`)
+const untilWakes = ({ wakes }: ReturnType<typeof start>, count: number) =>
+  until(() => wakes.length >= count, `it woke ${count} times`)
 
-test('wakes once it listens, and for each word that comes later', async () => {
-  const heard = start(url, 'plain')
-  await untilWakes(heard, 1)
-  await say()
-  await untilWakes(heard, 2)
-})
-
-test('many words at once wake a few times only, the last one included', async () => {
-  const heard = start(url, 'calm')
-  await untilWakes(heard, 1)
-  // Each transaction tells of its own.
+test('wakes a few times for many notifications, also for the last', async () => {
+  const listener = start(url, 'calm')
+  await untilWakes(listener, 1)
+  // One notification per transaction, because PostgreSQL merges equal ones.
   await ask(url, Array.from({ length: 500 }, () => `NOTIFY inbox_wake; COMMIT; BEGIN`).join(';'))
-  const saidAt = performance.now()
-  await say()
-  await until(() => (heard.wakes.at(-1) ?? 0) > saidAt, 'the last one woke it')
-  const [first = 0, last = 0] = [heard.wakes[0], heard.wakes.at(-1)]
-  expect(heard.wakes.length).toBeLessThanOrEqual(2 + (last - first) / 15)
+  const lastAt = performance.now()
+  await notify()
+  await until(() => (listener.wakes.at(-1) ?? 0) > lastAt, 'it woke for the last')
+  const [first = 0, last = 0] = [listener.wakes[0], listener.wakes.at(-1)]
+  expect(listener.wakes.length).toBeLessThanOrEqual(2 + (last - first) / 15)
 })
 
-test('connects again when the server ends its connection, and wakes for what it missed', async () => {
-  const heard = start(url, 'ended')
-  await untilWakes(heard, 1)
+test('wakes when it listens, for notifications, and after a reconnect', async () => {
+  const listener = start(url, 'ended')
+  await untilWakes(listener, 1)
+  await notify()
+  await untilWakes(listener, 2)
   const ended = await ask(
     url,
     `SELECT pg_terminate_backend(pid, 5000) AS it FROM pg_stat_activity WHERE application_name = 'ended'`,
   )
   expect(ended).toEqual([{ it: true }])
-  await untilWakes(heard, 2)
-  await say()
-  await untilWakes(heard, 3)
-  expect(heard.warnings).toEqual([])
+  await untilWakes(listener, 3)
+  await notify()
+  await untilWakes(listener, 4)
+  expect(listener.warnings).toEqual([])
 })
 
-test('notices a connection that is only half there', async () => {
+test('replaces a half-open connection', async () => {
   await using proxy = await startStallingProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
-  const heard = start(through.href, 'half there')
-  await untilWakes(heard, 1)
+  const listener = start(through.href, 'half-open')
+  await untilWakes(listener, 1)
   proxy.stall()
-  await until(() => proxy.connections > 1, 'it has tried another connection')
+  await until(() => proxy.connections > 1, 'it opens another connection')
   proxy.resume()
-  await untilWakes(heard, 2)
+  await untilWakes(listener, 2)
 })
 
-test('says once that it cannot, and goes on trying', async () => {
+test('warns once if it cannot connect', async () => {
   const away = new URL(url)
   away.port = '1'
-  const heard = start(away.href, 'away')
-  await until(() => heard.warnings.length > 0, 'it is said')
-  expect(heard.warnings).toEqual([expect.stringContaining('ECONNREFUSED')])
+  const listener = start(away.href, 'away')
+  await until(() => listener.warnings.length > 0, 'it warns')
+  expect(listener.warnings).toEqual([expect.stringContaining('ECONNREFUSED')])
 })
 
-test('nothing wakes once it is closed, whatever it was doing', async () => {
-  const heard = start(url, 'closed')
-  await heard.close()
-  const count = heard.wakes.length
-  await say()
+test('does not wake after it was closed', async () => {
+  const listener = start(url, 'closed')
+  await listener.close()
+  const count = listener.wakes.length
+  await notify()
   const other = start(url, 'other')
   await untilWakes(other, 1)
-  await say()
+  await notify()
   await untilWakes(other, 2)
-  expect(heard.wakes.length).toBe(count)
+  expect(listener.wakes.length).toBe(count)
 })

@@ -64,7 +64,8 @@ export async function openStage<C extends Clock>(
     [replicaId],
   )
   const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 0 })
-  const { openHandoff, wake } = work
+  const { openHandoff } = work
+  const wake = () => work.wake()
   const accept = createAccept({ db: wrapped, clock, definitions, gaps: { arrived: () => {} }, openHandoff, wake })
   const runs = (where = 'true') =>
     db.query<RunRow>(
