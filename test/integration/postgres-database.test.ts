@@ -1,11 +1,8 @@
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/inbox/postgres/database.ts'
-import { startDelayingProxy } from '../support/delaying-proxy.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
-import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const server = usePostgres()
@@ -118,27 +115,15 @@ test('a connection that ends as soon as it is ready fails a statement, not the p
   const terminated = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, 4 + fields.length]), fields])
   let isEnding = false
   let ended = 0
-  const sockets: Socket[] = []
-  const proxy = createServer((client) => {
-    const target = connect(Number(new URL(url).port), '127.0.0.1')
-    for (const socket of [client, target])
-      socket.on('error', () => {}).on('close', () => [client, target].map((one) => one.destroy()))
-    sockets.push(client)
-    client.pipe(target)
-    target.on('data', (chunk: Buffer) => {
-      // The end of a connection's start: ReadyForQuery.
-      const isReady = isEnding && chunk.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I'))
-      if (isReady) ended += 1
-      client.write(isReady ? Buffer.concat([chunk, terminated]) : chunk)
-    })
+  await using proxy = await startProxy(Number(new URL(url).port), {
+    change(chunk) {
+      // ReadyForQuery ends the start of a connection.
+      if (!isEnding || !chunk.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I'))) return chunk
+      ended += 1
+      return Buffer.concat([chunk, terminated])
+    },
   })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    proxy.close()
-  })
-  const { db } = await open({ url: throughPort(url, (proxy.address() as AddressInfo).port), connections: 2 })
+  const { db } = await open({ url: throughPort(url, proxy.port), connections: 2 })
   await db.query(`SELECT 1`)
   isEnding = true
   // One of the statements needs a new connection.
@@ -151,7 +136,7 @@ test('a connection that ends as soon as it is ready fails a statement, not the p
 
 test('detects a silent database within a second, and its return within another', async () => {
   const url = await server.createDatabase()
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
+  await using proxy = await startProxy(Number(new URL(url).port))
   const { db } = await open({ url: throughPort(url, proxy.port) })
   await db.query(`SELECT 1`)
   proxy.stall()
@@ -176,7 +161,7 @@ test('a slow database does not count as unavailable', async () => {
 
 test('a distant database does not count as unavailable during a reconnect', async () => {
   const url = await server.createDatabase()
-  await using far = await startDelayingProxy(Number(new URL(url).port), 150)
+  await using far = await startProxy(Number(new URL(url).port), { delayMs: 150 })
   const { db } = await open({ url: throughPort(url, far.port), applicationName: 'far away' })
   await db.query(`SELECT 1`)
   const slow = db.query(`SELECT pg_sleep(3)`)

@@ -2,7 +2,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/inbox/postgres/listen.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
-import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const server = usePostgres()
@@ -59,7 +59,7 @@ test('wakes when it listens, for notifications, and after a reconnect', async ()
 })
 
 test('replaces a half-open connection', async () => {
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
+  await using proxy = await startProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
   const listener = start(through.href, 'half-open')

@@ -5,7 +5,7 @@ import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
-import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const silentMs = 500
@@ -134,7 +134,7 @@ test('warns of a run that becomes a dead letter after too many crashes', async (
 })
 
 test('after an outage, living replicas are not reaped', async () => {
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
+  await using proxy = await startProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
   const one = await join({ to: through.href })
@@ -190,7 +190,7 @@ test('a replica with busy connections and slow listeners still sends heartbeats'
 })
 
 test('reports a silence once to the listeners', async () => {
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
+  await using proxy = await startProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
   const one = await join({ to: through.href })
