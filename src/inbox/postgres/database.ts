@@ -10,7 +10,7 @@ import {
   createSockets,
 } from './connection.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
-import { type Health, startPulse } from './pulse.ts'
+import { type Health, type Listener, startPulse } from './pulse.ts'
 
 /** Runs statements with parameters `$1`, `$2` …; returns bigint as number and `bytea` as buffer. */
 export interface Rows {
@@ -39,6 +39,8 @@ export interface Database extends Rows {
 
 export interface DatabaseOptions extends ConnectionOptions {
   readonly connections?: number
+  /** Receives notifications of other replicas. Default: doesn't listen. */
+  readonly listener?: Listener
   /** For tests: time (milliseconds since 1970) that each statement sets as `inbox.now`, which the tests' `inbox.now_ms` reads. */
   readonly now?: () => number
   /** Timeout of a statement in milliseconds. Default 10,000. */
@@ -64,7 +66,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   let answeredAt = -Infinity
   let current = openPools()
   let closing: Promise<void> | undefined
-  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: replacePools })
+  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: replacePools, listener: options.listener })
 
   async function ask<R>(
     client: pg.PoolClient,

@@ -12,7 +12,6 @@ import { createOperatorActions } from './operator-actions.ts'
 import { createDatabase, type Database, type Rows } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
-import { listen } from './listen.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
@@ -50,7 +49,9 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   await openSchema(url, migrate, undefined, onUpgrade)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
-  const db = createDatabase({ url, applicationName, ...(now && { now }) })
+  let onWake = () => {}
+  const listener = { onWake: () => onWake(), onWarning }
+  const db = createDatabase({ url, applicationName, listener, ...(now && { now }) })
   await orClose(db, refuseMoving(db))
   let closing: Promise<void> | undefined
 
@@ -76,15 +77,10 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const jobs = new Jobs(replays.jobs, clock, (job, error) =>
     onWarning('job step failed', { job, error: messageOf(error) }),
   )
-  const listener = listen({
-    url,
-    applicationName,
-    onWake() {
-      work.wake()
-      jobs.poke()
-    },
-    onWarning,
-  })
+  onWake = () => {
+    work.wake()
+    jobs.poke()
+  }
   const actions = createOperatorActions({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
@@ -124,7 +120,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   async function closeAll(): Promise<void> {
     jobs.stop()
     await work.close()
-    await listener.close()
     await gaps.end().catch(() => {})
     await accept.ended()
     await leaveAndClose()
