@@ -94,7 +94,7 @@ describe.each([
     statements.length = 0
     await read(views)
     expect(statements.length).toBeGreaterThan(0)
-    for (const statement of [...statements]) {
+    for (const statement of statements) {
       const { whole, rowsRead, cost } = await explain(filled, statement)
       expect(whole, statement.text).toEqual([])
       expect(rowsRead, statement.text).toBeLessThanOrEqual(maxRowsRead)

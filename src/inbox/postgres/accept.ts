@@ -61,44 +61,31 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
   let committing: Promise<void> | undefined
 
   async function store(rows: Rows, batch: readonly IncomingDelivery[], offer: OpenHandoff): Promise<AcceptResult[]> {
-    let known = await definitions.known(rows)
-    for (;;) {
-      const results = await storeBy(known, rows, batch, offer)
-      if (results !== null) return results
-      known = await definitions.read(rows)
+    for (let known = await definitions.known(rows); ; known = await definitions.read(rows)) {
+      const given = { now: clock.now(), known, headerSets, openHandoff: offer }
+      const { values, hasNewHeaders, runs, handoff } = acceptValues(batch, given)
+      let row: AcceptedRow | undefined
+      try {
+        ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
+      } catch (error) {
+        // The transaction was rolled back, unless the connection was lost.
+        if (error instanceof InboxError && error.code === 'store_unavailable') handoff?.lose()
+        else handoff?.end(new Map())
+        throw error
+      }
+      if (row === undefined) throw new InboxError('internal', 'accept gave no row')
+      const { results: codes } = row
+      handoff?.end(codes === null ? new Map() : directLeases(batch, runs, { ...row, results: codes }))
+      // The definitions have changed, so the runs have to be planned again.
+      if (codes === null) continue
+      if (row.areReady === true) wake()
+      if (hasNewHeaders) await headerSets.learn(rows)
+      return Array.from(codes, (code, index) => {
+        const result = resultOfCode[code]
+        if (result === undefined) throw new InboxError('internal', `delivery ${index} has the unknown result "${code}"`)
+        return result
+      })
     }
-  }
-
-  /** Returns null if the definitions have changed and nothing was stored. */
-  async function storeBy(
-    known: KnownDefinitions,
-    rows: Rows,
-    batch: readonly IncomingDelivery[],
-    offer: OpenHandoff,
-  ): Promise<AcceptResult[] | null> {
-    const given = { now: clock.now(), known, headerSets, openHandoff: offer }
-    const { values, hasNewHeaders, runs, handoff } = acceptValues(batch, given)
-    let row: AcceptedRow | undefined
-    try {
-      ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
-    } catch (error) {
-      // The transaction was rolled back, unless the connection was lost.
-      if (error instanceof InboxError && error.code === 'store_unavailable') handoff?.lose()
-      else handoff?.end(new Map())
-      throw error
-    }
-    if (row === undefined) throw new InboxError('internal', 'accept gave no row')
-    const { results: codes } = row
-    handoff?.end(codes === null ? new Map() : directLeases(batch, runs, { ...row, results: codes }))
-    if (codes === null) return null
-    if (row.areReady === true) wake()
-    if (hasNewHeaders) await headerSets.learn(rows)
-    return Array.from(codes, (code, index) => {
-      const result = resultOfCode[code]
-      if (result === undefined)
-        throw new InboxError('internal', `delivery ${index} has the unknown result ${JSON.stringify(code)}`)
-      return result
-    })
   }
 
   async function commit(batch: readonly IncomingDelivery[]): Promise<AcceptResult[]> {

@@ -139,6 +139,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     ...views,
     ...actions,
     ...subscriptions,
+    ...work,
     replicaId: cluster.id,
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
@@ -156,12 +157,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       jobs.poke()
       return concurrencies
     },
-    claim: (request) => work.claim(request),
-    readState: (handler, query) => work.readState(handler, query),
-    settle: (outcomes) => work.settle(outcomes),
-    retire: (owner, running) => work.retire(owner, running),
-    release: (leases) => work.release(leases),
-    reap: (owner) => work.reap(owner),
     async startReplay(replay, by) {
       const record = await replays.start(replay, by)
       jobs.poke()

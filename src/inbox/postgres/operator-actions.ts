@@ -25,7 +25,7 @@ export function createOperatorActions({
   definitions,
   wake,
 }: OperatorActionsOptions): Omit<OperatorActions, 'startReplay' | 'cancelReplay' | 'acknowledgeGaps'> {
-  const pruning = createPruning({ db, clock })
+  const pruning = createPruning(db, clock)
 
   /** Runs an action in one transaction, with an audit record if it changed anything. */
   async function runAction<T>(

@@ -69,17 +69,13 @@ function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
   ]
 }
 
-/** Cutting may leave half a surrogate pair, which PostgreSQL rejects. */
+/** Cutting may leave half a surrogate pair, which `toStored` replaces. */
 function errorToStored({ name, message, stack }: RunError): { name: string; message: string; stack: string | null } {
   return {
-    name: wellFormed(name),
-    message: wellFormed(message.slice(0, maxErrorMessage)),
-    stack: stack === undefined ? null : wellFormed(stack.slice(0, maxErrorStack)),
+    name: toStored(name),
+    message: toStored(message.slice(0, maxErrorMessage)),
+    stack: toStoredOrNull(stack?.slice(0, maxErrorStack) ?? null),
   }
-}
-
-function wellFormed(text: string): string {
-  return toStored(text.toWellFormed())
 }
 
 function effectsOf(verdict: Verdict): Effects | undefined {
@@ -111,9 +107,9 @@ function itemsOf(verdict: Verdict, place: number): object[] {
   return (effectsOf(verdict)?.items ?? []).map(({ sink, key, payload, idempotencyKey }) => ({
     place,
     sink: toStored(sink),
-    key: key === null ? null : wellFormed(key),
-    payload: wellFormed(payload),
-    idempotencyKey: wellFormed(idempotencyKey),
+    key: toStoredOrNull(key),
+    payload: toStored(payload),
+    idempotencyKey: toStored(idempotencyKey),
   }))
 }
 
