@@ -17,9 +17,11 @@ const open = async (between?: (db: Database) => Database) =>
 function losing(pattern: RegExp) {
   const loss = { next: false, hold: undefined as Promise<void> | undefined }
   const finished: Promise<unknown>[] = []
+  const statements: string[] = []
   const between = (db: Database): Database => ({
     ...db,
     async query<R>(text: string, values?: readonly unknown[]): Promise<R[]> {
+      statements.push(text)
       if (!loss.next || !pattern.test(text)) return db.query<R>(text, values)
       loss.next = false
       const running = (loss.hold ?? Promise.resolve()).then(() => db.query<R>(text, values))
@@ -28,7 +30,7 @@ function losing(pattern: RegExp) {
       throw new InboxError('store_unavailable', 'the connection broke')
     },
   })
-  return { between, loss, finished: () => Promise.all(finished) }
+  return { between, loss, statements, finished: () => Promise.all(finished) }
 }
 
 const warned = (stage: Stage) => until(() => stage.warnings.length === 1, 'it warns')
@@ -51,7 +53,7 @@ describe('a claim whose response is lost', () => {
   )
 
   test('releases its runs also if it completes late and no claim follows', async () => {
-    const { between, loss, finished } = losing(/inbox\.claim\(/)
+    const { between, loss, statements, finished } = losing(/inbox\.claim\(/)
     await using stage = await open(between)
     const { promise, resolve } = Promise.withResolvers<void>()
     Object.assign(loss, { next: true, hold: promise })
@@ -60,11 +62,15 @@ describe('a claim whose response is lost', () => {
     await stage.work.retire('x')
     expect(await claim).toEqual([])
     await stage.acceptNew(anEvent('a'))
+    await stage.clock.advance(1_000)
+    await until(() => statements.some((text) => text.includes('release_claims')), 'it looks in vain')
     resolve()
     await finished()
     expect(await stage.run('a')).toMatchObject({ state: runState.running, owner: 'replica x' })
-    await stage.clock.advance(1_000)
-    await until(async () => (await stage.run('a')).state === runState.ready, 'it is released')
+    await until(async () => {
+      await stage.clock.advance(1_000)
+      return (await stage.run('a')).state === runState.ready
+    }, 'it is released')
     expect(await stage.run('a')).toMatchObject({ attempt: 0, owner: null })
   })
 
