@@ -20,8 +20,8 @@ beforeAll(async () => {
   const url = await server.createDatabase()
   const stage = await openTimedStage(url, [ordered, { ...ordered, name: 'sink', types: [] }])
   close = () => stage[Symbol.asyncDispose]()
-  db = measured(createDatabase({ url, connections: 1, now: () => distinctKeys * 2 }))
-  await fill(stage.db)
+  db = measured(createDatabase({ url, connections: 1, now: () => distinctKeys * 2, statementMs: 120_000 }))
+  await fill(db)
 }, 120_000)
 
 afterAll(async () => {
@@ -120,7 +120,7 @@ describe.each([
   ['with statistics', () => db.query('ANALYZE')],
   ['with statistics from a time without open runs', analyzeWithoutOpenRuns],
 ])(`with ${2 * distinctKeys} runs of ${distinctKeys} keys, ${'%s'},`, (_, prepare) => {
-  beforeAll(async () => void (await prepare()))
+  beforeAll(async () => void (await prepare()), 120_000)
 
   // PostgreSQL may switch to a generic plan after five calls.
   test.each([1, 2, 3, 4, 5, 6, 7])('claim and settle read a few pages per run (call %i)', async () => {
