@@ -1,7 +1,6 @@
 /*
- * LD_PRELOAD: sets the wall clock of one process. CLOCK_OFFSET names a file with a number of milliseconds (8 bytes, signed, of
- * this machine's order) by which the time of day is wrong; it is mapped, so a change is felt at once, in all threads. The
- * monotonic clock goes on as it is.
+ * LD_PRELOAD: sets the wall clock of one process. CLOCK_OFFSET names a file with the offset in milliseconds (8 bytes, signed, native
+ * byte order). The file is mapped, so a change applies to all threads at once. The monotonic clock is unchanged.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const source = fileURLToPath(new URL('clock-jump.c', import.meta.url))
 const run = promisify(execFile)
 
-/** The wall clock of processes that are given `env`; see `clock-jump.c`. */
+/** The wall clock of processes with `env`: see `clock-jump.c`. */
 export class WallClock {
   readonly #file: string
   readonly #shim: string
@@ -18,7 +18,7 @@ export class WallClock {
     this.#shim = join(dir, 'clock.so')
   }
 
-  /** Needs `cc`. Throws if Node does not read its time where the shim is. */
+  /** Needs `cc`. Throws if the shim doesn't change Node's time. */
   static async create(dir: string): Promise<WallClock> {
     const clock = new WallClock(dir)
     writeFileSync(clock.#file, Buffer.alloc(8))
@@ -26,7 +26,7 @@ export class WallClock {
     clock.set(3_600_000)
     const { stdout } = await run(process.execPath, ['-p', 'Date.now()'], { env: { ...process.env, ...clock.env } })
     const aheadMs = Number(stdout) - Date.now()
-    if (Math.abs(aheadMs - 3_600_000) > 60_000) throw new Error(`the clock was to be 1 h ahead, and is ${aheadMs} ms`)
+    if (Math.abs(aheadMs - 3_600_000) > 60_000) throw new Error(`expected a clock 1 h ahead (got ${aheadMs} ms)`)
     clock.set(0)
     return clock
   }
@@ -39,7 +39,7 @@ export class WallClock {
     return this.#offsetMs
   }
 
-  /** So much it is wrong from now on. */
+  /** Sets the difference to the real time. */
   set(offsetMs: number): void {
     this.#offsetMs = offsetMs
     const bytes = Buffer.alloc(8)

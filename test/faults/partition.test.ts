@@ -14,15 +14,15 @@ import { createStage } from './stage.ts'
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
 /**
- * stall: connections are taken, and nothing comes through, until it heals
- * drop: what is open is reset, and what is opened
- * mute: requests get through, answers do not: the connection is reset when one comes
- * refuse: nobody listens
+ * stall: connections open, but no byte passes
+ * drop: open and new connections are reset
+ * mute: requests pass; the connection is reset at the response
+ * refuse: no connection opens
  */
 const kinds = ['stall', 'drop', 'mute', 'refuse'] as const
 type Way = 'open' | (typeof kinds)[number]
 
-/** What is between sidecar and app: a TCP proxy that can be cut. */
+/** A TCP proxy between sidecar and app, with faults. */
 async function aNetwork(appPort: number) {
   let way: Way = 'open'
   let cuts = 0
@@ -76,7 +76,7 @@ async function aNetwork(appPort: number) {
   }
 }
 
-test(`${counts.partitions} partitions between the forwarding and the app: all is acknowledged meanwhile, and arrives after, in order (SEED=${seed})`, async () => {
+test(`${counts.partitions} partitions between forwarding and app delay no acknowledgement, and events arrive afterwards in order (SEED=${seed})`, async () => {
   console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'partition')
   await using app = await AppServer.start()
@@ -91,7 +91,7 @@ test(`${counts.partitions} partitions between the forwarding and the app: all is
     const before = client.requests.length
     await network.turn(kind)
     await stage.acknowledge(150)
-    // Time for attempts that fail.
+    // Lets attempts fail.
     await wait(random.integer(200, 2_000))
     await stage.acknowledge(50)
     const answers = new Set(client.requests.slice(before).map(({ answer }) => answer))
@@ -117,7 +117,7 @@ test(`${counts.partitions} partitions between the forwarding and the app: all is
       idempotencyKey: String(headers['idempotency-key']),
       attempt: Number(headers['x-inbox-attempt']),
     }))
-  /** Repeats are allowed: what counts is when an event came first. */
+  /** The first arrival of each event, because repeats are allowed. */
   const firstArrivals = (): Effect[] =>
     [...Map.groupBy(arrivals(), ({ id }) => id).values()].flatMap(([first]) =>
       first === undefined ? [] : [{ id: first.id, attempt: first.attempt, pid: sidecar.pid, step: 'end' }],

@@ -17,14 +17,14 @@ const run = promisify(execFile)
 
 interface SmallDiskPostgres extends AsyncDisposable {
   readonly postgres: TestPostgres
-  /** A database with all that it has on the small disk. */
+  /** A database whose files are on the small disk. */
   readonly url: string
-  /** Takes what is left, and what becomes free meanwhile. */
+  /** Fills the disk. */
   fill(): Promise<void>
   makeSpace(): Promise<void>
 }
 
-/** A server whose tables, or all of whose files, are on a disk of its own. Only as root. */
+/** A server with its tables, or all of its files, on a small disk. Needs root. */
 async function startOnSmallDisk(what: 'tables' | 'all'): Promise<SmallDiskPostgres> {
   await using stack = new AsyncDisposableStack()
   const disk = stack.use(await aDisk('size=160m,mode=755'))
@@ -33,7 +33,7 @@ async function startOnSmallDisk(what: 'tables' | 'all'): Promise<SmallDiskPostgr
   const postgres = stack.use(await startPostgres(what === 'all' ? { dataDir: join(folder, 'data') } : {}))
   let url = await postgres.createDatabase('inbox')
   if (what === 'tables') {
-    // The user that the server runs as.
+    // The server runs as this user.
     await run('chown', ['postgres:', folder])
     await ask(url, `CREATE TABLESPACE small LOCATION '${folder}'`)
     await ask(url, 'CREATE DATABASE small TABLESPACE small')
@@ -64,7 +64,7 @@ async function writeUntilFull(file: FileHandle): Promise<void> {
 }
 
 const workers = 8
-/** Large, so that what is free within pages is soon used. */
+/** Large, so that free space within pages is used up soon. */
 const noteBytes = 20_000
 
 function anEvent(n: number): Delivery {
@@ -78,7 +78,7 @@ function anEvent(n: number): Delivery {
   return toDelivery(Buffer.from(raw), { id: envelope.id, key: data.wallet_address })
 }
 
-/** Sends events, each once, until `isEnough`. Gives those that were refused. */
+/** Sends each event once until `isEnough`. Returns the rejected ones. */
 async function sendWhile(client: RecordingClient, from: number, isEnough: () => boolean): Promise<Delivery[]> {
   const refused: Delivery[] = []
   let sent = from
@@ -95,7 +95,7 @@ async function sendWhile(client: RecordingClient, from: number, isEnough: () => 
 const handlers = { 'ledger.mjs': ledgerHandler }
 const readiness = async (sidecar: Sidecar) => (await fetch(new URL('/readyz', sidecar.url))).status
 
-/** Everything that was refused is taken now; what was acknowledged is there, once, and was handled in order. */
+/** Rejected events are accepted now. Acknowledged ones are stored once and were handled in order. */
 async function expectNothingLost(
   sidecar: Sidecar,
   client: RecordingClient,
@@ -110,7 +110,7 @@ async function expectNothingLost(
 }
 
 describe.skipIf(!canMount())('PostgreSQL on a full disk (needs root, to mount a small one)', () => {
-  test('refuses events with 503 store_full, and takes them again once there is space, without a restart and without a loss', async () => {
+  test('returns 503 store_full until there is space, and loses nothing without a restart', async () => {
     await using disk = await startOnSmallDisk('tables')
     await using sidecar = await Sidecar.start({ handlers, env: { INBOX_DATABASE_URL: disk.url } })
     using client = new RecordingClient({ url: () => sidecar.url })
@@ -128,20 +128,20 @@ describe.skipIf(!canMount())('PostgreSQL on a full disk (needs root, to mount a 
     await expectNothingLost(sidecar, client, refused, disk.url)
   })
 
-  test('that holds its log as well ends; events are refused until it was started again, and none is lost', async () => {
+  test('returns 503 while the server is down because its log has no space, and loses nothing', async () => {
     await using disk = await startOnSmallDisk('all')
     const { postgres, url } = disk
     await using sidecar = await Sidecar.start({ handlers, env: { INBOX_DATABASE_URL: url } })
     using client = new RecordingClient({ url: () => sidecar.url })
     await sendWhile(client, 0, () => client.requests.length > 50)
     await disk.fill()
-    let isOver = false
-    const sending = sendWhile(client, 1_000, () => isOver)
-    // Nothing but log, until there is no room for it: then it panics, tries to recover, and finds no room for that either.
+    let hasEnded = false
+    const sending = sendWhile(client, 1_000, () => hasEnded)
+    // Without space for its log, the server panics, and can't recover either.
     await expect(fillLog(url)).rejects.toThrow()
-    await until(() => !postgres.isRunning(), 'PostgreSQL has given up')
-    await until(async () => (await readiness(sidecar)) === 503, 'readiness says so')
-    isOver = true
+    await until(() => !postgres.isRunning(), 'PostgreSQL has ended')
+    await until(async () => (await readiness(sidecar)) === 503, '/readyz returns 503')
+    hasEnded = true
     const refused = await sending
     expect(refused.length).toBeGreaterThan(0)
     expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))

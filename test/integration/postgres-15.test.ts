@@ -28,7 +28,7 @@ describe.skipIf(programs === null)(`PostgreSQL ${debianPostgresMajor} (needs it,
     freesLater: true,
   }
 
-  test('takes each event once, hands out one of a key at a time, replays what is done and finds it by its words', async () => {
+  test('dedupes events, keeps the order of a key, replays and searches', async () => {
     await using stage = await Stage.open(harness)
     const event = (id: string, note: string) => aFullEvent(id, { key: 'k' }, { note })
     await stage.accept(event('a', 'first'), event('b', 'second'))
@@ -49,7 +49,7 @@ describe.skipIf(programs === null)(`PostgreSQL ${debianPostgresMajor} (needs it,
 
   describeEffects(harness)
   if (process.env['LONG']) {
-    describeInboxConformance('all that an inbox promises', harness)
+    describeInboxConformance('PostgreSQL 15 inbox', harness)
     describeSearch(harness)
   }
 })

@@ -1,37 +1,30 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { AcceptResult, IncomingDelivery } from '../../src/inbox/port.ts'
+import type { AcceptResult, HandlerRoute, IncomingDelivery } from '../../src/inbox/port.ts'
 import { acceptStatement, acceptValues } from '../../src/inbox/postgres/accept.ts'
-import { createWork } from '../../src/inbox/postgres/claims.ts'
+import { bigintArray, byteArray, integerArray, textArray } from '../../src/inbox/postgres/database.ts'
 import { aQuarantined, anEvent, bytes, loose, ordered } from '../conformance/stage.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
-import { openAcceptStage } from './postgres-accept-stage.ts'
+import { openStage, openTimedStage, runState } from './postgres-stage.ts'
 
-/** Arrivals in all, of three replicas that accept at once. */
-const acceptedAtOnce = process.env['LONG'] ? 100_000 : 4_000
+/** Deliveries of the test with concurrent replicas. */
+const deliveryCount = process.env['LONG'] ? 100_000 : 4_000
+const { waiting, ready, running, done, superseded } = runState
+const latest: HandlerRoute = { ...ordered, name: 'latest', latestOnly: true }
 
-let inboxes: PostgresInboxes
+const server = usePostgres()
+const open = async (...routes: readonly HandlerRoute[]) => openTimedStage(await server.createDatabase(), routes)
 
-beforeAll(async () => {
-  inboxes = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => inboxes[Symbol.asyncDispose]())
-
-const stageOf = async () => openAcceptStage(await inboxes.createDatabase())
-
-describe('three replicas that accept the same and other events at once', () => {
-  const latest = { ...ordered, name: 'latest', latestOnly: true }
-  const routes = [ordered, loose, latest]
-
-  /** Batches without any order, of ids that others have as well, some twice, some with other bytes, some in quarantine. */
+describe('three replicas that accept the same events at once', () => {
+  /** Random batches with ids that occur several times, some with other bytes, and quarantined bodies. */
   function makeBatches(random: () => number): IncomingDelivery[][] {
     const below = (limit: number) => Math.floor(random() * limit)
     const batches: IncomingDelivery[][] = []
-    for (let left = acceptedAtOnce; left > 0;) {
+    for (let left = deliveryCount; left > 0;) {
       const batch = Array.from({ length: 1 + below(60) }, (): IncomingDelivery => {
-        const n = below(acceptedAtOnce / 2)
+        const n = below(deliveryCount / 2)
         if (below(50) === 0) return aQuarantined(`q${below(40)}`)
         const raw = bytes(below(20) === 0 ? `other ${below(2)}` : `body of ${n}`)
         return anEvent(`e${n}`, { key: n % 11 === 0 ? `e${n}` : `k${n % 97}`, raw })
@@ -42,176 +35,219 @@ describe('three replicas that accept the same and other events at once', () => {
     return batches
   }
 
-  test('come to no deadlock, number all without gaps, and line the runs of each key up in that order', async () => {
+  test('have no deadlock, number events without gaps, and order the runs of each key by those numbers', async () => {
     const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
     console.log(`seed ${seed}`)
     const clock = createTestClock(0, seed)
-    await using stage = await stageOf()
-    const replicas = await Promise.all(Array.from({ length: 3 }, () => stage.replica(routes)))
+    const routes = [ordered, loose, latest]
+    const url = await server.createDatabase()
+    await using stack = new AsyncDisposableStack()
+    const replicas = await Promise.all(
+      ['a', 'b', 'c'].map(async (replicaId) => stack.use(await openStage(url, routes, { clock, replicaId }))),
+    )
+    const [stage] = replicas as [(typeof replicas)[0]]
+    const { db } = stage
     const batches = makeBatches(() => clock.random())
-    const lanes = replicas.flatMap((replica) => [replica, replica])
-    const told: [IncomingDelivery, AcceptResult | undefined][] = []
+    const results: (readonly [IncomingDelivery, AcceptResult | undefined])[] = []
     await Promise.all(
-      lanes.map(async ({ accept }) => {
+      [...replicas, ...replicas].map(async ({ accept }) => {
         for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
-          const results = await accept.accept(batch)
-          told.push(
-            ...batch.map((arrival, index): [IncomingDelivery, AcceptResult | undefined] => [arrival, results[index]]),
-          )
+          const ofBatch = await accept.accept(batch)
+          results.push(...batch.map((delivery, index) => [delivery, ofBatch[index]] as const))
         }
       }),
     )
 
-    const ids = new Set(told.flatMap(([arrival]) => (arrival.kind === 'event' ? [arrival.id] : [])))
-    const accepted = told.filter(([, result]) => result === 'accepted').map(([{ id }]) => id)
+    const ids = new Set(results.flatMap(([delivery]) => (delivery.kind === 'event' ? [delivery.id] : [])))
+    const accepted = results.filter(([, result]) => result === 'accepted').map(([{ id }]) => id)
     expect(accepted).toHaveLength(ids.size)
     expect(new Set(accepted)).toEqual(ids)
-    const count = (wanted: AcceptResult) => told.filter(([, result]) => result === wanted).length
-    for (const result of ['duplicate', 'conflict', 'quarantined'] as const)
-      expect(count(result), result).toBeGreaterThan(0)
-    const [sums] = await stage.db.query(
+    const count = (wanted: AcceptResult) => results.filter(([, result]) => result === wanted).length
+    const [sums] = await db.query(
       `SELECT (SELECT sum(count)::integer FROM inbox.redelivery) AS duplicate, (SELECT sum(count)::integer FROM inbox.conflict) AS conflict,
          (SELECT sum(count)::integer FROM inbox.quarantine) AS quarantined`,
     )
-    expect(sums).toEqual({
-      duplicate: count('duplicate'),
-      conflict: count('conflict'),
-      quarantined: count('quarantined'),
-    })
+    const others = (['duplicate', 'conflict', 'quarantined'] as const).map((name) => [name, count(name)] as const)
+    expect(Object.fromEntries(others)).toEqual(sums)
+    expect(Math.min(...others.map(([, n]) => n))).toBeGreaterThan(0)
 
-    const [numbers] = await stage.db.query(
+    const [numbers] = await db.query(
       `SELECT count(*) AS count, max(e.seq) AS max, (SELECT last_seq FROM inbox.counter) AS last,
          (SELECT body_bytes FROM inbox.counter) = sum(length(b.raw)) AND max(b.total) = sum(length(b.raw)) AS "isSummedUp"
        FROM inbox.event e JOIN inbox.body b ON b.seq = e.seq`,
     )
     expect(numbers).toEqual({ count: ids.size, max: ids.size, last: ids.size, isSummedUp: true })
 
-    const runs = await stage.runs()
-    expect(runs).toHaveLength(ids.size * routes.length)
-    for (const handler of [1, 2, 3]) {
-      const ofHandler = runs.filter((run) => run.handler === handler)
+    const all = await stage.runs()
+    expect(all).toHaveLength(ids.size * routes.length)
+    for (const [handler, ofHandler] of Map.groupBy(all, (run) => run.handler)) {
       expect(ofHandler.map(({ seq }) => seq)).toEqual(ofHandler.map((_, index) => index + 1))
       for (const [key, ofKey] of Map.groupBy(ofHandler, (run) => run.key)) {
-        const states = ofKey.map(({ state }) => state)
-        if (key === null) expect(new Set(states)).toEqual(new Set([1]))
-        else if (handler === 3) expect(states).toEqual(states.map((_, index) => (index === states.length - 1 ? 1 : 8)))
-        else expect(states).toEqual(states.map((_, index) => (index === 0 ? 1 : 0)))
+        const first = ofKey.map((_, index) => (index === 0 ? ready : waiting))
+        const last = ofKey.map((_, index) => (index === ofKey.length - 1 ? ready : superseded))
+        const expected = key === null ? ofKey.map(() => ready) : handler === 'latest' ? last : first
+        expect(ofKey.map(({ state }) => state)).toEqual(expected)
       }
     }
-    const [row] = await stage.db.query(`SELECT superseded FROM inbox.handler WHERE name = 'latest'`)
-    expect(row).toEqual({ superseded: runs.filter(({ state }) => state === 8).length })
-  })
-
-  test('strand no run while others work them off, and keys run dry', { timeout: 60_000 }, async () => {
-    await using stage = await stageOf()
-    const { clock } = stage
-    const replicas = await Promise.all(Array.from({ length: 3 }, () => stage.replica([ordered])))
-    const total = acceptedAtOnce / 4
-    const done: number[] = []
-    const works: ReturnType<typeof createWork>[] = []
-    const working = replicas.map(async ({ db, accept }, replica) => {
-      const work = createWork({ db, clock, replicaId: `r${replica}`, onWarning: () => {} })
-      const accepting = async () => {
-        for (let n = replica; n < total; n += 3 * 5) {
-          const batch = Array.from({ length: 5 }, (_, k) => n + 3 * k).filter((id) => id < total)
-          await accept.accept(batch.map((id) => anEvent(`e${id}`, { key: `k${id % 7}` })))
-          work.wake()
-        }
-      }
-      const settling = async () => {
-        while (done.length < total) {
-          const leases = await work.claim({ handlers: ['ordered'], max: 3, owner: `w${replica}`, suspects: false })
-          await work.settle(leases.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))
-          done.push(...leases.map(({ event }) => event.seq))
-          for (const other of works) other.wake()
-        }
-        for (const other of works) await other.close()
-      }
-      works.push(work)
-      await Promise.all([accepting(), settling()])
-    })
-    await Promise.all(working)
-    expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, n) => n + 1))
+    const [row] = await db.query(`SELECT superseded FROM inbox.handler WHERE name = 'latest'`)
+    expect(row).toEqual({ superseded: all.filter(({ state }) => state === superseded).length })
   })
 })
 
-describe('where a settle of the same key is not committed yet', () => {
-  /** A key whose first run is being worked on, and a transaction beside. */
-  async function openKey() {
-    const url = await inboxes.createDatabase()
-    const stack = new AsyncDisposableStack()
-    const stage = stack.use(await openAcceptStage(url))
-    const { db, accept, definitions } = await stage.replica([ordered])
-    const beside = stack.adopt(new Client({ connectionString: url }), (client) => client.end())
-    await beside.connect()
-    const event = (id: string) => anEvent(id, { key: 'k' })
-    await accept.accept([event('a')])
-    return {
-      stage,
-      db,
-      accept,
-      definitions,
-      beside,
-      event,
-      /** Until somebody waits for what the transaction has. */
-      someoneWaits: () =>
-        until(async () => {
-          const waiting = await stage.db.query(
+describe('accept', () => {
+  test('collects concurrent calls into few statements', async () => {
+    let statements = 0
+    await using stage = await openTimedStage(await server.createDatabase(), [ordered], (db) => ({
+      ...db,
+      query(text, values, limitMs) {
+        statements++
+        return db.query(text, values, limitMs)
+      },
+    }))
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, n) => stage.accept.accept([anEvent(`e${n % 200}`), aQuarantined(`q${n}`)])),
+    )
+    expect(answers.map(([first]) => first)).toEqual(answers.map((_, n) => (n < 200 ? 'accepted' : 'duplicate')))
+    expect(answers.every(([, second]) => second === 'quarantined')).toBe(true)
+    expect(statements).toBeLessThanOrEqual(5)
+  })
+
+  test('rejects only the call whose event fails', async () => {
+    await using stage = await open({ ...ordered, keyPaths: ['data.pair'] })
+    const [, ...answers] = await Promise.allSettled(
+      ['first', 'a', 'b', 'c'].map((id) =>
+        stage.accept.accept([anEvent(id, { raw: bytes(id === 'b' ? 'not JSON' : '{}') })]),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await stage.runs()).map(({ event }) => event)).toEqual(['first', 'a', 'c'])
+  })
+
+  test('keeps at most 1,000 sets of headers, of new events only, over all replicas', async () => {
+    const one = await open()
+    await using both = new AsyncDisposableStack()
+    both.use(one)
+    const other = both.use(await openStage(one.url, [], { clock: one.clock, replicaId: 'other' }))
+    const stored = () =>
+      one.db.query(
+        `SELECT e.id, h.headers FROM inbox.event e LEFT JOIN inbox.header_set h ON h.id = e.header_set WHERE e.id !~ '^e' ORDER BY seq`,
+      )
+    const some = (from: number, length: number) =>
+      Array.from({ length }, (_, n) => anEvent(`e${from + n}`, { headers: `{"n":${from + n}}` }))
+    await one.acceptNew(...some(0, 990))
+    await one.accept.accept([anEvent('e1', { headers: '{"again":1}' })])
+    await other.acceptNew(anEvent('known', { headers: '{"n":5}' }), ...some(990, 20), anEvent('none'))
+    await one.acceptNew(anEvent('learned', { headers: '{"n":999}' }), anEvent('late', { headers: '{"late":1}' }))
+    expect(await stored()).toEqual([
+      { id: 'known', headers: '{"n":5}' },
+      { id: 'none', headers: null },
+      { id: 'learned', headers: '{"n":999}' },
+      { id: 'late', headers: null },
+    ])
+    expect(await one.db.query(`SELECT count(*) AS count FROM inbox.header_set`)).toEqual([{ count: 1_000 }])
+  })
+})
+
+describe('accept beside another transaction', () => {
+  /** A key with one run that another transaction changes: `change`, then a commit once accept waits for it, unless `isFree`. */
+  async function acceptBeside(route: HandlerRoute, change: string, then = '', isFree = false): Promise<number[]> {
+    await using stage = await open(route)
+    await stage.acceptNew(anEvent('a', { key: 'k' }))
+    const client = new Client({ connectionString: stage.url })
+    await client.connect()
+    try {
+      await client.query(`BEGIN; ${change}`)
+      const accepted = stage.acceptNew(anEvent('b', { key: 'k' }))
+      if (isFree) await accepted
+      else
+        await until(async () => {
+          const blocked = await stage.db.query(
             `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
           )
-          return waiting.length > 0
-        }, 'nobody waits for the other'),
-      states: async () => (await stage.runs()).map(({ state }) => state),
-      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+          return blocked.length > 0
+        }, 'accept waits')
+      await client.query(`${then}; COMMIT`)
+      await accepted
+      return (await stage.runs()).map(({ state }) => state)
+    } finally {
+      await client.end()
     }
   }
+  const insertRun = (state: number) => `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at)
+    VALUES (nextval('inbox.run_id'), 1, 1, 0, 'k', ${state}, 0)`
 
-  test('accept waits for it, and finds that nobody is there to wait for', async () => {
-    await using it = await openKey()
-    await it.beside.query(`
-      BEGIN;
-      SELECT 1 FROM inbox.lane WHERE id = inbox.lane_of(1, 0, 'k') FOR NO KEY UPDATE;
-      UPDATE inbox.run SET state = 6 WHERE id = 1`)
-    const accepted = it.accept.accept([it.event('b')])
-    await it.someoneWaits()
-    await it.beside.query('COMMIT')
-    expect(await accepted).toEqual(['accepted'])
-    expect(await it.states()).toEqual([6, 1])
+  test('waits for a settle of the key, and finds that its run is the first', async () => {
+    const settle = `SELECT 1 FROM inbox.lane WHERE id = inbox.lane_of(1, 0, 'k') FOR NO KEY UPDATE; UPDATE inbox.run SET state = ${done}`
+    expect(await acceptBeside(ordered, settle)).toEqual([done, ready])
   })
 
-  test('and where it comes second, it waits for the accept, and sees to the new run', async () => {
-    await using it = await openKey()
-    const work = createWork({ db: it.db, clock: it.stage.clock, replicaId: 'r', onWarning: () => {} })
-    const leases = await work.claim({ handlers: ['ordered'], max: 1, owner: 'w', suspects: false })
-    const headerSets = { knownId: () => null, hasRoom: () => true }
-    const { values } = acceptValues([it.event('b')], {
-      now: 0,
-      known: await it.definitions.known(it.db),
-      headerSets,
-      openHandoff: () => null,
-    })
-    await it.beside.query('BEGIN')
-    await it.beside.query(acceptStatement, values)
-    const settled = work.settle(leases.map((lease) => ({ ...lease, startedAt: 0, endedAt: 0, kind: 'done' })))
-    await it.someoneWaits()
-    await it.beside.query('COMMIT')
-    expect(await settled).toEqual(['applied'])
-    expect(await it.states()).toEqual([6, 1])
-    await work.close()
+  test('queues its run behind an outbox item that a settle leaves for the same key', async () => {
+    const settle = `UPDATE inbox.run SET state = ${done}; COMMIT; BEGIN; ${insertRun(ready)}`
+    expect(await acceptBeside(ordered, settle)).toEqual([done, ready, waiting])
   })
 
-  test('an item that it leaves for the same handler and key is not overtaken, and nothing fails', async () => {
-    await using it = await openKey()
-    await it.db.query(`UPDATE inbox.run SET state = 6`)
-    await it.beside.query(`
-      BEGIN;
-      INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at) VALUES (nextval('inbox.run_id'), 1, 1, 0, 'k', 1, 0)`)
-    const accepted = it.accept.accept([it.event('b')])
-    await it.someoneWaits()
-    await it.beside.query('COMMIT')
-    expect(await accepted).toEqual(['accepted'])
-    expect(await it.states()).toEqual([6, 1, 0])
-    const [counter] = await it.stage.db.query(`SELECT last_seq AS last FROM inbox.counter`)
-    expect(counter).toEqual({ last: 2 })
+  test('supersedes the runs behind a run that is being claimed, but not that run', async () => {
+    const claim = `${insertRun(waiting)}; COMMIT; BEGIN; SELECT 1 FROM inbox.run WHERE id = 1 FOR UPDATE`
+    const states = await acceptBeside(latest, claim, `UPDATE inbox.run SET state = ${running} WHERE id = 1`, true)
+    expect(states).toEqual([running, superseded, waiting])
   })
+})
+
+test('arrays are sent in binary format, with nulls, extreme numbers and any text', async () => {
+  await using stage = await open()
+  const texts = ['', null, 'a', 'ü', '\u{1F600}"{},\\', 'NULL', ' ']
+  const integers = [0, null, -1, 2 ** 31 - 1, -(2 ** 31)]
+  const bigints = [0, -1, 1, 2 ** 32, -(2 ** 32) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
+  const bodies = [new Uint8Array(0), Uint8Array.of(0, 255), bytes('x').subarray(0, 1)]
+  const [row] = await stage.db.query(
+    `SELECT $1::text[] AS texts, $2::integer[] AS integers, $3::bigint[]::text[] AS bigints, $4::bytea[] AS bodies,
+       cardinality($5::text[]) AS none, 4503599627370496 AS big`,
+    [textArray(texts), integerArray(integers), bigintArray(bigints), byteArray(bodies), textArray([])],
+  )
+  const buffers = bodies.map((body) => Buffer.from(body))
+  expect(row).toEqual({
+    texts,
+    integers,
+    bigints: bigints.map(String),
+    bodies: buffers,
+    none: 0,
+    big: 2 ** 52,
+  })
+})
+
+test('accept uses indexes with 20,000 keys, with and without statistics', async () => {
+  await using stage = await open(latest)
+  const known = await stage.definitions.known(stage.db)
+  const headerSets = { knownId: () => null, hasRoom: () => true }
+  const client = new Client({ connectionString: stage.url })
+  await client.connect()
+  try {
+    await client.query(`
+      INSERT INTO inbox.event (seq, id, type, created_at, received_at, key, secret_label)
+        SELECT n, 'e' || n, 't', '', 0, 'k' || n % 20000, '' FROM generate_series(1, 40000) n;
+      INSERT INTO inbox.body SELECT n, n, 'x' FROM generate_series(1, 40000) n;
+      INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at)
+        SELECT nextval('inbox.run_id'), n, 1, 0, 'k' || n % 20000, (n <= 20000)::integer, 0 FROM generate_series(1, 40000) n;
+      UPDATE inbox.counter SET last_seq = 40000;
+      LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET client_min_messages = log`)
+    for (const before of ['', 'ANALYZE']) {
+      await client.query(before)
+      const plans: string[] = []
+      const note = ({ message = '' }) => plans.push(message)
+      client.on('notice', note)
+      const batch = Array.from({ length: 100 }, (_, n) =>
+        anEvent(`e${before}${n * 410}`, { key: `k${n * 300}`, headers: '{}' }),
+      )
+      const { values } = acceptValues(batch, { now: 0, known, headerSets, openHandoff: () => null })
+      await client.query(acceptStatement, values)
+      client.off('notice', note)
+      const found = (pattern: RegExp) => new Set(plans.flatMap((plan) => plan.match(pattern) ?? []))
+      const indexes = ['using event_id_key', 'using run_open', 'using lane_pkey', 'using run_pkey']
+      expect([...found(/using \w+/g)]).toEqual(expect.arrayContaining(indexes))
+      // `counter` has one row. `header_set` has at most some 2,000, and is read only for new headers.
+      expect(found(/Seq Scan on \w+/g)).toEqual(new Set(['Seq Scan on counter', 'Seq Scan on header_set']))
+    }
+  } finally {
+    await client.end()
+  }
 })

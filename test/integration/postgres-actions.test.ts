@@ -1,197 +1,273 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createTestClock } from '../../src/base/clock.ts'
-import type { HandlerRoute } from '../../src/inbox/port.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createTestClock, type TestClock } from '../../src/base/clock.ts'
+import { maxOpenRuns, type StepResult } from '../../src/inbox/jobs.ts'
+import type { HandlerRoute, Lease, NewReplay } from '../../src/inbox/port.ts'
+import type { Database } from '../../src/inbox/postgres/database.ts'
+import { createOperatorActions } from '../../src/inbox/postgres/operator-actions.ts'
 import { measureSize } from '../../src/inbox/postgres/prune.ts'
-import { anEvent, loose, ordered } from '../conformance/stage.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
-import { describeReplaySteps } from './postgres-actions-replays.ts'
-import {
-  type ActionsStage,
-  before,
-  by,
-  many,
-  openActsStage,
-  runState,
-  statesOf,
-  wrongKeys,
-} from './postgres-actions-stage.ts'
+import { createReplays } from '../../src/inbox/postgres/replays.ts'
+import { anEvent, boom, bytes, loose, ordered } from '../conformance/stage.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
+import { done, openStage, runState } from './postgres-stage.ts'
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
+const { ready, waiting } = runState
+const late: HandlerRoute = { ...loose, name: 'late', from: 'beginning' }
+const all: NewReplay = { filter: { from: 0 }, perSecond: null, newKeys: false }
+const many = (count: number) => Array.from({ length: count }, (_, n) => `e${n}`)
 
-async function open(...routes: readonly HandlerRoute[]): Promise<ActionsStage> {
-  const stage = await openActsStage(server)
+/** Operator actions, replays and backfills, without the rest of an inbox. */
+async function open(routes: readonly HandlerRoute[], clock: TestClock = createTestClock()) {
+  const stage = await openStage(await server.createDatabase(), routes, { clock })
   onTestFinished(() => stage[Symbol.asyncDispose]())
-  await stage.register(...routes)
-  return stage
+  const { db, accept, definitions, work } = stage
+  const wake = () => work.wake()
+  const actionsOn = (on: Database) => createOperatorActions({ db: on, clock, accept, definitions, wake })
+  const replaysOn = (on: Database, isLeader = () => true) => createReplays({ db: on, definitions, isLeader, wake })
+  const replays = replaysOn(db)
+  return {
+    ...stage,
+    actions: actionsOn(db),
+    replays,
+    actionsOn,
+    replaysOn,
+    /** Registers routes. Returns the ids of handlers with a backfill. */
+    async register(...given: readonly HandlerRoute[]): Promise<readonly number[]> {
+      await stage.register(...given)
+      await replays.refresh()
+      return replays.jobs.backfilling()
+    },
+    acceptIds: (...ids: readonly string[]) => stage.acceptNew(...ids.map((id) => anEvent(id))),
+    /** Sets all open runs to `done`. */
+    endAll: () => db.query(`UPDATE inbox.run SET state = 6, owner = NULL WHERE state < 5`),
+  }
 }
 
-const hourMs = 3_600_000
-const { waiting, ready, running, done, dropped } = runState
+/** The database, with `work` before each exclusive transaction. */
+function before(db: Database, work: () => Promise<unknown>): Database {
+  return {
+    ...db,
+    async alone(inside) {
+      await work()
+      return db.alone(inside)
+    },
+  }
+}
 
-describe('actions on runs', () => {
-  test('leave alone what is running, whatever is asked for', async () => {
-    const stage = await open(ordered)
-    await stage.acceptIds(['a', 'b', 'c'], 'k')
-    const [a] = await stage.claim(1)
-    const before = await stage.runs(`r.id = ${a}`)
-    expect(await stage.actions.requeueDead([a!])).toBe(0)
-    expect(await stage.actions.dropDead([a!], 'no')).toBe(0)
-    expect(await stage.actions.discardPendingRuns('ordered', 'gone')).toBe(2)
-    expect(await stage.runs(`r.id = ${a}`)).toEqual(before)
-    expect(await statesOf(stage)).toEqual([
-      ['a', running],
-      ['b', dropped],
-      ['c', dropped],
-    ])
-  })
+/** Keys with open runs, of which not exactly one is at the head. */
+const wrongKeys = `SELECT handler_id, replay_id, key, array_agg(state ORDER BY id) FROM inbox.run WHERE state < 5 AND key IS NOT NULL
+  GROUP BY handler_id, replay_id, key HAVING count(*) FILTER (WHERE state >= 1) <> 1`
 
-  test('requeue several dead letters of a key in order, behind what is open of it', async () => {
-    const stage = await open(ordered)
-    await stage.acceptIds(['a', 'b', 'c'], 'k')
-    await stage.end(await stage.claim(1), 'dead')
-    await stage.end(await stage.claim(1), 'dead')
-    const wokenBefore = stage.woken()
-    expect(await stage.actions.requeueDead('all', by)).toBe(2)
-    expect(stage.woken()).toBeGreaterThan(wokenBefore)
-    expect(await statesOf(stage)).toEqual([
-      ['a', waiting],
-      ['b', waiting],
-      ['c', ready],
-    ])
-    await stage.end(await stage.claim(1))
-    expect(await statesOf(stage)).toEqual([
-      ['a', ready],
-      ['b', waiting],
-      ['c', done],
-    ])
-  })
-
-  test('and whatever else happens leave no key without a head, and none with two', async () => {
-    const seed = Math.trunc(Math.random() * 2 ** 32)
-    const clock = createTestClock(0, seed)
-    const random = () => clock.random()
-    const pick = (below: number) => Math.trunc(random() * below)
-    const stage = await open(ordered)
-    let count = 0
-    const some = (ids: readonly number[]) => ids.filter(() => random() < 0.6)
-    const ids = async (where: string) => (await stage.runs(where)).map(({ id }) => id)
-    const actions: (() => Promise<unknown>)[] = [
-      () => stage.accept(...Array.from({ length: 1 + pick(4) }, () => anEvent(`e${count++}`, { key: `k${pick(3)}` }))),
-      () => stage.claim(1 + pick(3)),
-      async () => stage.end(some(await ids('r.state = 3'))),
-      async () => stage.end(some(await ids('r.state = 3')), 'dead'),
-      async () => stage.end(some(await ids('r.state = 3')), 'held'),
-      async () => stage.actions.requeueDead(some(await ids('r.state < 6'))),
-      async () => stage.actions.dropDead(some(await ids('r.state < 6')), 'x'),
-      () => (pick(6) === 0 ? stage.actions.discardPendingRuns('ordered', 'x') : stage.actions.requeueDead('all')),
-      async () => {
-        const { id } = await stage.replays.start({ filter: { from: 0 }, perSecond: null, newKeys: false })
-        await stage.replays.jobs.step(id, 1 + pick(20))
-        if (pick(2) === 0) await stage.replays.cancel(id)
-      },
-    ]
-    for (let n = 0; n < 150; n += 1) {
-      const at = pick(actions.length)
-      const before = await stage.runs('r.state = 3')
-      await actions[at]!()
-      const what = `seed ${seed}, step ${n}, action ${at}`
-      if (at > 4) expect(await stage.runs('r.state = 3'), what).toEqual(before)
-      expect(await stage.db.query(wrongKeys), what).toEqual([])
-    }
-    // All can be worked off.
-    for (let left = await stage.claim(99); left.length > 0; left = await stage.claim(99)) await stage.end(left)
-    await stage.end(await ids('r.state = 3'))
+test('random actions leave running runs alone and exactly one run at the head of each key', async () => {
+  const seed = Math.trunc(Math.random() * 2 ** 32)
+  const clock = createTestClock(0, seed)
+  const random = () => clock.random()
+  const pick = (below: number) => Math.trunc(random() * below)
+  const stage = await open([ordered, { ...ordered, name: 'holding', onDead: 'hold' }], clock)
+  const handlers = ['ordered', 'holding']
+  let count = 0
+  let leases: readonly Lease[] = []
+  const some = <T>(items: readonly T[]) => items.filter(() => random() < 0.6)
+  const someRuns = async () => some((await stage.runs('r.state < 6')).map(({ id }) => id))
+  /** Claims without waiting. */
+  async function claim(max: number): Promise<void> {
+    const found = await stage.runs('r.state = 1')
+    if (found.length > 0) leases = [...leases, ...(await stage.claim({ handlers, max: Math.min(max, found.length) }))]
+  }
+  async function settle(ending: readonly Lease[], kind: 'done' | 'dead'): Promise<void> {
+    leases = leases.filter((lease) => !ending.includes(lease))
+    await stage.work.settle(
+      ending.map(({ runId, token }) =>
+        kind === 'done' ? done({ runId, token }) : { runId, token, startedAt: 1, endedAt: 2, kind, error: boom },
+      ),
+    )
+  }
+  const actions: (() => Promise<unknown>)[] = [
+    () => stage.acceptNew(...Array.from({ length: 1 + pick(4) }, () => anEvent(`e${count++}`, { key: `k${pick(3)}` }))),
+    () => claim(1 + pick(3)),
+    () => settle(some(leases), 'done'),
+    () => settle(some(leases), 'dead'),
+    async () => stage.actions.requeueDead(await someRuns()),
+    async () => stage.actions.dropDead(await someRuns(), 'x'),
+    () => (pick(6) === 0 ? stage.actions.discardPendingRuns('ordered', 'x') : stage.actions.requeueDead('all')),
+    async () => {
+      const { id } = await stage.replays.start(all)
+      await stage.replays.jobs.step(id, 1 + pick(20))
+      if (pick(2) === 0) await stage.replays.cancel(id)
+    },
+  ]
+  for (let n = 0; n < 150; n += 1) {
+    const at = pick(actions.length)
+    const runningBefore = await stage.runs('r.state = 3')
+    await actions[at]!()
+    const step = `seed ${seed}, step ${n}, action ${at}`
+    if (at > 3) expect(await stage.runs('r.state = 3'), step).toEqual(runningBefore)
+    expect(await stage.db.query(wrongKeys), step).toEqual([])
+  }
+  for (let open = -1; open !== 0;) {
+    await claim(99)
+    await settle(leases, 'done')
     await stage.actions.dropDead('all', 'x')
-    for (let left = await stage.claim(99); left.length > 0; left = await stage.claim(99)) await stage.end(left)
-    expect(await stage.runs('r.state < 6'), `seed ${seed}`).toEqual([])
-  })
-})
-
-describe('actions on handlers and quarantine', () => {
-  test('are noted with who did it, and only where they changed something', async () => {
-    const stage = await open(ordered)
-    expect(await stage.actions.setPaused('ordered', true, by)).toBe(true)
-    expect(await stage.actions.setPaused('nobody', true, by)).toBe(false)
-    expect(await stage.actions.setPaused(null, true)).toBe(true)
-    expect(await stage.actions.setConcurrency('ordered', 3, by)).toBe(true)
-    expect(await stage.actions.setConcurrency('nobody', 3, by)).toBe(false)
-    expect(await stage.actions.discardPendingRuns('nobody', 'x')).toBeNull()
-    expect(await stage.actions.dropQuarantined('sha256:x', 'x')).toBe(false)
-    expect(await stage.actions.retryQuarantined('sha256:x', anEvent('a'))).toBeNull()
-    await stage.actions.note('session.begin', { role: 'viewer', of: 'a\0b' }, 'a\0b')
-    expect((await stage.notes()).map(({ action, by: who }) => [action, who])).toEqual([
-      ['handler.pause', by],
-      ['handler.pause', null],
-      ['handler.set', by],
-      ['session.begin', 'a\u0001\u0001b'],
-    ])
-    expect(await stage.runs()).toEqual([])
-  })
+    open = (await stage.runs('r.state < 6')).length
+  }
 })
 
 describe('prune', () => {
-  const limits = (stage: ActionsStage, days = 0) => ({ receivedBefore: stage.clock.now() - days, maxBytes: null })
+  const limits = { receivedBefore: Date.UTC(2100, 0, 1), maxBytes: null }
 
-  /** So many events that are done, of 4,000 bytes each. */
-  async function filled(count: number): Promise<ActionsStage> {
-    const stage = await open(loose)
+  /** `count` events with done runs and bodies of 4,000 bytes. */
+  async function openFilled(count: number) {
+    const stage = await open([loose])
     const raw = Buffer.alloc(4_000, 'x')
-    for (let n = 0; n < count; n += 500) {
-      const ids = many(Math.min(n + 500, count)).slice(n)
-      await stage.accept(...ids.map((id) => anEvent(id, { raw, receivedAt: stage.clock.now() })))
-    }
-    await stage.end(await stage.claim(count))
+    await stage.acceptNew(...many(count).map((id) => anEvent(id, { raw, receivedAt: stage.clock.now() })))
+    await stage.endAll()
+    await stage.clock.advance(1)
     return stage
   }
 
-  test('leaves out what got a run after it was looked at, and what a new handler is to get', async () => {
-    const stage = await filled(3)
-    const [first, , last] = await stage.runs()
-    await stage.clock.advance(1)
-    const requeue = before(stage.db, () =>
-      stage.db.query(`UPDATE inbox.run SET state = 1 WHERE id = $1`, [last!.id]).then(),
-    )
-    expect(await stage.actionsOn(requeue).prune(limits(stage))).toMatchObject({ events: 2 })
-    expect((await stage.runs()).map(({ id }) => id)).toEqual([last!.id])
-    expect(await stage.db.query(`SELECT id, final_status AS status FROM inbox.event ORDER BY seq`)).toEqual([
-      { id: 'e0', status: 4 },
-      { id: 'e1', status: 4 },
-      { id: 'e2', status: null },
+  test('skips an event that got a run after it was chosen', async () => {
+    const stage = await openFilled(3)
+    const requeue = () => stage.db.query(`UPDATE inbox.run SET state = 1 WHERE event_seq = 3`)
+    expect(await stage.actionsOn(before(stage.db, requeue)).prune(limits)).toMatchObject({ events: 2 })
+    expect((await stage.runs()).map(({ event }) => event)).toEqual(['e2'])
+    expect(await stage.db.query(`SELECT final_status AS status FROM inbox.event ORDER BY seq`)).toEqual([
+      { status: 4 },
+      { status: 4 },
+      { status: null },
     ])
-    await stage.end(await stage.claim(1))
-    await stage.register(loose, { ...loose, name: 'late', from: 'beginning' })
-    expect(await stage.actions.prune(limits(stage))).toMatchObject({ events: 0 })
-    await stage.register(loose)
-    expect(await stage.actions.prune(limits(stage))).toMatchObject({ events: 1 })
-    await stage.acceptIds(['next'])
-    expect((await stage.runs())[0]!.id).toBeGreaterThan(first!.id + 2)
   })
 
   test('prunes the oldest bodies down to the size limit, and keeps young ones', async () => {
-    const stage = await filled(4_000)
-    // As autovacuum would at some time: it counts the bodies, and makes small files of its own, which are not to come in between.
+    const stage = await openFilled(4_000)
+    // Autovacuum would do the same: it counts the bodies, and creates files that count.
     await stage.db.query(`VACUUM (ANALYZE)`)
     const { usedBytes, totalBytes } = await measureSize(stage.db)
     expect(usedBytes).toBeGreaterThan(totalBytes * 0.9)
-    const maxBytes = usedBytes - 2_800_000
-    const bySize = { receivedBefore: null, maxBytes }
+    const bySize = { receivedBefore: null, maxBytes: usedBytes - 2_800_000 }
     expect(await stage.actions.prune(bySize)).toEqual({ events: 0, quarantined: 0, isTooLarge: true })
-    await stage.clock.advance(2 * hourMs)
+    await stage.clock.advance(2 * 3_600_000)
     const { events, isTooLarge } = await stage.actions.prune(bySize)
     expect(isTooLarge).toBe(false)
     expect(events).toBeGreaterThan(400)
     expect(events).toBeLessThan(600)
-    const kept = await stage.db.query<{ seq: number }>(`SELECT seq FROM inbox.body ORDER BY seq`)
-    expect(kept.map(({ seq }) => seq)).toEqual(Array.from({ length: 4_000 - events }, (_, n) => events + 1 + n))
-    // Its files are as large as before; but what was pruned is not in the way of what comes.
+    expect(await stage.db.query(`SELECT min(seq) AS first, count(*) AS count FROM inbox.body`)).toEqual([
+      { first: events + 1, count: 4_000 - events },
+    ])
+    // The files are as large as before, but their free space doesn't count.
     const again = await stage.actions.prune(bySize)
     expect(again.events).toBeLessThan(100)
     expect(again.isTooLarge).toBe(false)
   })
 })
 
-describeReplaySteps(open, () => openActsStage(server))
+describe('replays', () => {
+  test('of two leaders create each run once', async () => {
+    const stage = await open([loose])
+    await stage.acceptIds(...many(1_500))
+    await stage.endAll()
+    const { id } = await stage.replays.start(all)
+    await Promise.all(
+      [stage.replays, stage.replaysOn(stage.db)].map(async ({ jobs }) => {
+        let result: StepResult
+        do {
+          result = await jobs.step(id, 200)
+          if (result.next === 'waits') await stage.endAll()
+        } while (result.next !== 'ended')
+      }),
+    )
+    const runs = await stage.runs(`r.replay_id = ${id}`)
+    expect(new Set(runs.map(({ event }) => event)).size).toBe(1_500)
+    expect(await stage.db.query(`SELECT state, events, runs, skipped, next_seq AS next FROM inbox.replay`)).toEqual([
+      { state: 1, events: 1_500, runs: runs.length, skipped: 0, next: 1_501 },
+    ])
+  })
+
+  test('stop at the limit of open runs, and only the leader runs them', async () => {
+    const stage = await open([loose, { ...loose, name: 'second' }])
+    await stage.acceptIds(...many(700))
+    await stage.endAll()
+    const { id } = await stage.replays.start(all)
+    let isLeader = false
+    const replays = stage.replaysOn(stage.db, () => isLeader)
+    const { jobs } = replays
+    await replays.refresh()
+    expect(jobs.running()).toEqual([])
+    isLeader = true
+    expect(jobs.running()).toMatchObject([{ id, perSecond: null }])
+    while ((await jobs.step(id, 201)).next === 'more');
+    expect(await stage.runs(`r.replay_id = ${id}`)).toHaveLength(maxOpenRuns)
+  })
+
+  test('create nothing if they are cancelled during a step', async () => {
+    const stage = await open([ordered])
+    await stage.acceptIds('a', 'b')
+    const { id } = await stage.replays.start(all)
+    const { jobs } = stage.replaysOn(before(stage.db, () => stage.replays.cancel(id)))
+    expect(await jobs.step(id, 200)).toMatchObject({ created: 0 })
+    expect(await stage.runs(`r.replay_id = ${id}`)).toEqual([])
+  })
+
+  test('and backfills wait until a replica has registered handlers', async () => {
+    const stage = await open([])
+    await stage.acceptIds('a')
+    const { id } = await stage.replays.start(all)
+    await stage.db.query(`INSERT INTO inbox.handler (name, backfill_seq, backfill_from) VALUES ('late', 1, 0)`)
+    await stage.replays.refresh()
+    expect(await stage.replays.jobs.step(id, 200)).toEqual({ created: 0, next: 'waits' })
+    expect(stage.replays.jobs.backfilling()).toEqual([])
+    expect(await stage.register(loose, late)).toHaveLength(1)
+    expect(await stage.replays.jobs.step(id, 200)).toEqual({ created: 2, next: 'more' })
+  })
+
+  test('use the keys that accept uses, and find ids with U+0000', async () => {
+    const stage = await open([{ ...ordered, keyPaths: ['data.pair'] }])
+    const raw = bytes(JSON.stringify({ data: { pair: 'p\0' } }))
+    await stage.acceptNew(...['a\0', 'b', 'a\u0001'].map((id) => anEvent(id, { raw })))
+    const live = await stage.runs()
+    const { id } = await stage.replays.start({ ...all, filter: { ids: ['a\0', 'b'] } })
+    await stage.replays.jobs.step(id, 200)
+    const replayed = await stage.runs(`r.replay_id = ${id}`)
+    expect(replayed.map(({ event, key, state }) => [event, key, state])).toEqual([
+      [live[0]?.event, live[0]?.key, ready],
+      [live[1]?.event, live[1]?.key, waiting],
+    ])
+  })
+})
+
+describe('a backfill', () => {
+  test('creates each run once and in order, while events are accepted', async () => {
+    const stage = await open([loose])
+    const of = (n: number) => anEvent(`e${n}`, { key: `k${n % 7}` })
+    let count = 900
+    await stage.acceptNew(...Array.from({ length: count }, (_, n) => of(n)))
+    const [handlerId = 0] = await stage.register(loose, { ...ordered, name: 'late', from: 'beginning' })
+    let hasEnded = false
+    const accepting = (async () => {
+      while (!hasEnded) {
+        await stage.acceptNew(...Array.from({ length: 10 }, (_, n) => of(count + n)))
+        count += 10
+      }
+    })()
+    for (let next: StepResult['next'] = 'more'; next !== 'ended';) {
+      ;({ next } = await stage.replays.jobs.backfill(handlerId, 200))
+      if (next === 'waits') await stage.endAll()
+    }
+    hasEnded = true
+    await accepting
+    await stage.acceptNew(of(count++), of(count++))
+    expect(stage.replays.jobs.backfilling()).toEqual([])
+    expect((await stage.runs(`h.name = 'late'`)).map(({ event }) => event)).toEqual(many(count))
+    expect(await stage.db.query(wrongKeys)).toEqual([])
+  })
+
+  test('includes events accepted during its last step', async () => {
+    const stage = await open([loose])
+    await stage.acceptIds(...many(300))
+    const [handlerId = 0] = await stage.register(loose, late)
+    const { jobs } = stage.replaysOn(before(stage.db, () => stage.acceptIds('between')))
+    expect(await jobs.backfill(handlerId, 400)).toEqual({ created: 300, next: 'more' })
+    expect(await stage.replays.jobs.backfill(handlerId, 400)).toEqual({ created: 1, next: 'ended' })
+    await stage.acceptIds('after')
+    expect((await stage.runs(`h.name = 'late'`)).map(({ event }) => event)).toEqual([...many(300), 'between', 'after'])
+  })
+})

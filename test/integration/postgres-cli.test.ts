@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { migrations } from '../../src/inbox/postgres/migrate.ts'
 import { runCli } from '../support/cli.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-})
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 const newest = migrations.at(-1)!.name
 
@@ -16,7 +12,7 @@ function shown(url: string): string {
   return Object.assign(new URL(url), { username: '', password: '' }).href
 }
 
-test('migrate gives a database its schema, once, and shows no password', async () => {
+test('migrate creates the schema once and shows no password', async () => {
   const url = await server.createBare()
   await using dir = await createTempDir()
   const migrate = (...args: readonly string[]) =>
@@ -27,7 +23,7 @@ test('migrate gives a database its schema, once, and shows no password', async (
   expect(JSON.parse(again.out)).toEqual({ database: shown(url), result: 'current', from: newest, to: newest })
 })
 
-test('doctor says what the database is, and backup and events what they want instead', async () => {
+test('doctor checks the database; backup and dead list name their alternatives', async () => {
   const url = await server.createDatabase()
   await using dir = await createTempDir()
   const wrong = Object.assign(new URL(url), { password: 's3cr3t' }).href
@@ -36,7 +32,7 @@ test('doctor says what the database is, and backup and events what they want ins
       cwd: dir.path,
       env: { INBOX_DATABASE_URL: to, INBOX_ADMIN_PORT: '1', INBOX_SECRETS: 'main:0123456789abcdef' },
     })
-  const [well, ill, backup, events] = await Promise.all([
+  const [healthy, refused, backup, dead] = await Promise.all([
     run(['doctor', '--json']),
     run(['doctor', '--json'], wrong),
     run(['backup', 'copy.db']),
@@ -45,12 +41,12 @@ test('doctor says what the database is, and backup and events what they want ins
   const version = expect.stringMatching(/ is PostgreSQL \d+, schema /) as string
   const database = (out: string) =>
     (JSON.parse(out) as { checks: { check: string }[] }).checks.find(({ check }) => check === 'database')
-  expect(database(well.out)).toMatchObject({ result: 'ok', found: version })
-  expect(database(ill.out)).toMatchObject({
+  expect(database(healthy.out)).toMatchObject({ result: 'ok', found: version })
+  expect(database(refused.out)).toMatchObject({
     result: 'fail',
     found: expect.stringContaining('password authentication failed') as string,
   })
   expect(backup.errors).toContain('pg_dump')
-  expect(events.errors).toContain('only a sidecar can read events in PostgreSQL')
-  for (const { out, errors } of [well, ill, backup, events]) expect(out + errors).not.toMatch(/s3cr3t|of-the-test/)
+  expect(dead.errors).toContain('only a sidecar can read events in PostgreSQL')
+  for (const { out, errors } of [healthy, refused, backup, dead]) expect(out + errors).not.toMatch(/s3cr3t|of-the-test/)
 })

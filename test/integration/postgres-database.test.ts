@@ -1,149 +1,88 @@
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
-import { limited } from '../../src/inbox/postgres/database.ts'
-import { startDelayingProxy } from '../support/delaying-proxy.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { createDatabase, type Database, type DatabaseOptions } from '../../src/inbox/postgres/database.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
-import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
-let server: PostgresInboxes
-let url: string
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-  url = await server.createDatabase()
-})
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
+const unavailable = { code: 'store_unavailable' }
 
-function open(
-  to: string,
-  more: { readonly connections?: number; readonly statementMs?: number; readonly applicationName?: string } = {},
-): Database {
-  const db = createDatabase({ url: to, ...more })
+async function open(options: Partial<DatabaseOptions> = {}): Promise<{ readonly url: string; readonly db: Database }> {
+  const { url = await server.createDatabase() } = options
+  const db = createDatabase({ ...options, url })
   onTestFinished(() => db.close())
-  return db
+  return { url, db }
 }
 
-test('numbers of 64 bits come as numbers, bytes as buffers', async () => {
-  const db = open(url)
-  expect(await db.query(`SELECT $1::bigint AS n, $2::bytea AS raw`, [2 ** 52, Buffer.from([0, 255])])).toEqual([
-    { n: 2 ** 52, raw: Buffer.from([0, 255]) },
-  ])
-})
+function throughPort(url: string, port: number): string {
+  return Object.assign(new URL(url), { port: String(port) }).href
+}
 
-test('a statement that takes too long is cancelled in the server, and the next one goes through', async () => {
-  const db = open(url, { statementMs: 200, connections: 1, applicationName: 'slow one' })
-  await expect(db.query(`SELECT pg_sleep(60)`)).rejects.toMatchObject({ code: 'store_unavailable' })
-  await until(async () => {
-    const [row] = await ask<{ n: number }>(
+const untilAnswered = (db: Database) =>
+  until(
+    () =>
+      db.query(`SELECT 1`).then(
+        () => true,
+        () => false,
+      ),
+    'it responds again',
+  )
+
+/** Ends the connections with an application name; `having` is an SQL condition. */
+const terminate = (url: string, name: string, having = 'true') =>
+  ask(
+    url,
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '${name}' AND ${having}`,
+  )
+
+test.each([{ statementMs: 200 }, { limitMs: 200 }])(
+  'cancels a slow statement in the server, and runs the next one: %j',
+  async ({ statementMs, limitMs }) => {
+    const { db, url } = await open({ connections: 1, ...(statementMs !== undefined && { statementMs }) })
+    await expect(db.query(`SELECT pg_sleep(60)`, [], limitMs)).rejects.toMatchObject(unavailable)
+    const active = `SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(60)%' AND state = 'active' AND datname = current_database()`
+    await until(async () => (await ask(url, active)).length === 0, 'the statement has ended')
+    expect(await db.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
+    expect(db.health()).toEqual({ ok: true })
+  },
+)
+
+test.each(['a slow statement', 'an error', 'a slow commit'])('%s rolls its transaction back', async (what) => {
+  const { db, url } = await open({ statementMs: 300 })
+  if (what === 'a slow commit')
+    await ask(
       url,
-      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(60)%' AND state = 'active'`,
+      `CREATE FUNCTION inbox.dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;
+       CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON inbox.meta INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inbox.dawdle()`,
     )
-    return row?.n === 0
-  }, 'the statement has ended')
-  expect(await db.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
+  const failing = db.alone(async (trx) => {
+    await trx.query(`INSERT INTO inbox.meta VALUES ('failed', 1)`)
+    if (what === 'a slow statement') await trx.query(`SELECT pg_sleep(60)`)
+    if (what === 'an error') throw new RangeError('no')
+  })
+  await expect(failing).rejects.toMatchObject(what === 'an error' ? { message: 'no' } : unavailable)
+  expect(await db.query(`SELECT * FROM inbox.meta WHERE name = 'failed'`)).toEqual([])
   expect(db.health()).toEqual({ ok: true })
 })
 
-test('a connection that ends as soon as it is ready fails a statement, not the process', async () => {
-  let isEnding = false
-  await using proxy = await startProxy(url, (chunk) =>
-    isEnding && chunk.subarray(-6).equals(readyForQuery) ? Buffer.concat([chunk, terminated]) : chunk,
-  )
-  const db = open(proxy.url, { connections: 2 })
-  await db.query(`SELECT 1`)
-  isEnding = true
-  // One of them has the connection that is there, the other one a new one.
-  for (const answer of [db.query(`SELECT 1`), db.query(`SELECT 1`)])
-    await answer.catch((error: unknown) => expect(error).toMatchObject({ code: 'store_unavailable' }))
-  expect(proxy.changed()).toBeGreaterThan(0)
-  isEnding = false
-  await until(() => db.query(`SELECT 1`).then(Boolean, () => false), 'the next one goes through')
-})
-
-const readyForQuery = Buffer.from('Z\0\0\0\x05I')
-const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
-const terminated = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, 4 + fields.length]), fields])
-
-/** Before the server of a URL: `change` may change what it says, packet by packet. */
-async function startProxy(to: string, change: (chunk: Buffer) => Buffer) {
-  let changed = 0
-  const sockets = new Set<Socket>()
-  const listener = createServer((client) => {
-    const behind = connect(Number(new URL(to).port), '127.0.0.1')
-    for (const socket of [client, behind]) {
-      sockets.add(socket)
-      socket.on('error', () => {}).on('close', () => [client, behind].map((either) => either.destroy()))
-    }
-    client.pipe(behind)
-    behind.on('data', (chunk: Buffer) => {
-      const said = change(chunk)
-      if (said !== chunk) changed += 1
-      client.write(said)
-    })
-  })
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const through = new URL(to)
-  through.port = String((listener.address() as AddressInfo).port)
-  return {
-    url: through.href,
-    changed: () => changed,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      listener.close()
-      await once(listener, 'close')
-    },
-  }
-}
-
-test('a statement may be given less time than the others', async () => {
-  const db = open(url)
-  const begunAt = performance.now()
-  await expect(db.query(`SELECT pg_sleep(60)`, [], 100)).rejects.toMatchObject({ code: 'store_unavailable' })
-  expect(performance.now() - begunAt).toBeLessThan(5_000)
-})
-
-test('a statement that the limits of a transaction end leaves nothing of the transaction', async () => {
-  const db = open(url, { statementMs: 200 })
-  const slow = db.alone(async (trx) => {
-    await trx.query(`INSERT INTO inbox.meta VALUES ('of the slow', 1)`)
-    await trx.query(`SELECT pg_sleep(60)`)
-  })
-  await expect(slow).rejects.toMatchObject({ code: 'store_unavailable' })
-  expect(await db.query(`SELECT * FROM inbox.meta WHERE name = 'of the slow'`)).toEqual([])
-})
-
-test('an error of the work undoes the transaction and comes out as it is', async () => {
-  const db = open(url)
-  const failing = db.alone(async (trx) => {
-    await trx.query(`INSERT INTO inbox.meta VALUES ('of the failed', 1)`)
-    throw new RangeError('no')
-  })
-  await expect(failing).rejects.toThrow(new RangeError('no'))
-  expect(await db.query(`SELECT * FROM inbox.meta WHERE name = 'of the failed'`)).toEqual([])
-})
-
-test('two that are alone are so one after the other', async () => {
-  const db = open(url)
-  let inside = 0
-  let most = 0
+test('runs exclusive transactions one after the other', async () => {
+  const { db } = await open()
+  let [inside, maxInside] = [0, 0]
   await Promise.all(
     Array.from({ length: 5 }, () =>
       db.alone(async (trx) => {
-        most = Math.max(most, ++inside)
-        await trx.query(`SELECT pg_sleep(0.01)`)
+        maxInside = Math.max(maxInside, ++inside)
+        await trx.query(`SELECT 1`)
         inside--
       }),
     ),
   )
-  expect(most).toBe(1)
+  expect(maxInside).toBe(1)
 })
 
-test('a deadlock is tried again', async () => {
-  const db = open(url)
+test('retries after a deadlock', async () => {
+  const { db } = await open()
   await db.query(`INSERT INTO inbox.meta VALUES ('left', 0), ('right', 0)`)
   await db.query(`CREATE FUNCTION inbox.in_turn(first text, second text) RETURNS void LANGUAGE sql AS $$
     UPDATE inbox.meta SET value = value + 1 WHERE name = first; SELECT pg_sleep(0.2);
@@ -152,161 +91,114 @@ test('a deadlock is tried again', async () => {
     db.query(`SELECT inbox.in_turn('left', 'right')`),
     db.query(`SELECT inbox.in_turn('right', 'left')`),
   ])
-  expect(await db.query(`SELECT value FROM inbox.meta WHERE name IN ('left', 'right')`)).toEqual([
-    { value: 2 },
-    { value: 2 },
+  expect(await db.query(`SELECT sum(value) AS sum FROM inbox.meta WHERE name IN ('left', 'right')`)).toEqual([
+    { sum: '4' },
   ])
 })
 
-test('connections that the server ends are replaced, also in the middle of a transaction', async () => {
-  const db = open(url, { applicationName: 'victims' })
-  const end = () =>
-    ask(url, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'victims'`)
+test('replaces connections that the server ends, also during a transaction', async () => {
+  const { db, url } = await open({ applicationName: 'victims' })
   await Promise.all([db.query(`SELECT pg_sleep(0.05)`), db.query(`SELECT pg_sleep(0.05)`)])
-  await end()
-  await until(
-    () =>
-      db.query(`SELECT 1`).then(
-        () => true,
-        () => false,
-      ),
-    'it answers again',
-  )
-  const begun = Promise.withResolvers<void>()
-  const ended = Promise.withResolvers<void>()
+  await terminate(url, 'victims')
+  await untilAnswered(db)
   const transaction = db.alone(async (trx) => {
-    begun.resolve()
-    await ended.promise
+    await terminate(url, 'victims')
     await trx.query(`SELECT 1`)
   })
-  await begun.promise
-  await end()
-  ended.resolve()
-  await expect(transaction).rejects.toMatchObject({ code: 'store_unavailable' })
-  await until(
-    () =>
-      db.query(`SELECT 1`).then(
-        () => true,
-        () => false,
-      ),
-    'it answers again',
-  )
+  await expect(transaction).rejects.toMatchObject(unavailable)
+  await untilAnswered(db)
+})
+
+test('a connection that ends as soon as it is ready fails a statement, not the process', async () => {
+  const url = await server.createDatabase()
+  const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
+  const terminated = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, 4 + fields.length]), fields])
+  let isEnding = false
+  let ended = 0
+  await using proxy = await startProxy(Number(new URL(url).port), {
+    change(chunk) {
+      // ReadyForQuery ends the start of a connection.
+      if (!isEnding || !chunk.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I'))) return chunk
+      ended += 1
+      return Buffer.concat([chunk, terminated])
+    },
+  })
+  const { db } = await open({ url: throughPort(url, proxy.port), connections: 2 })
+  await db.query(`SELECT 1`)
+  isEnding = true
+  // One of the statements needs a new connection.
+  for (const answer of [db.query(`SELECT 1`), db.query(`SELECT 1`)])
+    await answer.catch((error: unknown) => expect(error).toMatchObject(unavailable))
+  expect(ended).toBeGreaterThan(0)
+  isEnding = false
+  await untilAnswered(db)
 })
 
 test('detects a silent database within a second, and its return within another', async () => {
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
-  const through = new URL(url)
-  through.port = String(proxy.port)
-  const db = open(through.href)
+  const url = await server.createDatabase()
+  await using proxy = await startProxy(Number(new URL(url).port))
+  const { db } = await open({ url: throughPort(url, proxy.port) })
   await db.query(`SELECT 1`)
   proxy.stall()
   const silentAt = performance.now()
   const asked = await Promise.allSettled([db.query(`SELECT 1`), db.alone((trx) => trx.query(`SELECT 1`))])
-  const refused = { status: 'rejected', reason: expect.objectContaining({ code: 'store_unavailable' }) as object }
-  expect(asked).toEqual([refused, refused])
-  // Half a second of it for a machine that is busy.
-  expect(performance.now() - silentAt).toBeLessThan(1_500)
+  const rejected = { status: 'rejected', reason: expect.objectContaining(unavailable) as object }
+  expect(asked).toEqual([rejected, rejected])
+  // Twice the promised time, for a busy machine.
+  expect(performance.now() - silentAt).toBeLessThan(2_000)
   expect(db.health()).toMatchObject({ ok: false, reason: expect.stringContaining('cannot be reached') as string })
-  const askedAt = performance.now()
-  await expect(db.query(`SELECT 1`)).rejects.toMatchObject({ code: 'store_unavailable' })
-  expect(performance.now() - askedAt).toBeLessThan(50)
+  await expect(db.query(`SELECT 1`)).rejects.toMatchObject(unavailable)
   proxy.resume()
-  const backAt = performance.now()
-  await until(() => db.health().ok, 'it is well again')
-  expect(performance.now() - backAt).toBeLessThan(1_500)
+  await until(() => db.health().ok, 'it is healthy again', 5_000)
   expect(await db.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
 })
 
-test('a database that is only slow is not taken for one that is away', async () => {
-  const db = open(url)
-  const slow = db.query(`SELECT pg_sleep(1.5)`)
-  expect(await slow).toHaveLength(1)
+test('a slow database does not count as unavailable', async () => {
+  const { db } = await open()
+  expect(await db.query(`SELECT pg_sleep(1.5)`)).toHaveLength(1)
   expect(db.health()).toEqual({ ok: true })
 })
 
 test('a distant database does not count as unavailable during a reconnect', async () => {
-  await using far = await startDelayingProxy(Number(new URL(url).port), 150)
-  const through = new URL(url)
-  through.port = String(far.port)
-  const db = open(through.href, { applicationName: 'far away' })
+  const url = await server.createDatabase()
+  await using far = await startProxy(Number(new URL(url).port), { delayMs: 150 })
+  const { db } = await open({ url: throughPort(url, far.port), applicationName: 'far away' })
   await db.query(`SELECT 1`)
   const slow = db.query(`SELECT pg_sleep(3)`)
-  const ended = await ask(
-    url,
-    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'far away' AND query LIKE 'SELECT current_setting%'`,
-  )
-  expect(ended).toHaveLength(1)
+  expect(await terminate(url, 'far away', `query LIKE 'SELECT current_setting%'`)).toHaveLength(1)
   expect(await slow).toHaveLength(1)
   expect(db.health()).toEqual({ ok: true })
 })
 
-test('one that takes no writes is not well', async () => {
-  const readOnly = await server.createDatabase()
-  const db = open(readOnly)
+test('a read-only database counts as unavailable', async () => {
+  const { db, url } = await open({ applicationName: 'read-only' })
   await db.query(`SELECT 1`)
-  await ask(readOnly, `ALTER DATABASE ${new URL(readOnly).pathname.slice(1)} SET default_transaction_read_only = on`)
-  await ask(
-    readOnly,
-    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-  )
-  await until(() => !db.health().ok, 'that is seen')
+  await ask(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
+  await terminate(url, 'read-only')
+  await until(() => !db.health().ok, 'it is seen')
   expect(db.health()).toMatchObject({ reason: expect.stringContaining('read-only') as string })
 })
 
-test('what is limited leaves connections to the others', async () => {
-  const db = open(url, { connections: 3 })
-  const few = limited(db, 2)
-  const slow = Array.from({ length: 6 }, (_, i) =>
-    i % 2 === 0 ? few.query(`SELECT pg_sleep(0.3)`) : few.alone((trx) => trx.query(`SELECT 1`)),
-  )
-  let isOver = false
-  const all = Promise.all(slow).then(() => (isOver = true))
-  await db.query(`SELECT 1`)
-  expect(isOver).toBe(false)
-  await all
-  await expect(few.query(`SELECT 1 / 0`)).rejects.toThrow('division by zero')
-  expect(await few.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
-})
-
-test('what is apart waits for nobody', async () => {
-  const db = open(url, { connections: 1 })
-  let isOver = false
-  const slow = db.query(`SELECT pg_sleep(1)`).then(() => (isOver = true))
+test('statements on the reserved connection wait for no others', async () => {
+  const { db } = await open({ connections: 1 })
+  let hasEnded = false
+  const slow = db.query(`SELECT pg_sleep(1)`).then(() => (hasEnded = true))
   expect(await db.apart.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
-  expect(isOver).toBe(false)
+  expect(hasEnded).toBe(false)
   await slow
 })
 
-test('a commit that takes too long is given up, and is not taken for done', async () => {
-  const slow = await server.createDatabase()
-  await ask(
-    slow,
-    `CREATE FUNCTION inbox.dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$`,
-  )
-  await ask(
-    slow,
-    `CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON inbox.meta INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inbox.dawdle()`,
-  )
-  const db = open(slow, { statementMs: 300 })
-  const begunAt = performance.now()
-  const committing = db.alone((trx) => trx.query(`INSERT INTO inbox.meta VALUES ('of the commit', 1)`))
-  await expect(committing).rejects.toMatchObject({ code: 'store_unavailable' })
-  expect(performance.now() - begunAt).toBeLessThan(5_000)
-  expect(await db.query(`SELECT * FROM inbox.meta WHERE name = 'of the commit'`)).toEqual([])
-  expect(db.health()).toEqual({ ok: true })
+test.each([
+  ['53100', 'store_full'],
+  ['53200', 'store_unavailable'],
+  ['53400', 'store_unavailable'],
+])('SQLSTATE %s becomes %s', async (state, code) => {
+  const { db } = await open()
+  await expect(db.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${state}'; END $$`)).rejects.toMatchObject({ code })
 })
 
-test('only a full disk is called full: what else the server lacks comes back by itself', async () => {
-  const db = open(url)
-  const raise = (code: string) => db.query(`DO $$ BEGIN RAISE 'no' USING ERRCODE = '${code}'; END $$`)
-  await expect(raise('53100')).rejects.toMatchObject({ code: 'store_full' })
-  await expect(raise('53200')).rejects.toMatchObject({ code: 'store_unavailable' })
-  await expect(raise('53400')).rejects.toMatchObject({ code: 'store_unavailable' })
-})
-
-test('a closed one refuses, and says so', async () => {
-  const db = open(url)
-  await db.query(`SELECT 1`)
+test('rejects statements after it was closed', async () => {
+  const { db } = await open()
   await Promise.all([db.close(), db.close()])
   await expect(db.query(`SELECT 1`)).rejects.toMatchObject({ code: 'shutting_down' })
 })

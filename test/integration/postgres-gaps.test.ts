@@ -1,30 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { internalLabel } from '../../src/inbox/port.ts'
 import { createGaps } from '../../src/inbox/postgres/gaps.ts'
-import { createSubscriptions } from '../../src/inbox/postgres/subscriptions.ts'
 import { createViews } from '../../src/inbox/postgres/views.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 
 const second = 1_000
 const hour = 3_600_000
 
-let inboxes: PostgresInboxes
+const server = usePostgres()
 
-beforeAll(async () => {
-  inboxes = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => inboxes[Symbol.asyncDispose]())
-
-/** Replicas on one database; each has a clock of its own where one is given. */
+/** Replicas on one database with a test clock. */
 async function openStage() {
   const clock = createTestClock()
-  const url = await inboxes.createDatabase()
-  const db = createDatabase({ url, now: () => clock.now() })
+  const db = createDatabase({ url: await server.createDatabase(), now: () => clock.now() })
   const warnings: string[] = []
   return {
-    url,
     clock,
     db,
     warnings,
@@ -134,7 +126,7 @@ test('counts late events of a gap on any replica; lost events are acknowledged o
   await other.start()
   one.arrived(eventOf(at(from)))
   one.arrived(eventOf('not a time'))
-  // A warning of the inbox itself counts for nothing.
+  // Events of the inbox itself don't count.
   one.arrived({ createdAt: at(from), secretLabel: internalLabel })
   other.arrived(eventOf(at(from + 20 * hour)))
   other.arrived(eventOf(at(from - 1)))
@@ -149,14 +141,4 @@ test('counts late events of a gap on any replica; lost events are acknowledged o
   expect(await stage.db.query(`SELECT action, by_whom AS by FROM inbox.audit`)).toEqual([
     { action: 'gaps.acknowledge', by: 'somebody' },
   ])
-})
-
-test('of replicas that begin a registration at the same time one does', async () => {
-  await using stage = await openStage()
-  const { db } = stage
-  const replicas = Array.from({ length: 5 }, () => createSubscriptions(db))
-  const wanted = { digest: 'd', url: 'https://example.com/?\0\u0001', events: ['a'], secretLabel: 'm', at: 5 }
-  const begun = await Promise.all(replicas.map((replica) => replica.beginSubscription(wanted, null)))
-  expect(begun.filter((one) => one !== null)).toEqual([{ ...wanted, id: 1, state: 'begun', answer: null }])
-  expect(await replicas[0]?.subscription()).toEqual({ ...wanted, id: 1, state: 'begun', answer: null })
 })

@@ -1,40 +1,42 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
 import type { ClaimRequest, HandlerRoute, Lease } from '../../src/inbox/port.ts'
-import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'
 import { anEvent, boom, idsOf, loose, ordered } from '../conformance/stage.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
-import { done, openTimedStage } from './postgres-work-stage.ts'
+import { done, openTimedStage } from './postgres-stage.ts'
 
-let server: PostgresInboxes
-
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 async function openStage(...routes: readonly HandlerRoute[]) {
-  let asked = 0
+  let claims = 0
+  let isLost = false
   const between = (db: Database): Database => ({
     ...db,
     async query<R>(text: string, values?: readonly unknown[]) {
       const rows = await db.query<R>(text, values)
-      if (text.includes('inbox.claim(')) asked += 1
+      if (text.includes('inbox.claim(')) claims += 1
+      if (isLost && text.includes('inbox.accept(')) {
+        isLost = false
+        throw new InboxError('store_unavailable', 'the connection broke')
+      }
       return rows
     },
   })
   const stage = await openTimedStage(await server.createDatabase(), routes, between)
   return {
     stage,
-    asked: () => asked,
-    /** A claim that has found nothing, and waits. */
+    /** Number of claim statements. */
+    claims: () => claims,
+    /** Loses the response of the next accept. */
+    loseNext: () => void (isLost = true),
+    /** A claim that has found nothing and waits. */
     async waiting(given: Partial<ClaimRequest> = {}): Promise<{ readonly leases: Promise<readonly Lease[]> }> {
-      const before = asked
+      const before = claims
       const leases = stage.claim(given)
-      await until(() => asked > before, 'it has asked')
+      await until(() => claims > before, 'it has searched')
       await turn()
       return { leases }
     },
@@ -42,16 +44,16 @@ async function openStage(...routes: readonly HandlerRoute[]) {
   }
 }
 
-describe('what is accepted while a claim waits', () => {
-  test('is given to it at once, whole, without being asked for', async () => {
+describe('an event accepted while a claim waits', () => {
+  test('is leased to it directly, without another claim statement', async () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
     const { leases } = await opened.waiting()
-    const before = opened.asked()
+    const before = opened.claims()
     const event = anEvent('a', { key: 'k', raw: Buffer.from('{"a":1}'), trace: 'trace', receivedAt: 7 })
-    await stage.accept(event)
+    await stage.acceptNew(event)
     const [lease] = (await leases) as [Lease]
-    expect(opened.asked()).toBe(before)
+    expect(opened.claims()).toBe(before)
     expect(lease).toMatchObject({
       handler: 'ordered',
       token: 1,
@@ -68,12 +70,12 @@ describe('what is accepted while a claim waits', () => {
     expect(await stage.run('a')).toMatchObject({ state: 6, owner: null })
   })
 
-  test('is given in its order, no more than there is room for, and of a key only the first', async () => {
+  test('is leased in accept order, up to the maximum, one run per key', async () => {
     await using opened = await openStage(ordered, loose)
     const { stage } = opened
     const { leases } = await opened.waiting({ max: 2 })
     const keys = { a: 'x', b: 'x', c: 'y', d: 'z' }
-    await stage.accept(...Object.entries(keys).map(([id, key]) => anEvent(id, { key })))
+    await stage.acceptNew(...Object.entries(keys).map(([id, key]) => anEvent(id, { key })))
     const given = await leases
     expect(idsOf(given)).toEqual(['a', 'c'])
     expect(idsOf(await stage.claim())).toEqual(['d'])
@@ -82,14 +84,14 @@ describe('what is accepted while a claim waits', () => {
     expect(idsOf(await stage.claim({ handlers: ['loose'] }))).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test.each(['the handler', 'everything'])('is not given while %s is paused', async (what) => {
+  test.each(['the handler', 'everything'])('is not leased while %s is paused', async (what) => {
     await using opened = await openStage(ordered)
     const { stage } = opened
     await stage.db.query(
       what === 'everything' ? `INSERT INTO inbox.meta VALUES ('paused', 1)` : `UPDATE inbox.handler SET paused = true`,
     )
     const { leases } = await opened.waiting()
-    await stage.accept(anEvent('a'))
+    await stage.acceptNew(anEvent('a'))
     expect(await stage.run('a')).toMatchObject({ state: 1, attempt: 0 })
     await stage.db.query(`DELETE FROM inbox.meta WHERE name = 'paused'`)
     await stage.db.query(`UPDATE inbox.handler SET paused = false`)
@@ -97,34 +99,21 @@ describe('what is accepted while a claim waits', () => {
     expect(idsOf(await leases)).toEqual(['a'])
   })
 
-  test('does not go before a backlog: who finds as much as it asks for is asked for more', async () => {
+  test('does not overtake a backlog', async () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
-    await stage.accept(anEvent('old 1', { key: '1' }), anEvent('old 2', { key: '2' }))
+    await stage.acceptNew(anEvent('old 1', { key: '1' }), anEvent('old 2', { key: '2' }))
     expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['old 1'])
-    const [leases] = await Promise.all([stage.claim({ max: 1 }), stage.accept(anEvent('new', { key: '3' }))])
+    const [leases] = await Promise.all([stage.claim({ max: 1 }), stage.acceptNew(anEvent('new', { key: '3' }))])
     expect(idsOf(leases)).toEqual(['old 2'])
   })
 
-  test('and whose answer is lost is given back, uncharged, and given again', async () => {
+  test('is released without a charge and leased again if the response is lost', async () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
     const { leases } = await opened.waiting()
-    const accept = createAccept({
-      db: {
-        ...stage.db,
-        async query(text, values) {
-          await stage.db.query(text, values)
-          throw new InboxError('store_unavailable', 'the connection broke')
-        },
-      },
-      clock: stage.clock,
-      definitions: stage.definitions,
-      gaps: { arrived: () => {} },
-      openHandoff: stage.work.openHandoff,
-      wake: () => stage.work.wake(),
-    })
-    await expect(accept.accept([anEvent('a')])).rejects.toThrow('the connection broke')
+    opened.loseNext()
+    await expect(stage.accept.accept([anEvent('a')])).rejects.toThrow('the connection broke')
     expect(await leases).toMatchObject([{ event: { id: 'a' }, attempt: 1, crashed: 0, token: 2 }])
   })
 
@@ -132,27 +121,27 @@ describe('what is accepted while a claim waits', () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
     const { leases } = await opened.waiting()
-    const accepted = stage.accept(anEvent('a'))
-    // It is on its way.
+    const accepted = stage.acceptNew(anEvent('a'))
+    // Lets the statement start.
     await turn()
     await stage.work.retire('worker')
     expect(idsOf(await leases)).toEqual(['a'])
     await accepted
-    await stage.accept(anEvent('b'))
+    await stage.acceptNew(anEvent('b'))
     expect(await stage.run('b')).toMatchObject({ state: 1 })
   })
 
-  test('keeps nobody from what becomes ready meanwhile, however many accepts follow each other', async () => {
+  test('does not starve runs that become ready, even with a stream of accepts', async () => {
     await using opened = await openStage(ordered)
     const { stage } = opened
     const { leases } = await opened.waiting()
-    await stage.accept(anEvent('first', { key: 'hot' }))
+    await stage.acceptNew(anEvent('first', { key: 'hot' }))
     const [first] = (await leases) as [Lease]
     let given: readonly Lease[] = []
     const next = stage.claim().then((got) => (given = got))
     let count = 0
     const sending = Array.from({ length: 3 }, async () => {
-      while (given.length === 0 && count < 500) await stage.accept(anEvent(`e${++count}`, { key: 'hot' }))
+      while (given.length === 0 && count < 500) await stage.acceptNew(anEvent(`e${++count}`, { key: 'hot' }))
     })
     await stage.work.settle([done(first)])
     await Promise.all(sending)
@@ -162,10 +151,10 @@ describe('what is accepted while a claim waits', () => {
   })
 })
 
-test('a run that falls due is given, however busy claims of other handlers are', async () => {
+test('a due run is leased while claims of other handlers are busy', async () => {
   await using opened = await openStage(ordered, loose)
   const { stage } = opened
-  await stage.accept(...Array.from({ length: 60 }, (_, n) => anEvent(`e${n}`, { key: `k${n}` })))
+  await stage.acceptNew(...Array.from({ length: 60 }, (_, n) => anEvent(`e${n}`, { key: `k${n}` })))
   const leases = await stage.claim()
   const [retried, ...others] = leases as [Lease, ...Lease[]]
   const at = stage.clock.now() + 1_000

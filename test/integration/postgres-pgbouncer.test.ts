@@ -15,7 +15,7 @@ import { Sidecar, testToken } from '../support/sidecar.ts'
 import { until } from '../support/until.ts'
 
 const program = await findBouncer()
-/** Fewer than there are connections of one replica: so they are lent indeed. */
+/** Fewer than one replica has connections, so that sessions are shared. */
 const sessions = 6
 
 describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgbouncer, or Debian's packages)", () => {
@@ -34,7 +34,7 @@ describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgboun
     return { direct, url: bouncer.through(direct) }
   }
 
-  test('serves two replicas, which lose, reorder and repeat nothing when one of them, it or PostgreSQL is killed', async () => {
+  test('two replicas lose, reorder and repeat nothing when a replica, PgBouncer or PostgreSQL is killed', async () => {
     const { direct, url } = await aDatabase()
     await using replicas = new AsyncDisposableStack()
     const env = { INBOX_DATABASE_URL: url }
@@ -58,15 +58,15 @@ describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgboun
       },
     ]
     for (const fault of faults) {
-      let isOver = false
+      let hasEnded = false
       const acknowledged = load.acknowledgements(200)
-      // A worker ends at the first connection that breaks: here others go on.
+      // A worker ends when its connection breaks, so workers are started again.
       const sending = (async () => {
-        while (!isOver) await load.run()
+        while (!hasEnded) await load.run()
       })()
       await acknowledged
       await fault()
-      isOver = true
+      hasEnded = true
       load.stop()
       await sending
     }
@@ -86,14 +86,13 @@ describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgboun
       secrets: [testSecret, testToken, 'of-the-test'],
     }
     expect(checkHistory(evidence)).toEqual([])
-    // What a killed replica had, the other one takes over after ten seconds.
   }, 120_000)
 
-  test('is told to cancel what takes too long, and goes on', async () => {
+  test('cancels a slow statement in the server, and runs the next one', async () => {
     const { direct, url } = await aDatabase()
     const db = createDatabase({ url, statementMs: 200 })
     onTestFinished(() => db.close())
-    // These words are the server's: who only stops waiting ends nothing.
+    // The server's message shows that the statement was cancelled, not just abandoned.
     const message = expect.stringMatching(/canceling statement/)
     await expect(db.query('SELECT pg_sleep(60)')).rejects.toMatchObject({ code: 'store_unavailable', message })
     const running = `SELECT pid FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`
@@ -116,7 +115,7 @@ describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgboun
     const [one, other] = [await open(), await open()]
     await other.register([ordered])
     await one.register([ordered])
-    await until(() => warnings.length === 2, 'both replicas say that they are told of nothing')
+    await until(() => warnings.length === 2, 'both replicas warn')
     expect(new Set(warnings)).toEqual(new Set(['pooler prevents notifications, polling instead']))
 
     const claim = other.claim({ handlers: [ordered.name], max: 1, owner: 'it', suspects: false })
@@ -126,7 +125,7 @@ describe.skipIf(program === null)("a PgBouncer in transaction mode (needs pgboun
     expect(performance.now() - acceptedAt).toBeLessThan(3_000)
     expect(leases).toMatchObject([{ event: { id: 'a' } }])
     await other.release(leases)
-    // No session that is lent to others listens for somebody who is not there any more.
+    // No shared session listens on behalf of a client that is gone.
     await ask(direct, `SELECT pg_notify('inbox_wake', '')`)
     expect(await bouncer.log()).not.toMatch(/got packet 'A'/)
   })

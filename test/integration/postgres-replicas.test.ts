@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
 import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
 import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
-import { startStallingProxy } from '../support/stalling-proxy.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const silentMs = 500
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-})
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 let url: string
 beforeEach(async () => {
@@ -52,7 +48,7 @@ async function join({ to = url, id = newReplicaId(), connections = 10 }: JoinOpt
   return joined
 }
 
-/** A run that is under way, of an owner. */
+/** Creates a running run of an owner. */
 async function giveRun(run: number, owner: string): Promise<void> {
   const event = [run, `event ${run}`]
   await ask(
@@ -77,7 +73,7 @@ async function stateOf(run: number): Promise<number | undefined> {
 
 const untilReaped = (run: number) => until(async () => (await stateOf(run)) === suspect, `run ${run} is reaped`)
 
-test('replicas see one another, with version and load, and the one that started first leads', async () => {
+test('replicas list each other with version and load; the one that started first leads', async () => {
   const first = await join()
   const second = await join()
   expect([first.isLeader(), second.isLeader(), second.alive()]).toEqual([true, false, 2])
@@ -90,7 +86,7 @@ test('replicas see one another, with version and load, and the one that started 
   expect(one!.startedAt).toBeLessThanOrEqual(two!.startedAt)
 })
 
-test('the next one leads when the leader has left', async () => {
+test('the next replica leads after the leader has left', async () => {
   const first = await join()
   const second = await join()
   await first.leave()
@@ -103,7 +99,7 @@ test('reaps the runs of silent and unknown replicas, and no others', async () =>
   const [one, other] = await Promise.all([join(), join()])
   await giveRun(1, `${other.id} 1`)
   await giveRun(2, `${one.id} 1`)
-  // By the database's clock this one is there for ever: but nobody hears of it any more.
+  // The database's clock says that this replica is alive, but its heartbeat never changes.
   await ask(url, `INSERT INTO inbox.replica VALUES ('silent', '0', now(), now() + interval '1 day', '{}')`)
   const begunAt = performance.now()
   await giveRun(3, 'silent a b')
@@ -120,7 +116,7 @@ test('reaps the runs of silent and unknown replicas, and no others', async () =>
   ])
 })
 
-test('what a dead replica was given late is taken as well', async () => {
+test('reaps runs that a dead replica claimed late', async () => {
   const one = await join()
   await giveRun(1, 'dead 1')
   await untilReaped(1)
@@ -133,12 +129,12 @@ test('warns of a run that becomes a dead letter after too many crashes', async (
   const one = await join()
   await giveRun(1, 'dead 1')
   await ask(url, `UPDATE inbox.run SET crashed = 2`)
-  await until(() => one.warnings.length === 2, 'it is said')
+  await until(() => one.warnings.length === 2, 'it warns')
   expect(one.warnings[1]).toMatch(/^run became a dead letter h event 1 .*\(crash 3 of 3\)$/)
 })
 
-test('after an outage everybody may beat before anybody is taken for dead', async () => {
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
+test('after an outage, living replicas are not reaped', async () => {
+  await using proxy = await startProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
   const one = await join({ to: through.href })
@@ -149,14 +145,11 @@ test('after an outage everybody may beat before anybody is taken for dead', asyn
   await untilReaped(3)
 
   proxy.stall()
-  await until(() => !one.health().ok && !other.health().ok, 'the outage is seen')
+  await until(() => !one.health().ok && !other.health().ok, 'they see the outage')
   expect(one.health()).toMatchObject({ reason: expect.stringContaining('cannot be reached') as string })
-  await until(() => !one.isLeader() && !other.isLeader(), 'nobody leads')
+  await until(() => !one.isLeader() && !other.isLeader(), 'no replica leads')
   proxy.resume()
-  const backAt = performance.now()
-  await until(() => one.health().ok && other.health().ok, 'all is well again')
-  // Half a second of it for a machine that is busy.
-  expect(performance.now() - backAt).toBeLessThan(1_500)
+  await until(() => one.health().ok && other.health().ok, 'both are healthy again')
 
   await giveRun(4, 'dead 2')
   await untilReaped(4)
@@ -164,13 +157,13 @@ test('after an outage everybody may beat before anybody is taken for dead', asyn
   await until(() => one.isLeader(), 'the first leads again')
 })
 
-test('listeners are called after a beat, and one that fails keeps nothing up', async () => {
+test('calls listeners after heartbeats; one that fails stops nothing', async () => {
   const one = await join()
   const calls: string[] = []
-  one.onBeat(() => Promise.reject(new Error('no beat of mine')))
+  one.onBeat(() => Promise.reject(new Error('no')))
   one.onBeat(async () => void calls.push('called'))
   await until(() => calls.length >= 2, 'it was called twice')
-  expect(one.warnings).toContain('heartbeat task failed no beat of mine')
+  expect(one.warnings).toContain('heartbeat task failed no')
   expect(one.health()).toEqual({ ok: true })
 })
 
@@ -185,7 +178,7 @@ test('a replica with busy connections and slow listeners still sends heartbeats'
     await held.promise
   })
   const taken = busy.db.query(`SELECT pg_sleep(${(4 * silentMs) / 1_000})`)
-  await until(() => silences.length === 1, 'its listener is under way')
+  await until(() => silences.length === 1, 'its listener runs')
   await giveRun(2, 'dead 1')
   await untilReaped(2)
   await taken
@@ -196,8 +189,8 @@ test('a replica with busy connections and slow listeners still sends heartbeats'
   expect(silences).not.toContain(true)
 })
 
-test('a silence that others may have noticed is told once to the listeners', async () => {
-  await using proxy = await startStallingProxy(Number(new URL(url).port))
+test('reports a silence once to the listeners', async () => {
+  await using proxy = await startProxy(Number(new URL(url).port))
   const through = new URL(url)
   through.port = String(proxy.port)
   const one = await join({ to: through.href })
@@ -206,13 +199,13 @@ test('a silence that others may have noticed is told once to the listeners', asy
   await until(() => silences.length > 0, 'the first beat')
   proxy.stall()
   const silentAt = performance.now()
-  await until(() => performance.now() - silentAt > silentMs * 1.5 && !one.health().ok, 'it was silent for long')
+  await until(() => performance.now() - silentAt > silentMs * 1.5 && !one.health().ok, 'it was silent')
   proxy.resume()
-  await until(() => silences.includes(true) && silences.at(-1) === false, 'it is told, and over')
+  await until(() => silences.includes(true) && silences.at(-1) === false, 'it is reported and over')
   expect(silences.filter((was) => was)).toHaveLength(1)
 })
 
-test('one that leaves ends what it had under way, and nothing of others', async () => {
+test('a replica that leaves ends its own runs, and no others', async () => {
   const one = await join()
   await join({ id: `${one.id}x` })
   await giveRun(1, `${one.id} 1`)
@@ -221,7 +214,7 @@ test('one that leaves ends what it had under way, and nothing of others', async 
   expect([await stateOf(1), await stateOf(2)]).toEqual([suspect, running])
 })
 
-test('ids have no spaces and are of one process alone', () => {
+test('ids are unique and contain no spaces', () => {
   const ids = Array.from({ length: 100 }, newReplicaId)
   expect(new Set(ids).size).toBe(100)
   for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9.-]{1,60}$/)

@@ -1,24 +1,20 @@
 import { randomInt } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { orphanedHandlers, type HandlerRoute, type Inbox, type Lease } from '../../src/inbox/port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { anEvent, idsOf, loose, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
 
-/** Long enough that a busy machine takes nobody for dead. */
+/** Long, so that no replica counts as dead on a busy machine. */
 const silentMs = 5_000
 const dayMs = 86_400_000
 const fresh: HandlerRoute = { ...ordered, name: 'fresh' }
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 let url: string
 beforeEach(async () => {
@@ -46,7 +42,7 @@ const claim = (inbox: Inbox, handler = 'fresh', max = 1) =>
 const end = (inbox: Inbox, leases: readonly Lease[]) =>
   inbox.settle(leases.map(({ runId, token }) => ({ runId, token, startedAt: 0, endedAt: 0, kind: 'done' })))
 
-/** Works off so many runs, of `fresh` where nothing else is said; gives their events. */
+/** Ends `count` runs of a handler, one by one. Returns their events. */
 async function workOff(inbox: Inbox, count: number, handler?: string): Promise<string[]> {
   const seen: string[] = []
   while (seen.length < count) {
@@ -57,7 +53,7 @@ async function workOff(inbox: Inbox, count: number, handler?: string): Promise<s
   return seen
 }
 
-/** The events of the live runs of a handler, in the order in which these were created. */
+/** The events of the live runs of a handler, in order of creation. */
 async function runsOf(handler = 'fresh'): Promise<string[]> {
   const rows = await ask<{ id: string }>(
     url,
@@ -72,12 +68,12 @@ const definitionsOf = (handler: string) => ask(url, `SELECT digest FROM inbox.de
 const untilDefinitions = (handler: string, count: number) =>
   until(async () => (await definitionsOf(handler)).length === count, `${handler} has ${count} definitions`)
 
-/** To the others it looks dead, until its next heartbeat. */
+/** Makes a replica look dead until its next heartbeat. */
 async function silence(inbox: PostgresInbox): Promise<void> {
   await ask(url, `UPDATE inbox.replica SET beat_at = beat_at - interval '1 minute' WHERE id = $1`, [inbox.replicaId])
 }
 
-/** Resolves when it has beaten so often. */
+/** Waits for `count` heartbeats. */
 async function beats(inbox: PostgresInbox, count: number): Promise<void> {
   const seen = new Set<string>()
   await until(async () => {
@@ -139,7 +135,7 @@ describe('replicas with different handlers', () => {
     expect(young.isLeader()).toBe(false)
   })
 
-  test('say again which handlers they have, once others took one of them for dead', async () => {
+  test('restore their definitions after they counted as dead', async () => {
     const one = await join(loose)
     await ask(
       url,
@@ -155,7 +151,7 @@ describe('replicas with different handlers', () => {
 })
 
 describe('a handler that no replica holds', () => {
-  /** One replica is left; `fresh`, and `idle`, which has no runs, are of another that has gone. */
+  /** Orphans `fresh`, and `idle`, which has no runs. One replica is left. */
   async function orphan() {
     const clock = createTestClock(Date.now())
     const left = await joinAt(() => clock.now(), loose)
@@ -166,7 +162,7 @@ describe('a handler that no replica holds', () => {
     return { clock, left }
   }
 
-  test('keeps getting runs, which wait and show as orphaned, until it comes back', async () => {
+  test('gets runs, which stay pending and show as orphaned, until it is held again', async () => {
     const { left } = await orphan()
     await accept(left, 'b')
     expect(await orphansOf(left)).toEqual([{ handler: 'fresh', openRuns: 2 }])
@@ -175,7 +171,7 @@ describe('a handler that no replica holds', () => {
     expect(await workOff(back, 2)).toEqual(['a', 'b'])
   })
 
-  test('gets no more after 24 hours, and its runs stay', async () => {
+  test('gets no more runs after 24 hours, and its runs stay', async () => {
     const { clock, left } = await orphan()
     await clock.advance(dayMs - 60_000)
     await beats(left, 2)
@@ -187,7 +183,7 @@ describe('a handler that no replica holds', () => {
     expect(await orphansOf(left)).toEqual([{ handler: 'fresh', openRuns: 2 }])
   })
 
-  test('gets no more once it is dropped; one that a replica holds does', async () => {
+  test('gets no more runs once it is dropped, unless a replica holds it', async () => {
     const { left } = await orphan()
     expect(await left.discardPendingRuns('fresh', 'removed')).toBe(1)
     expect(await left.discardPendingRuns('loose', 'these only')).toBe(1)
@@ -205,7 +201,7 @@ describe('a handler that no replica holds', () => {
   })
 })
 
-test('a handler that is loaded anew, while all accept, gets each event once from then on', async () => {
+test('a new handler gets each event once from its registration on, while replicas accept', async () => {
   const [one, other] = [await join(loose), await join(loose)]
   let count = 0
   let isOver = false
@@ -228,7 +224,7 @@ test('a handler that is loaded anew, while all accept, gets each event once from
 })
 
 test(
-  'whoever comes, goes or is taken for dead, handlers get each event once and in order',
+  'handlers get each event once and in order while replicas join, leave and look dead',
   { timeout: 180_000 },
   async () => {
     const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { ClusterState } from '../../src/inbox/cluster-port.ts'
 import { createPostgresInbox, type PostgresInbox } from '../../src/inbox/postgres/inbox.ts'
 import { openTarget } from '../../src/inbox/move/target.ts'
 import { anEvent, loose, ordered } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 import { until } from '../support/until.ts'
 
 const silentMs = 500
 
-let server: PostgresInboxes
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => server[Symbol.asyncDispose]())
+const server = usePostgres()
 
 let url: string
 beforeEach(async () => {
@@ -52,7 +48,7 @@ test('a replica fails for good when a move to its database begins', async () => 
 })
 
 test('a replica that joins while a move begins leaves; a move that begins after the join is refused', async () => {
-  // The mark comes with the first sign of life of the replica: so it is not there when the replica looks before it joins.
+  // A trigger begins the move with the replica's first heartbeat, so the check before the join can't see it.
   await ask(
     url,
     `CREATE FUNCTION inbox.begin_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${beginMove} ON CONFLICT DO NOTHING; RETURN NULL; END $$`,
@@ -68,7 +64,7 @@ test('a replica that joins while a move begins leaves; a move that begins after 
   await expect(target.refuseServed()).rejects.toMatchObject({ code: 'database_in_use' })
 })
 
-test('replicas hear which handlers have suspects, but for paused ones, and who leads', async () => {
+test('replicas know which handlers have suspects, without paused ones, and who leads', async () => {
   const [one, other] = [await join(), await join()]
   expect([one.isLeader(), other.isLeader()]).toEqual([true, false])
   let state: ClusterState | undefined

@@ -7,52 +7,48 @@ import { eventStatuses, runStates } from '../../src/inbox/port.ts'
 import { createRunCounts } from '../../src/inbox/views/stats.ts'
 import { readAll } from '../conformance/views.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
-import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
 
-/** Of each sort that is counted there are more than are counted at once. */
+/** More rows of each kind than one statement reads. */
 const events = 84_000
-/** No statement of a read reads more rows of a table. */
-const mostRowsRead = 50_000
-/** What PostgreSQL thinks costs more it compiles before it runs it, which takes longer than to run it. */
-const mostCost = 100_000
+/** Maximum rows of a table that one statement reads. */
+const maxRowsRead = 50_000
+/** PostgreSQL compiles more expensive plans (JIT), which takes longer than running them. */
+const maxCost = 100_000
 const clock = createTestClock()
 
-let inboxes: PostgresInboxes
+const server = usePostgres()
 let filled: Database
-let views: Reads
-/** What was asked for since it was emptied. */
-const asked: Statement[] = []
+let views: Views
+/** Statements of the current read. */
+const statements: Statement[] = []
 
 beforeAll(async () => {
-  inboxes = await startPostgresInboxes()
-  filled = createDatabase({ url: await inboxes.createDatabase(), statementMs: 60_000 })
+  filled = createDatabase({ url: await server.createDatabase(), statementMs: 60_000 })
   await fillInbox(filled, events, 2_000)
-  views = readsOf()
+  views = openViews()
 }, 120_000)
-afterAll(async () => {
-  await filled.close()
-  await inboxes[Symbol.asyncDispose]()
-})
+afterAll(() => filled.close())
 
 const far = { limit: 50, cursor: encodeCursor(events / 2) }
 const rare = { group: 'Rare: boom' }
-const reads: readonly [string, (of: Reads) => Promise<unknown>][] = [
+const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['the newest events', (of) => of.events({ limit: 50 })],
-  ['events further on', (of) => of.events(far)],
+  ['later events', (of) => of.events(far)],
   ['events of a type', (of) => of.events({ limit: 50, type: 'type.2' })],
-  ['events of a type that never came', (of) => of.events({ limit: 50, type: 'none' })],
+  ['events of an unknown type', (of) => of.events({ limit: 50, type: 'none' })],
   ['events of a wallet', (of) => of.events({ limit: 50, network: 'base', address: '777' })],
-  ['events of a time', (of) => of.events({ limit: 50, from: 10_000, to: 11_000 })],
+  ['events of a period', (of) => of.events({ limit: 50, from: 10_000, to: 11_000 })],
   ['events with a word', (of) => of.events({ limit: 50, q: 'w99' })],
   ...eventStatuses.map((status): (typeof reads)[number] => {
     return [`events that are ${status}`, (of) => of.events({ limit: 50, status })]
   }),
   ['events that are dead with a word', (of) => of.events({ limit: 50, status: 'dead', q: 'w99' })],
   ['an event', (of) => of.event('e4243')],
-  ['which ids are unknown', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
+  ['unknown ids', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
   ['the newest dead letters', (of) => of.deadLetters({ limit: 50 })],
-  ['dead letters further on', (of) => of.deadLetters({ limit: 50, cursor: encodeCursor(500, 50_000) })],
-  ['dead letters by all there is', (of) => of.deadLetters({ limit: 50, handler: 'ordered', type: 'type.1', ...rare })],
+  ['later dead letters', (of) => of.deadLetters({ limit: 50, cursor: encodeCursor(500, 50_000) })],
+  ['dead letters by all filters', (of) => of.deadLetters({ limit: 50, handler: 'ordered', type: 'type.1', ...rare })],
   ['a dead letter', (of) => of.deadLetter(8)],
   ['groups of dead letters', (of) => of.deadGroups({})],
   ['groups of dead letters of a type', (of) => of.deadGroups({ type: 'type.1' })],
@@ -68,51 +64,46 @@ const reads: readonly [string, (of: Reads) => Promise<unknown>][] = [
   ['the events of a replay', (of) => of.countReplay({ from: 0 }, ['*'])],
   ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, ['*'])],
   ['the audit', (of) => of.audit({ limit: 50 })],
-  // Of new views: the others keep what they counted.
-  ['the counts', () => readsOf().stats()],
+  // New views, because views keep counts.
+  ['the counts', () => openViews().stats()],
 ]
 
-type Reads = ReturnType<typeof readsOf>
+type Views = ReturnType<typeof createViews>
 
-function readsOf() {
-  const db = recording()
-  return createViews(db, clock)
-}
-
-/** The filled database; what it is asked is noted. */
-function recording(): Rows {
-  return {
+/** Views of the filled database that record their statements. */
+function openViews(): Views {
+  const db: Rows = {
     query(text, values = []) {
-      // The size is looked up in the list of tables, of which there are few.
-      if (!text.includes('pg_total_relation_size')) asked.push({ text, values })
+      // The size comes from the short list of tables.
+      if (!text.includes('pg_total_relation_size')) statements.push({ text, values })
       return filled.query(text, values)
     },
   }
+  return createViews(db, clock)
 }
 
 describe.each([
-  ['where PostgreSQL looked last while there was little', Infinity],
-  ['where PostgreSQL knows what there is', mostCost],
+  ['with outdated statistics', Infinity],
+  ['with current statistics', maxCost],
 ])('%s', (_, cheap) => {
   beforeAll(async () => {
-    if (cheap === mostCost) await filled.query('VACUUM ANALYZE')
+    if (cheap === maxCost) await filled.query('VACUUM ANALYZE')
   })
 
-  test.each(reads)('%s are read by an index, a bounded number of rows with each statement', async (_name, read) => {
-    asked.length = 0
+  test.each(reads)('%s: each statement uses an index and reads a bounded number of rows', async (_name, read) => {
+    statements.length = 0
     await read(views)
-    const statements = [...asked]
     expect(statements.length).toBeGreaterThan(0)
     for (const statement of statements) {
       const { whole, rowsRead, cost } = await explain(filled, statement)
       expect(whole, statement.text).toEqual([])
-      expect(rowsRead, statement.text).toBeLessThanOrEqual(mostRowsRead)
+      expect(rowsRead, statement.text).toBeLessThanOrEqual(maxRowsRead)
       expect(cost, statement.text).toBeLessThan(cheap)
     }
   })
 })
 
-describe('where there is more than one statement looks at', () => {
+describe('more rows than one statement reads', () => {
   test('a page with few matches is short, and its cursors lead to all matches', async () => {
     const pages: number[] = []
     const all = await readAll(async (cursor) => {
@@ -124,7 +115,7 @@ describe('where there is more than one statement looks at', () => {
     expect(all.map(({ seq }) => seq)).toEqual([467, 466, 464, 463])
   })
 
-  test('a page of dead letters comes back short, with a cursor that leads to all there are', async () => {
+  test('a page of dead letters may be short, and its cursors lead to all matches', async () => {
     const first = await views.deadLetters({ limit: 500, ...rare })
     expect(first.data.length).toBeLessThan(201)
     expect(first.nextCursor).not.toBeNull()
@@ -133,14 +124,14 @@ describe('where there is more than one statement looks at', () => {
     expect(new Set(all.map(({ runId }) => runId)).size).toBe(201)
   })
 
-  test('groups of dead letters say that they are of the newest only', async () => {
+  test('groups of dead letters cover the newest only, and say so', async () => {
     const { groups, isComplete } = await views.deadGroups({})
     expect(isComplete).toBe(false)
     expect(groups).toMatchObject([{ group: 'Error: boom', count: 20_000, held: 0, lastDiedAt: events / 100 }])
     expect(groups[0]?.sample).toMatchObject({ runId: 2 * events, handler: 'ordered', diedAt: events / 100 })
   })
 
-  test('all run ids of dead letters are found, and all of the quarantine is summed up', async () => {
+  test('run ids of dead letters and groups of the quarantine are complete', async () => {
     const { runIds, isComplete } = await views.deadRunIds({})
     expect([runIds.length, new Set(runIds).size, isComplete]).toEqual([events / 4 + 1, events / 4 + 1, true])
     expect(runIds).toEqual(runIds.toSorted((a, b) => a - b))
@@ -151,7 +142,7 @@ describe('where there is more than one statement looks at', () => {
     ])
   })
 
-  test('runs are counted whole, in however many parts', async () => {
+  test('run counts are complete for any size of statement', async () => {
     const rows = await filled.query<{ state: number; count: number; oldest: number }>(
       'SELECT state, count(*) AS count, min(id) AS oldest FROM inbox.run WHERE handler_id = 1 GROUP BY state',
     )

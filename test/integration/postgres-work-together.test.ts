@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestClock, systemClock, type Clock } from '../../src/base/clock.ts'
 import type { HandlerRoute, Lease, NewItem, Outcome } from '../../src/inbox/port.ts'
 import { anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { ask } from '../support/postgres.ts'
-import { type PostgresInboxes, startPostgresInboxes } from '../support/postgres-inboxes.ts'
-import { openWorkStage, type WorkStage } from './postgres-work-stage.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
+import { openStage, type Stage } from './postgres-stage.ts'
 
 const eventCount = process.env['LONG'] ? 50_000 : 600
 const keyCount = 15
@@ -20,16 +20,11 @@ const routes: readonly HandlerRoute[] = [
 ]
 const handlers = routes.map(({ name }) => name)
 
-let server: PostgresInboxes
+const server = usePostgres()
 
-beforeAll(async () => {
-  server = await startPostgresInboxes()
-}, 60_000)
-afterAll(() => server[Symbol.asyncDispose]())
+type Replica = Stage<Clock>
 
-type Replica = WorkStage<Clock>
-
-/** What may never happen, whoever does what when: looked at from outside the database. */
+/** Records violations of order, of exclusive keys and of rising tokens. */
 function createWatch() {
   const live = new Map<string, number>()
   const last = new Map<string, number>()
@@ -46,13 +41,12 @@ function createWatch() {
       if (lane === null) return
       const other = live.get(lane)
       if (other !== undefined) broken.push(`runs ${other} and ${runId} of ${lane} at once`)
-      // One that held its key up may be requeued; there is no such thing here.
       if (runId < (last.get(lane) ?? 0)) broken.push(`run ${runId} of ${lane} behind ${last.get(lane)}`)
       live.set(lane, runId)
       last.set(lane, runId)
       if (!handlers.includes(handler)) broken.push(`a run of ${handler}`)
     },
-    /** To be called before the report is sent. */
+    /** Call before the outcome is sent. */
     ends(lease: Lease): void {
       const lane = laneOf(lease)
       if (lane !== null) live.delete(lane)
@@ -61,10 +55,8 @@ function createWatch() {
 }
 
 test(
-  'replicas that work at once keep the order of keys, give a key once, strand nothing and do not wait for one another in a ring',
-  {
-    timeout: 1_200_000,
-  },
+  'concurrent replicas keep the order of keys, run one run per key, strand no run and have no deadlock',
+  { timeout: 1_200_000 },
   async () => {
     const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
     console.log(`seed ${seed}`)
@@ -75,7 +67,7 @@ test(
     const watch = createWatch()
     const replicas: Replica[] = []
     for (let n = 0; n < replicaCount; n += 1)
-      replicas.push(await openWorkStage(url, routes, { clock: systemClock, replicaId: `replica ${n}` }))
+      replicas.push(await openStage(url, routes, { clock: systemClock, replicaId: `replica ${n}` }))
     const wakeAll = () => replicas.forEach(({ work }) => work.wake())
     const late: Lease[] = []
     const results: Record<string, number> = {}
@@ -87,13 +79,13 @@ test(
         const first = accepted
         accepted += 1 + upTo(20)
         const ids = Array.from({ length: accepted - first }, (_, n) => `e${first + n}`)
-        // Not in the order of the ids, and some of them to two replicas.
+        // In any order, some twice.
         const events = ids
           .toSorted(() => random() - 0.5)
           .map((id) => anEvent(id, { key: `k${upTo(keyCount)}`, type: id }))
-        await replica.accept(...events, ...events.slice(0, upTo(3)))
+        await replica.accept.accept([...events, ...events.slice(0, upTo(3))])
         wakeAll()
-        // So that keys run dry.
+        // Pauses, so that some keys have no open run.
         if (upTo(3) === 0) await new Promise((resolve) => systemClock.after(upTo(15), () => resolve(null)))
       }
     }
@@ -120,7 +112,7 @@ test(
 
     async function work(replica: Replica, owner: string): Promise<void> {
       for (;;) {
-        // One of each replica takes whatever there is: the others may wait for handlers that get nothing any more.
+        // One owner of each replica takes all handlers, so that no run is left.
         const asked = handlers
           .toSorted(() => random() - 0.5)
           .slice(0, owner === 'owner 0' ? handlers.length : 1 + upTo(handlers.length))
@@ -138,13 +130,13 @@ test(
         for (const handler of handlers) seen.set(handler, await replica.work.readState(handler, { key: 'count' }))
         const verdicts = leases.map((lease) => verdictOn(lease, seen.get(lease.handler) ?? []))
         for (const lease of leases) watch.ends(lease)
-        // Some of them twice, and reports on leases that are over.
+        // Some outcomes twice, and some of ended leases.
         const stale = late
           .slice(-3)
           .map((lease): Outcome => ({ runId: lease.runId, token: lease.token, startedAt: 1, endedAt: 2, kind: 'done' }))
-        const told = await replica.work.settle([...verdicts, ...verdicts.slice(0, upTo(2)), ...stale])
+        const settled = await replica.work.settle([...verdicts, ...verdicts.slice(0, upTo(2)), ...stale])
         wakeAll()
-        for (const [index, result] of told.entries()) {
+        for (const [index, result] of settled.entries()) {
           const verdict = verdicts[index]
           if (verdict === undefined) expect(result).toBe('stale')
           else {
@@ -180,7 +172,7 @@ test(
     const counted = await Promise.all(handlers.map((handler) => replicas[1]!.work.readState(handler, { key: 'count' })))
     expect(counted.flat().reduce((sum, { value }) => sum + Number(value), 0)).toBe(added)
     expect(replicas.map(({ warnings }) => warnings)).toEqual(replicas.map(() => []))
-    // What chance was to bring about.
+    // All kinds of outcomes occurred.
     for (const what of ['done applied', 'done conflict', 'retry applied', 'snooze applied', 'dead applied', 'stale'])
       expect(results[what], what).toBeGreaterThan(0)
     await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()))

@@ -3,20 +3,17 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface Balancer extends AsyncDisposable {
   readonly url: string
-  /** Ends all connections to a port, also those that are being opened, as a balancer does that has found its target dead. */
+  /** Ends all connections to a port, like a balancer whose health check fails. */
   cut(port: number): void
 }
 
-/**
- * A small TCP balancer: each connection goes to the next of the targets that takes one. `targets` is asked for each connection and
- * gives the ports that are up as far as is known.
- */
+/** A TCP balancer: each connection goes to the next target that accepts it. `targets`: returns the ports of healthy targets. */
 export async function startBalancer(targets: () => readonly number[]): Promise<Balancer> {
   const sockets = new Set<Socket>()
   const ports = new WeakMap<Socket, number>()
   let turn = 0
 
-  /** Tries one after the other; a client that nobody takes is cut off, as by a real one without health checks. */
+  /** Tries the targets in turn. Ends the client if none accepts. */
   function forward(client: Socket, wanted: readonly number[]): void {
     const [port, ...others] = wanted.filter((candidate) => targets().includes(candidate))
     if (port === undefined || client.destroyed) return void client.destroy()

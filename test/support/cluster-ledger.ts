@@ -4,19 +4,19 @@ import type { Effect, StoredCopy } from './ledger.ts'
 import { ask } from './postgres.ts'
 import type { PassedRequest } from './cluster-mirror.ts'
 
-/** What a handler wrote down of one event. */
+/** What a handler stored for one event. */
 export interface LedgerEntry {
   readonly id: string
-  /** The number of the attempt that was stored. */
+  /** Number of the attempt that was stored. */
   readonly attempt: number
-  /** Of the build that did it. */
+  /** Label of the handler's source. */
   readonly label: string
 }
 
-/** Entries in the order in which the events were handled, by key. */
+/** Entries by key, in the order of handling. */
 export type HandledByKey = ReadonlyMap<string, readonly LedgerEntry[]>
 
-/** Source of a handler that writes into its state, for each key, the events in the order in which it handled them. */
+/** Source of a handler that stores in its state, per key, the events in the order of handling. */
 export function ledgerSource(label: string): string {
   return `
 import { defineHandler } from 'onchain-inbox'
@@ -37,7 +37,7 @@ export default defineHandler({
 
 export const ledgerHandler = ledgerSource('')
 
-/** What a cluster has stored, read when nothing works on it any more. */
+/** What a cluster has stored. */
 export interface ClusterFound {
   readonly stored: readonly StoredCopy[]
   /** Of `handled`. */
@@ -45,13 +45,13 @@ export interface ClusterFound {
   /** By the handler `ledger`. */
   readonly handled: HandledByKey
   readonly openRuns: number
-  /** How often each event came again with the same bytes, by id. */
+  /** Number of redeliveries with the same bytes, by event id. */
   readonly redelivered: ReadonlyMap<string, number>
-  /** Ids that came with other bytes as well. */
+  /** Ids of events that also arrived with other bytes. */
   readonly conflicts: readonly string[]
 }
 
-/** Reads the tables: what the product says of itself is tested elsewhere. */
+/** Reads the tables. Call after all replicas have stopped. */
 export async function readCluster(url: string): Promise<ClusterFound> {
   const events = await ask<{ id: string; seq: string; raw: Buffer; count: number }>(
     url,
@@ -79,14 +79,14 @@ export async function readCluster(url: string): Promise<ClusterFound> {
   }
 }
 
-/** As if each event of the ledger had begun and ended there. */
+/** A begin and an end for each entry. */
 export function effectsOf(handled: HandledByKey): readonly Effect[] {
   return [...handled.values()]
     .flat()
     .flatMap(({ id, attempt }) => (['begin', 'end'] as const).map((step) => ({ id, attempt, pid: 0, step })))
 }
 
-/** What a handler made by `ledgerSource` wrote down. */
+/** Reads the state of a handler made by `ledgerSource`. */
 export async function readHandled(url: string, handler: string): Promise<HandledByKey> {
   const state = await ask<{ key: string; value: string }>(
     url,
@@ -101,7 +101,7 @@ export async function readHandled(url: string, handler: string): Promise<Handled
   )
 }
 
-/** P1, P3 and P4 of effects that are stored with the run: each event once, of each key in the accept sequence. */
+/** Checks P1, P3 and P4: each acknowledged event took effect once, in the accept sequence of its key. */
 export function checkLedger(requests: readonly RecordedRequest[], { stored, handled }: ClusterFound): Finding[] {
   const findings = checkHandled(stored, handled)
   const ids = new Set(stored.map(({ id }) => id))
@@ -112,7 +112,7 @@ export function checkLedger(requests: readonly RecordedRequest[], { stored, hand
   return findings.slice(0, 10)
 }
 
-/** P3 and P4 of one handler that had to handle each event of `stored`, and no other one. */
+/** Checks P3 and P4 for a handler that had to handle exactly the events of `stored`. */
 export function checkHandled(stored: readonly StoredCopy[], handled: HandledByKey): Finding[] {
   const findings: Finding[] = []
   const seqs = new Map(stored.map(({ id, seq }) => [id, seq]))
@@ -133,7 +133,7 @@ export function checkHandled(stored: readonly StoredCopy[], handled: HandledByKe
   return findings.slice(0, 10)
 }
 
-/** How many runs each event has, by handler and id. */
+/** Number of runs by handler and event id. */
 export async function readRuns(url: string): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
   const rows = await ask<{ name: string; id: string; count: string }>(
     url,
@@ -146,16 +146,13 @@ export async function readRuns(url: string): Promise<ReadonlyMap<string, Readonl
   )
 }
 
-/** One time that an event was sent. */
+/** One delivery of an event. */
 type Sent = Pick<RecordedRequest | PassedRequest, 'id' | 'answer'> & Partial<Pick<PassedRequest, 'became'>>
 
-/**
- * P3 of deliveries that came several times: one of them is the event, the others are its redeliveries, whichever replicas they reached.
- * What was not answered may have been counted, or not.
- */
+/** Checks P3 for repeated deliveries: one is accepted, the others are redeliveries. One without response may or may not count. */
 export function checkDuplicates(sent: readonly Sent[], { stored, redelivered, conflicts }: ClusterFound): Finding[] {
   const isStored = new Set(stored.map(({ id }) => id))
-  const findings: Finding[] = conflicts.map((id) => ({ property: 'P3', what: `${id} is told to have had other bytes` }))
+  const findings: Finding[] = conflicts.map((id) => ({ property: 'P3', what: `${id} has a conflict` }))
   for (const [id, times] of Map.groupBy(sent, (one) => one.id)) {
     if (!isStored.has(id)) continue
     const accepted = times.filter(({ became }) => became === 'accepted').length
@@ -169,7 +166,7 @@ export function checkDuplicates(sent: readonly Sent[], { stored, redelivered, co
   return findings.slice(0, 10)
 }
 
-/** How many events were acknowledged by more than one replica. */
+/** Number of events that several replicas acknowledged. */
 export function countShared(passed: readonly PassedRequest[]): number {
   const byId = Map.groupBy(
     passed.filter((one) => isAcknowledged(one)),

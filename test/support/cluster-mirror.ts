@@ -4,20 +4,20 @@ import type { AddressInfo } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { digestOf, type Delivery, type RecordedRequest } from './history.ts'
 
-/** One request that was passed on to one replica, and what came of it. */
+/** A request that was passed to one replica, and its result. */
 export interface PassedRequest extends RecordedRequest {
   readonly port: number
-  /** What the replica says became of the event, or why it was refused; null if it says nothing. */
+  /** Status or error code in the response; null without response. */
   readonly became: string | null
 }
 
 export interface MirroringBalancer extends AsyncDisposable {
   readonly url: string
-  /** In the order in which they ended. */
+  /** In order of their ends. */
   readonly passed: readonly PassedRequest[]
-  /** Breaks off all requests to a port, as one that has found its target dead. */
+  /** Ends all requests to a port, like a balancer whose health check fails. */
   cut(port: number): void
-  /** Resolves when no request is under way: to this port, or to any. */
+  /** Resolves when no request is in flight: to this port, or to any. */
   drained(port?: number): Promise<void>
 }
 
@@ -27,18 +27,17 @@ interface Answer {
 }
 
 /**
- * An HTTP balancer in front of replicas, which passes each request on to the next of the targets and, at the same time, to the one after
- * it: so each event reaches two replicas at once. The answer is that of the first. `targets` is asked for each request and gives the ports
- * that are up as far as is known; one that takes no connection is passed over, as nothing can have come of it.
+ * An HTTP balancer that passes each request to the next target and, at the same time, to the one after it, so that each event reaches two
+ * replicas at once. Returns the first response. `targets`: returns the ports of healthy targets. Skips a target that refuses the connection.
  */
 export async function startMirroringBalancer(targets: () => readonly number[]): Promise<MirroringBalancer> {
-  // As documented: shorter than INBOX_KEEPALIVE_MS, else a request may go out on a connection that the replica is just closing.
+  // Shorter than INBOX_KEEPALIVE_MS, as documented. Otherwise a replica may close a connection while a request is sent on it.
   const agent = new http.Agent({ keepAlive: true, timeout: 5_000 })
   const passed: PassedRequest[] = []
-  const underWay = new Map<ClientRequest, { readonly port: number; readonly ended: Promise<unknown> }>()
+  const inFlight = new Map<ClientRequest, { readonly port: number; readonly ended: Promise<unknown> }>()
   let turn = 0
 
-  /** Null: it was broken off. Throws ECONNREFUSED. */
+  /** Returns null for a broken connection. Throws ECONNREFUSED. */
   async function send(port: number, delivery: Delivery): Promise<Answer | null> {
     const { id, raw, signature } = delivery
     const startedAt = performance.now()
@@ -49,7 +48,7 @@ export async function startMirroringBalancer(targets: () => readonly number[]): 
     const headers = { 'X-Service-Signature': signature, 'Content-Length': raw.length }
     const request = http.request({ host: '127.0.0.1', port, path: '/webhooks', method: 'POST', agent, headers })
     const answering = read(request)
-    underWay.set(request, { port, ended: answering.catch(() => {}) })
+    inFlight.set(request, { port, ended: answering.catch(() => {}) })
     request.end(raw)
     try {
       const answer = await answering
@@ -61,7 +60,7 @@ export async function startMirroringBalancer(targets: () => readonly number[]): 
       note('reset', null)
       return null
     } finally {
-      underWay.delete(request)
+      inFlight.delete(request)
     }
   }
 
@@ -92,14 +91,14 @@ export async function startMirroringBalancer(targets: () => readonly number[]): 
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/webhooks`,
     passed,
     cut(port) {
-      for (const [request, { port: target }] of underWay) if (target === port) request.destroy()
+      for (const [request, { port: target }] of inFlight) if (target === port) request.destroy()
     },
     async drained(port) {
-      const left = () => [...underWay.values()].filter((request) => port === undefined || request.port === port)
+      const left = () => [...inFlight.values()].filter((request) => port === undefined || request.port === port)
       while (left().length > 0) await Promise.all(left().map(({ ended }) => ended))
     },
     async [Symbol.asyncDispose]() {
-      for (const request of underWay.keys()) request.destroy()
+      for (const request of inFlight.keys()) request.destroy()
       agent.destroy()
       listener.closeAllConnections()
       listener.close()

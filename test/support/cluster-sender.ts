@@ -8,30 +8,30 @@ import { until } from './until.ts'
 export interface SenderOptions {
   readonly url: string
   readonly seed: string
-  /** How often in a second something is made to happen, of which one event comes, or some. */
+  /** Triggers per second. Each sends one or more events. */
   readonly rate: number
 }
 
-/** The emulator as the sender of a test: events of all types, with retries by its ladder. */
+/** The emulator as sender: events of all types, with its retries. */
 export interface ClusterSender extends AsyncDisposable {
-  /** Ids of the events that it sent. */
+  /** Ids of the sent events. */
   readonly sent: readonly string[]
-  /** Ids of those that were acknowledged. */
+  /** Ids of the acknowledged events. */
   readonly acknowledged: ReadonlySet<string>
-  /** Waits until so many more events were acknowledged. */
+  /** Waits for `count` more acknowledged events. */
   acknowledgements(count: number): Promise<void>
-  /** Sends no new events, and those that are not acknowledged again, until each is or its ladder has come to its end. */
+  /** Stops new events. Retries the others until they are acknowledged or have no attempt left. */
   finish(): Promise<void>
 }
 
-/** The type that is nearly always possible. */
+/** This trigger is nearly always possible. */
 const easiest = 'contract.ownership_changed'
-/** Of more events than these the simulated world becomes large, and slow. */
-const mostEvents = 10_000
-/** Some more than the ladder takes, in world time. */
+/** With more events, the simulated world becomes slow. */
+const maxEvents = 10_000
+/** Longer than all retries take, in world time. */
 const ladderMs = 11 * 3_600_000
 
-/** Begins to send to `url`. A minute of the ladder takes a tenth of a second, and every tenth acknowledged event comes once more. */
+/** Sends to `url`, 600 times as fast as real time, and repeats every tenth acknowledged event. */
 export async function startSender({ url, seed, rate }: SenderOptions): Promise<ClusterSender> {
   const sent: string[] = []
   const acknowledged = new Set<string>()
@@ -47,7 +47,7 @@ export async function startSender({ url, seed, rate }: SenderOptions): Promise<C
   })
   await emulator.start()
   const pace = setInterval(() => {
-    if (sent.length >= mostEvents) return clearInterval(pace)
+    if (sent.length >= maxEvents) return clearInterval(pace)
     try {
       emulator.trigger(random.pick(eventTypes))
     } catch (error) {

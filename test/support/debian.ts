@@ -10,22 +10,19 @@ import { until } from './until.ts'
 
 const run = promisify(execFile)
 
-/** A program, and what has to be in its environment. */
+/** A program and its environment. */
 export interface Program {
   readonly file: string
   readonly env: NodeJS.ProcessEnv
 }
 
-/** A folder with programs, and what has to be in their environment. */
+/** A folder with programs, and their environment. */
 export interface Programs {
   readonly folder: string
   readonly env: NodeJS.ProcessEnv
 }
 
-/**
- * A program of Debian's: the one that is installed, or else out of these packages, which are downloaded once to a folder of
- * ours and installed nowhere. Null where there is neither; for the condition of a named skip.
- */
+/** A program that is installed, or from Debian packages that are downloaded once to a temporary folder. Null if neither is available. */
 export async function debianProgram(name: string, packages: readonly string[]): Promise<Program | null> {
   if (has(name)) return { file: name, env: process.env }
   const root = await debianRoot(name, packages)
@@ -34,10 +31,10 @@ export async function debianProgram(name: string, packages: readonly string[]): 
   return file === undefined ? null : { file, env: root.env }
 }
 
-/** The PostgreSQL that Debian 12 comes with. */
+/** Version of PostgreSQL in Debian 12. */
 export const debianPostgresMajor = 15
 
-/** Debian's PostgreSQL, as `debianProgram` finds a program. */
+/** The programs of PostgreSQL, found like `debianProgram`. */
 export async function debianPostgres(): Promise<Programs | null> {
   const within = `usr/lib/postgresql/${debianPostgresMajor}/bin`
   const installed = join('/', within)
@@ -47,7 +44,7 @@ export async function debianPostgres(): Promise<Programs | null> {
   return root === null ? null : { folder: join(root.folder, within), env: root.env }
 }
 
-/** What is in these packages, in a folder that stands for `/`. Null where it cannot be had. */
+/** Unpacks packages into a folder that acts as `/`. Null if they are not available. */
 async function debianRoot(name: string, packages: readonly string[]): Promise<Programs | null> {
   if (process.platform !== 'linux' || !has('apt-get') || !has('dpkg-deb')) return null
   const folder = join(tmpdir(), `onchain-inbox-debian-${userInfo().uid}`, name)
@@ -67,14 +64,14 @@ async function unpack(folder: string, packages: readonly string[]): Promise<void
     const options = ['lists', 'cache'].map((part) => join(work, 'apt', part))
     for (const path of options) await mkdir(join(path, 'partial'), { recursive: true })
     const [lists, cache] = options
-    // Lists of its own: those of the machine may be missing, and stay as they are.
+    // Uses separate lists, because those of the machine may be missing and must not change.
     const own = ['-o', `Dir::State::Lists=${lists}`, '-o', `Dir::Cache=${cache}`, '-o', 'APT::Sandbox::User=']
     await run('apt-get', [...own, 'update', '-qq'], { timeout: 60_000 })
     await run('apt-get', [...own, 'download', '-qq', ...packages], { cwd: work, timeout: 60_000 })
     for (const file of await readdir(work))
       if (file.endsWith('.deb')) await run('dpkg-deb', ['-x', file, 'root'], { cwd: work })
     await rename(join(work, 'root'), folder).catch((error: unknown) => {
-      // Another test was faster.
+      // Another test has unpacked it first.
       if (!existsSync(folder)) throw error
     })
   } finally {
@@ -86,7 +83,7 @@ export interface RunningProgram extends AsyncDisposable {
   readonly process: ChildProcess
 }
 
-/** Starts a server, as another user if need be; resolves once it takes connections on its port. */
+/** Starts a server, as user `who`. Resolves when it accepts connections on its port. */
 export async function startServer(
   { file, env }: Program,
   args: readonly string[],

@@ -6,22 +6,22 @@ import { withoutRoot } from './postgres-programs.ts'
 import { freePort } from './stream-sinks.ts'
 import { createTempDir } from './temp-dir.ts'
 
-/** Debian's, or null where it cannot be had: for the condition of a named skip. */
+/** PgBouncer; null if it is not available. */
 export function findBouncer(): Promise<Program | null> {
   return debianProgram('pgbouncer', ['pgbouncer', 'libevent-2.1-7', 'libc-ares2'])
 }
 
 export interface TestBouncer extends AsyncDisposable {
   readonly port: number
-  /** The same database, through it. */
+  /** URL of the same database through PgBouncer. */
   through(url: string): string
-  /** `kill -9`, and again on the same port after `downMs`. */
+  /** Kills it, and starts it on the same port after `downMs`. */
   restart(downMs?: number): Promise<void>
-  /** What it wrote into its log. */
+  /** Text of its log. */
   log(): Promise<string>
 }
 
-/** A PgBouncer in front of the server on a port, which lends its few sessions for a transaction each. */
+/** A PgBouncer in transaction mode, in front of the server on a port. */
 export async function startBouncer(program: Program, serverPort: number, sessions: number): Promise<TestBouncer> {
   const dir = await createTempDir()
   const port = await freePort()
@@ -29,7 +29,7 @@ export async function startBouncer(program: Program, serverPort: number, session
   const settings = join(dir.path, 'pgbouncer.ini')
   const users = join(dir.path, 'users')
   const logFile = join(dir.path, 'log')
-  // Its own default for a server that was away, 15 s, would be the time that replicas are away as well.
+  // By default, PgBouncer waits 15 s after an outage, and replicas wait with it.
   const lines = `
 [databases]
 * = host=127.0.0.1 port=${serverPort}

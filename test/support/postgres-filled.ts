@@ -1,13 +1,12 @@
 import type { Rows } from '../../src/inbox/postgres/database.ts'
 
 /**
- * Fills an empty inbox with events 1 … `events`, and what belongs to them, by SQL. Each event has a done run of `loose`, and one of
- * `ordered`: of four one is dead, and of three one is open. PostgreSQL is told how much there is when there is `counted` of it, and
- * not any more.
+ * Fills an empty inbox with events 1 … `events`. Each has a done run of `loose` and a run of `ordered`: a quarter is dead, a third of the
+ * others open. PostgreSQL has statistics only from when there were `counted` events.
  */
 export async function fillInbox(db: Rows, events: number, counted: number): Promise<void> {
   const tables = await db.query<{ name: string }>(`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'inbox'`)
-  // Or it would look by itself, now or later.
+  // Autovacuum would update the statistics.
   for (const { name } of tables) await db.query(`ALTER TABLE inbox.${name} SET (autovacuum_enabled = off)`)
   await db.query(`INSERT INTO inbox.handler (name) VALUES ('ordered'), ('loose')`)
   await fillBetween(db, 1, counted)
@@ -63,13 +62,10 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-/** What of a table is not to be read as a whole has more rows. */
+/** Sequential scans of tables with at most this many rows are fine. */
 const smallTable = 100
 
-/**
- * Runs a statement and tells how: which tables it went through from begin to end, how many rows it read of one at the most, and what
- * PostgreSQL thought that it would cost.
- */
+/** Runs a statement. `whole`: tables read by a sequential scan. `rowsRead`: maximum rows read of one table. `cost`: PostgreSQL's estimate. */
 export async function explain(
   db: Rows,
   { text, values }: Statement,

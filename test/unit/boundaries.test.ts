@@ -13,7 +13,7 @@ const rules: Readonly<Record<string, string>> = {
   inbox: 'base schema zod inbox/sqlite inbox/postgres',
   'inbox/views': 'base inbox kysely',
   'inbox/sqlite': 'base schema inbox inbox/views better-sqlite3 kysely kysely/helpers/sqlite kysely/migration',
-  'inbox/postgres': 'base schema inbox inbox/views kysely kysely/helpers/postgres kysely/migration pg',
+  'inbox/postgres': 'base schema inbox inbox/views kysely kysely/helpers/postgres p-queue pg',
   receiver: 'base signature inbox schema raw-body',
   dispatch: 'base inbox schema signature client p-queue zod',
   health: 'base inbox client schema zod',

@@ -11,7 +11,7 @@ const quiet: ClusterState = {
   wasSilent: false,
 }
 
-/** A process with the handlers `mine` and `other` in a cluster; what it is told to do, in words. */
+/** A process with the handlers `mine` and `other`. Returns the orders that a change of the cluster state causes. */
 function stage() {
   const done: string[] = []
   let changeState: Parameters<Parameters<typeof followCluster>[0]['onState']>[0] = () => {}
@@ -35,7 +35,7 @@ function stage() {
   }
 }
 
-test('it shares rates, and follows pauses and concurrency that were set elsewhere', () => {
+test('shares rates, and applies pauses and concurrency set by other replicas', () => {
   const to = stage()
   expect(to({})).toEqual(['share 1', 'share 2'])
   expect(to({ paused: new Set(['mine']), concurrencies: new Map([['other', 3]]) })).toEqual([
@@ -47,7 +47,7 @@ test('it shares rates, and follows pauses and concurrency that were set elsewher
   expect(to({})).toEqual([])
 })
 
-test('it looks for suspects of handlers that are loaded here, and of no others', () => {
+test('looks for suspects of loaded handlers only', () => {
   const to = stage()
   to({})
   expect(to({ suspects: new Set(['gone']) })).toEqual([])

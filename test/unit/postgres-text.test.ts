@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from '../../src/inbox/postgres/text.ts'
 
-/** Texts in which what is special to the storing is frequent. */
+/** Texts with many special characters. */
 const texts = fc.string({
   unit: fc.oneof(
     fc.constantFrom('\0', '\u0001', '\u0002', '\u0003', 'a', '\u{1F600}'),
@@ -13,7 +13,7 @@ const texts = fc.string({
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8')
 
-test('a text comes back as it was, whatever is in it', () => {
+test('converts any text back', () => {
   fc.assert(fc.property(texts, (text) => fromStored(toStored(text)) === text))
   for (const text of ['', '\0', '\u0001', '\0\u0001', '\u0001\0', '\u0001\u0001', '\u0001\u0002', '\u0002']) {
     expect(fromStored(toStored(text))).toBe(text)
@@ -22,13 +22,13 @@ test('a text comes back as it was, whatever is in it', () => {
   expect(fromStoredOrNull(toStoredOrNull(null))).toBeNull()
 })
 
-test('what is stored has no U+0000, and is the text itself where nothing in it is special', () => {
+test('stored text has no U+0000, and is unchanged without special characters', () => {
   fc.assert(fc.property(texts, (text) => !toStored(text).includes('\0')))
   expect(toStored('\u0002 plain \u{1F600}')).toBe('\u0002 plain \u{1F600}')
   expect(toStored('a\0b')).not.toBe(toStored('a\u0001b'))
 })
 
-test('the order by bytes stays what it was, and two texts stay two', () => {
+test('keeps the order by bytes and never merges texts', () => {
   const order = (a: string, b: string) => Buffer.compare(bytesOf(a), bytesOf(b))
   const isKept = (a: string, b: string) => order(toStored(a), toStored(b)) === order(a, b)
   fc.assert(fc.property(texts, texts, isKept))
@@ -37,7 +37,7 @@ test('the order by bytes stays what it was, and two texts stay two', () => {
   for (const a of special) for (const b of special) expect(isKept(a, b), JSON.stringify([a, b])).toBe(true)
 })
 
-test('a lone surrogate becomes U+FFFD, as in UTF-8', () => {
+test('a lone surrogate becomes U+FFFD', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('\uD800', '\uDC00', '\0', '\u0001', 'a') }), (text) => {
       expect(fromStored(toStored(text))).toBe(bytesOf(text).toString())

@@ -1,13 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { AcceptResult, IncomingDelivery, NewEvent, Lease } from '../port.ts'
+import type { AcceptResult, ClaimRequest, IncomingDelivery, Lease, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { bigintArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
-import type { KnownClaim } from './leases.ts'
 import { maxHeaderSets } from './functions/accept.ts'
 
 export interface AcceptOptions {
@@ -36,7 +35,7 @@ interface Call {
   readonly reject: (error: unknown) => void
 }
 
-const results: Readonly<Record<string, AcceptResult>> = {
+const resultOfCode: Readonly<Record<string, AcceptResult>> = {
   a: 'accepted',
   d: 'duplicate',
   c: 'conflict',
@@ -49,7 +48,7 @@ const maxBytes = 8 * 1024 * 1024
 /** Larger batches are not leased directly to waiting claims. */
 const maxHandoffBytes = 4 * 1024 * 1024
 
-const nobody: OpenHandoff = () => null
+const noHandoff: OpenHandoff = () => null
 const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
 
 /**
@@ -59,62 +58,49 @@ const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw
 export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }: AcceptOptions): Accept {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
-  let underWay: Promise<void> | undefined
+  let committing: Promise<void> | undefined
 
-  async function store(rows: Rows, batch: readonly IncomingDelivery[], toWhom: OpenHandoff): Promise<AcceptResult[]> {
-    let known = await definitions.known(rows)
-    for (;;) {
-      const results = await storeBy(known, rows, batch, toWhom)
-      if (results !== null) return results
-      known = await definitions.read(rows)
+  async function store(rows: Rows, batch: readonly IncomingDelivery[], offer: OpenHandoff): Promise<AcceptResult[]> {
+    for (let known = await definitions.known(rows); ; known = await definitions.read(rows)) {
+      const given = { now: clock.now(), known, headerSets, openHandoff: offer }
+      const { values, hasNewHeaders, runs, handoff } = acceptValues(batch, given)
+      let row: AcceptedRow | undefined
+      try {
+        ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
+      } catch (error) {
+        // The transaction was rolled back, unless the connection was lost.
+        if (error instanceof InboxError && error.code === 'store_unavailable') handoff?.lose()
+        else handoff?.end(new Map())
+        throw error
+      }
+      if (row === undefined) throw new InboxError('internal', 'accept gave no row')
+      const { results: codes } = row
+      handoff?.end(codes === null ? new Map() : directLeases(batch, runs, { ...row, results: codes }))
+      // The definitions have changed, so the runs have to be planned again.
+      if (codes === null) continue
+      if (row.areReady === true) wake()
+      if (hasNewHeaders) await headerSets.learn(rows)
+      return Array.from(codes, (code, index) => {
+        const result = resultOfCode[code]
+        if (result === undefined) throw new InboxError('internal', `delivery ${index} has the unknown result "${code}"`)
+        return result
+      })
     }
-  }
-
-  /** Returns null if the definitions have changed and nothing was stored. */
-  async function storeBy(
-    known: KnownDefinitions,
-    rows: Rows,
-    batch: readonly IncomingDelivery[],
-    toWhom: OpenHandoff,
-  ): Promise<AcceptResult[] | null> {
-    const given = { now: clock.now(), known, headerSets, openHandoff: toWhom }
-    const { values, hasNewHeaders, runs, handoff } = acceptValues(batch, given)
-    let row: AcceptedRow | undefined
-    try {
-      ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
-    } catch (error) {
-      // The transaction was rolled back, unless the connection was lost.
-      if (error instanceof InboxError && error.code === 'store_unavailable') handoff?.lose()
-      else handoff?.end(new Map())
-      throw error
-    }
-    if (row === undefined) throw new InboxError('internal', 'accept gave no row')
-    const { results: letters } = row
-    handoff?.end(letters === null ? new Map() : directLeases(batch, runs, { ...row, results: letters }))
-    if (letters === null) return null
-    if (row.areReady === true) wake()
-    if (hasNewHeaders) await headerSets.learn(rows)
-    return Array.from(letters, (letter, index) => {
-      const result = results[letter]
-      if (result === undefined)
-        throw new InboxError('internal', `delivery ${index} has the unknown result ${JSON.stringify(letter)}`)
-      return result
-    })
   }
 
   async function commit(batch: readonly IncomingDelivery[]): Promise<AcceptResult[]> {
-    const became = await store(db, batch, bytesOf(batch) > maxHandoffBytes ? nobody : openHandoff)
-    for (const [index, arrival] of batch.entries()) {
-      if (arrival.kind === 'event' && became[index] === 'accepted') gaps.arrived(arrival)
+    const results = await store(db, batch, bytesOf(batch) > maxHandoffBytes ? noHandoff : openHandoff)
+    for (const [index, delivery] of batch.entries()) {
+      if (delivery.kind === 'event' && results[index] === 'accepted') gaps.arrived(delivery)
     }
-    return became
+    return results
   }
 
   async function commitCalls(calls: readonly Call[]): Promise<void> {
     try {
-      const became = await commit(calls.flatMap(({ batch }) => batch))
+      const results = await commit(calls.flatMap(({ batch }) => batch))
       let from = 0
-      for (const { batch, resolve } of calls) resolve(became.slice(from, (from += batch.length)))
+      for (const { batch, resolve } of calls) resolve(results.slice(from, (from += batch.length)))
     } catch (error) {
       // Errors of other origin than the database belong to one call, so each call is tried by itself.
       if (calls.length > 1 && !(error instanceof InboxError)) for (const call of calls) await commitCalls([call])
@@ -136,7 +122,7 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
 
   async function commitAll(): Promise<void> {
     while (waiting.length > 0) await commitCalls(take())
-    underWay = undefined
+    committing = undefined
   }
 
   return {
@@ -144,15 +130,15 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
       if (batch.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         waiting.push({ batch, resolve, reject })
-        underWay ??= commitAll()
+        committing ??= commitAll()
       })
     },
     async acceptIn(trx, event) {
-      const [result] = await store(trx, [event], nobody)
+      const [result] = await store(trx, [event], noHandoff)
       if (result === undefined) throw new InboxError('internal', `no result for the event ${JSON.stringify(event.id)}`)
       return result
     },
-    ended: async () => underWay,
+    ended: async () => committing,
   }
 }
 
@@ -165,7 +151,7 @@ export const acceptStatement = `SELECT results, last_before AS "lastBefore", are
   $21::text[], $22::text[], $23::bigint[], $24::integer[])`
 
 export interface AcceptedRow {
-  /** One letter per delivery, see `results`. Null if the definitions have changed and nothing was stored. */
+  /** One letter per delivery, see `resultOfCode`. Null if the definitions have changed and nothing was stored. */
   readonly results: string | null
   readonly lastBefore: number
   /** Whether new runs are claimable; null if no event is new. */
@@ -189,7 +175,7 @@ interface Given {
   /** Milliseconds since 1970, by the clock that `receivedAt` is from. */
   readonly now: number
   readonly known: Pick<KnownDefinitions, 'version' | 'routesOf'>
-  readonly headerSets: Pick<HeaderSets, 'knownId' | 'hasRoom'>
+  readonly headerSets: Pick<ReturnType<typeof createHeaderSets>, 'knownId' | 'hasRoom'>
   readonly openHandoff: OpenHandoff
 }
 
@@ -203,25 +189,25 @@ export function acceptValues(batch: readonly IncomingDelivery[], { now, known, h
   const runs = createRunList()
   const newHeaders: (string | null)[] = []
   const sets: (number | null)[] = []
-  const ids = batch.map((arrival, index) => {
-    const isEvent = arrival.kind === 'event'
-    const headers = isEvent ? toStoredOrNull(arrival.headers ?? null) : null
+  const ids = batch.map((delivery, index) => {
+    const isEvent = delivery.kind === 'event'
+    const headers = isEvent ? toStoredOrNull(delivery.headers ?? null) : null
     const set = headerSets.knownId(headers)
     sets.push(set)
     newHeaders.push(set === null && headerSets.hasRoom() ? headers : null)
-    const id = toStored(arrival.id)
+    const id = toStored(delivery.id)
     if (!isEvent || seen.has(id)) {
-      others.push({ at: index + 1, id, reason: isEvent ? null : toStored(arrival.reason) })
+      others.push({ at: index + 1, id, reason: isEvent ? null : toStored(delivery.reason) })
       return null
     }
     seen.add(id)
-    const keyFor = createRouteKeys({ id: arrival.id, key: arrival.key, raw: () => arrival.raw })
-    for (const route of known.routesOf(arrival.type)) runs.add(index + 1, route.name, keyFor(route))
+    const keyFor = createRouteKeys({ id: delivery.id, key: delivery.key, raw: () => delivery.raw })
+    for (const route of known.routesOf(delivery.type)) runs.add(index + 1, route.name, keyFor(route))
     return id
   })
   const hasNewHeaders = newHeaders.some((headers) => headers !== null)
   const ofEvents = (text: (event: IncomingDelivery & { kind: 'event' }) => string | null) =>
-    textArray(batch.map((arrival) => (arrival.kind === 'event' ? toStoredOrNull(text(arrival)) : null)))
+    textArray(batch.map((delivery) => (delivery.kind === 'event' ? toStoredOrNull(text(delivery)) : null)))
 
   const stored = [
     textArray(ids),
@@ -293,6 +279,11 @@ function createRunList() {
   }
 }
 
+/** A claim as sent to the database. `id` is unique per owner. */
+export interface KnownClaim extends ClaimRequest {
+  readonly id: number
+}
+
 /**
  * Waiting claims of this replica whose handlers have no backlog. Accept leases new runs to them in the transaction that stores the events,
  * without reading the events back.
@@ -336,7 +327,7 @@ function directLeases(
 /** Accept-sequence numbers by position in the batch; null for deliveries that were not accepted. */
 function seqsOf({ results, lastBefore }: Pick<StoredRow, 'results' | 'lastBefore'>): (number | null)[] {
   let last = lastBefore
-  return Array.from(results, (letter) => (letter === 'a' ? ++last : null))
+  return Array.from(results, (code) => (code === 'a' ? ++last : null))
 }
 
 function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, seq: number): Lease {
@@ -358,22 +349,16 @@ function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, s
 }
 
 /** Cache of the stored sets of delivery headers. */
-export interface HeaderSets {
-  /** Id of a known set (its text as stored); null for no headers or an unknown set. */
-  knownId(headers: string | null): number | null
-  /** True if more sets may be stored. */
-  hasRoom(): boolean
-  /** Reads the sets added since, by any process. */
-  learn(rows: Rows): Promise<void>
-}
-
-function createHeaderSets(): HeaderSets {
+function createHeaderSets() {
   const ids = new Map<string, number>()
   let lastId = 0
   return {
-    knownId: (headers) => (headers === null ? null : (ids.get(headers) ?? null)),
+    /** Id of a known set (its text as stored); null for no headers or an unknown set. */
+    knownId: (headers: string | null) => (headers === null ? null : (ids.get(headers) ?? null)),
+    /** True if more sets may be stored. */
     hasRoom: () => ids.size < maxHeaderSets,
-    async learn(rows) {
+    /** Reads the sets added since, by any process. */
+    async learn(rows: Rows): Promise<void> {
       const added = await rows.query<{ id: number; headers: string }>(
         `SELECT id, headers FROM inbox.header_set WHERE id > $1 ORDER BY id`,
         [lastId],

@@ -1,117 +1,29 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { Lease, ReapResult, RunError, DispatchStore, ClaimRequest } from '../port.ts'
-import { bigintArray, textArray } from './database.ts'
-import type { Database, Rows } from './database.ts'
-import type { OpenHandoff, ClaimHandoff } from './accept.ts'
-import { readState } from './leases.ts'
-import { fromStored, toStored } from './text.ts'
-import { settle } from './leases.ts'
 import { messageOf } from '../../base/errors.ts'
+import type { ClaimRequest, DispatchStore, Lease, RunError, StoredEvent } from '../port.ts'
 import type { OnWarning } from '../types.ts'
-import { takeLeases, type KnownClaim, type Taken } from './leases.ts'
+import type { ClaimHandoff, KnownClaim, OpenHandoff } from './accept.ts'
+import { bigintArray, textArray, type Rows } from './database.ts'
+import { readState, settle, type Verdict } from './settle.ts'
+import { fromStored, fromStoredOrNull, toStored } from './text.ts'
 
 export interface WorkOptions {
-  readonly db: Database
-  readonly clock: Clock
-  readonly replicaId: string
-  readonly onWarning: OnWarning
-}
-
-export interface Work extends Omit<DispatchStore, 'register'> {
-  /** Call when runs may have become claimable, here or at another replica. */
-  wake(): void
-  /** Reserves waiting claims for accept. */
-  readonly openHandoff: OpenHandoff
-  /** Resolves waiting claims empty. Leases stay. Idempotent. */
-  close(): Promise<void>
-}
-
-/** The `DispatchStore` of a replica. All methods except `claim` throw `store_unavailable`, `store_full` or `shutting_down`. */
-export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
-  const claims = createClaims({ db, clock, replicaId, onWarning })
-
-  async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
-    if (leases.length === 0) return
-    await settle(
-      db,
-      leases.map(({ runId, token }) => ({ runId, token, kind: 'release' })),
-      clock.now(),
-    )
-    claims.wake()
-  }
-
-  return {
-    claim: (request) => claims.claim(request),
-    readState: (handler, query) => readState(db, handler, query),
-    async settle(outcomes) {
-      if (outcomes.length === 0) return []
-      const { results, areReady } = await settle(db, outcomes, clock.now())
-      if (areReady) claims.wake()
-      return results
-    },
-    async retire(owner, running) {
-      await claims.retire(owner)
-      if (running === undefined) return
-      const others = await db.query<{ runId: number; token: number }>(
-        `SELECT id AS "runId", token FROM inbox.run WHERE owner = $1 AND state + 0 = 3 AND id <> ALL ($2::bigint[])`,
-        [toStored(ownerIn(replicaId, owner)), bigintArray(running)],
-      )
-      await release(others)
-    },
-    release,
-    async reap(owner) {
-      await claims.refuse(owner)
-      const result = await reap(db, ownerIn(replicaId, owner))
-      claims.wake()
-      return result
-    },
-    wake: () => claims.wake(),
-    openHandoff: (handlers) => claims.openHandoff(handlers),
-    close: () => claims.close(),
-  }
-}
-
-interface ReapedRow {
-  readonly handler: string
-  readonly eventId: string
-  readonly attempt: number
-  readonly name: RunError['name'] | null
-  readonly message: RunError['message'] | null
-}
-
-/** Ends the leases of an owner. Idempotent. */
-async function reap(rows: Rows, owner: string): Promise<ReapResult> {
-  const reaped = await rows.query<ReapedRow>(
-    `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1)`,
-    [toStored(owner)],
-  )
-  const dead = reaped.flatMap(({ handler, eventId, attempt, name, message }) => {
-    if (name === null || message === null) return []
-    return { handler: fromStored(handler), eventId: fromStored(eventId), attempt, error: { name, message } }
-  })
-  return { runs: reaped.length, dead }
-}
-
-export interface ClaimsOptions {
   readonly db: Rows
   readonly clock: Clock
   readonly replicaId: string
   readonly onWarning: OnWarning
 }
 
-/** The waiting claims of this replica. */
-export interface Claims {
-  /** See `DispatchStore`. Never rejects: waits while the database is unavailable. */
-  claim(request: ClaimRequest): Promise<readonly Lease[]>
-  /** Resolves the owner's claims empty. A claim that is being served gets its leases first. */
-  retire(owner: string): Promise<void>
-  /** Like `retire`, but releases the leases of a claim that is being served. Throws `store_unavailable` if that fails. */
-  refuse(owner: string): Promise<void>
-  /** Call when runs may have become claimable. */
+/**
+ * The `DispatchStore` of a replica. `claim` never rejects: it waits while the database is unavailable. All other methods throw
+ * `store_unavailable`, `store_full` or `shutting_down`.
+ */
+export interface Work extends Omit<DispatchStore, 'register'> {
+  /** Call when runs may have become claimable, here or at another replica. */
   wake(): void
-  /** Reserves waiting claims of these handlers, unless the handler has a backlog. */
-  openHandoff(handlers: readonly string[]): ClaimHandoff | null
-  /** Resolves all claims empty. */
+  /** Reserves waiting claims for accept, unless their handler has a backlog. */
+  readonly openHandoff: OpenHandoff
+  /** Resolves waiting claims empty. Leases stay. Idempotent. */
   close(): Promise<void>
 }
 
@@ -130,12 +42,7 @@ const lostMs = 1_000
 /** With this many lost claims, no claims are offered to accept: they might be lost too. */
 const maxLostClaims = 100
 
-/** The owner of leases in the database. */
-function ownerIn(replicaId: string, owner: string): string {
-  return `${replicaId} ${owner}`
-}
-
-function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claims {
+export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
   const lost = createLostClaims(db, clock)
   const retired = new Set<string>()
   const refused = new Set<string>()
@@ -250,8 +157,12 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
     }
   }
 
+  function ownerInDatabase(owner: string): string {
+    return `${replicaId} ${owner}`
+  }
+
   function toKnown({ request }: WaitingClaim): KnownClaim {
-    return { ...request, id: ++lastId, owner: ownerIn(replicaId, request.owner) }
+    return { ...request, id: ++lastId, owner: ownerInDatabase(request.owner) }
   }
 
   function give(claim: WaitingClaim, known: readonly KnownClaim[], leases: readonly Lease[]): void {
@@ -299,22 +210,29 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
   /** Resolves claims empty, after the current statement and offers have ended. */
   async function endClaims(which: (owner: string) => boolean): Promise<void> {
     await Promise.allSettled([round, ...offers])
-    const [ending, others] = [true, false].map((wanted) =>
-      waiting.filter(({ request }) => which(request.owner) === wanted),
-    )
-    waiting = others ?? []
-    for (const claim of ending ?? []) claim.resolve([])
+    const ending = waiting.filter(({ request }) => which(request.owner))
+    waiting = waiting.filter((claim) => !ending.includes(claim))
+    for (const claim of ending) claim.resolve([])
   }
 
-  async function retire(owner: string): Promise<void> {
+  /** Resolves the claims of an owner empty. A claim that is being served gets its leases first, unless the owner is in `refused`. */
+  async function retireOwner(owner: string): Promise<void> {
     retired.add(owner)
     await endClaims((other) => other === owner)
+  }
+
+  async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
+    if (leases.length === 0) return
+    const releases = leases.map(({ runId, token }) => ({ runId, token, kind: 'release' }) as const)
+    await settle(db, releases, clock.now())
+    wake()
   }
 
   return {
     wake,
     openHandoff,
-    retire,
+    release,
+    readState: (handler, query) => readState(db, handler, query),
     claim(request) {
       if (isClosed || retired.has(request.owner) || request.max < 1) return Promise.resolve([])
       return new Promise((resolve) => {
@@ -322,10 +240,32 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
         serveDue()
       })
     },
-    async refuse(owner) {
+    async settle(outcomes) {
+      const { results, areReady } = await settle(db, outcomes, clock.now())
+      if (areReady) wake()
+      return results
+    },
+    async retire(owner, running) {
+      await retireOwner(owner)
+      if (running === undefined) return
+      const others = await db.query<{ runId: number; token: number }>(
+        `SELECT id AS "runId", token FROM inbox.run WHERE owner = $1 AND state + 0 = 3 AND id <> ALL ($2::bigint[])`,
+        [toStored(ownerInDatabase(owner)), bigintArray(running)],
+      )
+      await release(others)
+    },
+    async reap(owner) {
       refused.add(owner)
-      await retire(owner)
+      await retireOwner(owner)
       await lost.giveBack()
+      const reaped = await reapOwner(db, toStored(ownerInDatabase(owner)))
+      wake()
+      return {
+        runs: reaped.length,
+        dead: reaped.flatMap(({ name, message, ...run }) =>
+          name === null || message === null ? [] : { ...run, error: { name, message } },
+        ),
+      }
     },
     async close() {
       isClosed = true
@@ -333,6 +273,153 @@ function createClaims({ db, clock, replicaId, onWarning }: ClaimsOptions): Claim
       await endClaims(() => true)
       await lost.giveBack().catch(() => {})
     },
+  }
+}
+
+interface ReapedRun {
+  readonly handler: string
+  readonly eventId: string
+  readonly attempt: number
+  /** Name and message of the error if the run became a dead letter; else null. */
+  readonly name: RunError['name'] | null
+  readonly message: RunError['message'] | null
+}
+
+/** Ends the leases of an owner (its stored name). Idempotent. */
+export async function reapOwner(rows: Rows, owner: string): Promise<readonly ReapedRun[]> {
+  const reaped = await rows.query<ReapedRun>(
+    `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1)`,
+    [owner],
+  )
+  return reaped.map((run) => ({ ...run, handler: fromStored(run.handler), eventId: fromStored(run.eventId) }))
+}
+
+/**
+ * Result of a claim. `dueIn`: for a claim without leases, milliseconds until its next run is due; null if there is none. `isMore`: some
+ * claimed runs could not be leased, and there may be more.
+ */
+export interface Taken {
+  readonly leases: readonly Lease[]
+  readonly dueIn: number | null
+  readonly isMore: boolean
+}
+
+interface ClaimedRow extends Pick<Lease, 'runId' | 'token' | 'handler' | 'attempt' | 'failed' | 'crashed' | 'key'> {
+  readonly claimId: number
+  readonly replayId: number
+  readonly newKeys: boolean | null
+  readonly seq: number
+}
+
+interface DueRow {
+  readonly claimId: number
+  readonly runId: null
+  readonly dueIn: number | null
+}
+
+/** The event, body and outbox item of a run. `id` and `raw` are null if the event or its body is missing. */
+interface LeaseRow extends Pick<StoredEvent, 'type' | 'createdAt' | 'receivedAt' | 'secretLabel'> {
+  readonly runId: number
+  readonly id: string | null
+  readonly key: string | null
+  readonly trace: string | null
+  readonly raw: Uint8Array | null
+  readonly payload: string | null
+  readonly idempotencyKey: string | null
+}
+
+const bodyMissing: RunError = {
+  name: 'body_missing',
+  message: 'the event or its body is missing in the database: it was restored in part or changed by hand',
+}
+/** A claim with this many bytes of bodies gets no more runs; further claimed runs are released. */
+const maxClaimBytes = 4 * 1024 * 1024
+
+/**
+ * Takes runs for claims and reads their leases. Returns a result per claim, in order. `now`: by this machine's clock. If it throws, any
+ * claim may have got runs: release them by owner and claim id.
+ */
+export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now: number): Promise<Taken[]> {
+  const asked = claims.map(({ id, handlers, max, owner, suspects }) => {
+    return { id, handlers: handlers.map(toStored), max, owner: toStored(owner), suspects }
+  })
+  const got = await rows.query<ClaimedRow | DueRow>(
+    `SELECT claim_id AS "claimId", run_id AS "runId", token, handler, attempt, failed, crashed, key, replay_id AS "replayId",
+       new_keys AS "newKeys", event_seq AS seq, due_in AS "dueIn"
+     FROM inbox.claim($1::json)`,
+    [JSON.stringify(asked)],
+  )
+  const runs = got.filter((row): row is ClaimedRow => row.runId !== null)
+  const leases = runs.length === 0 ? new Map<number, Lease[]>() : await toLeases(rows, runs, now)
+  return claims.map(({ id }) => {
+    const mine = leases.get(id) ?? []
+    const due = got.find((row): row is DueRow => row.claimId === id && row.runId === null)
+    return {
+      leases: mine,
+      dueIn: due?.dueIn ?? null,
+      isMore: runs.filter(({ claimId }) => claimId === id).length > mine.length,
+    }
+  })
+}
+
+async function toLeases(rows: Rows, runs: readonly ClaimedRow[], now: number): Promise<Map<number, Lease[]>> {
+  const details = await rows.query<LeaseRow>(
+    `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key, secret_label AS "secretLabel", trace,
+       raw, payload, idempotency_key AS "idempotencyKey"
+     FROM inbox.read_leases($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint)`,
+    [
+      bigintArray(runs.map(({ claimId }) => claimId)),
+      bigintArray(runs.map(({ runId }) => runId)),
+      bigintArray(runs.map(({ seq }) => seq)),
+      maxClaimBytes,
+    ],
+  )
+  const detailOf = new Map(details.map((detail) => [detail.runId, detail]))
+  const leases = new Map<number, Lease[]>()
+  const unfit: Verdict[] = []
+  for (const run of runs) {
+    const { runId, token, claimId } = run
+    const detail = detailOf.get(runId)
+    if (detail === undefined) unfit.push({ runId, token, kind: 'release' })
+    else if (detail.id === null || detail.raw === null)
+      unfit.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
+    else {
+      const lease = toLease(run, detail, fromStored(detail.id), detail.raw)
+      const mine = leases.get(claimId)
+      if (mine === undefined) leases.set(claimId, [lease])
+      else mine.push(lease)
+    }
+  }
+  if (unfit.length > 0) await settle(rows, unfit, now)
+  return leases
+}
+
+function toLease(run: ClaimedRow, row: LeaseRow, id: string, raw: Uint8Array): Lease {
+  const { runId, token, attempt, failed, crashed, replayId, newKeys, seq } = run
+  return {
+    runId,
+    token,
+    handler: fromStored(run.handler),
+    attempt,
+    failed,
+    crashed,
+    event: {
+      seq,
+      id,
+      type: fromStored(row.type),
+      createdAt: fromStored(row.createdAt),
+      receivedAt: row.receivedAt,
+      key: fromStoredOrNull(row.key) ?? id,
+      secretLabel: fromStored(row.secretLabel),
+      raw,
+      trace: fromStoredOrNull(row.trace),
+    },
+    key: fromStoredOrNull(run.key),
+    replay: replayId === 0 ? null : { id: replayId, newKeys: newKeys ?? false },
+    item:
+      row.payload === null || row.idempotencyKey === null
+        ? null
+        : { payload: fromStored(row.payload), idempotencyKey: fromStored(row.idempotencyKey) },
   }
 }
 
@@ -351,17 +438,7 @@ const soonMs = 30_000
 const lookMs = { soon: 1_000, later: 30_000 } as const
 
 /** Claims whose runs, if they got any, have no owner. Their runs are released without charging an attempt. */
-export interface LostClaims {
-  /** No response arrived, so the claim may still be executing in the database. */
-  lose(claims: readonly KnownClaim[]): void
-  /** The response arrived, but its owner is gone. */
-  refuse(claims: readonly KnownClaim[]): void
-  readonly count: number
-  /** Releases runs of lost claims, unless that was done just now. Returns true if there were any. Throws `store_unavailable`. */
-  giveBack(): Promise<boolean>
-}
-
-function createLostClaims(rows: Rows, clock: Clock): LostClaims {
+function createLostClaims(rows: Rows, clock: Clock) {
   const lost = new Map<KnownClaim, number>()
   /** Counts additions: claims added during a release have to be searched soon. */
   let added = 0
@@ -375,12 +452,15 @@ function createLostClaims(rows: Rows, clock: Clock): LostClaims {
   }
 
   return {
-    lose: (claims) => add(claims, clock.now() + lateMs),
-    refuse: (claims) => add(claims, -Infinity),
+    /** No response arrived, so the claims may still be executing in the database. */
+    lose: (claims: readonly KnownClaim[]) => add(claims, clock.now() + lateMs),
+    /** The response arrived, but its owner is gone. */
+    refuse: (claims: readonly KnownClaim[]) => add(claims, -Infinity),
     get count() {
       return lost.size
     },
-    async giveBack() {
+    /** Releases runs of lost claims, unless that was done just now. Returns true if there were any. Throws `store_unavailable`. */
+    async giveBack(): Promise<boolean> {
       const now = clock.now()
       // The second comparison detects a clock that was set back.
       if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return false

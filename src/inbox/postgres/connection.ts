@@ -75,15 +75,6 @@ export function createSockets(): Sockets {
   }
 }
 
-/**
- * True if the connection has its own server session. False behind a pooler such as PgBouncer. Throws errors of the driver.
- */
-export async function hasSession(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  // The driver's types omit this property.
-  return rows[0]?.pid === (client as unknown as { readonly processID?: number }).processID
-}
-
 /** Asks the server to cancel the connection's statement. The result is unknown, so close the connection afterwards. */
 export function cancelStatement(client: pg.ClientBase): void {
   // The driver's types omit these properties.

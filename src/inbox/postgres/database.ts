@@ -10,7 +10,7 @@ import {
   createSockets,
 } from './connection.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
-import { type Health, startPulse } from './pulse.ts'
+import { type Health, type Listener, startPulse } from './pulse.ts'
 
 /** Runs statements with parameters `$1`, `$2` …; returns bigint as number and `bytea` as buffer. */
 export interface Rows {
@@ -39,6 +39,8 @@ export interface Database extends Rows {
 
 export interface DatabaseOptions extends ConnectionOptions {
   readonly connections?: number
+  /** Receives notifications of other replicas. Default: doesn't listen. */
+  readonly listener?: Listener
   /** For tests: time (milliseconds since 1970) that each statement sets as `inbox.now`, which the tests' `inbox.now_ms` reads. */
   readonly now?: () => number
   /** Timeout of a statement in milliseconds. Default 10,000. */
@@ -64,7 +66,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   let answeredAt = -Infinity
   let current = openPools()
   let closing: Promise<void> | undefined
-  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: replacePools })
+  const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: replacePools, listener: options.listener })
 
   async function ask<R>(
     client: pg.PoolClient,
@@ -207,35 +209,11 @@ async function askWithin<R>(
   }
 }
 
-/** Limits parallel statements and transactions to `max`, so that connections are left for other uses. Further calls wait. */
-export function limited(db: Database, max: number): Database {
-  let free = max
-  const waiting: (() => void)[] = []
-
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) free++
-      else next()
-    }
-  }
-
-  return {
-    ...db,
-    query: (text, values, limitMs) => inTurn(() => db.query(text, values, limitMs)),
-    alone: (work) => inTurn(() => db.alone(work)),
-  }
-}
-
 /**
  * Arrays in PostgreSQL's binary format. The driver would send them as quoted text, with bytes as hex, which costs both sides more than
  * processing them. The driver sends a buffer unchanged; the statement casts it to its type.
  */
-const oids = { boolean: 16, bytea: 17, bigint: 20, integer: 23, text: 25 } as const
+const oids = { bytea: 17, bigint: 20, integer: 23, text: 25 } as const
 
 const headerBytes = 20
 
@@ -284,17 +262,6 @@ export function bigintArray(values: readonly number[]): Buffer {
     at = array.writeInt32BE(8, at)
     at = array.writeInt32BE(high, at)
     at = array.writeUInt32BE(value - high * 2 ** 32, at)
-  }
-  return array
-}
-
-/** `boolean[]`. */
-export function booleanArray(values: readonly boolean[]): Buffer {
-  const array = begin('boolean', values.length, values.length)
-  let at = headerBytes
-  for (const value of values) {
-    at = array.writeInt32BE(1, at)
-    at = array.writeUInt8(value ? 1 : 0, at)
   }
   return array
 }

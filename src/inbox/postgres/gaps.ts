@@ -4,7 +4,7 @@ import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { OnWarning } from '../types.ts'
 import type { Database, Rows } from './database.ts'
-import { createNotes } from './notes.ts'
+import { note } from './notes.ts'
 
 export interface GapsOptions {
   readonly db: Database
@@ -37,7 +37,6 @@ interface WatchedGap extends Span {
 
 export function createGaps({ db, onWarning }: GapsOptions): Gaps {
   const id = randomUUID()
-  const notes = createNotes()
   let watched: WatchedGap[] = []
   let isServing = false
   let lastBeat = 0
@@ -103,7 +102,13 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
         if (last !== null && !last.goesOn && now - last.at >= minGapMs) {
           await record(trx, { from: last.at, to: now }, last.ended ? 'stopped' : 'killed')
         }
-        await beginServing(trx, now, id)
+        // Deletes the heartbeats of dead replicas.
+        await trx.query(
+          `DELETE FROM inbox.meta WHERE starts_with(name, $1) AND abs(value - $2::bigint) >= $3::bigint`,
+          [prefix, now, stillServesMs],
+        )
+        await setMeta(trx, 'served_at', now)
+        await writeHeartbeat(trx, now, id)
         return watch(trx)
       })
       isServing = true
@@ -127,7 +132,10 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       isServing = false
-      await db.alone(async (trx) => endServing(trx, await readNow(trx), id))
+      await db.alone(async (trx) => {
+        await setMeta(trx, 'served_at', await readNow(trx))
+        await trx.query(`DELETE FROM inbox.meta WHERE name = $1`, [prefix + id])
+      })
     },
     flush,
     acknowledge: (by) =>
@@ -139,8 +147,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
           `DELETE FROM inbox.meta WHERE name = 'missing_seqs' RETURNING value`,
         )
         const acknowledged = { missingSeqs: missing?.value ?? 0, gaps: gaps.length }
-        if (acknowledged.missingSeqs > 0 || acknowledged.gaps > 0)
-          await notes.note(trx, 'gaps.acknowledge', acknowledged, by)
+        if (acknowledged.missingSeqs > 0 || acknowledged.gaps > 0) await note(trx, 'gaps.acknowledge', acknowledged, by)
         return acknowledged
       }),
   }
@@ -169,29 +176,20 @@ async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): P
   )
 }
 
-/** A serving replica writes a heartbeat more often than this. */
+/** A serving replica writes a heartbeat more often than this. Its row in `inbox.meta` is deleted when it stops cleanly. */
 const stillServesMs = 10_000
-
-/** When any replica last accepted deliveries. */
-export interface LastAccepted {
-  /** Milliseconds since 1970. */
-  readonly at: number
-  /** True if another replica has a recent heartbeat. */
-  readonly goesOn: boolean
-  /** True if the last replica stopped cleanly. */
-  readonly ended: boolean
-}
-
-interface MetaRow {
-  readonly name: string
-  readonly value: number
-}
-
 const prefix = 'serving:'
 
-/** When deliveries were last accepted; null if never. `id`: this replica, which doesn't count for `goesOn`. */
-async function lastAccepted(rows: Rows, now: number, id: string): Promise<LastAccepted | null> {
-  const found = await rows.query<MetaRow>(
+/**
+ * When any replica last accepted deliveries; null if none ever did. `goesOn`: another replica than `id` has a recent heartbeat. `ended`: the
+ * last replica stopped cleanly.
+ */
+async function lastAccepted(
+  rows: Rows,
+  now: number,
+  id: string,
+): Promise<{ readonly at: number; readonly goesOn: boolean; readonly ended: boolean } | null> {
+  const found = await rows.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
     [prefix],
   )
@@ -201,35 +199,17 @@ async function lastAccepted(rows: Rows, now: number, id: string): Promise<LastAc
   )
   // A time in the future is from before the clock was set back.
   const received = last !== undefined && last.receivedAt <= now ? last.receivedAt : 0
-  const said = Math.max(...found.map(({ value }) => value))
-  const others = found.filter(({ name }) => name !== 'served_at' && name !== prefix + id)
+  const heartbeats = found.filter(({ name }) => name !== 'served_at')
   return {
-    at: Math.max(said, received),
-    goesOn: others.some(({ value }) => now - value < stillServesMs),
-    ended: !found.some(({ name }) => name !== 'served_at'),
+    at: Math.max(received, ...found.map(({ value }) => value)),
+    goesOn: heartbeats.some(({ name, value }) => name !== prefix + id && now - value < stillServesMs),
+    ended: heartbeats.length === 0,
   }
 }
 
 /** Stores a replica's heartbeat. */
 async function writeHeartbeat(rows: Rows, now: number, id: string): Promise<void> {
   await setMeta(rows, prefix + id, now)
-}
-
-/** Stores the first heartbeat of a replica, and deletes the heartbeats of dead replicas. */
-async function beginServing(rows: Rows, now: number, id: string): Promise<void> {
-  await rows.query(`DELETE FROM inbox.meta WHERE starts_with(name, $1) AND abs(value - $2::bigint) >= $3::bigint`, [
-    prefix,
-    now,
-    stillServesMs,
-  ])
-  await setMeta(rows, 'served_at', now)
-  await writeHeartbeat(rows, now, id)
-}
-
-/** Deletes the heartbeat of a replica that stops cleanly. */
-async function endServing(rows: Rows, now: number, id: string): Promise<void> {
-  await setMeta(rows, 'served_at', now)
-  await rows.query(`DELETE FROM inbox.meta WHERE name = $1`, [prefix + id])
 }
 
 async function setMeta(rows: Rows, name: string, value: number): Promise<void> {

@@ -1,3 +1,4 @@
+import PQueue from 'p-queue'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClusterPort, ClusterState } from '../cluster-port.ts'
@@ -8,10 +9,9 @@ import { remote } from '../rpc.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
 import { createOperatorActions } from './operator-actions.ts'
-import { createDatabase, type Database, limited } from './database.ts'
+import { createDatabase, type Database, type Rows } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
-import { listen } from './listen.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import { openSchema, type MigrateSetting } from './migrate.ts'
 import { findMove, refuseMoving } from './moving.ts'
@@ -39,19 +39,19 @@ export interface PostgresInboxOptions {
 
 export interface PostgresInbox extends Inbox, ClusterPort {}
 
-const defaultOrphanMs = 86_400_000
-
 /**
  * The inbox of a cluster: every process that opens the same database is a replica of it. Throws `database_newer`, `database_older`,
  * `config_invalid` or `store_unavailable` if the database cannot be served.
  */
 export async function createPostgresInbox(options: PostgresInboxOptions): Promise<PostgresInbox> {
   const { url, clock, migrate = 'refuse', onWarning = () => {}, onUpgrade, silentMs = 10_000, now } = options
-  const { orphanMs = defaultOrphanMs } = options
+  const { orphanMs = 86_400_000 } = options
   await openSchema(url, migrate, undefined, onUpgrade)
   const id = newReplicaId()
   const applicationName = `onchain-inbox ${id}`
-  const db = createDatabase({ url, applicationName, ...(now && { now }) })
+  let onWake = () => {}
+  const listener = { onWake: () => onWake(), onWarning }
+  const db = createDatabase({ url, applicationName, listener, ...(now && { now }) })
   await orClose(db, refuseMoving(db))
   let closing: Promise<void> | undefined
 
@@ -64,7 +64,8 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const definitions = createDefinitions({ db, replicaId: cluster.id, silentMs, orphanMs })
   const accept = createAccept({ db, clock, definitions, gaps, openHandoff: work.openHandoff, wake })
   // Leaves connections for deliveries and runs, however many people use the console.
-  const readDb = limited(db, 4)
+  const reads = new PQueue({ concurrency: 4 })
+  const readDb: Rows = { query: (text, values) => reads.add(() => db.query(text, values)) }
   let loadedViews: Promise<Views> | undefined
   // The first call loads Kysely.
   const loadViews = () => (loadedViews ??= import('./views.ts').then(({ createViews }) => createViews(readDb, clock)))
@@ -76,15 +77,10 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const jobs = new Jobs(replays.jobs, clock, (job, error) =>
     onWarning('job step failed', { job, error: messageOf(error) }),
   )
-  const listener = listen({
-    url,
-    applicationName,
-    onWake() {
-      work.wake()
-      jobs.poke()
-    },
-    onWarning,
-  })
+  onWake = () => {
+    work.wake()
+    jobs.poke()
+  }
   const actions = createOperatorActions({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
@@ -124,7 +120,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   async function closeAll(): Promise<void> {
     jobs.stop()
     await work.close()
-    await listener.close()
     await gaps.end().catch(() => {})
     await accept.ended()
     await leaveAndClose()
@@ -144,6 +139,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     ...views,
     ...actions,
     ...subscriptions,
+    ...work,
     replicaId: cluster.id,
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
@@ -161,12 +157,6 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       jobs.poke()
       return concurrencies
     },
-    claim: (request) => work.claim(request),
-    readState: (handler, query) => work.readState(handler, query),
-    settle: (outcomes) => work.settle(outcomes),
-    retire: (owner, running) => work.retire(owner, running),
-    release: (leases) => work.release(leases),
-    reap: (owner) => work.reap(owner),
     async startReplay(replay, by) {
       const record = await replays.start(replay, by)
       jobs.poke()

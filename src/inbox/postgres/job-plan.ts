@@ -2,9 +2,8 @@ import { type HandlerRoute, type ReplayFilter, eventStatuses } from '../port.ts'
 import { minReadyRuns, maxOpenRuns, maxBlockedRuns } from '../jobs.ts'
 import { createRouteKeys } from '../route-key.ts'
 import type { Rows } from './database.ts'
-import type { NewRun } from './new-runs.ts'
 import { matchesFilter, partsOfKey } from '../replays.ts'
-import { progressOf } from './progress.ts'
+import { progressOf, type NewRun } from './runs.ts'
 import { fromStored, fromStoredOrNull, toStored } from './text.ts'
 
 /** Maximum events scanned per step. Portions start small, because a few events are often enough. */
@@ -42,8 +41,10 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
   let size = firstPortion
   const isEnough = () => count >= room || next > lastSeq || next - fromSeq >= maxScanned
   while (!isEnough()) {
-    const { found, nextSeq } = await scan(rows, filter, { fromSeq: next, size, lastSeq })
-    next = nextSeq
+    // Ids are looked up at once: few events have them.
+    const until = filter.ids === undefined ? Math.min(next + size - 1, lastSeq) : lastSeq
+    const found = await scan(rows, filter, next, until)
+    next = until + 1
     for (const event of found) {
       const routes = routesFor(event.type)
       if (routes === null) continue
@@ -89,7 +90,7 @@ async function bodiesOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMa
 }
 
 /** The fields of an event that replays and backfills read. */
-export interface ScannedEvent {
+interface ScannedEvent {
   readonly seq: number
   readonly id: string
   readonly type: string
@@ -97,74 +98,44 @@ export interface ScannedEvent {
   /** Null if the key is the event's own id. */
   readonly key: string | null
   readonly hasBody: boolean
-}
-
-interface ScannedRow extends ScannedEvent {
   /** Null unless the event was pruned. */
   readonly finalStatus: number | null
 }
 
-/** A range of the accept sequence: up to `size` numbers from `fromSeq`, but not beyond `lastSeq`. */
-export interface Stretch {
-  readonly fromSeq: number
-  readonly size: number
-  readonly lastSeq: number
-}
-
-export interface Scanned {
-  /** In accept order. */
-  readonly found: readonly ScannedEvent[]
-  /** Where to continue. */
-  readonly nextSeq: number
-}
-
-const columns = `e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.final_status AS "finalStatus",
-  coalesce(body.is_there, false) AS "hasBody"`
-
-const withBody = `LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.body b WHERE b.seq = e.seq LIMIT 1) body ON true`
-
-/** Finds matching events in a range, ignoring the filter's handler. A filter with ids searches up to the last number. */
-async function scan(rows: Rows, filter: ReplayFilter, stretch: Stretch): Promise<Scanned> {
-  const { ids } = filter
-  const read = ids === undefined ? await readStretch(rows, filter, stretch) : await readIds(rows, ids, stretch)
-  const found = read.map((row) => ({
-    ...row,
-    id: fromStored(row.id),
-    type: fromStored(row.type),
-    key: fromStoredOrNull(row.key),
-  }))
-  const nextSeq =
-    ids === undefined ? Math.min(stretch.fromSeq + stretch.size, stretch.lastSeq + 1) : stretch.lastSeq + 1
-  return { found: await filtered(rows, filter, found), nextSeq }
-}
-
-/** Reads candidates in a range. `filtered` applies the exact conditions. */
-function readStretch(rows: Rows, filter: ReplayFilter, { fromSeq, size, lastSeq }: Stretch): Promise<ScannedRow[]> {
-  const { type, network, from, to } = filter
-  return rows.query<ScannedRow>(
-    `SELECT ${columns} FROM inbox.event e ${withBody}
+/** Finds matching events from `fromSeq` up to `lastSeq`, ignoring the filter's handler. The conditions only narrow; `filtered` decides. */
+async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: number): Promise<ScannedEvent[]> {
+  const { ids, type, network, from, to } = filter
+  const read = await rows.query<ScannedEvent>(
+    `SELECT e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.final_status AS "finalStatus",
+       coalesce(body.is_there, false) AS "hasBody"
+     FROM inbox.event e LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.body b WHERE b.seq = e.seq LIMIT 1) body ON true
      WHERE e.seq >= $1 AND e.seq <= $2 AND ($3::text IS NULL OR e.type = $3) AND ($4::text IS NULL OR starts_with(e.key, $4))
        AND ($5::bigint IS NULL OR e.received_at >= $5) AND ($6::bigint IS NULL OR e.received_at < $6)
+       ${ids === undefined ? '' : 'AND e.id = ANY ($7::text[])'}
      ORDER BY e.seq`,
     [
       fromSeq,
-      Math.min(fromSeq + size - 1, lastSeq),
+      lastSeq,
       type === undefined ? null : toStored(type),
       network === undefined ? null : toStored(`${network}:`),
       from === undefined ? null : Math.ceil(from),
       to === undefined ? null : Math.ceil(to),
+      ...(ids === undefined ? [] : [ids.map(toStored)]),
     ],
   )
-}
-
-function readIds(rows: Rows, ids: readonly string[], { fromSeq, lastSeq }: Stretch): Promise<ScannedRow[]> {
-  return rows.query<ScannedRow>(
-    `SELECT ${columns} FROM inbox.event e ${withBody} WHERE e.id = ANY ($1::text[]) AND e.seq >= $2 AND e.seq <= $3 ORDER BY e.seq`,
-    [ids.map((id) => toStored(id)), fromSeq, lastSeq],
+  return filtered(
+    rows,
+    filter,
+    read.map((row) => ({
+      ...row,
+      id: fromStored(row.id),
+      type: fromStored(row.type),
+      key: fromStoredOrNull(row.key),
+    })),
   )
 }
 
-async function filtered(rows: Rows, filter: ReplayFilter, events: readonly ScannedRow[]): Promise<ScannedEvent[]> {
+async function filtered(rows: Rows, filter: ReplayFilter, events: readonly ScannedEvent[]): Promise<ScannedEvent[]> {
   const { status, ...others } = filter
   const found = events.filter((event) =>
     matchesFilter(others, { ...event, ...partsOfKey(event.key), status: () => 'done' }),

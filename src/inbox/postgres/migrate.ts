@@ -1,35 +1,34 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
-import { Migrator, type Migration } from 'kysely/migration'
+import { describeDatabase } from '../../base/database-url.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import type { OnUpgrade } from '../types.ts'
 import { connectionConfig, createPool } from './connection.ts'
+import type { Rows } from './database.ts'
 import { toStartError } from './failure.ts'
 import { functionsMark, installFunctions } from './functions/index.ts'
 import { migrationLock } from './locks.ts'
 import { initial } from './migrations/0001-initial.ts'
+import { reduceStoredHeaders } from './migrations/0002-stored-headers.ts'
 import { tallies } from './migrations/0003-tallies.ts'
-import { storedHeaders } from './migrations/0002-stored-headers.ts'
 import { databaseClock } from './migrations/0004-database-clock.ts'
 import { definitions } from './migrations/0005-definitions.ts'
-import { describeDatabase } from '../../base/database-url.ts'
-import type { OnUpgrade } from '../types.ts'
 
 /**
  * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. Migrations
  * change tables only; the functions are installed after all of them. If older programs can't call the new functions, add a migration that
  * excludes them.
  */
-export interface NumberedMigration {
+export interface Migration {
   readonly name: string
   readonly oldest: number
-  readonly migration: Migration
+  readonly up: readonly string[] | ((trx: Rows) => Promise<void>)
 }
 
-export const migrations: readonly NumberedMigration[] = [
-  { name: '0001-initial', oldest: 1, migration: initial },
-  { name: '0002-stored-headers', oldest: 1, migration: storedHeaders },
-  { name: '0003-tallies', oldest: 1, migration: tallies },
-  { name: '0004-database-clock', oldest: 4, migration: databaseClock },
-  { name: '0005-definitions', oldest: 5, migration: definitions },
+export const migrations: readonly Migration[] = [
+  { name: '0001-initial', oldest: 1, up: initial },
+  { name: '0002-stored-headers', oldest: 1, up: reduceStoredHeaders },
+  { name: '0003-tallies', oldest: 1, up: tallies },
+  { name: '0004-database-clock', oldest: 4, up: databaseClock },
+  { name: '0005-definitions', oldest: 5, up: definitions },
 ]
 
 /** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
@@ -45,6 +44,8 @@ export interface SchemaChange {
 
 /** State of a database's schema. */
 interface Present {
+  /** Major version of PostgreSQL, such as 16. */
+  readonly server: number
   /** Names of migrations, in order. */
   readonly applied: readonly string[]
   /** True if this program has to run migrations or install its functions. */
@@ -90,94 +91,85 @@ export async function migrateSchema(url: string, known = migrations, onUpgrade?:
   })
 }
 
-export interface SchemaLook {
-  /** Major version of PostgreSQL, such as 16. */
-  readonly server: number
-  /** Name of its newest migration; null if it has none. */
-  readonly schema: string | null
-  /** True if this program needs a newer schema or other functions. */
-  readonly isOlder: boolean
-}
-
-/** Checks whether a database can be served, without changing it. Throws like `openSchema`, except for an older schema. */
-export async function lookAtSchema(url: string, known = migrations): Promise<SchemaLook> {
+/**
+ * Checks whether a database can be served, without changing it. `schema`: its newest migration; null if it has none. `isOlder`: this
+ * program needs a newer schema or other functions. Throws like `openSchema`, except for an older schema.
+ */
+export async function lookAtSchema(
+  url: string,
+  known = migrations,
+): Promise<{ readonly server: number; readonly schema: string | null; readonly isOlder: boolean }> {
   return withConnection(url, async (db, name) => {
-    const { applied, isOlder } = await lookAt(db, name, known)
-    const { rows } = await sql<{
-      version: number
-    }>`SELECT current_setting('server_version_num')::integer AS version`.execute(db)
+    const { server, applied, isOlder } = await lookAt(db, name, known)
     const schema = applied.at(-1) ?? null
-    return { server: majorOf(rows[0]?.version ?? 0), schema, isOlder: schema !== null && isOlder }
+    return { server, schema, isOlder: schema !== null && isOlder }
   })
 }
 
 /** Runs `work` on its own connection, without statement timeout. */
-async function withConnection<T>(url: string, work: (db: Kysely<unknown>, name: string) => Promise<T>): Promise<T> {
+async function withConnection<T>(url: string, work: (db: Rows, name: string) => Promise<T>): Promise<T> {
   const name = describeDatabase(url)
   const pool = createPool({ ...connectionConfig({ url, applicationName: 'onchain-inbox schema' }), max: 1 })
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   try {
-    return await work(db, name)
+    const client = await pool.connect()
+    const query = async <R>(text: string, values: readonly unknown[] = []) =>
+      (await client.query(text, [...values])).rows as R[]
+    return await work({ query }, name).finally(() => client.release(true))
   } catch (error) {
     throw toStartError(error, name)
   } finally {
-    await db.destroy()
+    await pool.end()
   }
 }
 
 /** Reads the state of the schema. Throws if the database can't be served. */
-async function lookAt(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<Present> {
-  const { rows } = await sql<{ version: number; encoding: string; standby: boolean; made: boolean; isolation: string }>`
-    SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
-      current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS standby, to_regclass('inbox.kysely_migration') IS NOT NULL AS made`.execute(
-    db,
+async function lookAt(db: Rows, name: string, known: readonly Migration[]): Promise<Present> {
+  // Reads the list of tables, because to_regclass may not see a table that was created while this session waited for a lock.
+  const [found] = await db.query<{
+    version: number
+    encoding: string
+    isStandby: boolean
+    isMade: boolean
+    isolation: string
+  }>(
+    `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+       current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS "isStandby",
+       EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inbox' AND tablename = 'kysely_migration') AS "isMade"`,
   )
-  const [server] = rows
-  if (server === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
-  const version = majorOf(server.version)
-  if (version < oldestServer) {
-    throw new InboxError('config_invalid', `${name} must be PostgreSQL ${oldestServer} or newer (got ${version})`)
+  if (found === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
+  const { encoding, isolation } = found
+  const server = Math.floor(found.version / 10_000)
+  const refuse = (rule: string) => new InboxError('config_invalid', `${name} must ${rule}`)
+  if (server < oldestServer) throw refuse(`be PostgreSQL ${oldestServer} or newer (got ${server})`)
+  if (encoding !== 'UTF8') {
+    const fix = `create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`
+    throw refuse(`have the encoding UTF8 (got ${encoding}): ${fix}`)
   }
-  if (server.encoding !== 'UTF8') {
-    throw new InboxError(
-      'config_invalid',
-      `${name} must have the encoding UTF8 (got ${server.encoding}): create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
-    )
+  if (isolation !== 'read committed') {
+    const rule = `have default_transaction_isolation = 'read committed' for this user (got '${isolation}')`
+    throw refuse(`${rule}: change it with ALTER ROLE … SET or ALTER DATABASE … SET`)
   }
-  if (server.isolation !== 'read committed') {
-    throw new InboxError(
-      'config_invalid',
-      `${name} must have default_transaction_isolation = 'read committed' for this user (got '${server.isolation}'): change it with ` +
-        'ALTER ROLE … SET or ALTER DATABASE … SET',
-    )
-  }
-  if (server.standby)
+  if (found.isStandby)
     throw new InboxError('store_unavailable', `${name} is a read-only standby: set INBOX_DATABASE_URL to the primary`)
-  return server.made ? presentIn(db, name, known) : { applied: [], isOlder: true }
-}
-
-function majorOf(version: number): number {
-  return Math.floor(version / 10_000)
+  return { server, ...(found.isMade ? await presentIn(db, name, known) : { applied: [], isOlder: true }) }
 }
 
 /** Throws `database_newer` for unknown migrations that exclude this program. */
-async function presentIn(db: Kysely<unknown>, name: string, known: readonly NumberedMigration[]): Promise<Present> {
-  const { rows } = await sql<{
-    name: string
-  }>`SELECT name FROM inbox.kysely_migration ORDER BY name COLLATE "C"`.execute(db)
+async function presentIn(db: Rows, name: string, known: readonly Migration[]): Promise<Omit<Present, 'server'>> {
+  const rows = await db.query<{ name: string }>('SELECT name FROM inbox.kysely_migration ORDER BY name COLLATE "C"')
   const applied = rows.map((row) => row.name)
   const unknown = applied.filter((one) => !known.some((migration) => migration.name === one))
-  const { rows: marks } = await sql<{
-    name: string
-    value: string
-  }>`SELECT name, value FROM inbox.meta WHERE name IN ('oldest_program', ${functionsMark})`.execute(db)
+  const marks = await db.query<{ name: string; value: number }>(
+    `SELECT name, value FROM inbox.meta WHERE name IN ('oldest_program', $1)`,
+    [functionsMark],
+  )
   if (unknown.length === 0) {
     const isOlder = applied.length < known.length || !marks.some((mark) => mark.name === functionsMark)
     return { applied, isOlder }
   }
   // During a rolling upgrade, replicas of the previous version may serve a newer schema if its `oldest` allows it.
-  const oldest = marks.find((mark) => mark.name === 'oldest_program')?.value
-  if (Number(oldest ?? Infinity) <= known.length) return { applied, isOlder: false }
+  const oldest = marks.find((mark) => mark.name === 'oldest_program')?.value ?? Infinity
+  if (oldest <= known.length) return { applied, isOlder: false }
   throw new InboxError(
     'database_newer',
     `${name} was changed by a newer version: it has the migration ${unknown.join(', ')}, this version knows up to ` +
@@ -187,48 +179,54 @@ async function presentIn(db: Kysely<unknown>, name: string, known: readonly Numb
 
 /** Upgrades in one transaction. A second process that waits for the lock finds it done. */
 async function bringUp(
-  db: Kysely<unknown>,
+  db: Rows,
   name: string,
-  known: readonly NumberedMigration[],
+  known: readonly Migration[],
   onUpgrade: OnUpgrade = () => {},
 ): Promise<SchemaChange> {
-  return db.transaction().execute(async (trx) => {
-    await sql.raw(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}`).execute(trx)
-    await sql.raw(`SELECT ${migrationLock}`).execute(trx)
-    const { applied, isOlder } = await lookAt(trx, name, known)
+  try {
+    await db.query(
+      `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}; SELECT ${migrationLock}`,
+    )
+    const { applied, isOlder } = await lookAt(db, name, known)
     const from = applied.at(-1) ?? null
-    const newest = known.at(-1)?.name ?? ''
-    if (!isOlder) return { from, to: from ?? newest, isChanged: false }
-    // An administrator may have created the schema for a user without the right to create one.
-    const { rows } = await sql<{ made: boolean }>`SELECT to_regnamespace('inbox') IS NOT NULL AS made`.execute(trx)
-    if (rows[0]?.made !== true) await sql`CREATE SCHEMA inbox`.execute(trx)
-    const reported = known.map(({ name: migrationName, migration }, index): [string, Migration] => {
-      const up: Migration['up'] = (schema) => {
-        if (from !== null)
-          onUpgrade(`migration ${migrationName}`, (index - applied.length) / (known.length - applied.length))
-        return migration.up(schema)
-      }
-      return [migrationName, { up }]
+    if (isOlder) await upgrade(db, applied, known, from === null ? () => {} : onUpgrade)
+    await db.query('COMMIT')
+    return { from, to: (isOlder ? known.at(-1)?.name : from) ?? '', isChanged: isOlder }
+  } catch (error) {
+    await db.query('ROLLBACK').catch(() => {})
+    const startError = toStartError(error, name)
+    if (startError instanceof InboxError) throw startError
+    throw new InboxError('database_corrupt', `migrating ${name} failed: ${messageOf(error)}; it is unchanged`, {
+      cause: error,
     })
-    const migrator = new Migrator({
-      db: trx,
-      provider: { getMigrations: async () => Object.fromEntries(reported) },
-      migrationTableSchema: 'inbox',
-      allowUnorderedMigrations: false,
-    })
-    const { error } = await migrator.migrateToLatest()
-    if (error !== undefined) throw failed(error, name)
-    await installFunctions(trx)
-    await sql`INSERT INTO inbox.meta (name, value) VALUES ('oldest_program', ${Math.max(...known.map((m) => m.oldest))})
-      ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)`.execute(trx)
-    return { from, to: newest, isChanged: true }
-  })
+  }
 }
 
-function failed(error: unknown, name: string): Error {
-  const startError = toStartError(error, name)
-  if (startError instanceof InboxError) return startError
-  return new InboxError('database_corrupt', `migrating ${name} failed: ${messageOf(error)}; it is unchanged`, {
-    cause: error,
-  })
+/** Applies the missing migrations, then installs the functions. Earlier versions used Kysely's migrator, so its table lists the applied ones. */
+async function upgrade(
+  trx: Rows,
+  applied: readonly string[],
+  known: readonly Migration[],
+  onUpgrade: OnUpgrade,
+): Promise<void> {
+  // An administrator may have created the schema for a user without the right to create one.
+  const schemas = await trx.query(`SELECT FROM pg_namespace WHERE nspname = 'inbox'`)
+  if (schemas.length === 0) await trx.query('CREATE SCHEMA inbox')
+  await trx.query(
+    `CREATE TABLE IF NOT EXISTS inbox.kysely_migration (name varchar(255) PRIMARY KEY, timestamp varchar(255) NOT NULL)`,
+  )
+  const missing = known.slice(applied.length)
+  for (const [index, { name, up }] of missing.entries()) {
+    onUpgrade(`migration ${name}`, index / missing.length)
+    if (typeof up === 'function') await up(trx)
+    else for (const statement of up) await trx.query(statement)
+    await trx.query(`INSERT INTO inbox.kysely_migration VALUES ($1, $2)`, [name, new Date().toISOString()])
+  }
+  await installFunctions(trx)
+  await trx.query(
+    `INSERT INTO inbox.meta (name, value) VALUES ('oldest_program', $1)
+     ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)`,
+    [Math.max(...known.map(({ oldest }) => oldest))],
+  )
 }

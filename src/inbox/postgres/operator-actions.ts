@@ -3,10 +3,9 @@ import { batchSize, maxAuditedRuns, type AuditNote, type OperatorActions } from 
 import type { AcceptResult, AuditRecord, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
-import { createNotes } from './notes.ts'
+import { eachStep, note } from './notes.ts'
 import { createPruning } from './prune.ts'
-import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './run-actions.ts'
-import { createSteps } from './notes.ts'
+import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './runs.ts'
 import { toStored } from './text.ts'
 
 export interface OperatorActionsOptions {
@@ -18,19 +17,15 @@ export interface OperatorActionsOptions {
   readonly wake: () => void
 }
 
-/** Actions on replays: see `createReplays`. */
-type ReplayAction = 'startReplay' | 'cancelReplay'
-
+/** All actions but those on replays and gaps: see `createReplays` and `createGaps`. */
 export function createOperatorActions({
   db,
   clock,
   accept,
   definitions,
   wake,
-}: OperatorActionsOptions): Omit<OperatorActions, ReplayAction | 'acknowledgeGaps'> {
-  const notes = createNotes()
-  const eachStep = createSteps(db, notes)
-  const pruning = createPruning({ db, clock })
+}: OperatorActionsOptions): Omit<OperatorActions, 'startReplay' | 'cancelReplay' | 'acknowledgeGaps'> {
+  const pruning = createPruning(db, clock)
 
   /** Runs an action in one transaction, with an audit record if it changed anything. */
   async function runAction<T>(
@@ -41,7 +36,7 @@ export function createOperatorActions({
   ): Promise<T> {
     const result = await db.alone(async (trx) => {
       const given = await work(trx)
-      if (given !== false && given !== null && given !== 0) await notes.note(trx, action, detail, by)
+      if (given !== false && given !== null && given !== 0) await note(trx, action, detail, by)
       return given
     })
     wake()
@@ -62,7 +57,7 @@ export function createOperatorActions({
     }
     const runs = which === 'all' ? 'all' : runIds.slice(0, maxAuditedRuns)
     const noting = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
-    const { total } = await eachStep(noting, async (from) => async (trx) => {
+    const { total } = await eachStep(db, noting, async (from) => async (trx) => {
       if (which !== 'all') {
         const next = from + batchSize
         return { done: await work(trx, runIds.slice(from, next)), after: next < runIds.length ? next : null }
@@ -75,16 +70,16 @@ export function createOperatorActions({
     return total
   }
 
-  async function discardPendingRuns(handler: string, reason: string, by: string | undefined): Promise<number | null> {
+  async function discardPendingRuns(handler: string, reason: string, by?: string): Promise<number | null> {
     const [known] = await db.query<{ id: number }>(`SELECT id FROM inbox.handler WHERE name = $1`, [toStored(handler)])
     if (known === undefined) return null
     const noting: AuditNote = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
-    const { total } = await eachStep(noting, async () => async (trx) => {
+    const { total } = await eachStep(db, noting, async () => async (trx) => {
       const isRemoved = await definitions.remove(trx, handler)
       await trx.query(`UPDATE inbox.handler SET backfill_seq = NULL WHERE id = $1`, [known.id])
       const dropped = await dropOpen(trx, known.id, batchSize, reason)
       // `eachStep` writes no audit record for a step that drops nothing.
-      if (isRemoved && dropped === 0) await notes.note(trx, noting.action, noting.detail(0), by)
+      if (isRemoved && dropped === 0) await note(trx, noting.action, noting.detail(0), by)
       return { done: dropped, after: dropped === batchSize ? 0 : null }
     })
     wake()
@@ -92,10 +87,10 @@ export function createOperatorActions({
   }
 
   return {
-    note: (action, detail, by) => db.alone(async (trx) => void (await notes.note(trx, action, detail, by))),
+    note: (action, detail, by) => db.alone(async (trx) => void (await note(trx, action, detail, by))),
     setPaused: (handler, paused, by) =>
       runAction(paused ? 'handler.pause' : 'handler.resume', { handler }, by, async (trx) => {
-        const isDone = handler === null ? await pauseAll(trx, paused) : await pauseOne(trx, handler, paused)
+        const isDone = await setPaused(trx, handler, paused)
         if (isDone) await wakeAll(trx)
         return isDone
       }),
@@ -110,7 +105,7 @@ export function createOperatorActions({
     requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (trx, runIds) => requeueDead(trx, runIds)),
     dropDead: (which, reason, by) =>
       eachDead(which, 'dead.drop', { reason }, by, (trx, runIds) => dropDead(trx, runIds, reason)),
-    discardPendingRuns: (handler, reason, by) => discardPendingRuns(handler, reason, by),
+    discardPendingRuns,
     async prune(limits, isNoted, by) {
       const noting = (detail: (count: number) => { readonly events: number; readonly quarantined: number }) =>
         isNoted === undefined
@@ -118,11 +113,11 @@ export function createOperatorActions({
           : { action: 'prune' as const, detail: (count: number) => ({ ...limits, ...detail(count) }), by }
       const { pruneEvents, pruneQuarantined, isTooLarge } = await pruning(limits)
       const ofEvents = noting((count) => ({ events: count, quarantined: 0 }))
-      const { total: events, noted: id } = await eachStep(ofEvents, pruneEvents)
+      const { total: events, noted: id } = await eachStep(db, ofEvents, pruneEvents)
       const ofQuarantine = noting((count) => ({ events, quarantined: count }))
-      const { total: quarantined, noted } = await eachStep(ofQuarantine, pruneQuarantined, id)
+      const { total: quarantined, noted } = await eachStep(db, ofQuarantine, pruneQuarantined, id)
       if (isNoted !== undefined && noted === null) {
-        await db.alone((trx) => notes.note(trx, 'prune', { ...limits, events, quarantined }, by))
+        await db.alone((trx) => note(trx, 'prune', { ...limits, events, quarantined }, by))
       }
       return { events, quarantined, isTooLarge: isTooLarge() }
     },
@@ -135,20 +130,19 @@ export function createOperatorActions({
   }
 }
 
-async function pauseAll(trx: Rows, paused: boolean): Promise<boolean> {
-  await trx.query(
-    `INSERT INTO inbox.meta (name, value) VALUES ('paused', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    [paused ? 1 : 0],
-  )
-  return true
-}
-
 /** Returns false if the handler was never registered. */
-async function pauseOne(trx: Rows, handler: string, paused: boolean): Promise<boolean> {
-  const set = await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [
-    paused,
-    toStored(handler),
-  ])
+async function setPaused(trx: Rows, handler: string | null, paused: boolean): Promise<boolean> {
+  const set =
+    handler === null
+      ? await trx.query(
+          `INSERT INTO inbox.meta (name, value) VALUES ('paused', $1)
+           ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING name`,
+          [paused ? 1 : 0],
+        )
+      : await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [
+          paused,
+          toStored(handler),
+        ])
   return set.length === 1
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
-import { progressOf } from './progress.ts'
+import { progressOf } from './runs.ts'
 import type { Step } from './notes.ts'
 
 /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
@@ -25,11 +25,6 @@ interface KeptBody {
   readonly isOpen: boolean
 }
 
-export interface PruningOptions {
-  readonly db: Database
-  readonly clock: Clock
-}
-
 /** One pruning: two actions of many steps. */
 export interface Pruning {
   readonly pruneEvents: Step
@@ -42,8 +37,7 @@ export interface Pruning {
  * Prunes old bodies in bounded steps. Reads before a step block nobody. Pruned bodies count as freed space at once, although PostgreSQL
  * reuses the space only after autovacuum.
  */
-export function createPruning(options: PruningOptions): (limits: PruneLimits) => Promise<Pruning> {
-  const { db, clock } = options
+export function createPruning(db: Database, clock: Clock): (limits: PruneLimits) => Promise<Pruning> {
   return async ({ receivedBefore, maxBytes }) => {
     /** Bytes above `maxBytes`. */
     let surplus = maxBytes === null ? 0 : (await measureSize(db)).usedBytes - maxBytes

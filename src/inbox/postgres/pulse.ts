@@ -1,10 +1,18 @@
 import pg from 'pg'
 import { setImmediate as turn } from 'node:timers/promises'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import type { OnWarning } from '../types.ts'
 import { createSockets } from './connection.ts'
 import { codeOf } from './failure.ts'
 
 export type Health = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** Receives notifications of other replicas. They are hints: those missed during a reconnect are found by polling. */
+export interface Listener {
+  /** Called when a replica may have made runs claimable, at most every 20 ms. */
+  readonly onWake: () => void
+  readonly onWarning: OnWarning
+}
 
 export interface PulseOptions {
   /** Options of the pulse's own connection. */
@@ -13,9 +21,13 @@ export interface PulseOptions {
   readonly answeredAt: () => number
   /** Called when the database becomes unavailable: calls that wait for it should fail. */
   readonly onDown: (reason: string) => void
+  readonly listener?: Listener | undefined
 }
 
-/** Distinguishes an unavailable database from a slow one, with a query that a slow database answers at once. Uses real time. */
+/**
+ * Distinguishes an unavailable database from a slow one, with a query that a slow database answers at once. Also listens for notifications
+ * on that connection, except behind PgBouncer, where notifications of a shared session would go to other clients. Uses real time.
+ */
 export interface Pulse {
   /** Resolves after the first check. */
   readonly begun: Promise<void>
@@ -38,8 +50,17 @@ const muchLonger = 2
 
 const tooMany = '53300'
 
-export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse {
+const channel = 'inbox_wake'
+const wakeMs = 20
+/** Maximum wait of another replica's work without notifications: see `claims.ts`. */
+const pollMs = 2_000
+
+export function startPulse({ config, answeredAt, onDown, listener }: PulseOptions): Pulse {
   const sockets = createSockets()
+  const wake = throttled(() => {
+    if (!stopped) listener?.onWake()
+  })
+  let isListening = listener !== undefined
   let health: Health = { ok: true }
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
@@ -53,13 +74,16 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
   async function look(): Promise<void> {
     const begunAt = performance.now()
     const isDeaf = () => answeredAt() < begunAt && !stopped
+    const isNew = client === undefined
     try {
       client ??= await connect(() => {
         if (wasHere && isDeaf()) down('no connection in time')
       })
-      if (await isReadOnly(client)) {
+      const [row] = await ask<{ value: string }>(client, `SELECT current_setting('transaction_read_only') AS value`)
+      if (row?.value !== 'off') {
         throw new InboxError('store_unavailable', 'it is read-only: a standby, or set to read-only')
       }
+      if (isNew && isListening) await listen(client)
       health = { ok: true }
       wasHere = true
     } catch (error) {
@@ -98,6 +122,17 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
     return fresh
   }
 
+  async function listen(on: pg.Client): Promise<void> {
+    const [row] = await ask<{ pid: number }>(on, 'SELECT pg_backend_pid() AS pid')
+    // The driver's types omit this property. Behind a pooler, it is not the server's process id.
+    isListening = row?.pid === (on as unknown as { readonly processID?: number }).processID
+    if (!isListening) return listener?.onWarning('pooler prevents notifications, polling instead', { pollMs })
+    on.on('notification', wake)
+    await ask(on, `LISTEN ${channel}`)
+    // Notifications may have been missed before.
+    wake()
+  }
+
   return {
     begun,
     health: () => health,
@@ -108,6 +143,7 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
     },
     async stop() {
       stopped = true
+      wake.cancel()
       clearTimeout(timer)
       await looking
       client?.end().catch(() => {})
@@ -116,13 +152,14 @@ export function startPulse({ config, answeredAt, onDown }: PulseOptions): Pulse 
   }
 }
 
-async function isReadOnly(client: pg.Client): Promise<boolean> {
+/** Runs a statement. Throws if no response arrives in time. */
+async function ask<R extends pg.QueryResultRow>(client: pg.Client, text: string): Promise<R[]> {
   const silence = Promise.withResolvers<never>()
   const answered = afterSilence(() => silence.reject(new Error(`no answer within ${silentMs} ms`)), silentMs)
-  const answer = client.query<{ value: string }>(`SELECT current_setting('transaction_read_only') AS value`)
+  const answer = client.query<R>(text)
   answer.catch(() => {})
   const { rows } = await Promise.race([answer, silence.promise]).finally(answered)
-  return rows[0]?.value !== 'off'
+  return rows
 }
 
 /** Calls back after a time, in small steps: on a busy machine, the timer is slowed down like the responses. */
@@ -139,4 +176,23 @@ function afterSilence(onSilence: () => void, ms: number): () => void {
     clearTimeout(timer)
     clearImmediate(last)
   }
+}
+
+/** Calls `fn` at once, and once more after `wakeMs` if it was called again in the meantime. */
+function throttled(fn: () => void) {
+  let timer: NodeJS.Timeout | undefined
+  let again = false
+  function call(): void {
+    if (timer !== undefined) {
+      again = true
+      return
+    }
+    again = false
+    timer = setTimeout(() => {
+      timer = undefined
+      if (again) call()
+    }, wakeMs).unref()
+    fn()
+  }
+  return Object.assign(call, { cancel: () => clearTimeout(timer) })
 }

@@ -12,9 +12,8 @@ import { patternsOf } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
 import { backlogOf, planStep, type Plan } from './job-plan.ts'
-import { createRuns } from './new-runs.ts'
-import { createNotes } from './notes.ts'
-import { dropWaiting } from './run-actions.ts'
+import { note } from './notes.ts'
+import { createRuns, dropWaiting } from './runs.ts'
 import { toStored, fromStored } from './text.ts'
 
 export interface ReplaysOptions {
@@ -47,7 +46,6 @@ interface BackfillRow extends OpenBacklog {
 }
 
 export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions): Replays {
-  const notes = createNotes()
   /** Running replays, as last read or changed here. */
   const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
   /** Ids of handlers with a backfill in progress. */
@@ -63,7 +61,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
         [toStored(JSON.stringify(filter)), perSecond, newKeys],
       )
       if (begun === undefined) throw new Error('inbox.counter must have one row (got none)')
-      await notes.note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
+      await note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
       return begun
     })
     running.set(row.id, { id: row.id, perSecond })
@@ -79,7 +77,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       )
       if (ended.length === 0) return false
       await dropWaiting(trx, id)
-      await notes.note(trx, 'replay.cancel', { replay: id }, by)
+      await note(trx, 'replay.cancel', { replay: id }, by)
       return true
     })
     running.delete(id)

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { InboxError, messageOf } from '../../base/errors.ts'
+import { safeText } from '../../base/log.ts'
 import { version } from '../../base/version.ts'
 import type { Replica } from '../cluster-port.ts'
 import type { OnWarning } from '../types.ts'
+import { reapOwner } from './claims.ts'
 import type { Database, Rows } from './database.ts'
 import type { Health } from './pulse.ts'
-import { safeText } from '../../base/log.ts'
 
 export interface ClusterOptions {
   readonly db: Database
@@ -18,6 +19,8 @@ export interface ClusterOptions {
   /** Called after the runs of a dead replica were reaped: some may be claimable. */
   readonly onReaped: () => void
 }
+
+type BeatListener = (beat: { readonly wasSilent: boolean }) => Promise<void>
 
 /** This process as one of the replicas that share a database. */
 export interface Cluster {
@@ -35,15 +38,13 @@ export interface Cluster {
   /** All replicas of the last hour, in order of their start. */
   replicas(): Promise<readonly Replica[]>
   health(): Health
-  /** Calls the listener after heartbeats, one call at a time; a slow listener misses some. Its errors become warnings. */
-  onBeat(listener: (beat: BeatEnd) => Promise<void>): void
+  /**
+   * Calls the listener after heartbeats, one call at a time; a slow listener misses some. Its errors become warnings. `wasSilent`: this
+   * process was silent since the last call, and others may have taken over its runs.
+   */
+  onBeat(listener: BeatListener): void
   /** Ends the heartbeat and the leases of this replica. */
   leave(): Promise<void>
-}
-
-export interface BeatEnd {
-  /** True if this process was silent since the last call, and others may have taken over its runs. */
-  readonly wasSilent: boolean
 }
 
 /** Contains no spaces, because the owner of a lease is `<replica id> <owner of the claim>`. */
@@ -54,15 +55,9 @@ export function newReplicaId(): string {
   return `${host === '' ? 'replica' : host}-${randomBytes(3).toString('hex')}`
 }
 
-interface Beat {
-  readonly id: string
-  readonly version: string
-  readonly started_at: number
-  readonly beat_at: number
-  /** With microseconds. */
+interface Beat extends Omit<Replica, 'isSelf' | 'isLeader'> {
+  /** `beatAt` as text, with microseconds. */
   readonly beat: string
-  readonly is_alive: boolean
-  readonly load: Record<string, number>
 }
 
 const failedBeatMs = 250
@@ -71,8 +66,8 @@ const beatLimitMs = 4_000
 const keptMs = 3_600_000
 
 const listed = `
-  SELECT id, version, (extract(epoch FROM started_at) * 1000)::bigint AS started_at, (extract(epoch FROM beat_at) * 1000)::bigint AS beat_at,
-    beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS is_alive, load
+  SELECT id, version, (extract(epoch FROM started_at) * 1000)::bigint AS "startedAt", (extract(epoch FROM beat_at) * 1000)::bigint AS "beatAt",
+    beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS "isAlive", load
   FROM inbox.replica WHERE beat_at > clock_timestamp() - make_interval(secs => $2) ORDER BY replica.started_at, id`
 
 /**
@@ -82,7 +77,7 @@ const listed = `
 export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   const { db, id, silentMs, onWarning, onReaped } = options
   const reaper = createReaper({ db, silentMs, onWarning, onReaped })
-  const listeners: ((beat: BeatEnd) => Promise<void>)[] = []
+  const listeners: BeatListener[] = []
   const processLoad = createProcessLoad()
   /** Start of the latest successful heartbeat, as `performance.now()`. */
   let beatenAt: number | undefined
@@ -105,7 +100,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     if (beatenAt !== undefined && performance.now() - beatenAt > silentMs) wasSilent = true
     beatenAt = at
     const beats = await db.apart.query<Beat>(listed, [silentMs, keptMs / 1_000], beatLimitMs)
-    const living = beats.filter((beat) => beat.is_alive || beat.id === id)
+    const living = beats.filter((beat) => beat.isAlive || beat.id === id)
     leads = living[0]?.id === id
     alive = living.length
     failure = undefined
@@ -152,17 +147,10 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     alive: () => alive,
     async replicas() {
       const beats = await db.query<Beat>(listed, [silentMs, keptMs / 1_000])
-      const leader = beats.find((one) => one.is_alive)?.id
-      return beats.map((one) => ({
-        id: one.id,
-        version: one.version,
-        startedAt: one.started_at,
-        beatAt: one.beat_at,
-        isAlive: one.is_alive,
-        isSelf: one.id === id,
-        isLeader: one.id === leader,
-        load: one.load,
-      }))
+      const leader = beats.find(({ isAlive }) => isAlive)?.id
+      return beats.map(({ id: of, version: its, startedAt, beatAt, isAlive, load }) => {
+        return { id: of, version: its, startedAt, beatAt, isAlive, isSelf: of === id, isLeader: of === leader, load }
+      })
     },
     health() {
       const health = db.health()
@@ -203,61 +191,41 @@ function createProcessLoad(): () => Record<string, number> {
   }
 }
 
-export interface ReaperOptions {
-  readonly db: Rows
-  readonly silentMs: number
-  readonly onWarning: OnWarning
-  readonly onReaped: () => void
-}
-
-/** Reaps the runs of silent replicas. Each replica has one. */
-export interface Reaper {
-  /**
-   * Call after each heartbeat of this replica, with the heartbeats of all replicas as text. A replica is silent if this process has observed
-   * the same heartbeat for `silentMs` without a break. So neither a clock that is set nor an outage makes a replica look silent.
-   */
-  observe(beats: ReadonlyMap<string, string>): void
-  /** Reaps the runs of silent replicas. One call at a time; `observe` may be called during it. Throws like `query`. */
-  reap(): Promise<void>
-  /** Restarts the observation, because this process missed heartbeats. */
-  forget(): void
-  /** Ends all leases of this replica itself. */
-  reapOwn(replicaId: string): Promise<void>
-}
-
 /** Maximum break between two observations, as a share of `silentMs`. Heartbeats come every fifth. */
 const breakShare = 0.6
 
-function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Reaper {
+/** Reaps the runs of silent replicas. Each replica has one. */
+function createReaper({ db, silentMs, onWarning, onReaped }: Omit<ClusterOptions, 'id'>) {
   /** Latest heartbeat by replica (null if it has no row) and since when it is unchanged, as `performance.now()`. */
   const since = new Map<string, { readonly beat: string | null; readonly at: number }>()
   let observedAt = -Infinity
 
   async function reap(owner: string): Promise<void> {
-    const runs = await db.query<{ handler: string; event_id: string; error_message: string | null }>(
-      'SELECT handler, event_id, error_message FROM inbox.reap($1)',
-      [owner],
-    )
+    const runs = await reapOwner(db, owner)
     if (runs.length === 0) return
     onReaped()
-    const replica = safeText(replicaOf(owner))
-    onWarning('replica died', { replica, reapedRuns: runs.length })
-    for (const run of runs) {
-      if (run.error_message === null) continue
-      const fields = { handler: safeText(run.handler), eventId: safeText(run.event_id), error: run.error_message }
+    onWarning('replica died', { replica: safeText(replicaOf(owner)), reapedRuns: runs.length })
+    for (const { handler, eventId, message } of runs) {
+      if (message === null) continue
+      const fields = { handler: safeText(handler), eventId: safeText(eventId), error: message }
       onWarning('run became a dead letter', fields)
     }
   }
 
   return {
-    observe(beats) {
+    /**
+     * Call after each heartbeat of this replica, with the heartbeats of all replicas as text. A replica is silent if this process has
+     * observed the same heartbeat for `silentMs` without a break. So neither a clock that is set nor an outage makes a replica look silent.
+     */
+    observe(beats: ReadonlyMap<string, string>): void {
       const now = performance.now()
       if (now - observedAt > silentMs * breakShare) since.clear()
       observedAt = now
       for (const [id, { beat }] of since) if (beat !== null && !beats.has(id)) since.set(id, { beat: null, at: now })
       for (const [id, beat] of beats) if (since.get(id)?.beat !== beat) since.set(id, { beat, at: now })
     },
-    async reap() {
+    /** One call at a time; `observe` may be called during it. Throws like `query`. */
+    async reap(): Promise<void> {
       const owners = await ownersOf(db)
       const about = new Set(owners.map(replicaOf))
       for (const [id, { beat }] of since) if (beat === null && !about.has(id)) since.delete(id)
@@ -271,10 +239,10 @@ function createReaper({ db, silentMs, onWarning, onReaped }: ReaperOptions): Rea
           )
       }
     },
-    forget() {
-      since.clear()
-    },
-    async reapOwn(replicaId) {
+    /** Restarts the observation, because this process missed heartbeats. */
+    forget: () => since.clear(),
+    /** Ends all leases of this replica itself. */
+    async reapOwn(replicaId: string): Promise<void> {
       for (const owner of await ownersOf(db)) if (replicaOf(owner) === replicaId) await reap(owner)
     },
   }

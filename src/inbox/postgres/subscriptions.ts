@@ -1,6 +1,6 @@
 import { subscriptionStates, type Subscription, type SubscriptionPort, type SubscriptionState } from '../types.ts'
 import type { Database, Rows } from './database.ts'
-import { createNotes } from './notes.ts'
+import { note } from './notes.ts'
 import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from './text.ts'
 
 interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
@@ -10,7 +10,6 @@ interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
 
 /** Registrations with the upstream, shared by all replicas. Each begin and end writes an audit record. */
 export function createSubscriptions(db: Database): SubscriptionPort {
-  const notes = createNotes()
   return {
     subscription: () => newest(db),
     beginSubscription: (next, replaces, by) =>
@@ -22,7 +21,7 @@ export function createSubscriptions(db: Database): SubscriptionPort {
           [...[next.digest, next.url, events, next.secretLabel].map(toStored), next.at],
         )
         const begun = await newest(trx)
-        if (begun !== null) await notes.note(trx, 'subscription.begin', { subscription: begun.id, replaces }, by)
+        if (begun !== null) await note(trx, 'subscription.begin', { subscription: begun.id, replaces }, by)
         return begun
       }),
     endSubscription: (id, { state, answer }, by) =>
@@ -31,7 +30,7 @@ export function createSubscriptions(db: Database): SubscriptionPort {
           `UPDATE inbox.subscription SET state = $1, answer = $2 WHERE id = $3 AND state = 0 RETURNING id`,
           [subscriptionStates.indexOf(state), toStoredOrNull(answer), id],
         )
-        if (ended.length > 0) await notes.note(trx, 'subscription.register', { subscription: id, state }, by)
+        if (ended.length > 0) await note(trx, 'subscription.register', { subscription: id, state }, by)
       }),
   }
 }

@@ -2,18 +2,17 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { createPostgresInbox } from '../../../src/inbox/postgres/inbox.ts'
 import { makeEvent } from '../fill.ts'
 
-/** A replica without its HTTP server: it opens an inbox, says so, and accepts as fast as it can once it is told to. */
+/** An order to accept `events` events in batches. `from`: the number of the first event. */
 export interface AcceptOrder {
   readonly events: number
-  /** So many are given to the inbox at once. */
   readonly batch: number
-  /** Of the first event, among those of all processes. */
   readonly from: number
 }
 
-/** Each is under way while the next one waits, as when requests come without end. */
-const callsAtOnce = 2
+/** Concurrent calls, so that one waits while the other is committed. */
+const concurrency = 2
 
+/** A replica without HTTP server. */
 const inbox = await createPostgresInbox({
   url: process.env['BENCH_DATABASE'] ?? '',
   clock: systemClock,
@@ -25,13 +24,9 @@ process.on('message', ({ events, batch, from }: AcceptOrder) => {
   const startedAt = performance.now()
   let next = 0
   const work = async () => {
-    while (next < all.length) {
-      const given = all.slice(next, next + batch)
-      next += batch
-      await inbox.accept(given)
-    }
+    while (next < all.length) await inbox.accept(all.slice(next, (next += batch)))
   }
-  void Promise.all(Array.from({ length: callsAtOnce }, work)).then(() => {
+  void Promise.all(Array.from({ length: concurrency }, work)).then(() => {
     process.send?.({ seconds: (performance.now() - startedAt) / 1_000 })
   })
 })

@@ -2,20 +2,12 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { BenchPostgres } from './server.ts'
 
-export interface AcceptBurst {
-  readonly perSecond: number
-  /** Processor time of the server for an event. */
-  readonly serverMicros: number
-}
-
-let databases = 0
-
-/** How much so many replicas accept together where nobody has to read requests: a burst, after a shorter one that does not count. */
+/** Accepts events in parallel processes without HTTP: a burst, after a shorter warm-up. `serverMicros`: processor time of the server per event. */
 export async function measureAccepts(
   postgres: BenchPostgres,
   { replicas, events, batch }: { readonly replicas: number; readonly events: number; readonly batch: number },
-): Promise<AcceptBurst> {
-  const url = await postgres.createDatabase(`accepts_${++databases}`)
+): Promise<{ readonly perSecond: number; readonly serverMicros: number }> {
+  const url = await postgres.createBenchDatabase()
   const children = Array.from({ length: replicas }, () =>
     fork(new URL('./accept-process.ts', import.meta.url), { env: { ...process.env, BENCH_DATABASE: url } }),
   )

@@ -1,4 +1,6 @@
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
+import { renderTable } from '../../../src/cli/output.ts'
 import { openSchema } from '../../../src/inbox/postgres/migrate.ts'
 import { handled, manyKeys, stored, writeHandlers, type Contender } from '../contenders.ts'
 import { measureAccepts } from './accepts.ts'
@@ -15,41 +17,39 @@ export interface ClusterOptions {
   readonly say: (text: string) => void
 }
 
-/** What was measured in one round; what it does not have, the measurement does not know. */
-export interface Figures {
+/** The results of one round. */
+interface Figures {
   readonly perSecond: number
   readonly batch: number
-  readonly serverMicros?: number
+  readonly serverMicros: number
   readonly replicaMicros?: number
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly refused?: number
-  /** What pgbench inserted at the same time, in transactions as large. */
+  /** What pgbench inserted right afterwards, in transactions of the same size. */
   readonly limit?: Limit
 }
 
-/** The median round of one measurement, and the speed and share of the limit of all of them. */
+/** The median round, and the speed of all rounds. `ratio` and `ratioInTurn`: median shares of the limits. */
 export interface ClusterResult extends Figures {
   readonly name: string
   readonly replicas: number
   readonly rounds: readonly number[]
-  /** The medians of the rounds' shares of their limits. */
-  readonly ratio?: number
-  readonly ratioInTurn?: number
+  readonly ratio?: number | undefined
+  readonly ratioInTurn?: number | undefined
 }
 
 const replicaCounts = [1, 2, 3]
-const limitSeconds = 3
-/** The first: as if the keys of the last had been put into so many lanes, in which one waits for the other. */
+/** 1,024: many runs wait behind each other. 100,000: none does. */
 const backlogKeys = [1_024, 20_000, 100_000]
-/** Transactions as large as those of a replica that is under load from all sides. */
+/** Events per transaction of a replica under full load. */
 const portBatch = 100
 
-/** Each measurement in turn, round by round. The limit is measured right after what it is compared with. */
+/** Takes the measurements in turn, round by round. */
 export async function benchCluster(options: ClusterOptions): Promise<ClusterResult[]> {
   await using postgres = await startBenchPostgres()
   const measurements = planMeasurements(postgres, options)
-  const rounds = measurements.map(() => [] as Figures[])
+  const rounds = measurements.map((): Figures[] => [])
   for (let round = 0; round < options.rounds; round++) {
     for (const [index, { name, replicas, measure }] of measurements.entries()) {
       options.say(`${name}, ${replicas} replicas …`)
@@ -66,53 +66,30 @@ interface Measurement {
 }
 
 function planMeasurements(postgres: BenchPostgres, { events, connections, work }: ClusterOptions): Measurement[] {
-  let limits = 0
-  const limit = async (batch: number, withRuns: boolean) => {
-    const url = await postgres.createDatabase(`limit_${++limits}`)
+  async function withLimit<F extends { readonly batch: number }>(figures: F): Promise<F & { readonly limit: Limit }> {
+    const url = await postgres.createBenchDatabase()
     await openSchema(url, 'auto')
-    return measureLimit({ url, batch: Math.max(1, Math.round(batch)), withRuns, seconds: limitSeconds, work })
-  }
-  const folders = new Map<Contender, string>()
-  const folderOf = (contender: Contender) => {
-    const known = folders.get(contender)
-    if (known !== undefined) return known
-    const folder = writeHandlers(join(work, `cluster-${folders.size}`), contender.handlers)
-    folders.set(contender, folder)
-    return folder
+    return { ...figures, limit: await measureLimit(url, Math.max(1, Math.round(figures.batch)), work) }
   }
   const burst = (
-    contender: Contender,
+    { keys, handlers }: Contender,
     replicas: number,
     until: BurstOptions['until'],
     given: Partial<BurstOptions> = {},
   ) => {
-    const { keys } = contender
-    const handlersDir = folderOf(contender)
+    const handlersDir = writeHandlers(join(mkdtempSync(join(work, 'cluster-')), 'handlers'), handlers)
     return measureBurst(postgres, { replicas, events, keys, connections, handlersDir, until, ...given })
   }
+  const each = (name: string, measure: (replicas: number) => Promise<Figures>): Measurement[] =>
+    replicaCounts.map((replicas) => ({ name, replicas, measure: () => measure(replicas) }))
 
   return [
-    ...replicaCounts.map((replicas) => ({
-      name: 'accepted, no HTTP',
-      replicas,
-      measure: async () => {
-        const accepted = await measureAccepts(postgres, { replicas, events, batch: portBatch })
-        return { ...accepted, batch: portBatch, limit: await limit(portBatch, false) }
-      },
-    })),
-    ...replicaCounts.map((replicas) => ({
-      name: 'stored',
-      replicas,
-      measure: async () => {
-        const measured = await burst(stored, replicas, 'stored')
-        return { ...measured, limit: await limit(measured.batch, false) }
-      },
-    })),
-    ...replicaCounts.map((replicas) => ({
-      name: 'stored and handled, 2,000 keys',
-      replicas,
-      measure: () => burst(handled, replicas, 'handled'),
-    })),
+    ...each('accepted, no HTTP', async (replicas) => {
+      const accepted = await measureAccepts(postgres, { replicas, events, batch: portBatch })
+      return withLimit({ ...accepted, batch: portBatch })
+    }),
+    ...each('stored', async (replicas) => withLimit(await burst(stored, replicas, 'stored'))),
+    ...each('stored and handled, 2,000 keys', (replicas) => burst(handled, replicas, 'handled')),
     { name: 'stored and handled, 100,000 keys', replicas: 2, measure: () => burst(manyKeys, 2, 'handled') },
     ...backlogKeys.map((keys) => ({
       name: `worked off, ${keys.toLocaleString('en')} keys waiting`,
@@ -125,19 +102,44 @@ function planMeasurements(postgres: BenchPostgres, { events, connections, work }
 function summarize(rounds: readonly Figures[]): Omit<ClusterResult, 'name' | 'replicas'> {
   const middle = median(rounds, ({ perSecond }) => perSecond)
   if (middle === undefined) throw new Error('expected at least one round')
-  const share = (of: (limit: Limit) => number) =>
+  const shareOf = (name: keyof Limit) =>
     median(
-      rounds.flatMap(({ perSecond, limit }) => (limit === undefined ? [] : perSecond / of(limit))),
+      rounds.flatMap(({ perSecond, limit }) => (limit === undefined ? [] : perSecond / limit[name])),
       (value) => value,
     )
-  const [ratio, ratioInTurn] = [share(({ perSecond }) => perSecond), share(({ inTurn }) => inTurn)]
-  return {
-    ...middle,
-    rounds: rounds.map(({ perSecond }) => perSecond),
-    ...(ratio !== undefined && ratioInTurn !== undefined && { ratio, ratioInTurn }),
-  }
+  const speeds = rounds.map(({ perSecond }) => perSecond)
+  return { ...middle, rounds: speeds, ratio: shareOf('perSecond'), ratioInTurn: shareOf('inTurn') }
 }
 
 function median<T>(items: readonly T[], of: (item: T) => number): T | undefined {
   return items.toSorted((a, b) => of(a) - of(b))[Math.floor(items.length / 2)]
+}
+
+/** Goals on two cores that PostgreSQL, replicas and load generator share: reported, never enforced. */
+const goals = [
+  'the limit: pgbench inserts the same rows, in transactions of the same size, by one to four clients, or in turn by one; goal ≥ 0.6 without HTTP',
+  'stored and handled: goal ≥ 8000 events/s',
+]
+
+const columns: readonly (readonly [string, (result: ClusterResult) => number | undefined, number])[] = [
+  ['of the limit', ({ ratio }) => ratio, 2],
+  ['in turn', ({ ratioInTurn }) => ratioInTurn, 2],
+  ['batch', ({ batch }) => batch, 0],
+  ['server µs/event', ({ serverMicros }) => serverMicros, 0],
+  ['replica µs/event', ({ replicaMicros }) => replicaMicros, 0],
+  ['p50 ms', ({ p50Ms }) => p50Ms, 1],
+  ['p99 ms', ({ p99Ms }) => p99Ms, 1],
+  ['refused', ({ refused }) => refused, 0],
+]
+
+export function renderClusterText(results: readonly ClusterResult[]): string {
+  const table = renderTable(
+    ['', 'replicas', 'events/s', 'rounds', ...columns.map(([name]) => name)],
+    results.map((result) => {
+      const rounds = result.rounds.map((perSecond) => perSecond.toFixed(0)).join(' ')
+      const figures = columns.map(([, valueOf, digits]) => valueOf(result)?.toFixed(digits) ?? '')
+      return [result.name, String(result.replicas), result.perSecond.toFixed(0), rounds, ...figures]
+    }),
+  )
+  return [table, ...goals].join('\n')
 }

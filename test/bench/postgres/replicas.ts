@@ -9,59 +9,18 @@ export interface BurstOptions {
   readonly keys: number
   readonly connections: number
   readonly handlersDir: string
-  /** `stored`: until each event is. `handled`: until all runs have ended, too. `backlog`: until the runs of events that are there have. */
+  /** End of the measurement: events stored, runs ended too, or runs of stored events ended. */
   readonly until: 'stored' | 'handled' | 'backlog'
-}
-
-export interface Burst {
-  readonly perSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  readonly refused: number
-  /** Events in one transaction, in the mean. */
-  readonly batch: number
-  /** Processor time of the server, and of all replicas, for an event. */
-  readonly serverMicros: number
-  readonly replicaMicros: number
 }
 
 const warmUpEvents = 10_000
 let bursts = 0
 
-/** One burst of events to replicas and a database of their own, after a shorter one that does not count. */
-export async function measureBurst(postgres: BenchPostgres, options: BurstOptions): Promise<Burst> {
+/** Sends one burst of events to replicas with their own database, after a shorter warm-up. */
+export async function measureBurst(postgres: BenchPostgres, options: BurstOptions) {
   const { replicas, handlersDir, events, connections, keys, until } = options
-  const databaseUrl = await postgres.createDatabase(`burst_${++bursts}`)
+  const databaseUrl = await postgres.createBenchDatabase()
   const products = await Promise.all(Array.from({ length: replicas }, () => startProduct({ databaseUrl, handlersDir })))
-  try {
-    await send(warmUpEvents)
-    await allHandled()
-    await ask(databaseUrl, 'VACUUM ANALYZE')
-    if (until !== 'backlog') return await measure(() => send(events), until === 'handled')
-    await products[0]?.pause(true)
-    const sent = await send(events)
-    return await measure(async () => {
-      await products[0]?.pause(false)
-      return { ...sent, seconds: 0 }
-    }, true)
-  } finally {
-    for (const product of products) await product.stop()
-  }
-
-  async function measure(work: () => Promise<Awaited<ReturnType<typeof send>>>, isWholeWay: boolean): Promise<Burst> {
-    const [calls, server, own] = [await acceptCalls(), postgres.cpuSeconds(), replicaCpu()]
-    const { seconds, ...load } = await work()
-    const answeredAt = performance.now()
-    if (isWholeWay) await allHandled()
-    const wholeSeconds = seconds + (isWholeWay ? (performance.now() - answeredAt) / 1_000 : 0)
-    return {
-      ...load,
-      perSecond: events / wholeSeconds,
-      batch: events / ((await acceptCalls()) - calls),
-      serverMicros: ((postgres.cpuSeconds() - server) * 1e6) / events,
-      replicaMicros: ((replicaCpu() - own) * 1e6) / events,
-    }
-  }
 
   async function send(count: number) {
     const { seconds, p50Ms, p99Ms, refused } = await runLoad({
@@ -77,20 +36,45 @@ export async function measureBurst(postgres: BenchPostgres, options: BurstOption
     return { seconds, p50Ms, p99Ms, refused }
   }
 
-  /** Asks the database, for a replica would have to count all of them. */
-  async function allHandled(): Promise<void> {
+  /** Asks the database, because a replica would count all runs. */
+  async function untilHandled(): Promise<number> {
+    const from = performance.now()
     while ((await ask(databaseUrl, 'SELECT 1 FROM inbox.run WHERE state < 5 LIMIT 1')).length > 0) await wait(20)
+    return (performance.now() - from) / 1_000
   }
 
-  function replicaCpu(): number {
-    return products.reduce((sum, product) => sum + product.cpuSeconds(), 0)
-  }
-
-  async function acceptCalls(): Promise<number> {
+  async function counters() {
     const [row] = await ask<{ calls: string }>(
       databaseUrl,
       `SELECT calls FROM pg_stat_user_functions WHERE schemaname = 'inbox' AND funcname = 'accept'`,
     )
-    return Number(row?.calls ?? 0)
+    const replicaCpu = products.reduce((sum, product) => sum + product.cpuSeconds(), 0)
+    return { calls: Number(row?.calls ?? 0), server: postgres.cpuSeconds(), replicas: replicaCpu }
+  }
+
+  try {
+    await send(warmUpEvents)
+    await untilHandled()
+    await ask(databaseUrl, 'VACUUM ANALYZE')
+    let before = await counters()
+    if (until === 'backlog') await products[0]?.pause(true)
+    const { seconds: sendSeconds, ...load } = await send(events)
+    if (until === 'backlog') {
+      before = { ...(await counters()), calls: before.calls }
+      await products[0]?.pause(false)
+    }
+    const handleSeconds = until === 'stored' ? 0 : await untilHandled()
+    const after = await counters()
+    return {
+      ...load,
+      perSecond: events / (handleSeconds + (until === 'backlog' ? 0 : sendSeconds)),
+      /** Mean number of events per transaction. */
+      batch: events / (after.calls - before.calls),
+      /** Processor time per event of the server, and of all replicas. */
+      serverMicros: ((after.server - before.server) * 1e6) / events,
+      replicaMicros: ((after.replicas - before.replicas) * 1e6) / events,
+    }
+  } finally {
+    for (const product of products) await product.stop()
   }
 }

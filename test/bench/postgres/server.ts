@@ -1,15 +1,14 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { startPostgres, type TestPostgres } from '../../support/postgres.ts'
 
 export interface BenchPostgres extends TestPostgres {
-  /** Processor time of all its processes so far, in seconds. */
+  /** Creates an empty database and returns its URL. */
+  createBenchDatabase(): Promise<string>
+  /** Processor seconds of all its processes so far. */
   cpuSeconds(): number
 }
 
-/**
- * A server that keeps what it has committed, as one in production does, and has room: no checkpoint falls into one round and not into
- * another. It counts its calls of functions.
- */
+/** A server as durable as in production. It has room, so that no checkpoint falls into a round, and it counts calls of functions. */
 export async function startBenchPostgres(): Promise<BenchPostgres> {
   const server = await startPostgres({
     settings: {
@@ -20,30 +19,32 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
       track_functions: 'pl',
     },
   })
-  return { ...server, cpuSeconds: () => cpuSecondsOf(server.pid()) }
+  let databases = 0
+  return {
+    ...server,
+    createBenchDatabase: () => server.createDatabase(`bench_${++databases}`),
+    cpuSeconds: () => cpuSecondsOf(server.pid()),
+  }
 }
 
 const ticksPerSecond = 100
 
-/** Those that have ended count with the one that started them. */
+/** Processor time of a process, its ended children and its living children (on Linux). */
 function cpuSecondsOf(pid: number): number {
-  const processes = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readTimes(name) ?? []) : []))
-  const ticks = processes.reduce((sum, { id, parent, own, ended }) => {
-    return id === pid ? sum + own + ended : parent === pid ? sum + own : sum
-  }, 0)
+  const [own, system, ended, endedSystem] = ticksOf(pid)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+  const ticks = children
+    .map(ticksOf)
+    .reduce((sum, [user, kernel]) => sum + user + kernel, own + system + ended + endedSystem)
   return ticks / ticksPerSecond
 }
 
-function readTimes(id: string) {
-  let line: string
+/** User and system time of a process, and of its ended children. Zero for a process that has ended. */
+function ticksOf(pid: number): [number, number, number, number] {
   try {
-    line = readFileSync(`/proc/${id}/stat`, 'utf8')
+    const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+    return fields.split(' ').slice(11, 15).map(Number) as [number, number, number, number]
   } catch {
-    // It has ended meanwhile.
-    return undefined
+    return [0, 0, 0, 0]
   }
-  const fields = (line.split(') ')[1] ?? '').split(' ').map(Number)
-  const [, parent = 0] = fields
-  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11)
-  return { id: Number(id), parent, own: user + system, ended: endedUser + endedSystem }
 }

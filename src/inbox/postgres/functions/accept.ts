@@ -39,7 +39,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- A statement of its own after the lock: it sees what others have committed. Null: not new.
+  -- A separate statement, because it has to see all commits before the lock. Null: not new.
   SELECT array_agg(CASE WHEN f.is_new THEN last_before + f.nth END ORDER BY f.n), count(*) FILTER (WHERE f.is_new) INTO seqs, fresh FROM (
     SELECT g.n, g.is_new, count(*) FILTER (WHERE g.is_new) OVER (ORDER BY g.n) AS nth FROM (
       SELECT n, e.is_there IS NULL AND ids[n] IS NOT NULL AS is_new FROM generate_series(1, size) n
@@ -172,7 +172,7 @@ BEGIN
     WHERE h.id IN (SELECT handler_ids[n] FROM generate_series(1, cardinality(handlers)) n WHERE latest[n]) ORDER BY h.id FOR NO KEY UPDATE;
   END IF;
   IF is_any_busy THEN
-    -- Whether somebody is there to wait for is certain only once the lane is held.
+    -- Until the lanes are locked, other runs of a key may end. So open runs are searched again below.
     PERFORM 1 FROM inbox.lane l WHERE l.id IN (
       SELECT inbox.lane_of(handler_ids[slot_handler[s]], 0, slot_key[s]) FROM generate_series(1, cardinality(slot_key)) s WHERE busy[s]
     ) ORDER BY l.id FOR NO KEY UPDATE;
@@ -242,7 +242,7 @@ BEGIN
     WHERE r.handler_id = of_handler AND r.replay_id = 0 AND r.key = of_key AND r.state < 5
     ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${maxSuperseded}
   ) o;
-  -- Where some are left for the next time, the head stays, so that they have somebody to wait for. So does one that is being claimed.
+  -- If runs are left for the next call, the ready run stays, because they wait behind it. A run that is being claimed stays too.
   UPDATE inbox.run r SET state = 8, crashed = 0, ended_at = now_ms WHERE r.id IN (
     SELECT p.id FROM inbox.run p WHERE p.id = head AND p.state + 0 = 1 AND older < ${maxSuperseded} FOR UPDATE SKIP LOCKED);
   IF NOT FOUND THEN

@@ -1,10 +1,16 @@
-import { sharedLock } from '../locks.ts'
-import { callSettings } from '../locks.ts'
+import { callSettings, sharedLock } from '../locks.ts'
 import { errorGroupOf } from '../../error-group.ts'
 import { maxCrashes } from '../../port.ts'
 
 /** Forces the index in claim order. With another index, the planner would read and sort all claimable runs. */
 const inOrder = `${callSettings} SET enable_bitmapscan = off SET enable_sort = off`
+
+/** Sets `generation` to the next replay of a handler with wanted runs; null if there is none. */
+const nextGeneration = `SELECT min(n.replay_id) INTO generation FROM (
+          SELECT r.replay_id FROM inbox.run r
+          WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id > generation
+          ORDER BY r.replay_id LIMIT 1
+        ) n;`
 
 /**
  * Takes runs for claims, in the order of the claims: for each handler live runs before replays, oldest first. Skips runs that another
@@ -40,7 +46,7 @@ BEGIN
   LOOP
     wanted := CASE WHEN claim.suspects THEN 2 ELSE 1 END;
     remaining := claim.max;
-    -- What came meanwhile is not for this one, if another one that asked for the same before it got nothing.
+    -- If an earlier claim of the same kind found nothing, this one gets nothing either, to keep the order of claims.
     kind := wanted || array_to_string(claim.handlers, ' ');
     FOR place IN
       SELECT h.id, h.name FROM unnest(claim.handlers) WITH ORDINALITY n(name, nth) JOIN inbox.handler h ON h.name = n.name
@@ -65,11 +71,7 @@ BEGIN
           FROM got g ORDER BY g.run_at, g.id;
         GET DIAGNOSTICS taken = ROW_COUNT;
         remaining := remaining - taken;
-        SELECT min(n.replay_id) INTO generation FROM (
-          SELECT r.replay_id FROM inbox.run r
-          WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id > generation
-          ORDER BY r.replay_id LIMIT 1
-        ) n;
+        ${nextGeneration}
       END LOOP;
     END LOOP;
     IF remaining = claim.max THEN
@@ -98,11 +100,7 @@ BEGIN
       WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id = generation
       ORDER BY r.run_at LIMIT 1;
       due := least(due, first);
-      SELECT min(n.replay_id) INTO generation FROM (
-        SELECT r.replay_id FROM inbox.run r
-        WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id > generation
-        ORDER BY r.replay_id LIMIT 1
-      ) n;
+      ${nextGeneration}
     END LOOP;
   END LOOP;
   RETURN due;

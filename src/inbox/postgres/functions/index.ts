@@ -1,5 +1,5 @@
-import { sql, type Kysely } from 'kysely'
 import { createHash } from 'node:crypto'
+import type { Rows } from '../database.ts'
 import { laneFunction, nowFunction } from '../locks.ts'
 import { acceptFunctions } from './accept.ts'
 import { claimFunctions } from './claim.ts'
@@ -14,11 +14,14 @@ const functions = [nowFunction, laneFunction, ...acceptFunctions, ...claimFuncti
 export const functionsMark = `functions:${createHash('sha256').update(functions.join('\n')).digest('hex')}`
 
 /** Replaces all functions of the schema. Call after all migrations, in their transaction. */
-export async function installFunctions(trx: Kysely<unknown>): Promise<void> {
-  const { rows } = await sql<{ name: string }>`
-    SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace`.execute(trx)
-  for (const { name } of rows) await sql.raw(`DROP FUNCTION ${name}`).execute(trx)
-  for (const statement of functions) await sql.raw(statement).execute(trx)
-  await sql`INSERT INTO inbox.meta (name, value) VALUES (${functionsMark}, extract(epoch FROM clock_timestamp()) * 1000)
-    ON CONFLICT (name) DO NOTHING`.execute(trx)
+export async function installFunctions(trx: Rows): Promise<void> {
+  const installed = await trx.query<{ name: string }>(
+    `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace`,
+  )
+  for (const { name } of installed) await trx.query(`DROP FUNCTION ${name}`)
+  for (const statement of functions) await trx.query(statement)
+  await trx.query(
+    `INSERT INTO inbox.meta (name, value) VALUES ($1, extract(epoch FROM clock_timestamp()) * 1000) ON CONFLICT (name) DO NOTHING`,
+    [functionsMark],
+  )
 }

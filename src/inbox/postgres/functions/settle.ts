@@ -2,25 +2,25 @@ import { replayStates } from '../../port.ts'
 import { callSettings, hotSettings, sharedLock } from '../locks.ts'
 
 /**
- * Makes the oldest waiting run of each key of ended runs ready, unless another run of the key is claimable, running or held. The caller
- * has locked the lanes. Returns how many became ready.
+ * Makes the oldest waiting run of each key of changed runs ready, unless another run of the key is claimable, running or held. The caller
+ * has locked the lanes, or is exclusive. Returns how many became ready. With the limit in `other`, the planner looks up each key, even if
+ * its statistics are from a time without open runs.
  */
 const promoteFunction = `
-CREATE FUNCTION inbox.promote(ended bigint[]) RETURNS integer LANGUAGE plpgsql ${hotSettings} AS $$
+CREATE FUNCTION inbox.promote(changed bigint[]) RETURNS integer LANGUAGE plpgsql ${hotSettings} AS $$
 DECLARE
   promoted integer;
 BEGIN
   UPDATE inbox.run r SET state = 1 FROM (
     SELECT n.id
     FROM (
-      SELECT DISTINCT e.handler_id, e.replay_id, e.key FROM unnest(ended) u(id) JOIN inbox.run e ON e.id = u.id
-      WHERE e.key IS NOT NULL AND e.state + 0 >= 5
+      SELECT DISTINCT e.handler_id, e.replay_id, e.key FROM unnest(changed) u(id) JOIN inbox.run e ON e.id = u.id
+      WHERE e.key IS NOT NULL
     ) p CROSS JOIN LATERAL (
       SELECT o.id, o.state FROM inbox.run o
       WHERE o.handler_id = p.handler_id AND o.replay_id = p.replay_id AND o.key = p.key AND o.state < 5
       ORDER BY o.handler_id, o.replay_id, o.key, o.id LIMIT 1
     ) n LEFT JOIN LATERAL (
-      -- With a limit it is looked up for each key, also where the statistics are of a time when nothing was open.
       SELECT true AS is_there FROM inbox.run z
       WHERE z.handler_id = p.handler_id AND z.replay_id = p.replay_id AND z.key = p.key AND z.state >= 1 AND z.state <= 4 LIMIT 1
     ) other ON true
@@ -69,7 +69,7 @@ DECLARE
   promoted integer;
 BEGIN
   PERFORM ${sharedLock};
-  -- Those whose state is read or written, and those of whom something may be counted as superseded.
+  -- Handlers whose state is read or written, or whose count of superseded runs may change.
   IF has_state OR kinds && '{retry,snooze,release}' THEN
     PERFORM 1 FROM inbox.handler h WHERE h.id IN (
       SELECT r.handler_id FROM json_to_recordset(states) AS s(place integer) JOIN inbox.run r ON r.id = runs[s.place]
@@ -94,7 +94,7 @@ BEGIN
     WHERE has_items AND i.key IS NOT NULL
   ) ORDER BY l.id FOR NO KEY UPDATE;
 
-  -- As a rule all is done, and has no effects here: one statement.
+  -- The usual case, in one statement: all outcomes are done, without state.
   IF kinds <@ '{done}' AND NOT has_state THEN
     WITH settled AS (
       UPDATE inbox.run r SET state = 6, crashed = 0, started_at = g.began, ended_at = g.ended, owner = NULL
@@ -122,7 +122,7 @@ BEGIN
       ORDER BY r.id FOR NO KEY UPDATE OF r
     ) f;
 
-    -- One after the other: a run may build on what another one of the same call writes.
+    -- In order, because a run may have read state that an earlier run of this call writes.
     FOR effect IN SELECT s.* FROM json_to_recordset(states) AS s(place integer, version bigint, reads json, writes json) LOOP
       at := array_position(places, effect.place);
       CONTINUE WHEN at IS NULL;

@@ -1,6 +1,3 @@
-import { sql, type Kysely } from 'kysely'
-import type { Migration } from 'kysely/migration'
-
 /**
  * The tables of the SQLite adapter, plus cluster tables: `counter`, `lane` (see locks.ts), `replica`, and the owner of a run.
  * `run.state` is an index into `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead, 6 done, and other final
@@ -9,7 +6,7 @@ import type { Migration } from 'kysely/migration'
  * `subscription.state` into `subscriptionStates`. Text from outside is stored by `toStored` and sorted by bytes. Times are milliseconds
  * since 1970.
  */
-const statements = [
+export const initial: readonly string[] = [
   `CREATE TABLE inbox.counter (last_seq bigint NOT NULL, body_bytes bigint NOT NULL) WITH (fillfactor = 10)`,
   `INSERT INTO inbox.counter VALUES (0, 0)`,
   `CREATE TABLE inbox.lane (id integer PRIMARY KEY)`,
@@ -188,9 +185,3 @@ const statements = [
    )`,
   `CREATE TABLE inbox.meta (name text PRIMARY KEY, value bigint NOT NULL)`,
 ]
-
-export const initial: Migration = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    for (const statement of statements) await sql.raw(statement).execute(db)
-  },
-}

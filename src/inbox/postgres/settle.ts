@@ -1,0 +1,143 @@
+import {
+  type Lease,
+  type Outcome,
+  type RunError,
+  dueAt,
+  versionOf,
+  type Effects,
+  type SettleResult,
+  type StateEntry,
+  type StateQuery,
+} from '../port.ts'
+import { bigintArray, numbersIn, textArray, type Rows } from './database.ts'
+import { fromStored, toStored, toStoredOrNull } from './text.ts'
+import { errorGroupOf } from '../error-group.ts'
+import { afterKey, prefixEnd } from '../state-keys.ts'
+
+/** Releases a lease. */
+type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
+export type Verdict = Outcome | Release
+
+const maxErrorMessage = 2_000
+const maxErrorStack = 8_000
+/** Expired entries deleted per write of an expiring entry. More than one, so that their number shrinks. */
+const purgedPerWrite = 4
+
+/**
+ * Stores the outcomes of leases. `now`: milliseconds since 1970, by the clock of the verdicts' times. `results`: one per verdict, in order.
+ * `areReady`: runs may have become claimable. Throws `store_unavailable` or `store_full`.
+ */
+export async function settle(
+  rows: Rows,
+  verdicts: readonly Verdict[],
+  now: number,
+): Promise<{ readonly results: readonly SettleResult[]; readonly areReady: boolean }> {
+  const results = verdicts.map((): SettleResult => 'stale')
+  if (verdicts.length === 0) return { results, areReady: false }
+  const [row] = await rows.query<{ applied: string; conflicts: string; areReady: boolean }>(
+    `SELECT array_to_string(applied, ' ') AS applied, array_to_string(conflicts, ' ') AS conflicts, are_ready AS "areReady"
+     FROM inbox.settle($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
+       $8::json, $9::json, $10::json, $11::integer)`,
+    valuesOf(verdicts, now),
+  )
+  for (const place of numbersIn(row?.applied)) results[place - 1] = 'applied'
+  for (const place of numbersIn(row?.conflicts)) results[place - 1] = 'conflict'
+  return { results, areReady: row?.areReady ?? false }
+}
+
+function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
+  const numbers = (of: (verdict: Verdict) => number) => bigintArray(verdicts.map((verdict) => Math.trunc(of(verdict))))
+  const placed = verdicts.map((verdict, index) => ({ verdict, place: index + 1 }))
+  return [
+    numbers(({ runId }) => runId),
+    numbers(({ token }) => token),
+    textArray(verdicts.map(({ kind }) => kind)),
+    numbers((verdict) => (verdict.kind === 'retry' || verdict.kind === 'snooze' ? dueAt(verdict, now) - now : 0)),
+    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.startedAt - now)),
+    numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.endedAt - now)),
+    textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? toStored(errorGroupOf(verdict.error)) : null))),
+    JSON.stringify(
+      placed.flatMap(({ verdict, place }) =>
+        verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...errorToStored(verdict.error) } : [],
+      ),
+    ),
+    JSON.stringify(placed.flatMap(({ verdict, place }) => stateOf(verdict, place))),
+    JSON.stringify(placed.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
+    purgedPerWrite *
+      verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
+        .length,
+  ]
+}
+
+/** Cutting may leave half a surrogate pair, which `toStored` replaces. */
+function errorToStored({ name, message, stack }: RunError): { name: string; message: string; stack: string | null } {
+  return {
+    name: toStored(name),
+    message: toStored(message.slice(0, maxErrorMessage)),
+    stack: toStoredOrNull(stack?.slice(0, maxErrorStack) ?? null),
+  }
+}
+
+function effectsOf(verdict: Verdict): Effects | undefined {
+  return verdict.kind === 'done' ? verdict.effects : undefined
+}
+
+function stateOf(verdict: Verdict, place: number): object[] {
+  const { reads = [], writes = [] } = effectsOf(verdict) ?? {}
+  if (reads.length + writes.length === 0) return []
+  return [
+    {
+      place,
+      version: versionOf(verdict),
+      reads: reads.map(({ query, found }) => ({
+        ...rangeOf(query),
+        keys: found.map(({ key }) => toStored(key)),
+        versions: found.map(({ version }) => version),
+      })),
+      writes: writes.map(({ key, value, expiresAt }) => ({
+        key: toStored(key),
+        value: toStoredOrNull(value),
+        expiresAt,
+      })),
+    },
+  ]
+}
+
+function itemsOf(verdict: Verdict, place: number): object[] {
+  return (effectsOf(verdict)?.items ?? []).map(({ sink, key, payload, idempotencyKey }) => ({
+    place,
+    sink: toStored(sink),
+    key: toStoredOrNull(key),
+    payload: toStored(payload),
+    idempotencyKey: toStored(idempotencyKey),
+  }))
+}
+
+/**
+ * A state query for the database: the first `most` stored keys from `from` until before `to`. For a single key, `to` excludes all other
+ * keys, because no stored key ends with a single U+0001.
+ */
+function rangeOf(query: StateQuery): { readonly from: string; readonly to: string; readonly most: number } {
+  if ('key' in query) return { from: toStored(query.key), to: `${toStored(query.key)}\u0001`, most: 1 }
+  const { prefix, after, limit } = query
+  const from = after === null ? prefix : afterKey(after, prefix)
+  return { from: toStored(from), to: toStored(prefixEnd(prefix)), most: limit }
+}
+
+/** Reads a handler's state. Empty for an unknown handler. */
+export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
+  const { from, to, most } = rangeOf(query)
+  const found = await rows.query<StateEntry>(
+    `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
+     WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
+       AND (s.expires_at IS NULL OR s.expires_at > inbox.now_ms())
+     ORDER BY s.key LIMIT $4`,
+    [toStored(handler), from, to, most],
+  )
+  return found.map(({ key, value, version, expiresAt }) => ({
+    key: fromStored(key),
+    value: fromStored(value),
+    version,
+    expiresAt,
+  }))
+}

@@ -1,0 +1,123 @@
+import { type Clock, createTestClock, type TestClock } from '../../src/base/clock.ts'
+import type { ClaimRequest, Effects, HandlerRoute, Lease, NewEvent, Outcome } from '../../src/inbox/port.ts'
+import { type Accept, createAccept } from '../../src/inbox/postgres/accept.ts'
+import { createWork, type Work } from '../../src/inbox/postgres/claims.ts'
+import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
+import { createDefinitions, type Definitions } from '../../src/inbox/postgres/definitions.ts'
+
+export interface RunRow {
+  readonly id: number
+  readonly seq: number
+  /** Id of its event. */
+  readonly event: string
+  readonly handler: string
+  readonly key: string | null
+  readonly state: number
+  readonly attempt: number
+  readonly crashed: number
+  readonly token: number
+  readonly owner: string | null
+}
+
+/** Accept and work of one replica, without the rest of an inbox and without heartbeats. */
+export interface Stage<C extends Clock = TestClock> extends AsyncDisposable {
+  readonly url: string
+  readonly db: Database
+  readonly clock: C
+  readonly definitions: Definitions
+  readonly accept: Accept
+  readonly work: Work
+  readonly warnings: readonly string[]
+  register(...routes: readonly HandlerRoute[]): Promise<void>
+  /** Throws unless all events are new. */
+  acceptNew(...events: readonly NewEvent[]): Promise<void>
+  claim(request?: Partial<ClaimRequest>): Promise<readonly Lease[]>
+  /** Runs that meet an SQL condition, by id. */
+  runs(where?: string): Promise<RunRow[]>
+  /** The run of an event with one run. */
+  run(event: string): Promise<RunRow>
+}
+
+export interface StageOptions<C extends Clock> {
+  readonly clock: C
+  readonly replicaId?: string
+  /** Wraps the database for accept and work. */
+  readonly between?: (db: Database) => Database
+}
+
+export async function openStage<C extends Clock>(
+  url: string,
+  routes: readonly HandlerRoute[],
+  { clock, replicaId = 'replica', between = (db) => db }: StageOptions<C>,
+): Promise<Stage<C>> {
+  const db = createDatabase({ url, now: () => clock.now() })
+  const warnings: string[] = []
+  const wrapped = between(db)
+  const work = createWork({
+    db: wrapped,
+    clock,
+    replicaId,
+    onWarning: (message, details) => warnings.push(`${message} ${JSON.stringify(details)}`),
+  })
+  await db.query(
+    `INSERT INTO inbox.replica (id, version, started_at, beat_at, load) VALUES ($1, '0', now(), now() + interval '1 day', '{}')`,
+    [replicaId],
+  )
+  const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 0 })
+  const { openHandoff } = work
+  const wake = () => work.wake()
+  const accept = createAccept({ db: wrapped, clock, definitions, gaps: { arrived: () => {} }, openHandoff, wake })
+  const runs = (where = 'true') =>
+    db.query<RunRow>(
+      `SELECT r.id, r.event_seq AS seq, e.id AS event, h.name AS handler, r.key, r.state, r.attempt, r.crashed, r.token, r.owner
+       FROM inbox.run r JOIN inbox.handler h ON h.id = r.handler_id LEFT JOIN inbox.event e ON e.seq = r.event_seq
+       WHERE ${where} ORDER BY r.id`,
+    )
+  const register = async (...given: readonly HandlerRoute[]) => void (await definitions.register(given))
+  await register(...routes)
+  return {
+    url,
+    db,
+    clock,
+    definitions,
+    accept,
+    work,
+    warnings,
+    register,
+    async acceptNew(...events) {
+      const results = await accept.accept(events)
+      if (results.some((result) => result !== 'accepted'))
+        throw new Error(`expected new events (got ${results.join()})`)
+    },
+    claim: (request) => work.claim({ handlers: ['ordered'], max: 100, owner: 'worker', suspects: false, ...request }),
+    runs,
+    async run(event) {
+      const [row, ...others] = await runs(`e.id = '${event}'`)
+      if (row === undefined || others.length > 0) throw new Error(`expected one run of ${event} (got ${others.length})`)
+      return row
+    },
+    async [Symbol.asyncDispose]() {
+      await work.close()
+      await db.close()
+    },
+  }
+}
+
+/** A stage with its own test clock. */
+export function openTimedStage(
+  url: string,
+  routes: readonly HandlerRoute[],
+  between?: (db: Database) => Database,
+): Promise<Stage> {
+  return openStage(url, routes, { clock: createTestClock(), ...(between && { between }) })
+}
+
+const nothing: Effects = { reads: [], writes: [], items: [] }
+
+export function done({ runId, token }: Pick<Lease, 'runId' | 'token'>, effects?: Partial<Effects>): Outcome {
+  const verdict = { runId, token, startedAt: 1, endedAt: 2, kind: 'done' } as const
+  return effects === undefined ? verdict : { ...verdict, effects: { ...nothing, ...effects } }
+}
+
+/** Values of `run.state`, which are the same in every database. */
+export const runState = { waiting: 0, ready: 1, running: 3, held: 4, dead: 5, done: 6, superseded: 8, dropped: 10 }

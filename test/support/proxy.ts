@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface Proxy extends AsyncDisposable {
+  readonly port: number
+  /** Connections to the proxy so far. */
+  readonly connections: number
+  /** From now on no byte passes in either direction, and no connection closes, as in a broken network. */
+  stall(): void
+  /** Ends the stalled connections. New ones pass. */
+  resume(): void
+}
+
+export interface ProxyOptions {
+  /** Delay of each direction. Default 0. */
+  readonly delayMs?: number
+  /** Changes what the server sends, chunk by chunk. */
+  readonly change?: (chunk: Buffer) => Buffer
+}
+
+/** A TCP proxy in front of a local port. */
+export async function startProxy(
+  targetPort: number,
+  { delayMs = 0, change = (chunk) => chunk }: ProxyOptions = {},
+): Promise<Proxy> {
+  const pairs = new Set<readonly [Socket, Socket]>()
+  let isStalled = false
+  let connections = 0
+  const later = (work: () => void) => void (delayMs === 0 ? work() : setTimeout(work, delayMs))
+  const destroyAll = () => {
+    for (const socket of [...pairs].flat()) socket.destroy()
+    pairs.clear()
+  }
+
+  const listener = createServer((client) => {
+    connections++
+    const target = connect({ port: targetPort, host: '127.0.0.1' })
+    const pair = [client, target] as const
+    pairs.add(pair)
+    for (const [from, to] of [pair, [target, client] as const]) {
+      from.on('data', (chunk: Buffer) => later(() => to.writable && to.write(from === target ? change(chunk) : chunk)))
+      from.on('error', () => {})
+      from.on('close', () => later(() => !isStalled && to.destroy()))
+      if (isStalled) from.pause()
+    }
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+
+  return {
+    port: (listener.address() as AddressInfo).port,
+    get connections() {
+      return connections
+    },
+    stall() {
+      isStalled = true
+      for (const socket of [...pairs].flat()) socket.pause()
+    },
+    resume() {
+      isStalled = false
+      destroyAll()
+    },
+    async [Symbol.asyncDispose]() {
+      destroyAll()
+      listener.close()
+      await once(listener, 'close')
+    },
+  }
+}
