@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { NetworkId } from '../../../schema/index.ts'
-import { type Operation, operations, undocumentedGroups } from '../../../schema/rest/operations.ts'
+import { type Operation, operations, successStatus, undocumentedGroups } from '../../../schema/rest/operations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { bareExpress } from '../../base/http/bare-express.ts'
@@ -98,7 +98,8 @@ export function createRestApp(options: RestAppOptions): RestApp {
   }
 
   function createOperation(operation: Operation): RequestHandler {
-    const { id, scope, status, meta } = operation
+    const { id, scope, meta } = operation
+    const status = successStatus(operation)
     const readInput = createInputReader(operation, settings)
     const handle = handlers[operation.id as keyof Handlers] as (call: unknown) => HandlerResult
 
