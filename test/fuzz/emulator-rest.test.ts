@@ -144,7 +144,7 @@ function anyBody({ id, members }: DocumentedOperation): fc.Arbitrary<Buffer> {
 }
 
 test(
-  'R4 R50 R57 any parameters and body are answered as documented, and a refusal changes nothing',
+  'R4 R7 R50 R57 responses to any parameters and body are as documented, and a rejected request changes nothing',
   { timeout },
   async () => {
     const statuses = new Set<number>()

@@ -10,12 +10,12 @@ export interface Reply {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** Of what is asked by tests, so read as what the test expects. */
+  /** Read as what the test expects. */
   // eslint-disable-next-line typescript/no-explicit-any
   readonly json: any
 }
 
-/** A request with exactly these headers, any Host among them, which `fetch` cannot. Default Host: that of the URL. */
+/** A request with exactly these headers, including any Host, unlike `fetch`. Default Host: that of the URL. */
 export function send(
   url: string,
   method: string,
@@ -53,13 +53,13 @@ export function send(
 }
 
 export interface Browser {
-  /** The cookie of the session, as it came last. */
+  /** The latest session cookie. */
   cookie: string | null
   /** A request below `/_emulator` as a page of the dashboard sends it. */
   ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>
 }
 
-/** Keeps the cookie of a session, and says where its requests come from. */
+/** Keeps the session cookie and sends the Origin of its page. */
 export function openBrowser(url: string): Browser {
   const browser: Browser = {
     cookie: null,
@@ -88,7 +88,7 @@ export interface DashboardStage extends Stage {
   readonly browser: Browser
 }
 
-/** A running emulator with a login of its own, and a browser that is not signed in. */
+/** A running emulator with a private login, and a browser that is not signed in. */
 export async function startDashboard(
   changes: Partial<SeedInput> = {},
   options: Partial<EmulatorOptions> = {},
@@ -105,7 +105,7 @@ export async function startSignedIn(changes: Partial<SeedInput> = {}): Promise<D
   return stage
 }
 
-/** What comes by `/_emulator/stream`, one message after the other; null once it has ended. */
+/** Reads the messages of `/_emulator/stream`; null at its end. */
 export async function listen(url: string, headers: Readonly<Record<string, string>>) {
   const response = await fetch(url, { headers })
   const reader = response.body?.getReader()
