@@ -37,8 +37,8 @@ export interface UnknownEvent {
 export type AnyEvent = KnownEvent | UnknownEvent
 
 /**
- * The event of a type name, a prefix such as `wallet.*`, `*`, or a list of these. A prefix stands for the union of its
- * documented types, `*` for any event, and a name that isn't documented for an unknown event.
+ * The event of a type name, a prefix such as `wallet.*`, `*`, or a list of these. A prefix gives the union of its
+ * documented types, `*` any event, and a name that isn't documented an unknown event.
  */
 export type EventOf<T extends string | readonly string[]> = T extends readonly (infer U extends string)[]
   ? EventOfName<U>

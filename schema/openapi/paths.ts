@@ -36,7 +36,7 @@ function undocumentedPaths(): JsonObject {
             name: 'address',
             in: 'path',
             required: true,
-            description: 'Not documented; the response is the same for every value.',
+            description: 'Not documented; all values get the same response.',
             schema: { type: 'string', minLength: 1 },
             example: parameterExamples['address'],
             'x-assumption': ['A2'],

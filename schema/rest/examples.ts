@@ -5,7 +5,7 @@ import type { ErrorCode } from './error.ts'
 
 const timestamp = '2026-01-31T14:03:22.123Z'
 
-/** Addresses and hashes in the examples, also in those of events. */
+/** Addresses and hashes in the examples of resources and events. */
 export const exampleIds = {
   wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
   token: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',

@@ -242,7 +242,7 @@ export function successStatus({ method }: Pick<Operation, 'method'>): 200 | 201 
   return method === 'post' ? 201 : 200
 }
 
-/** All error codes of an operation: its own, the common ones, and those of its scope and its body. */
+/** All error codes of an operation: its own, the common ones, and the ones its scope and body add. */
 export function refusalsOf(operation: Operation): readonly ErrorCode[] {
   return [
     'invalid_request',

@@ -92,6 +92,8 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
     ...(faults && { faults }),
   })
   const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
+  // The client closes idle connections first: a request on a connection that the server closes would fail.
+  server.keepAliveTimeout = 0
   server.on('clientError', app.onClientError)
   server.on('checkContinue', app)
   server.on('checkExpectation', app)

@@ -1,11 +1,14 @@
 import { createServer, type AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { apiKey, ask, controlToken, postJson, stageOf, startStage, testSeed, type Answer } from './emulator-stage.ts'
+
+// Simulating hours of history takes long on a busy machine.
+vi.setConfig({ testTimeout: 300_000 })
 
 const secret = 'whsec_0123456789abcdef'
 const listen = { host: '127.0.0.1', port: 0 }

@@ -40,7 +40,7 @@ function toPattern(shown: unknown): unknown {
   return expect.objectContaining(Object.fromEntries(members.map(([name, value]) => [name, toPattern(value)])))
 }
 
-test('the commands of the tour in docs/emulator.md give the responses shown there', async () => {
+test('the commands of the tour in docs/emulator.md give the responses shown there', { timeout: 300_000 }, async () => {
   await using emulator = createEmulator({
     seed: { ...builtInSeed('demo'), clock: { mode: 'manual' } },
     listen: { host: '127.0.0.1', port: 0 },

@@ -5,12 +5,12 @@ import { ladderMs, outlookAfter, retryDelaysMs, type Span } from '../../src/base
 const minute = 60_000
 const hour = 60 * minute
 
-/** When the sender tries an event that it first sends at a time, while each attempt takes so long to fail. */
+/** Times of the attempts of an event first sent at `first`, if each attempt takes `failureMs` to fail. */
 function attemptsOf(first: number, failureMs: number): number[] {
   return retryDelaysMs.reduce<number[]>((at, delay) => [...at, (at.at(-1) ?? 0) + failureMs + delay], [first])
 }
 
-/** Times one after the other, from how long after the last each of them begins, and how long it is. */
+/** Consecutive spans, from their distances and lengths. */
 function gapsOf(steps: readonly { readonly after: number; readonly length: number }[]): Span[] {
   let at = 0
   return steps.map(({ after, length }) => {
@@ -21,15 +21,15 @@ function gapsOf(steps: readonly { readonly after: number; readonly length: numbe
 }
 
 describe('the outlook after a gap', () => {
-  test('of a minute: everything has come again within some minutes', () => {
+  test('of a minute: all events are retried within minutes', () => {
     expect(outlookAfter({ from: 0, to: minute - 1 })).toEqual({ retriedUntil: 2 * minute - 1 + 30_000, lost: null })
   })
 
-  test('of two hours: everything comes again, the last of it two hours later', () => {
+  test('of two hours: all events are retried, the last two hours later', () => {
     expect(outlookAfter({ from: 0, to: 2 * hour })).toEqual({ retriedUntil: 4 * hour + 30_000, lost: null })
   })
 
-  test('of a day: what was first sent in its first part is lost', () => {
+  test('of a day: events first sent early in it are lost', () => {
     const ladder = retryDelaysMs.reduce((sum, delay) => sum + delay, 0)
     expect(outlookAfter({ from: 0, to: 24 * hour })).toEqual({
       retriedUntil: 32 * hour + 30_000,
@@ -37,7 +37,7 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('of eight hours, five minutes after another of eight hours: what was first sent early in that one is lost', () => {
+  test('of eight hours, five minutes after another: events first sent early in the first gap are lost', () => {
     const before = { from: 0, to: 8 * hour }
     const gap = { from: 8 * hour + 5 * minute, to: 16 * hour + 5 * minute }
     expect(outlookAfter(before).lost).toBeNull()
@@ -47,7 +47,7 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('of a minute, after one of eight hours: only what was sent the last time in that minute is lost', () => {
+  test('of a minute, after one of eight hours: events with their last attempt in that minute are lost', () => {
     const gap = { from: 12 * hour, to: 12 * hour + minute }
     const lostFrom = gap.from - ladderMs
     expect(outlookAfter(gap, [{ from: 0, to: 8 * hour }]).lost).toEqual({
@@ -56,12 +56,12 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('of ten hours, a day after another, is what it is alone', () => {
+  test('of ten hours, a day after another, is the same as alone', () => {
     const gap = { from: 34 * hour, to: 44 * hour }
     expect(outlookAfter(gap, [{ from: 0, to: 10 * hour }])).toEqual(outlookAfter(gap))
   })
 
-  test('holds for every event, however often and long nothing was received, and however long its attempts took to fail', () => {
+  test('is right for every event, any gaps and any duration of failures', () => {
     const step = fc.record({
       after: fc.integer({ min: 1, max: 3 * hour }),
       length: fc.oneof(fc.integer({ min: 1, max: 10 * minute }), fc.integer({ min: 1, max: 24 * hour })),
