@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createWorld } from '../../src/emulator/world/world.ts'
 import { startStage, testSeed, type Stage } from './emulator-stage.ts'
+
+// Simulating hours of history takes long on a busy machine.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 let stage: Stage
 beforeAll(async () => {
@@ -78,6 +81,25 @@ test('shows a token as REST does, with its prices up to the present one', async 
   }
 })
 
+test('shows a wallet with overview, PnL of all timeframes, positions and newest trades, as REST does', async () => {
+  const wallets = await get('/world/wallets?limit=1000')
+  const busiest = wallets.toSorted((a, b) => b['tradeCount'] - a['tradeCount'])[0]!
+  const followed = wallets.find((one) => one['tracked'] && one['tradeCount'] > 0)!
+  for (const { network, address, tradeCount, tracked } of [busiest, followed]) {
+    const shown = await get<Item>(`/world/wallet?network=${network}&address=${address}`)
+    const ofRest = (path: string) => rest(`/wallets/${address}${path}network=${network}`)
+    expect(shown['overview']).toEqual(await ofRest('?'))
+    expect(Object.keys(shown['pnl'])).toEqual(['24h', '7d', '30d', 'all'])
+    for (const [timeframe, pnl] of Object.entries(shown['pnl']))
+      expect(pnl).toEqual(await ofRest(`/pnl?timeframe=${timeframe}&`))
+    expect(shown['positions']).toEqual(await ofRest('/portfolio?limit=100&'))
+    expect(shown['trades']).toEqual(await ofRest('/trades?limit=50&'))
+    expect([shown['trades'].length, shown['tracked']]).toEqual([Math.min(50, tradeCount), tracked])
+    expect(shown['overview'].total_trades_all_time).toBe(tradeCount)
+  }
+})
+
+// Last: it blocks the process, and the server would close idle connections that other tests use.
 test('the price history of a token has the prices of each moment', () => {
   const startAt = Date.UTC(2026, 0, 1)
   const hour = 3_600_000
@@ -95,22 +117,4 @@ test('the price history of a token has the prices of each moment', () => {
   expect(prices).toEqual(prices.map(({ at }) => ({ at, price_usd: seen.get(at) })))
   expect(new Set(prices.map(({ price_usd }) => price_usd)).size).toBeGreaterThan(50)
   expect(world.views.prices(first, 1)).toEqual(prices.slice(-1))
-})
-
-test('shows a wallet with overview, PnL of all timeframes, positions and newest trades, as REST does', async () => {
-  const wallets = await get('/world/wallets?limit=1000')
-  const busiest = wallets.toSorted((a, b) => b['tradeCount'] - a['tradeCount'])[0]!
-  const followed = wallets.find((one) => one['tracked'] && one['tradeCount'] > 0)!
-  for (const { network, address, tradeCount, tracked } of [busiest, followed]) {
-    const shown = await get<Item>(`/world/wallet?network=${network}&address=${address}`)
-    const ofRest = (path: string) => rest(`/wallets/${address}${path}network=${network}`)
-    expect(shown['overview']).toEqual(await ofRest('?'))
-    expect(Object.keys(shown['pnl'])).toEqual(['24h', '7d', '30d', 'all'])
-    for (const [timeframe, pnl] of Object.entries(shown['pnl']))
-      expect(pnl).toEqual(await ofRest(`/pnl?timeframe=${timeframe}&`))
-    expect(shown['positions']).toEqual(await ofRest('/portfolio?limit=100&'))
-    expect(shown['trades']).toEqual(await ofRest('/trades?limit=50&'))
-    expect([shown['trades'].length, shown['tracked']]).toEqual([Math.min(50, tradeCount), tracked])
-    expect(shown['overview'].total_trades_all_time).toBe(tradeCount)
-  }
 })
