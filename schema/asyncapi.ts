@@ -1,9 +1,8 @@
-import { eventExamples, eventNotes, toSchemaName } from './event-notes.ts'
-import { eventSchemas, eventTypes, type EventType } from './index.ts'
+import { assumptionsOf, eventExamples, eventSchemas, eventTypes, type EventType } from './events.ts'
 import type { JsonObject } from './json-schema.ts'
-import { eventComponents, exampleSignature, signature } from './openapi/webhooks.ts'
+import { eventComponents, exampleSignature, signature, toSchemaName } from './openapi/webhooks.ts'
 
-/** The events of the service as an AsyncAPI 3.0 document, from the side of the service: it sends them. */
+/** The events as an AsyncAPI 3.0 document, from the point of view of the service, which sends them. */
 export function toAsyncApi(): JsonObject {
   return {
     asyncapi: '3.0.0',
@@ -20,7 +19,7 @@ export function toAsyncApi(): JsonObject {
       webhook: {
         address: '{path}',
         title: 'A registered webhook',
-        description: 'The `url` of a webhook. Only types that it has subscribed to are sent to it.',
+        description: 'The `url` of a webhook. It gets the types it subscribes to.',
         servers: [{ $ref: '#/servers/webhook' }],
         parameters: { path: { description: 'Path of the registered `url`.', examples: ['/webhooks'] } },
         messages: Object.fromEntries(eventTypes.map((type) => [type, { $ref: `#/components/messages/${type}` }])),
@@ -30,7 +29,7 @@ export function toAsyncApi(): JsonObject {
       sendEvent: {
         action: 'send',
         title: 'An event fires',
-        summary: 'A signed POST to each webhook that has subscribed to the type.',
+        summary: 'A signed POST to each webhook subscribed to the type.',
         description: deliveryRules,
         channel: { $ref: '#/channels/webhook' },
         messages: eventTypes.map((type) => ({ $ref: `#/channels/webhook/messages/${type}` })),
@@ -45,22 +44,22 @@ export function toAsyncApi(): JsonObject {
   }
 }
 
-const about = `What the service sends to registered webhooks. New types may come at any time; a webhook with the wildcard
-\`*\` gets them too.
+const about = `Events sent to registered webhooks. New types may come at any time; a webhook with the wildcard \`*\` gets
+them too.
 
-\`x-assumption\` marks what the service does not say and its emulator had to choose; the numbers are explained in
-docs/assumptions.md.`
+\`x-assumption\` marks choices of the emulator where the service documents none; docs/assumptions.md explains the
+numbers.`
 
-const deliveryRules = `The receiver answers with any 2xx within 5 seconds. Any other answer, or none, is a failed delivery. It
-is retried five times: 1 minute, 5 minutes, 30 minutes, 2 hours and 8 hours after the failure before. The same event can
-come more than once, with the same \`id\`.`
+const deliveryRules = `The receiver answers with any 2xx within 5 seconds. Otherwise the delivery has failed. It is retried
+five times: 1 minute, 5 minutes, 30 minutes, 2 hours and 8 hours after the failure before. The same event can be
+delivered more than once, with the same \`id\`.`
 
 const server: JsonObject = {
   host: '{host}',
   protocol: 'https',
-  description: 'The host of the registered `url`: https, or http to the machine itself.',
+  description: 'Host of the registered `url`: https, or http to this machine.',
   variables: {
-    host: { default: 'hooks.example.com', description: 'Host of the receiver, with a port where it needs one.' },
+    host: { default: 'hooks.example.com', description: 'Host of the receiver, with its port, if any.' },
   },
   'x-assumption': ['A25'],
 }
@@ -76,6 +75,7 @@ const deliveryHeaders: JsonObject = {
 }
 
 function toMessage(type: EventType): JsonObject {
+  const assumptions = assumptionsOf(type)
   return {
     name: type,
     title: type,
@@ -91,6 +91,6 @@ function toMessage(type: EventType): JsonObject {
         payload: eventExamples[type],
       },
     ],
-    ...(eventNotes[type].assumptions.length > 0 && { 'x-assumption': eventNotes[type].assumptions }),
+    ...(assumptions.length > 0 && { 'x-assumption': assumptions }),
   }
 }

@@ -1,9 +1,18 @@
 import { z } from 'zod'
-import { networkIds } from './envelope.ts'
 
-// Fields that several event types share. `describe` gives a new schema, so an event may describe one anew.
+/** The network identifiers of the service. Fields of events that name a network stay open strings: more may come. */
+export const networkIds = ['ethereum', 'bnb', 'solana', 'polygon', 'base', 'avalanche', 'arbitrum'] as const
+export type NetworkId = (typeof networkIds)[number]
 
-/** A string whose values are not enumerated, whatever the samples show (R103). */
+/** Marks a schema with the numbers of the assumptions it rests on, in addition to those it has (`x-assumption`). */
+export function assumed<S extends z.ZodType>(schema: S, ...assumptions: readonly string[]): S {
+  const earlier = schema.meta()?.['x-assumption']
+  return schema.meta({ 'x-assumption': [...(Array.isArray(earlier) ? earlier : []), ...assumptions] })
+}
+
+// Fields that several event types share. `describe` returns a copy, so an event may describe a field in its own words.
+
+/** A string with an open set of values (R103). */
 export const open = z.string()
 
 export const network = open.describe(`Network identifier; known today: ${networkIds.join(', ')}.`)
@@ -11,10 +20,10 @@ export const tokenAddress = open.describe('Contract address of the token, as the
 export const walletAddress = open.describe('Public address of the tracked wallet.')
 export const contractAddress = open.describe('Address of the contract.')
 export const poolAddress = open.describe('Address of the liquidity pool.')
-export const symbol = open.describe('Symbol of the token, chosen by whoever made it: not unique, not to be trusted.')
-export const tokenName = open.describe('Name of the token, chosen by whoever made it: not unique, not to be trusted.')
+export const symbol = open.describe('Symbol of the token, chosen by its creator: not unique, not to be trusted.')
+export const tokenName = open.describe('Name of the token, chosen by its creator: not unique, not to be trusted.')
 export const txHash = open.describe('Hash or signature of the transaction.')
-export const aiSummary = open.describe('What the AI audit found, in words.')
+export const aiSummary = open.describe('Findings of the AI audit, in words.')
 export const usd = z.number().describe('Amount in USD.')
 export const percent = z.number().describe('Percent: 12.5 means 12.5 %.')
 export const riskScore = z.int().describe('Risk score of the AI audit; higher is worse.')

@@ -1,19 +1,20 @@
 import { z } from 'zod'
-import { envelopeSchema, networkIds, type NetworkId } from './envelope.ts'
+import { envelopeSchema } from './envelope.ts'
 import { eventSchemas, eventTypes, type EventType } from './events.ts'
+import { networkIds, type NetworkId } from './fields.ts'
 
 export { envelopeSchema, eventSchemas, eventTypes, networkIds }
 export type { EventType, NetworkId }
 
 type EventSchema = (typeof eventSchemas)[EventType]
 
-/** Any event of a documented type, told apart by `type`. */
+/** Any event of a documented type, discriminated by `type`. */
 export const eventSchema = z.discriminatedUnion(
   'type',
   Object.values(eventSchemas) as unknown as readonly [EventSchema, ...EventSchema[]],
 )
 
-// Unknown members are kept at run time; the types leave them out, so that a misspelt field is a compile error.
+// Unknown members are kept at run time. The types omit them, so a misspelt field is a compile error.
 type Declared<T> = { [K in keyof T as string extends K ? never : K]: T[K] }
 type DataOf<T extends EventType> = Declared<z.infer<(typeof eventSchemas)[T]>['data']>
 
@@ -24,7 +25,7 @@ type EventsByType = {
 /** An event of a documented type. Narrow it by `event.type`. */
 export type KnownEvent = EventsByType[EventType]
 
-/** An event of a type that this version does not know: only the envelope is certain (R127). */
+/** An event of a type unknown to this version: only its envelope was checked (R127). */
 export interface UnknownEvent {
   id: string
   type: string
@@ -32,12 +33,12 @@ export interface UnknownEvent {
   data: Record<string, unknown>
 }
 
-/** What may arrive. `isKnownEvent` tells the two apart; comparing `type` alone cannot. */
+/** Any event. `isKnownEvent` narrows it; comparing `type` alone doesn't. */
 export type AnyEvent = KnownEvent | UnknownEvent
 
 /**
- * The event behind a type name, a prefix such as `wallet.*`, `*`, or a list of these: a documented type gives its event,
- * a prefix the union of the documented types under it, `*` any event, every other name an unknown event.
+ * The event of a type name, a prefix such as `wallet.*`, `*`, or a list of these. A prefix gives the union of its
+ * documented types, `*` any event, and a name that isn't documented an unknown event.
  */
 export type EventOf<T extends string | readonly string[]> = T extends readonly (infer U extends string)[]
   ? EventOfName<U>
@@ -63,7 +64,7 @@ function isEventType(type: unknown): type is EventType {
   return typeof type === 'string' && Object.hasOwn(eventSchemas, type)
 }
 
-/** Whether the event is of a documented type, so that `event.type` narrows its data. It goes by the name of the type. */
+/** True for an event of a documented type: then `event.type` narrows its data. Compares the name of the type only. */
 export function isKnownEvent(event: AnyEvent): event is KnownEvent {
   return isEventType(event.type)
 }

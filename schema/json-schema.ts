@@ -3,15 +3,16 @@ import { z } from 'zod'
 export type JsonObject = Record<string, unknown>
 
 const options = { target: 'draft-2020-12', io: 'input' } as const
+type Override = (context: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }) => void
 
-/** The JSON Schema (2020-12) of what is accepted: of a value before defaults and conversions. */
-export function toJsonSchema(schema: z.ZodType): JsonObject {
-  return z.toJSONSchema(schema, options)
+/** The JSON Schema (2020-12) of accepted input, before defaults and conversions. `override` may change each schema in it. */
+export function toJsonSchema(schema: z.ZodType, override: Override = () => {}): JsonObject {
+  return z.toJSONSchema(schema, { ...options, override })
 }
 
 /**
- * The schemas of a document by name: each stands alone, and refers to the others by `#/components/schemas/…`. What
- * says nothing is left out: `additionalProperties: {}`, and the bounds of the integers that JavaScript can tell apart.
+ * The schemas of a document by name. They refer to each other by `#/components/schemas/…`. Meaningless members are
+ * omitted: `additionalProperties: {}`, and the bounds of safe integers.
  */
 export function toComponents(schemas: Readonly<Record<string, z.ZodType>>): Readonly<Record<string, JsonObject>> {
   const registry = z.registry<{ id: string }>()
@@ -19,7 +20,7 @@ export function toComponents(schemas: Readonly<Record<string, z.ZodType>>): Read
   return convertRegistry(registry)
 }
 
-/** `toComponents` for schemas that were registered under their names. */
+/** The same for schemas in a registry, under their ids. */
 export function convertRegistry(
   registry: ReturnType<typeof z.registry<{ id: string }>>,
 ): Readonly<Record<string, JsonObject>> {

@@ -4,10 +4,9 @@ import { paths } from './openapi/paths.ts'
 import { eventComponents, exampleSignature, signature, webhooks } from './openapi/webhooks.ts'
 import { components } from './rest/components.ts'
 import { examples } from './rest/examples.ts'
-import { groups, type Group } from './rest/operations.ts'
 import { scopes } from './rest/scopes.ts'
 
-/** The service as an OpenAPI 3.1 document. What is our choice rather than the service's carries `x-assumption`. */
+/** The service as an OpenAPI 3.1 document. `x-assumption` marks our choices where the service documents none. */
 export function toOpenApi(): JsonObject {
   return {
     openapi: '3.1.1',
@@ -31,8 +30,8 @@ export function toOpenApi(): JsonObject {
       },
     ],
     tags: [
-      ...groups.map((name) => ({ name, description: groupMeanings[name] })),
-      { name: 'events', description: 'What is sent to registered webhooks.' },
+      ...Object.entries(groupMeanings).map(([name, description]) => ({ name, description })),
+      { name: 'events', description: 'Events sent to registered webhooks.' },
     ],
     paths: paths(),
     webhooks: webhooks(),
@@ -48,22 +47,21 @@ export function toOpenApi(): JsonObject {
 
 const about = `A JSON-over-HTTPS interface to on-chain analytics: wallets, tokens, alerts, networks and webhooks.
 
-Every answer is an envelope: \`success\`, then \`data\` or \`error\`, and \`meta\`. Readers ignore members that they do not
-know. Parameters and members of bodies that are not described here are ignored; a parameter that comes twice is refused.
+Every response is an envelope: \`success\`, then \`data\` or \`error\`, and \`meta\`. Readers ignore unknown members.
+Unknown parameters and members of bodies are ignored; a repeated parameter is rejected.
 
-\`x-assumption\` marks what the service does not say and its emulator had to choose; the numbers are explained in
-docs/assumptions.md. \`x-requirement\` names the lines of the list of requirements that an operation meets.
-\`x-extensible-enum\` lists the values known today of a string that may take others. \`x-other-methods\` is the answer to
-every method that a path does not have.
+\`x-assumption\` marks choices of the emulator where the service documents none; docs/assumptions.md explains the
+numbers. \`x-requirement\` names the requirements that an operation meets. \`x-extensible-enum\` lists the values of an open
+set known today. \`x-other-methods\` is the response to all other methods of a path.
 
 Rate limits are per key: 10, 60, 300 or 1,000 requests per minute for the plans Free, Standard, Pro and Elite.`
 
-const groupMeanings: Readonly<Record<Group, string>> = {
+const groupMeanings = {
   wallets: 'Overview, portfolio, profit and loss, and trades of wallets. Read-only.',
   tokens: 'Tokens by address, and search.',
   alerts: 'Alerts on tokens and wallets.',
   networks: 'The supported networks.',
-  webhooks: 'Where events are sent.',
+  webhooks: 'Registered endpoints for events.',
   contracts: 'AI contract audits. Not documented.',
   liquidity: 'Liquidity routing. Not documented.',
   trending: 'The trending feed. Not documented.',

@@ -2,7 +2,7 @@ import { exampleMeta, exampleOf } from '../rest/components.ts'
 import { errorCodes, type ErrorCode } from '../rest/error.ts'
 import { errorMessages, exampleIds, operationExamples } from '../rest/examples.ts'
 import type { JsonObject } from '../json-schema.ts'
-import type { Operation } from '../rest/operations.ts'
+import { successStatus, type Operation } from '../rest/operations.ts'
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` })
 const rateHeaders = {
@@ -14,23 +14,23 @@ const rateHeaders = {
   Sunset: header('Sunset'),
 }
 
-/** The headers of answers: the first three on every answer (R117–R119). */
+/** Response headers; the first three are on every response (R117–R119). */
 export const headers: JsonObject = {
   RateLimit: {
-    description: 'Most requests per minute that the plan allows.',
+    description: 'Maximum requests per minute of the plan.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 60,
   },
   RateRemaining: {
-    description: 'Requests that remain in this window.',
+    description: 'Remaining requests in this window.',
     required: true,
     schema: { type: 'integer', minimum: 0 },
     example: 42,
     'x-assumption': ['A54', 'A55'],
   },
   RateReset: {
-    description: 'When this window ends: Unix time in seconds. The quota is full after it.',
+    description: 'End of this window: Unix time in seconds. Then the quota is full again.',
     required: true,
     schema: { type: 'integer', minimum: 0 },
     example: 1769868240,
@@ -44,13 +44,13 @@ export const headers: JsonObject = {
     'x-assumption': ['A53'],
   },
   Deprecation: {
-    description: 'Since when this version is deprecated, as `@` and Unix time in seconds; absent while it is not.',
+    description: 'Start of the deprecation of this version: `@` and Unix time in seconds. Absent unless deprecated.',
     schema: { type: 'string', pattern: '^@\\d+$' },
     example: '@1769817600',
     'x-assumption': ['A62'],
   },
   Sunset: {
-    description: 'When a deprecated version goes out of service, as an HTTP date.',
+    description: 'End of a deprecated version, as an HTTP date.',
     schema: { type: 'string', minLength: 1 },
     example: 'Thu, 30 Jul 2026 00:00:00 GMT',
     'x-assumption': ['A62'],
@@ -63,14 +63,14 @@ export const headers: JsonObject = {
     'x-assumption': ['A56'],
   },
   Challenge: {
-    description: 'How to authenticate: `Bearer`, with what was wrong.',
+    description: 'How to authenticate: `Bearer`, with the error, if any.',
     required: true,
     schema: { type: 'string', pattern: '^Bearer' },
     example: 'Bearer error="invalid_token"',
     'x-assumption': ['A28'],
   },
   Allow: {
-    description: 'The methods that the path has.',
+    description: 'Methods of the path.',
     required: true,
     schema: { type: 'string', minLength: 1 },
     example: 'GET',
@@ -85,7 +85,7 @@ const ownHeaders: { readonly [C in ErrorCode]?: JsonObject } = {
   network_unavailable: { 'Retry-After': header('RetryAfter') },
 }
 
-/** Every answer that is a failure, by name (R106, A53). */
+/** All error responses by name (R106, A53). */
 export function failures(): JsonObject {
   const codes = Object.keys(errorCodes) as ErrorCode[]
   return Object.fromEntries(codes.map((code) => [toFailureName(code), toFailure(code)]))
@@ -105,14 +105,14 @@ function toFailure(code: ErrorCode): JsonObject {
   }
 }
 
-/** The failures by status, as an operation refers to them. */
+/** References to failures by status. */
 export function toFailureRefs(codes: readonly ErrorCode[]): JsonObject {
   return Object.fromEntries(
     codes.map((code) => [errorCodes[code].status, { $ref: `#/components/responses/${toFailureName(code)}` }]),
   )
 }
 
-/** The answer of an operation that succeeds. `schema` is that of the whole answer. */
+/** The successful response of an operation. `schema` describes the whole response. */
 export function toSuccess(operation: Operation, schema: JsonObject): JsonObject {
   const own = operationExamples[operation.id]
   const example = {
@@ -120,7 +120,7 @@ export function toSuccess(operation: Operation, schema: JsonObject): JsonObject 
     data: own?.data ?? exampleOf(operation.data),
     meta: { ...exampleMeta(operation.meta), ...own?.meta },
   }
-  const isCreated = operation.status === 201
+  const isCreated = successStatus(operation) === 201
   return {
     description: isCreated ? 'Created.' : 'Success.',
     headers: rateHeaders,

@@ -2,11 +2,11 @@ import { toFailureRefs, toSuccess } from './answers.ts'
 import { components, exampleOf } from '../rest/components.ts'
 import { successEnvelope } from '../rest/envelope.ts'
 import { operationExamples, parameterExamples } from '../rest/examples.ts'
-import { operations, refusalsOf, undocumentedGroups, type Operation } from '../rest/operations.ts'
+import { operations, refusalsOf, successStatus, undocumentedGroups, type Operation } from '../rest/operations.ts'
 import { toComponents, toJsonSchema, type JsonObject } from '../json-schema.ts'
 import type { z } from 'zod'
 
-/** Every path of the service with its operations. */
+/** All paths of the service with their operations. */
 export function paths(): JsonObject {
   const answers = toComponents({
     ...components,
@@ -18,7 +18,7 @@ export function paths(): JsonObject {
   return { ...Object.fromEntries(documented), ...undocumentedPaths() }
 }
 
-/** One operation for each of the groups of which none is documented: it says that there is something (A2). */
+/** One operation per undocumented group, to show that the group exists (A2). */
 function undocumentedPaths(): JsonObject {
   const entries = undocumentedGroups.map((group) => {
     const isOne = group !== 'trending'
@@ -28,7 +28,7 @@ function undocumentedPaths(): JsonObject {
         : 'getUndocumentedTrending',
       tags: [group],
       summary: 'Not documented',
-      description: `No operation of this group is documented. Every path under /${group} answers like this one.`,
+      description: `No operation of this group is documented. Every path under /${group} gives this response.`,
       security: [{ apiKey: [] }],
       ...(isOne && {
         parameters: [
@@ -36,7 +36,7 @@ function undocumentedPaths(): JsonObject {
             name: 'address',
             in: 'path',
             required: true,
-            description: 'Not documented; whatever it is, the answer is the same.',
+            description: 'Not documented; all values get the same response.',
             schema: { type: 'string', minLength: 1 },
             example: parameterExamples['address'],
             'x-assumption': ['A2'],
@@ -51,7 +51,7 @@ function undocumentedPaths(): JsonObject {
   return Object.fromEntries(entries)
 }
 
-/** Every other method is refused, which OpenAPI has no place for but an extension. */
+/** All other methods are rejected; OpenAPI can describe that by an extension only. */
 function toPathItem(entries: readonly (readonly [string, JsonObject])[]): JsonObject {
   return { ...Object.fromEntries(entries), 'x-other-methods': { $ref: '#/components/responses/MethodNotAllowed' } }
 }
@@ -64,13 +64,13 @@ function toOperation(operation: Operation, answer: JsonObject): JsonObject {
   ]
   return {
     operationId: operation.id,
-    tags: [operation.group],
+    tags: [operation.path.split('/')[1]],
     summary: operation.summary,
     ...(operation.description !== undefined && { description: operation.description }),
     security: [{ apiKey: operation.scope === null ? [] : [operation.scope] }],
     ...(parameters.length > 0 && { parameters }),
     ...(operation.body !== null && { requestBody: toRequestBody(operation.body) }),
-    responses: { [operation.status]: toSuccess(operation, answer), ...toFailureRefs(refusalsOf(operation)) },
+    responses: { [successStatus(operation)]: toSuccess(operation, answer), ...toFailureRefs(refusalsOf(operation)) },
     'x-requirement': operation.requirements,
     ...(operation.assumptions.length > 0 && { 'x-assumption': operation.assumptions }),
   }
@@ -82,14 +82,14 @@ function toParameters(place: 'path' | 'query', schema: z.ZodObject, examples: Js
     required?: readonly string[]
   }
   return Object.entries(properties).map(([name, { description, 'x-assumption': assumption, ...rest }]) => {
-    // zod leaves the default out where text is converted first.
-    const inPlaceOfNone = (schema.shape[name] as z.ZodType).safeParse(undefined).data
+    // zod omits the default of a parameter that is converted from text.
+    const defaultValue = (schema.shape[name] as z.ZodType).safeParse(undefined).data
     return {
       name,
       in: place,
       required: required.includes(name),
       description,
-      schema: { ...rest, ...(inPlaceOfNone !== undefined && { default: inPlaceOfNone }) },
+      schema: { ...rest, ...(defaultValue !== undefined && { default: defaultValue }) },
       example: examples[name],
       ...(assumption !== undefined && { 'x-assumption': assumption }),
     }

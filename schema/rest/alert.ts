@@ -1,15 +1,16 @@
 import { z } from 'zod'
-import { aboutOtherMembers, address, assumed, network, openEnum, text, timestamp } from './fields.ts'
+import { assumed } from '../fields.ts'
+import { aboutOtherMembers, address, network, openEnum, text, timestamp } from './fields.ts'
 import { endpointUrl } from './url.ts'
 
-/** What an alert can watch for (R32). */
+/** Types of alerts (R32). */
 export const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell'] as const
 export type AlertType = (typeof alertTypes)[number]
 
 const fields = {
-  type: z.enum(alertTypes).describe('What it watches for.'),
+  type: z.enum(alertTypes).describe('Condition that triggers the alert.'),
   address: assumed(address, 'A15', 'A70').describe(
-    'Token contract or wallet that it watches. An alert on a price or a volume is silent until a token is listed there.',
+    'Watched token contract or wallet. Alerts on a price or a volume are silent until a token is listed at the address.',
   ),
   network,
   threshold: assumed(z.number('expected a number').positive('expected a number above 0'), 'A14', 'A15', 'A64').describe(
@@ -41,6 +42,6 @@ export const alert = z
 
 /** `data` of DELETE /alerts/{alert_id} (A22). */
 export const deletedAlert = z
-  .object({ alert_id: z.string().describe('What it was.'), deleted: z.literal(true).describe('It is gone.') })
-  .describe('An alert that is gone.')
+  .object({ alert_id: z.string().describe('Its identifier.'), deleted: z.literal(true) })
+  .describe('A deleted alert.')
   .meta({ 'x-assumption': ['A22'] })

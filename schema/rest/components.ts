@@ -8,7 +8,7 @@ import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
 import { createdWebhook, deletedWebhook, newWebhook, webhook, webhookChange } from './webhook.ts'
 
-/** The schemas that have a name in the documents. */
+/** Named schemas of the documents. */
 export const components = {
   WalletOverview: walletOverview,
   Position: position,

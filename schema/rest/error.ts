@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { assumed, openEnum } from './fields.ts'
+import { assumed } from '../fields.ts'
+import { openEnum } from './fields.ts'
 
-/** Every code of an error with its status (A53) and the choices that it rests on. */
+/** All error codes with their status (A53) and their assumptions. */
 export const errorCodes = {
   invalid_request: {
     status: 400,
-    meaning: 'A parameter, a header or the body is not as expected.',
+    meaning: 'A parameter, a header or the body is invalid.',
     assumptions: ['A53'],
   },
   invalid_api_key: {
@@ -31,12 +32,12 @@ export const errorCodes = {
   },
   limit_reached: {
     status: 409,
-    meaning: 'The account has as many of these as it may have.',
+    meaning: 'The account is at its limit.',
     assumptions: ['A26', 'A53'],
   },
   payload_too_large: {
     status: 413,
-    meaning: 'The body is larger than the service reads.',
+    meaning: 'The body is too large.',
     assumptions: ['A3', 'A53'],
   },
   unsupported_media_type: {
@@ -48,7 +49,7 @@ export const errorCodes = {
   internal: { status: 500, meaning: 'The service failed.', assumptions: ['A53'] },
   not_documented: {
     status: 501,
-    meaning: 'The operation exists, but nobody has documented it.',
+    meaning: 'The operation exists, but is not documented.',
     assumptions: ['A2', 'A53'],
   },
   network_unavailable: {
@@ -59,25 +60,25 @@ export const errorCodes = {
 } as const
 export type ErrorCode = keyof typeof errorCodes
 
-/** `error` of an answer that is no success (R10, R106). The service names no field of it: all of them are A53. */
+/** `error` of a failure (R10, R106). The service documents no field of it (A53). */
 export const errorObject = assumed(
   z
     .object({
       code: openEnum(...Object.keys(errorCodes)).describe(
-        'What went wrong, for programs; more codes may come. Switch on the status, not on this.',
+        'Stable code for programs; more codes may come. Switch on the status instead.',
       ),
-      message: z.string().min(1).describe('What went wrong, for people: what was expected, and what to do.'),
+      message: z.string().min(1).describe('Explanation for people: the expectation, and what to do.'),
       details: z
         .array(
           z.object({
-            path: z.string().describe('Where: the name of a parameter, or the path of a member of the body.'),
-            message: z.string().describe('What was expected there.'),
+            path: z.string().describe('Name of a parameter, or path of a member of the body.'),
+            message: z.string().describe('The expectation.'),
           }),
         )
         .optional()
-        .describe('Each single problem, where there are several places to look at.'),
+        .describe('The problem at each place.'),
       request_id: z.string().min(1).describe('Identifier of the request, also in the header X-Request-Id.'),
     })
-    .describe('Why a request failed.'),
+    .describe('Reason of a failure.'),
   'A53',
 )

@@ -1,11 +1,11 @@
 import type { ErrorCode } from './error.ts'
 
-// Values that the documents show. All of them tell of one account, one wallet and its two tokens, and agree with each
-// other: the overview is the sum of the portfolio, and its PnL that of the summary.
+// Example values in the documents: one account, one wallet and its two tokens. They agree: the overview is the sum of the
+// portfolio, and its PnL is that of the summary.
 
 const timestamp = '2026-01-31T14:03:22.123Z'
 
-/** Addresses and hashes of the examples, of events too. */
+/** Addresses and hashes in the examples of resources and events. */
 export const exampleIds = {
   wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
   token: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
@@ -130,7 +130,7 @@ export const examples = {
   PageMeta: { timestamp, next_cursor: null, limit: 20, total: 1, latency_ms: 4 },
 } as const
 
-/** The second of two positions, so that the shares of the portfolio add up. */
+/** A second position, so that the shares of the portfolio add up to 100 %. */
 const secondPosition = {
   token_address: secondToken,
   symbol: 'SMPL',
@@ -150,7 +150,7 @@ interface OperationExample {
   readonly meta?: object
 }
 
-/** What the examples of an operation have in place of the usual values: by operation. */
+/** Deviations from the usual examples, by operation. */
 export const operationExamples: Readonly<Record<string, OperationExample>> = {
   getWalletPortfolio: { data: [examples.Position, secondPosition], meta: { total: 2 } },
   listWalletTrades: {
@@ -167,7 +167,7 @@ export const operationExamples: Readonly<Record<string, OperationExample>> = {
   updateWebhook: { data: { ...examples.Webhook, events: ['*'] } },
 }
 
-/** What parameters look like in requests. */
+/** Example values of parameters. */
 export const parameterExamples: Readonly<Record<string, unknown>> = {
   address: wallet,
   network: 'ethereum',
@@ -180,7 +180,7 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   webhook_id: exampleIds.webhook,
 }
 
-/** What the message of each error can be. */
+/** An example message of each error. */
 export const errorMessages = {
   invalid_request:
     'network: expected one of ethereum, bnb, solana, polygon, base, avalanche, arbitrum, received "etherium".',

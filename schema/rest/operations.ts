@@ -18,51 +18,42 @@ import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
 import { createdWebhook, deletedWebhook, newWebhook, webhook, webhookChange } from './webhook.ts'
 
-/** The groups of endpoints (R2). */
-export const groups = [
-  'wallets',
-  'tokens',
-  'alerts',
-  'networks',
-  'webhooks',
-  'contracts',
-  'liquidity',
-  'trending',
-] as const
-export type Group = (typeof groups)[number]
+/** Groups without documented operations: every path under them answers 501 `not_documented` (A2). */
+export const undocumentedGroups = ['contracts', 'liquidity', 'trending'] as const
 
-/** Groups of which no operation is documented: every path under them answers 501 `not_documented` (A2). */
-export const undocumentedGroups = ['contracts', 'liquidity', 'trending'] as const satisfies readonly Group[]
-
-/** An operation of the service: what a request may carry and what a success gives back. */
+/** An operation of the service: valid requests and the successful response. */
 export interface Operation extends Pick<Route, 'method' | 'path'> {
   readonly id: OperationId
-  readonly group: Group
-  /** What the key must be allowed to do; null = any key will do. */
+  /** Scope that the key needs; null = any key. */
   readonly scope: Scope | null
   readonly summary: string
   readonly description?: string
   readonly requirements: readonly string[]
-  /** What of the operation as a whole is our choice. Choices about single fields are marked on their schemas. */
+  /** Assumptions about the operation as a whole. Those about single fields are on their schemas. */
   readonly assumptions: readonly string[]
   readonly params: z.ZodObject
-  /** Parameters that are not here are ignored (R125); one that comes twice is refused. */
+  /** Other parameters are ignored (R125); a repeated parameter is rejected. */
   readonly query: z.ZodObject
-  /** Members that are not here are ignored (R125). */
+  /** Other members are ignored (R125). */
   readonly body: z.ZodObject | null
-  readonly status: 200 | 201
   readonly data: z.ZodType
   readonly meta: MetaKind
-  /** How it can fail, beside what `refusalsOf` adds. */
+  /** Error codes in addition to the common ones in `refusalsOf`. */
   readonly refusals: readonly ErrorCode[]
 }
 
-function place<Id extends OperationId>(id: Id): Pick<(typeof routes)[Id], 'method' | 'path'> {
+const defaults = { params: z.object({}), query: z.object({}), body: null, meta: 'plain', refusals: [] } as const
+type Defaults = typeof defaults
+type Given = Omit<Operation, 'id' | 'method' | 'path' | keyof Defaults> & Partial<Pick<Operation, keyof Defaults>>
+
+/** Defines an operation: its route, its members, and defaults for the members that are not given. */
+function operation<const Id extends OperationId, const O extends Given>(id: Id, given: O) {
   const { method, path } = routes[id]
-  return { method, path }
+  const merged = { ...defaults, ...given, id, method, path }
+  return merged as unknown as Omit<Defaults, keyof O> &
+    O & { readonly id: Id } & Pick<(typeof routes)[Id], 'method' | 'path'>
 }
 
-const none = z.object({})
 const wallet = z.object({ address: walletParameter })
 const ofNetwork = z.object({ network: networkParameter })
 const paged = z.object(pageParameters)
@@ -70,65 +61,46 @@ const walletRefusals = ['wallet_not_found', 'network_unavailable'] as const
 const alertHandle = z.object({ alert_id: handleParameter('The `alert_id` of the alert.') })
 const webhookHandle = z.object({ webhook_id: handleParameter('The `webhook_id` of the webhook.') })
 
-/** Every documented operation, and those that we add to manage alerts and webhooks (A22). */
+/** The documented operations, and our own for managing alerts and webhooks (A22). */
 export const operations = [
-  {
-    id: 'getWallet',
-    ...place('getWallet'),
-    group: 'wallets',
+  operation('getWallet', {
     scope: 'read:wallets',
     summary: 'Overview of a wallet',
     requirements: ['R16', 'R17', 'R18', 'R51'],
     assumptions: ['A11'],
     params: wallet,
     query: ofNetwork,
-    body: null,
-    status: 200,
     data: walletOverview,
     meta: 'network',
     refusals: walletRefusals,
-  },
-  {
-    id: 'getWalletPortfolio',
-    ...place('getWalletPortfolio'),
-    group: 'wallets',
+  }),
+  operation('getWalletPortfolio', {
     scope: 'read:wallets',
     summary: 'All token holdings of a wallet, as pages',
-    description:
-      'In the order in which the tokens were first acquired; all pages of one walk show the prices of the first.',
+    description: 'In the order of first acquisition; all pages show the prices at the time of the first page.',
     requirements: ['R19', 'R20', 'R52', 'R53'],
     assumptions: ['A11', 'A59'],
     params: wallet,
     query: z.object({ network: networkParameter, ...pageParameters }),
-    body: null,
-    status: 200,
     data: z.array(position),
     meta: 'page',
     refusals: walletRefusals,
-  },
-  {
-    id: 'getWalletPnl',
-    ...place('getWalletPnl'),
-    group: 'wallets',
+  }),
+  operation('getWalletPnl', {
     scope: 'read:wallets',
     summary: 'Profit and loss of a wallet',
     requirements: ['R21', 'R22', 'R23', 'R24', 'R25', 'R26', 'R54'],
     assumptions: ['A11', 'A12', 'A13'],
     params: wallet,
     query: z.object({ network: networkParameter, timeframe: timeframeParameter }),
-    body: null,
-    status: 200,
     data: pnlSummary,
     meta: 'network',
     refusals: walletRefusals,
-  },
-  {
-    id: 'listWalletTrades',
-    ...place('listWalletTrades'),
-    group: 'wallets',
+  }),
+  operation('listWalletTrades', {
     scope: 'read:wallets',
     summary: 'Trade history of a wallet, as pages',
-    description: 'Newest first; the service promises no order, so rely on none.',
+    description: 'Newest first. The service promises no order.',
     requirements: ['R28', 'R29', 'R55', 'R56'],
     assumptions: ['A11', 'A21'],
     params: wallet,
@@ -137,219 +109,140 @@ export const operations = [
       ...pageParameters,
       token: tokenParameter.describe('Only trades with this token in or out.').optional(),
     }),
-    body: null,
-    status: 200,
     data: z.array(trade),
     meta: 'page',
     refusals: walletRefusals,
-  },
-  {
-    id: 'getToken',
-    ...place('getToken'),
-    group: 'tokens',
+  }),
+  operation('getToken', {
     scope: 'read:tokens',
     summary: 'A token by its address',
     requirements: ['R64'],
     assumptions: ['A7', 'A11', 'A29'],
     params: z.object({ address: tokenParameter }),
     query: ofNetwork,
-    body: null,
-    status: 200,
     data: token,
     meta: 'network',
     refusals: ['not_found', 'network_unavailable'],
-  },
-  {
-    id: 'searchTokens',
-    ...place('searchTokens'),
-    group: 'tokens',
+  }),
+  operation('searchTokens', {
     scope: 'read:tokens',
     summary: 'Tokens by symbol, name or address, as pages',
-    description: 'Without `network` it looks on all networks. Oldest first.',
+    description: 'Without `network`, searches all networks. Oldest first.',
     requirements: ['R65'],
     assumptions: ['A7', 'A20', 'A29'],
-    params: none,
     query: z.object({ q: searchParameter, network: networkParameter.optional(), ...pageParameters }),
-    body: null,
-    status: 200,
     data: z.array(token),
     meta: 'page',
     refusals: ['network_unavailable'],
-  },
-  {
-    id: 'createAlert',
-    ...place('createAlert'),
-    group: 'alerts',
+  }),
+  operation('createAlert', {
     scope: 'write:alerts',
     summary: 'Create an alert',
-    description: 'Not idempotent: the same body twice makes two alerts. An account has at most 100.',
+    description: 'Not idempotent: the same body twice creates two alerts. An account has at most 100.',
     requirements: ['R30', 'R31', 'R32', 'R33', 'R34', 'R36', 'R37', 'R57', 'R58'],
     assumptions: ['A17', 'A19', 'A26', 'A27', 'A41'],
-    params: none,
-    query: none,
     body: newAlert,
-    status: 201,
     data: alert,
-    meta: 'plain',
     refusals: ['limit_reached', 'network_unavailable'],
-  },
-  {
-    id: 'listAlerts',
-    ...place('listAlerts'),
-    group: 'alerts',
+  }),
+  operation('listAlerts', {
     scope: 'write:alerts',
     summary: 'The alerts of the account, as pages',
     description: 'Oldest first.',
     requirements: ['R14'],
     assumptions: ['A22', 'A29'],
-    params: none,
     query: paged,
-    body: null,
-    status: 200,
     data: z.array(alert),
     meta: 'page',
-    refusals: [],
-  },
-  {
-    id: 'getAlert',
-    ...place('getAlert'),
-    group: 'alerts',
+  }),
+  operation('getAlert', {
     scope: 'write:alerts',
     summary: 'An alert',
     requirements: ['R31'],
     assumptions: ['A22', 'A29'],
     params: alertHandle,
-    query: none,
-    body: null,
-    status: 200,
     data: alert,
-    meta: 'plain',
     refusals: ['not_found'],
-  },
-  {
-    id: 'deleteAlert',
-    ...place('deleteAlert'),
-    group: 'alerts',
+  }),
+  operation('deleteAlert', {
     scope: 'write:alerts',
     summary: 'Delete an alert',
     requirements: ['R31'],
     assumptions: ['A22', 'A29'],
     params: alertHandle,
-    query: none,
-    body: null,
-    status: 200,
     data: deletedAlert,
-    meta: 'plain',
     refusals: ['not_found'],
-  },
-  {
-    id: 'listNetworks',
-    ...place('listNetworks'),
-    group: 'networks',
+  }),
+  operation('listNetworks', {
     scope: null,
     summary: 'The supported networks with their status',
-    description: 'May be cached for up to 5 minutes: polling it uses up requests.',
+    description: 'May be cached for up to 5 minutes: polling it uses the quota.',
     requirements: ['R38', 'R39', 'R40', 'R59', 'R123'],
     assumptions: ['A6', 'A29'],
-    params: none,
-    query: none,
-    body: null,
-    status: 200,
     data: z.array(networkInfo),
-    meta: 'plain',
-    refusals: [],
-  },
-  {
-    id: 'createWebhook',
-    ...place('createWebhook'),
-    group: 'webhooks',
+  }),
+  operation('createWebhook', {
     scope: 'write:webhooks',
     summary: 'Register a webhook',
     description:
       'An account has at most 20. The same url twice means two deliveries of each event, with the same id. ' +
-      'A secret that the service makes is shown in this answer only.',
+      'A generated secret is shown in this response only.',
     requirements: ['R60', 'R61', 'R62', 'R77', 'R91'],
     assumptions: ['A8', 'A19', 'A24', 'A26', 'A29'],
-    params: none,
-    query: none,
     body: newWebhook,
-    status: 201,
     data: createdWebhook,
-    meta: 'plain',
     refusals: ['limit_reached'],
-  },
-  {
-    id: 'listWebhooks',
-    ...place('listWebhooks'),
-    group: 'webhooks',
+  }),
+  operation('listWebhooks', {
     scope: 'write:webhooks',
     summary: 'The webhooks of the account, as pages',
     description: 'Oldest first.',
     requirements: ['R14'],
     assumptions: ['A8', 'A22', 'A29'],
-    params: none,
     query: paged,
-    body: null,
-    status: 200,
     data: z.array(webhook),
     meta: 'page',
-    refusals: [],
-  },
-  {
-    id: 'getWebhook',
-    ...place('getWebhook'),
-    group: 'webhooks',
+  }),
+  operation('getWebhook', {
     scope: 'write:webhooks',
     summary: 'A webhook',
     requirements: ['R76'],
     assumptions: ['A8', 'A22', 'A29'],
     params: webhookHandle,
-    query: none,
-    body: null,
-    status: 200,
     data: webhook,
-    meta: 'plain',
     refusals: ['not_found'],
-  },
-  {
-    id: 'updateWebhook',
-    ...place('updateWebhook'),
-    group: 'webhooks',
+  }),
+  operation('updateWebhook', {
     scope: 'write:webhooks',
     summary: 'Change a webhook',
-    description: 'What is given is changed. A new secret signs every delivery from now on, retries included.',
+    description: 'Changes the given members. A new secret signs all later deliveries, retries included.',
     requirements: ['R91'],
     assumptions: ['A8', 'A22', 'A29', 'A32', 'A45'],
     params: webhookHandle,
-    query: none,
     body: webhookChange,
-    status: 200,
     data: webhook,
-    meta: 'plain',
     refusals: ['not_found'],
-  },
-  {
-    id: 'deleteWebhook',
-    ...place('deleteWebhook'),
-    group: 'webhooks',
+  }),
+  operation('deleteWebhook', {
     scope: 'write:webhooks',
     summary: 'Delete a webhook',
-    description: 'Deliveries that are still to be retried are cancelled.',
+    description: 'Cancels pending retries.',
     requirements: ['R62'],
     assumptions: ['A22', 'A29', 'A45'],
     params: webhookHandle,
-    query: none,
-    body: null,
-    status: 200,
     data: deletedWebhook,
-    meta: 'plain',
     refusals: ['not_found'],
-  },
+  }),
 ] as const satisfies readonly Operation[]
 
 export type OperationById<Id extends OperationId> = Extract<(typeof operations)[number], { id: Id }>
 
-/** Every code that an answer of the operation can carry: its own, and those that all have or that its scope and body bring. */
+/** Status of a successful response (A19). */
+export function successStatus({ method }: Pick<Operation, 'method'>): 200 | 201 {
+  return method === 'post' ? 201 : 200
+}
+
+/** All error codes of an operation: its own, the common ones, and the ones its scope and body add. */
 export function refusalsOf(operation: Operation): readonly ErrorCode[] {
   return [
     'invalid_request',

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { address, assumed, network, text } from './fields.ts'
+import { assumed } from '../fields.ts'
+import { address, network, text } from './fields.ts'
 
-// What requests carry in their path and query. Values arrive as text; a parameter that nobody documented is ignored, one
-// that comes twice is refused by the server.
+// Parameters in path and query. Values arrive as text. The server ignores unknown parameters and rejects repeated ones.
 
-/** How long the pages of lists are (R114, A57). */
+/** Page size of lists (R114, A57). */
 export const pageLimits = { min: 1, max: 100, default: 20 } as const
 
 /** The lookback windows of a PnL summary (R54). */
@@ -23,20 +23,20 @@ export const tokenParameter = address.describe(
 
 const limitProblem = `expected a whole number from ${pageLimits.min} to ${pageLimits.max}`
 
-/** `limit` and `cursor` of every list that is paged (R52, R55, R65, R114, R120). */
+/** `limit` and `cursor` of all paged lists (R52, R55, R65, R114, R120). */
 export const pageParameters = {
   limit: assumed(
     z
       .preprocess(toInteger, z.int(limitProblem).min(pageLimits.min, limitProblem).max(pageLimits.max, limitProblem))
       .default(pageLimits.default)
-      .describe(`Items per page: ${pageLimits.min} to ${pageLimits.max}; other values are refused.`),
+      .describe(`Items per page: ${pageLimits.min} to ${pageLimits.max}; other values are rejected.`),
     'A57',
   ),
   cursor: assumed(
     z
       .string()
-      .min(1, 'expected the next_cursor of a page before')
-      .describe('The `next_cursor` of the page before, as it came; it goes with the same other parameters.')
+      .min(1, 'expected the next_cursor of a previous page')
+      .describe('The `next_cursor` of the previous page, unchanged, with the same other parameters.')
       .optional(),
     'A58',
   ),
@@ -51,12 +51,12 @@ export const searchParameter = assumed(
   'A20',
 )
 
-/** A handle in a path. One that names nothing is not found, whatever it looks like. */
+/** An identifier in a path. Every unknown identifier gets 404. */
 export function handleParameter(meaning: string) {
   return assumed(z.string().min(1).describe(meaning), 'A22')
 }
 
-/** Decimal digits become a number, everything else stays what it is and is refused after this. */
+/** Converts decimal digits to a number. All other text stays unchanged and is rejected later. */
 function toInteger(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d{1,9}$/.test(value) ? Number(value) : value
 }

@@ -1,7 +1,7 @@
-/** Method and path of an operation, and the kind of its `data`. Without zod: clients load no schemas. */
+/** Method and path of an operation, and the kind of its `data`. Without zod, so that clients load no schemas. */
 export interface Route {
   readonly method: 'get' | 'post' | 'patch' | 'delete'
-  /** Below the prefix of the version, parameters in braces. */
+  /** Below the version prefix, parameters in braces. */
   readonly path: string
   /** A `page` is a list with a `next_cursor` in its `meta`. */
   readonly data: 'object' | 'list' | 'page'

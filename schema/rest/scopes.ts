@@ -1,4 +1,4 @@
-/** What an API key may be allowed to do (R69, A29). The networks are open to every key. */
+/** Scopes of API keys (R69, A29). The network list needs none. */
 export const scopes = {
   'read:wallets': 'All wallet endpoints.',
   'write:alerts': 'Create, read and delete alerts.',

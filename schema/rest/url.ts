@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { assumed } from './fields.ts'
+import { assumed } from '../fields.ts'
 
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const ipv4 = `${octet}(?:\\.${octet}){3}`
@@ -17,7 +17,7 @@ const problem =
   'expected an https URL, or for tests an http URL of this machine (localhost, 127.0.0.1, [::1]), of at most 2048 ' +
   'characters, without credentials and without a fragment; other characters than those of URLs as %xx'
 
-/** Where the service posts to: https, or http to this machine (R35, A25). Scheme and host in whatever case; kept as it came. */
+/** URL that gets POSTs: https, or http to this machine (R35, A25). Scheme and host in any case; kept unchanged. */
 export const endpointUrl = assumed(
   z
     .string({ error: problem })
@@ -27,7 +27,7 @@ export const endpointUrl = assumed(
   'A25',
 )
 
-/** A pattern for a word in whatever case, since patterns of JSON Schema have no flags. */
+/** Pattern of a word in any case: patterns in JSON Schema have no flags. */
 function inAnyCase(word: string): string {
   return Array.from(word, (letter) => `[${letter}${letter.toUpperCase()}]`).join('')
 }

@@ -1,22 +1,21 @@
 import { z } from 'zod'
 import { eventTypes } from '../index.ts'
-import { aboutOtherMembers, assumed, openEnum, text, timestamp } from './fields.ts'
+import { assumed } from '../fields.ts'
+import { aboutOtherMembers, openEnum, text, timestamp } from './fields.ts'
 import { endpointUrl } from './url.ts'
 
-/** The documented types, and that of alerts on volume (A41). */
+/** The documented types, the type of alerts on volume (A41), and the wildcard. */
 const names = [...eventTypes, 'token.volume_spike', '*'] as const
 const repeatedProblem = 'expected each type name once'
 const emptyProblem = 'expected at least one type name, or the wildcard "*"'
 const wildcardProblem = 'expected the wildcard "*" alone, without type names'
 
-const url = endpointUrl.describe(
-  'URL that gets the POSTs, reachable from the service: https, or http to this machine. It is kept as it came.',
-)
-/** A receiver trims its secrets, so one that begins or ends with white space would never verify. */
+const url = endpointUrl.describe('URL that gets the POSTs: https, or http to this machine. It is kept unchanged.')
+/** Receivers trim their secrets, so a secret with surrounding white space would never verify. */
 const trimmed = /^\S[\s\S]*\S$/
 const trimProblem = 'expected a secret that neither begins nor ends with white space'
 const secret = assumed(text('a secret', 16, 256).regex(trimmed, trimProblem), 'A30', 'A69').describe(
-  'Secret that deliveries are signed with: its UTF-8 bytes as they are, never decoded.',
+  'Secret that signs deliveries: its UTF-8 bytes, never decoded.',
 )
 const events = assumed(
   z
@@ -34,17 +33,15 @@ export const newWebhook = z
   .object({
     url,
     events,
-    secret: secret
-      .describe(`${secret.description ?? ''} Without one the service makes it and shows it once.`)
-      .optional(),
+    secret: secret.describe(`${secret.description ?? ''} Default: a generated secret, shown once.`).optional(),
   })
   .describe(`A webhook to register. ${aboutOtherMembers}`)
 
-/** Body of PATCH /webhooks/{webhook_id}: what is given is changed (R91, A22). */
+/** Body of PATCH /webhooks/{webhook_id}: members to change (R91, A22). */
 export const webhookChange = z
   .object({ url: url.optional(), events: events.optional(), secret: secret.optional() })
   .refine((change) => Object.keys(change).length > 0, 'expected at least one of url, events and secret')
-  .describe(`What to change of a webhook, at least one of its members. ${aboutOtherMembers}`)
+  .describe(`Changes of a webhook, at least one member. ${aboutOtherMembers}`)
   .meta({
     anyOf: [{ required: ['url'] }, { required: ['events'] }, { required: ['secret'] }],
     'x-assumption': ['A22'],
@@ -57,27 +54,27 @@ const webhookFields = {
     .describe('Opaque identifier, the handle for managing the webhook.'),
   url: z.string().describe('URL that gets the POSTs.').meta({ format: 'uri' }),
   events: z.array(z.string()).min(1).describe('Names of event types, or the single wildcard `*`.'),
-  status: openEnum('active').describe('Whether it gets deliveries; more may come.'),
+  status: openEnum('active').describe('`active` if it gets deliveries; more values may come.'),
   created_at: timestamp.describe('When the webhook was registered, UTC.'),
 }
 
-/** A webhook as it is shown: without its secret. The service names no field of it: all of them are A8. */
+/** A webhook in responses, without its secret. The service documents no field of it (A8). */
 export const webhook = z
   .object(webhookFields)
   .describe('A registered webhook.')
   .meta({ 'x-assumption': ['A8'] })
 
-/** `data` of POST /webhooks: the secret is there only if the service made it, and is never shown again (R76, A8). */
+/** `data` of POST /webhooks. A generated secret is shown here only (R76, A8). */
 export const createdWebhook = z
   .object({
     ...webhookFields,
-    secret: z.string().optional().describe('The secret, if the service made it. It is not shown again.'),
+    secret: z.string().optional().describe('The secret, if it was generated. It is not shown again.'),
   })
-  .describe('The webhook that was registered.')
+  .describe('The new webhook.')
   .meta({ 'x-assumption': ['A8'] })
 
 /** `data` of DELETE /webhooks/{webhook_id} (A22). */
 export const deletedWebhook = z
-  .object({ webhook_id: z.string().describe('What it was.'), deleted: z.literal(true).describe('It is gone.') })
-  .describe('A webhook that is gone.')
+  .object({ webhook_id: z.string().describe('Its identifier.'), deleted: z.literal(true) })
+  .describe('A deleted webhook.')
   .meta({ 'x-assumption': ['A22'] })

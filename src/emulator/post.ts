@@ -197,8 +197,7 @@ const [maxDrainedBytes, maxDrainMs] = [65_536, 1_000]
 
 /**
  * Reads a response. Calls `onExcerpt` once, with the beginning of the body as safe text: when enough has arrived, when
- * it
- * ends, or after 50 ms of wall time. A body that breaks off is no error; an endless one is cut off.
+ * it ends, or after 50 ms of wall time. A body that breaks off is no error; an endless one is cut off.
  */
 function readAnswer(
   request: ClientRequest,

@@ -18,7 +18,7 @@ import { defaultRestSettings } from './rest/input.ts'
 import { createJournal } from './rest/journal.ts'
 import { createRestApp } from './rest/server.ts'
 import type { Seed } from './seed/schema.ts'
-import { type DashboardLogin, createSessions } from './session/sessions.ts'
+import { type DashboardLogin, createSessions } from './control/sessions.ts'
 
 export interface EmulatorServerOptions {
   readonly host: string

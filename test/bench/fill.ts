@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { networkIds, eventTypes } from '../../schema/index.ts'
-import { eventExamples } from '../../schema/event-notes.ts'
+import { eventExamples } from '../../schema/events.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import type { NewEvent } from '../../src/inbox/port.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { internalLabel, type EventQuery, type EventSummary, type NewEvent } from '../../src/inbox/port.ts'
-import { eventExamples } from '../../schema/event-notes.ts'
+import { eventExamples } from '../../schema/events.ts'
 import { type ConformanceHarness, Stage, anEvent, bytes } from './stage.ts'
 import { readAll } from './views.ts'
 

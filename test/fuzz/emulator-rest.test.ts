@@ -32,7 +32,7 @@ function clear(): void {
   for (const { webhookId } of accounts.webhooks(accountId)) accounts.removeWebhook(accountId, webhookId)
 }
 
-/** Runs a property. Afterwards the world is what it was, and the service still answers. */
+/** Runs a property. Afterwards the world is unchanged and the service still responds. */
 async function unchanged<T>(property: fc.IAsyncProperty<T>, runs = counts.restFuzzRuns): Promise<void> {
   const before = stage.world.digest()
   await fc.assert(property, { numRuns: runs, seed })
@@ -40,7 +40,7 @@ async function unchanged<T>(property: fc.IAsyncProperty<T>, runs = counts.restFu
   expect((await rawRequest(stage.port, { method: 'GET', target: '/v1/networks', headers })).status).toBe(200)
 }
 
-/** An answer follows the document. `sent` is null if the request is none of an operation. */
+/** The response must match the document. `sent` is null if the request isn't one of an operation. */
 function expectDocumented(answer: RawAnswer, sent: Sent | null): void {
   const text = answer.body.toString()
   const got = { status: answer.status, header: (name: string) => headerOf(answer, name), text }
@@ -144,7 +144,7 @@ function anyBody({ id, members }: DocumentedOperation): fc.Arbitrary<Buffer> {
 }
 
 test(
-  'R4 R50 R57 any parameters and body are answered as documented, and a refusal changes nothing',
+  'R4 R7 R50 R57 responses to any parameters and body are as documented, and a rejected request changes nothing',
   { timeout },
   async () => {
     const statuses = new Set<number>()
@@ -209,7 +209,7 @@ function oneOfThose(schema: Json): fc.Arbitrary<unknown> {
   return fc.oneof(some, fc.constant(['*']))
 }
 
-test.each(withBody)('R36 R37 R41 R58 R60 $id takes any body that the document allows', { timeout }, (operation) =>
+test.each(withBody)('R36 R37 R41 R58 R60 $id accepts any body that the document allows', { timeout }, (operation) =>
   unchanged(
     fc.asyncProperty(rightBody(operation), async (body) => {
       const { accounts, accountId } = stage
@@ -245,7 +245,7 @@ const targets = oneOf(
     '/v1/networks#x|/v1/./networks|/v1/wallets/%zz|/v1/wallets/%00|/v1/tokens/\u00ff|http://evil.example/v1/networks',
 )
 
-/** Whole requests, some damaged, cut, or one after the other, and bytes that never were a request. */
+/** Whole, damaged, cut and repeated requests, and random bytes. */
 const wireBytes = fc.tuple(methods, targets, noise, fc.nat(400), fc.nat(20), fc.boolean()).chain((parts) => {
   const [method, target, inserted, at, gone, isAlone] = parts
   const bytes = requestBytes({ method, target, headers, ...(method !== 'GET' && { body: Buffer.from('{}') }) })
@@ -258,7 +258,7 @@ const wireBytes = fc.tuple(methods, targets, noise, fc.nat(400), fc.nat(20), fc.
   )
 })
 
-test('R1 R117 A2 A3 whatever bytes come, each answer is in the envelope, and nothing changes', { timeout }, () =>
+test('R1 R117 A2 A3 any bytes get responses in the envelope and change nothing', { timeout }, () =>
   unchanged(
     fc.asyncProperty(wireBytes, async (bytes) => {
       await stage.wall.advance(60_000)

@@ -13,7 +13,7 @@ const key = fc.oneof(
 )
 
 describe('createExactReader', () => {
-  it('gives back every number as it was written, wherever it stands', () => {
+  it('returns every number as written, at any depth', () => {
     fc.assert(
       fc.property(numberText, fc.array(key, { minLength: 1, maxLength: 5 }), space, (text, keys, gap) => {
         const json = keys.reduceRight((inner, name) => `{${gap}${JSON.stringify(name)}:${gap}${inner}}`, text)
@@ -22,7 +22,7 @@ describe('createExactReader', () => {
     )
   })
 
-  it('agrees with JSON.parse on which scalar a path leads to', () => {
+  it('finds the same scalars as JSON.parse', () => {
     const plainKey = fc.stringMatching(/^[a-z_]{1,8}$/)
     const tree = fc.object({
       key: plainKey,
@@ -45,7 +45,7 @@ describe('createExactReader', () => {
     )
   })
 
-  it('never throws on a path, whatever it is', () => {
+  it('never throws, for any path', () => {
     fc.assert(
       fc.property(
         fc.json(),
@@ -70,7 +70,7 @@ describe('createExactReader', () => {
     expect(createExactReader(`{"data":{"amount_usd":${source}}}`)('data.amount_usd')).toBe(expected)
   })
 
-  it('takes array indexes as keys, and nothing else of an array', () => {
+  it('accepts array indexes as keys, but no other member of an array', () => {
     const exact = createExactReader('{"data":{"triggered_checks":["a",2.50]}}')
     const at = (rest: string) => exact(`data.triggered_checks.${rest}`)
     expect([at('0'), at('1'), at('2'), at('01'), at('-1'), at('length')]).toEqual([
@@ -83,7 +83,7 @@ describe('createExactReader', () => {
     ])
   })
 
-  it('descends at a dot first, and tries a key that contains dots where that finds nothing', () => {
+  it('splits at dots first, then tries keys that contain dots', () => {
     expect(createExactReader('{"a":{"b":1.0},"a.b":2.0}')('a.b')).toBe('1.0')
     expect(createExactReader('{"a":{"c":1.0},"a.b":2.0}')('a.b')).toBe('2.0')
     expect(createExactReader('{"a":{"b":{"d":1}},"a.b":{"c":2.0}}')('a.b.c')).toBe('2.0')
@@ -104,7 +104,7 @@ describe('createExactReader', () => {
     }
   })
 
-  it('takes the last of two equal keys, as JSON.parse does', () => {
+  it('uses the last of duplicate keys, like JSON.parse', () => {
     expect(createExactReader('{"a":1.0,"a":2.00}')('a')).toBe('2.00')
   })
 })

@@ -1,52 +1,42 @@
 import { createHmac } from 'node:crypto'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { runCli, startCli } from '../support/cli.ts'
-import { ProcessOutput } from '../support/process-output.ts'
+import { beginCli, runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
+import { linesOf } from './cli-emulator-run.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 import { ask } from './emulator-stage.ts'
 
 const secret = 'whsec_0123456789abcdef'
+const env = { WEBHOOK_SECRET: secret }
+const argsOf = (line: string) => `emulator --port 0 ${line}`.split(' ')
+const run = (line: string) => runCli(argsOf(`--history 0s ${line}`), { cwd: tmpdir(), env })
+const get = (url: string, token: string) => ask(url, { headers: { Authorization: `Bearer ${token}` } })
 
-const argsOf = (line: string) => `emulator --port 0 --history 0s ${line}`.split(' ').filter((word) => word !== '')
-const run = (line: string) => runCli(argsOf(line), { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
-
-/** Runs `emulator` with these arguments, parted by spaces, on a free port, in a folder and a process of its own. */
-async function runEmulator(line: string) {
-  const dir = await createTempDir()
-  const process = startCli(argsOf(line), { cwd: dir.path, env: { WEBHOOK_SECRET: secret } })
-  const output = new ProcessOutput()
-  output.attach(process.child)
+/** Runs `emulator` in a folder; returns its output up to the last line of the start, and the rest by `stop`. */
+async function start(cwd: string, line: string, signal: NodeJS.Signals = 'SIGINT') {
+  const command = beginCli(argsOf(line), { cwd, env })
+  await until(() => /"msg":"listening"| {2}try .*\n/.test(command.text.out), 'the emulator to listen')
   return {
-    dir: dir.path,
-    child: process.child,
-    listening: () => output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 20_000),
-    ended: process.ended,
-    async [Symbol.asyncDispose]() {
-      process[Symbol.dispose]()
-      await process.ended
-      await dir[Symbol.asyncDispose]()
+    out: command.text.out,
+    stop() {
+      command.kill(signal)
+      return command.ended
     },
   }
 }
 
-const get = (url: string, token: string) => ask(url, { headers: { Authorization: `Bearer ${token}` } })
-
-test('with --count it ends with exit code 0 once that many events are acknowledged, signed with the secret', async () => {
+test('with --count it exits 0 once that many events are acknowledged, signed with the secret', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
-  const { code, out, errors } = await run(
+  const result = await run(
     `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 12 --rate 1000 --duplicates 0 --json`,
   )
-  expect(errors).toBe('')
-  expect(code).toBe(0)
-  const printed = out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(result).toMatchObject({ code: 0, errors: '' })
+  const printed = linesOf(result)
   expect(printed).toHaveLength(14)
   expect(printed[0]).toMatchObject({ msg: 'listening', url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) })
   expect(printed[1]).toMatchObject({ msg: 'attempt', attempt: 1, outcome: 'acknowledged', status: 200 })
@@ -56,14 +46,13 @@ test('with --count it ends with exit code 0 once that many events are acknowledg
   }
 })
 
-test('R86 with --count it ends with exit code 1 if an event ended undelivered, one line per attempt', async () => {
+test('R86 with --count it exits 1 if an event ends undelivered, and prints one line per attempt', async () => {
   await using receiver = await createTestReceiver(answerStatus(500))
   const { code, out } = await run(
     `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 1 --rate 10 --speed 10000 --activity 0.001 --duplicates 0`,
   )
   expect(code).toBe(1)
-  const lines = out.trim().split('\n')
-  const attempts = lines.filter((line) => !/^(listening| {2}\w)/.test(line))
+  const attempts = out.split('\n').filter((line) => !/^(listening| {2}\w|$)/.test(line))
   expect(attempts).toHaveLength(7)
   expect(attempts[0]).toMatch(
     /^\d\d:\d\d:\d\d {2}[a-z]+\.\w+ +evt_\w{26} {2}500 {2}failed +\d+ ms {2}next at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d$/,
@@ -73,30 +62,29 @@ test('R86 with --count it ends with exit code 1 if an event ended undelivered, o
   expect(attempts[6]).toBe('0 acknowledged, 1 undelivered, 0 not settled')
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)('it serves REST until %s and ends with exit code 0', async (signal) => {
-  await using emulator = await runEmulator('--json')
-  const { url, apiKey, controlToken } = await emulator.listening()
+test.each(['SIGINT', 'SIGTERM'] as const)('serves REST and control until %s, then exits 0', async (signal) => {
+  await using dir = await createTempDir()
+  const emulator = await start(dir.path, '--history 0s --json', signal)
+  const { url, apiKey, controlToken } = linesOf(emulator)[0]!
   expect([apiKey, controlToken]).toEqual([demoCredentials.apiKey, demoCredentials.controlToken])
   expect(await get(`${String(url)}/v1/networks`, String(apiKey))).toMatchObject({ status: 200 })
-  expect(await get(`${String(url)}/_emulator/clock`, String(controlToken))).toMatchObject({
-    json: { data: { mode: 'real', speed: 1 } },
-  })
-  emulator.child.kill(signal)
-  expect(await emulator.ended).toMatchObject({ code: 0, errors: '' })
+  const clock = await get(`${String(url)}/_emulator/clock`, String(controlToken))
+  expect(clock).toMatchObject({ json: { data: { mode: 'real', speed: 1 } } })
+  expect(await emulator.stop()).toMatchObject({ code: 0, errors: '' })
 })
 
-test('R5 with --tls it serves HTTPS alone, by a certificate whose file it names', async () => {
-  await using emulator = await runEmulator('--tls --json')
-  const { url, certFile } = await emulator.listening()
+test('R5 with --tls it serves HTTPS only and names its certificate, which it deletes at its end', async () => {
+  await using dir = await createTempDir()
+  const emulator = await start(dir.path, '--history 0s --tls --json')
+  const { url, certFile } = linesOf(emulator)[0]!
   expect(url).toMatch(/^https:/)
   expect(String(certFile).startsWith(join(tmpdir(), 'onchain-inbox-tls-'))).toBe(true)
   expect(await readFile(String(certFile), 'utf8')).toContain('BEGIN CERTIFICATE')
   const plain = await get(String(url).replace('https', 'http'), 'x')
   expect(plain).toMatchObject({ status: 400, json: { success: false } })
-  emulator.child.kill('SIGINT')
-  expect((await emulator.ended).code).toBe(0)
+  expect((await emulator.stop()).code).toBe(0)
   await expect(stat(dirname(String(certFile)))).rejects.toThrow(/ENOENT/)
-  expect(await readdir(emulator.dir)).toEqual([])
+  expect(await readdir(dir.path)).toEqual([])
 })
 
 test.each([
@@ -111,8 +99,65 @@ test.each([
   ['--speed 2 --manual-clock', "cannot be used with option '--speed <number>'"],
   ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
   ['--seed-file none.yaml', 'none.yaml: ENOENT'],
-])('arguments it cannot use end with exit code 1 and say why: %s', async (line, message) => {
-  const { code, errors } = await run(line)
-  expect(code).toBe(1)
-  expect(errors).toContain(message)
+])('exits 1 and explains invalid arguments: %s', async (line, message) => {
+  expect(await run(line)).toMatchObject({ code: 1, errors: expect.stringContaining(message) })
+})
+
+test('the start shows accounts, webhooks, world and a command to try, in at most ten lines', async () => {
+  await using dir = await createTempDir()
+  const emulator = await start(dir.path, '--history 6h --speed 60')
+  expect(emulator.out).toMatch(/ {2}accounts {7}demo \(pro, key first\)\n/)
+  expect(emulator.out).toMatch(/ {2}webhooks {7}none yet; --webhook and --secret, or POST \/v1\/webhooks\n/)
+  expect(emulator.out).toMatch(/ {2}world {10}seed demo, 6h of history, the clock goes ×60\n/)
+  const [, header = '', url = ''] = / {2}try +curl -H '(.*)' '(.*)'\n/.exec(emulator.out) ?? []
+  expect(emulator.out.split('\n').filter((line) => /^(listening| {2})/.test(line)).length).toBeLessThanOrEqual(10)
+  expect(header).toBe(`Authorization: Bearer ${demoCredentials.apiKey}`)
+  expect(url).toContain('/v1/wallets/')
+  expect((await get(url, demoCredentials.apiKey)).status).toBe(200)
+  await emulator.stop()
+})
+
+test('R68 a restart says that earlier keys stay valid, and shows another control token', async () => {
+  await using dir = await createTempDir()
+  const startOnce = async () => {
+    const line = '--seed other --history 0 --data state/emulator.db --manual-clock'
+    const emulator = await start(dir.path, line)
+    await emulator.stop()
+    return emulator.out
+  }
+  const [first, second] = [await startOnce(), await startOnce()]
+  const tokenOf = (out: string) => /control token +(ctl_\S+) +\(drawn at each start/.exec(out)?.[1]
+  expect(first).toMatch(/ {2}api key +sk_\S+ {2}\(shown once\)/)
+  expect(second).toMatch(/ {2}api keys +earlier keys stay valid; POST \/_emulator\/keys creates one\n/)
+  expect(second).toMatch(/seed other, as it was left, the clock stands still at 2026-01-01T00:00:00\.000Z; POST /)
+  expect(second).toContain('curl -H "Authorization: Bearer $KEY"')
+  expect(tokenOf(first)).toBeDefined()
+  expect(tokenOf(second)).not.toBe(tokenOf(first))
+})
+
+test('shows accounts and webhooks of a seed file; warns of short secrets and wallets that never traded', async () => {
+  await using dir = await createTempDir()
+  const seedFile = `world: { seed: mine, history: 2h }
+controlToken: control-token-of-mine
+accounts:
+  - name: desk
+    keys: [{ name: a, key: sk_key-of-mine-0001, scopes: all }]
+    webhooks: [{ url: 'http://127.0.0.1:9/x', events: [pump.graduation], secret: whsec_0123456789 }]
+tracked: [{ network: base, wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }]
+`
+  await writeFile(join(dir.path, 'seed.yaml'), seedFile)
+  await writeFile(join(dir.path, 'secret'), 'short')
+  const emulator = await start(dir.path, '--seed-file seed.yaml --webhook http://127.0.0.1:9/y --secret @secret')
+  const { out, errors } = await emulator.stop()
+  expect(out).toMatch(/ {2}api keys +as in the seed file\n {2}control token +as in the seed file\n/)
+  expect(out).toMatch(/ {2}accounts +desk \(free, key a\)\n/)
+  expect(out).toMatch(
+    / {2}webhooks +http:\/\/127\.0\.0\.1:9\/x → pump\.graduation; http:\/\/127\.0\.0\.1:9\/y → all events\n/,
+  )
+  expect(errors.trim().split('\n')).toEqual([
+    expect.stringMatching(/^warning: --secret has 5 characters; .* 16 or more$/),
+    expect.stringMatching(
+      /^warning: tracked wallets that never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/,
+    ),
+  ])
 })

@@ -45,7 +45,7 @@ const deliveriesOf = (type: string) => {
 }
 
 test.each([...openApi.webhooks])(
-  'R71 R78 R92 %s is delivered as the OpenAPI document says',
+  'R71 R78 R92 deliveries of %s match the OpenAPI document',
   (type, { schema, headers }) => {
     for (const delivery of deliveriesOf(type)) {
       expect(delivery.method).toBe('POST')
@@ -60,7 +60,7 @@ test.each([...openApi.webhooks])(
   },
 )
 
-test.each([...asyncApi.messages])('R92 %s is delivered as the AsyncAPI document says', (type, { payload, headers }) => {
+test.each([...asyncApi.messages])('R92 deliveries of %s match the AsyncAPI document', (type, { payload, headers }) => {
   for (const delivery of deliveriesOf(type)) {
     const named = Object.keys(asyncApi.resolve(headers)['properties'])
     const given = Object.fromEntries(named.map((name) => [name, delivery.headers[name.toLowerCase()]]))
@@ -68,8 +68,4 @@ test.each([...asyncApi.messages])('R92 %s is delivered as the AsyncAPI document 
     expect(asyncApi.problemsOf(payload, delivery.event)).toEqual([])
     expect([...membersBeside(asyncApi, payload, delivery.event)]).toEqual([])
   }
-})
-
-test('both documents tell of the same events', () => {
-  expect([...asyncApi.messages.keys()]).toEqual([...openApi.webhooks.keys()])
 })

@@ -12,9 +12,9 @@ const implemented = document.operations.filter((one) => one.isImplemented)
 const documenting = (status: number) => implemented.filter(({ answers }) => answers.has(status))
 
 describe.each([
-  ['as it is by default', {}],
+  ['with default settings', {}],
   [
-    'with other choices',
+    'with other settings',
     {
       latencyOnLists: false,
       omitNextCursor: true,
@@ -23,7 +23,7 @@ describe.each([
       v1DeprecatedOn: '2026-01-01',
     },
   ],
-] as const)('the service %s', (_what, settings) => {
+] as const)('the service %s', (what, settings) => {
   let here: ContractStage
   beforeAll(async () => {
     here = await createContractStage(contract, settings)
@@ -37,8 +37,8 @@ describe.each([
   const baseOf = (one: DocumentedOperation): Asked =>
     (one.isImplemented ? here.samplesOf(one)[0] : undefined) ?? { params: { address: unseen.evm } }
 
-  /** Refused with a word about each place, and nothing has changed. */
-  async function expectRefused(operation: DocumentedOperation, asked: Asked, path: string) {
+  /** Rejected with a message for the place, and nothing has changed. */
+  async function expectRejected(operation: DocumentedOperation, asked: Asked, path: string) {
     const before = here.owned()
     const { body } = await here.expect(400, operation, asked, 'expected')
     expect(body.error.details.map((one: { path: string }) => one.path.split('.')[0])).toContain(path)
@@ -46,7 +46,7 @@ describe.each([
   }
 
   test.each(implemented)(
-    'R1 R8 R9 R11 R13 A1 A7 A19 R28 R29 R38 R64 R125 $id answers what is documented',
+    'R1 R8 R9 R11 R13 A1 A7 A19 R28 R29 R38 R64 R125 $id responds as documented',
     async (operation) => {
       const [status = 0] = operation.answers.keys()
       for (const asked of here.samplesOf(operation)) {
@@ -61,7 +61,7 @@ describe.each([
     },
   )
 
-  test('A17 R48 an alert that was to fire once, and has, is triggered', async () => {
+  test('A17 R48 a one-shot alert is `triggered` after it fired', async () => {
     const operation = implemented.find(({ id }) => id === 'getAlert')!
     const [asked] = here.samplesOf(operation)
     here.stage.accounts.setAlertTriggered(asked!.params!['alert_id']!)
@@ -70,7 +70,7 @@ describe.each([
   })
 
   const paged = implemented.filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'))
-  test.each(paged)('R14 R53 R55 R120 R121 A61 $id gives pages, and takes no cursor but its own', async (operation) => {
+  test.each(paged)('R14 R53 R55 R120 R121 A61 $id returns pages and rejects a foreign cursor', async (operation) => {
     for (const id of ['getAlert', 'getWebhook', 'getAlert', 'getWebhook']) here.samplesOf({ id })
     for (const asked of here.samplesOf(operation).slice(0, 3)) {
       const sizes: number[] = []
@@ -84,54 +84,56 @@ describe.each([
         total = body.meta.total
       } while (cursor !== undefined && sizes.length < 100)
       if (sizes.length < 100) expect(sizes.reduce((sum, size) => sum + size)).toBe(total)
-      await expectRefused(operation, { ...asked, query: { ...asked.query, cursor: 'nonsense' } }, 'cursor')
+      await expectRejected(operation, { ...asked, query: { ...asked.query, cursor: 'nonsense' } }, 'cursor')
     }
   })
 
   const withDefault = implemented.filter(({ parameters }) => parameters.some(({ schema }) => 'default' in schema))
-  test.each(withDefault)(
-    'R52 R54 R114 $id answers the same without a parameter as with its default',
+  test.each(withDefault)('R52 R54 R114 $id uses the documented defaults', async (operation) => {
+    const base = baseOf(operation)
+    const { body } = await here.expect(200, operation, base)
+    for (const { name, schema } of operation.parameters.filter((one) => 'default' in one.schema)) {
+      const { default: value } = schema as { default: unknown }
+      const query = { ...base.query, [name]: String(value) }
+      expect((await here.expect(200, operation, { ...base, query })).body).toEqual(body)
+      expect(body.meta[name] ?? body.data[name]).toBe(value)
+    }
+  })
+
+  if (what !== 'with default settings') return
+
+  test.each(implemented)(
+    'R4 R54 R57 R106 $id rejects everything that the document does not allow',
     async (operation) => {
       const base = baseOf(operation)
-      const { body } = await here.expect(200, operation, base)
-      for (const { name, schema } of operation.parameters.filter((one) => 'default' in one.schema)) {
-        const { default: value } = schema as { default: unknown }
-        const query = { ...base.query, [name]: String(value) }
-        expect((await here.expect(200, operation, { ...base, query })).body).toEqual(body)
-        expect(body.meta[name] ?? body.data[name]).toBe(value)
+      const before = here.fingerprint()
+      for (const parameter of operation.parameters) {
+        const { name, in: place, required } = parameter
+        const at = place === 'path' ? 'params' : 'query'
+        const withValue = (value: string | readonly string[]) => ({ ...base, [at]: { ...base[at], [name]: value } })
+        for (const text of wrongTexts(document, parameter)) await expectRejected(operation, withValue(text), name)
+        if (place === 'path') continue
+        if (required) {
+          const { [name]: _gone, ...query } = { ...base.query }
+          await expectRejected(operation, { ...base, query }, name)
+        }
+        const once = String(base.query?.[name] ?? documentedValues(parameter)[0] ?? 'x')
+        await expectRejected(operation, withValue([once, once]), name)
       }
+      for (const { name, schema, required } of operation.members) {
+        for (const wrong of wrongJson(document, schema)) {
+          await expectRejected(operation, { ...base, body: { ...base.body, [name]: wrong } }, name)
+        }
+        if (!required) continue
+        const { [name]: _gone, ...body } = { ...base.body }
+        await expectRejected(operation, { ...base, body }, name)
+      }
+      await expectRejected(operation, { ...base, query: { ...base.query, unknown: ['1', '2'] } }, 'unknown')
+      expect(here.fingerprint()).toEqual(before)
     },
   )
 
-  test.each(implemented)('R4 R54 R57 R106 $id refuses whatever the document does not allow', async (operation) => {
-    const base = baseOf(operation)
-    const before = here.fingerprint()
-    for (const parameter of operation.parameters) {
-      const { name, in: place, required } = parameter
-      const at = place === 'path' ? 'params' : 'query'
-      const withValue = (value: string | readonly string[]) => ({ ...base, [at]: { ...base[at], [name]: value } })
-      for (const text of wrongTexts(document, parameter)) await expectRefused(operation, withValue(text), name)
-      if (place === 'path') continue
-      if (required) {
-        const { [name]: _gone, ...query } = { ...base.query }
-        await expectRefused(operation, { ...base, query }, name)
-      }
-      const once = String(base.query?.[name] ?? documentedValues(parameter)[0] ?? 'x')
-      await expectRefused(operation, withValue([once, once]), name)
-    }
-    for (const { name, schema, required } of operation.members) {
-      for (const wrong of wrongJson(document, schema)) {
-        await expectRefused(operation, { ...base, body: { ...base.body, [name]: wrong } }, name)
-      }
-      if (!required) continue
-      const { [name]: _gone, ...body } = { ...base.body }
-      await expectRefused(operation, { ...base, body }, name)
-    }
-    await expectRefused(operation, { ...base, query: { ...base.query, unknown: ['1', '2'] } }, 'unknown')
-    expect(here.fingerprint()).toEqual(before)
-  })
-
-  test.each(document.operations)('R66 A28 $id answers 401 without a key', async (operation) => {
+  test.each(document.operations)('R66 A28 $id returns 401 without a valid key', async (operation) => {
     const base = baseOf(operation)
     for (const [key, hint] of [
       [null, 'it is missing'],
@@ -143,14 +145,14 @@ describe.each([
     }
   })
 
-  test.each(documenting(403))('R69 A28 A29 $id answers 403 to a key without its scope', async (operation) => {
+  test.each(documenting(403))('R69 A28 A29 $id returns 403 for a key without its scope', async (operation) => {
     const others = (['read:wallets', 'write:alerts', 'read:tokens', 'write:webhooks'] as const).filter(
       (scope) => scope !== operation.scope,
     )
     await here.expect(403, operation, { ...baseOf(operation), key: here.stage.newKey(others) }, operation.scope ?? '')
   })
 
-  test.each(documenting(404))('$id answers 404 to what there is not', async (operation) => {
+  test.each(documenting(404))('$id returns 404 for an unknown resource', async (operation) => {
     const base = baseOf(operation)
     const [name = ''] = Object.keys(base.params ?? {})
     const networks = base.query?.['network'] === undefined ? [undefined] : networkIds
@@ -161,7 +163,7 @@ describe.each([
     }
   })
 
-  test('A3 every path answers 405 to methods that it does not have, and names those that it has', async () => {
+  test('A3 every path returns 405 for other methods, with its own in Allow', async () => {
     for (const path of document.otherMethods.keys()) {
       const own = document.operations.filter((one) => one.path === path)
       const methods = own.map(({ method }) => method)
@@ -177,7 +179,7 @@ describe.each([
   test.each([
     ['createAlert', 100],
     ['createWebhook', 20],
-  ])('A26 A27 %s answers 409 beyond %i', async (id, most) => {
+  ])('A26 A27 %s returns 409 beyond %i', async (id, most) => {
     const operation = document.operations.find((one) => one.id === id)!
     for (let count = 0; count < most; count++) await here.expect(201, operation, baseOf(operation))
     const before = here.fingerprint()
@@ -185,18 +187,21 @@ describe.each([
     expect(here.fingerprint()).toEqual(before)
   })
 
-  test.each(documenting(415))('R50 $id answers 415 to what is no JSON, and 413 to too much', async (operation) => {
-    const base = baseOf(operation)
-    const before = here.fingerprint()
-    for (const type of ['text/plain', 'application/json; charset=utf-16', 'application/jsonp']) {
-      await here.expect(415, operation, { ...base, headers: { 'Content-Type': type } }, 'application/json')
-    }
-    await here.expect(415, operation, { ...base, headers: { 'Content-Encoding': 'gzip' } }, 'Content-Encoding')
-    await here.expect(413, operation, { ...base, body: { ...base.body, label: 'x'.repeat(70_000) } }, '65536')
-    expect(here.fingerprint()).toEqual(before)
-  })
+  test.each(documenting(415))(
+    'R50 $id returns 415 for a body that is not JSON, and 413 for a large one',
+    async (operation) => {
+      const base = baseOf(operation)
+      const before = here.fingerprint()
+      for (const type of ['text/plain', 'application/json; charset=utf-16', 'application/jsonp']) {
+        await here.expect(415, operation, { ...base, headers: { 'Content-Type': type } }, 'application/json')
+      }
+      await here.expect(415, operation, { ...base, headers: { 'Content-Encoding': 'gzip' } }, 'Content-Encoding')
+      await here.expect(413, operation, { ...base, body: { ...base.body, label: 'x'.repeat(70_000) } }, '65536')
+      expect(here.fingerprint()).toEqual(before)
+    },
+  )
 
-  test.each(document.operations)('R107 $id answers 429 when the requests are used up', async (operation) => {
+  test.each(document.operations)('R107 $id returns 429 beyond the rate limit', async (operation) => {
     const { accountId } = here.stage.accounts.putAccount('free', 'free')
     const key = here.stage.newKey(undefined, accountId)
     const networks = document.operations.find(({ id }) => id === 'listNetworks')!
@@ -206,24 +211,21 @@ describe.each([
     expect(headers.get('retry-after')).toBe('60')
   })
 
-  test.each(documenting(500))(
-    'A53 $id answers 500 when the world fails, and tells nothing of it',
-    async (operation) => {
-      const base = baseOf(operation)
-      const before = here.fingerprint()
-      here.fault.isOn = true
-      const { text } = await here.expect(500, operation, base).finally(() => (here.fault.isOn = false))
-      expect(text).not.toContain('injected')
-      expect(here.fingerprint()).toEqual(before)
-    },
-  )
+  test.each(documenting(500))('A53 $id returns 500 without details if the world fails', async (operation) => {
+    const base = baseOf(operation)
+    const before = here.fingerprint()
+    here.fault.isOn = true
+    const { text } = await here.expect(500, operation, base).finally(() => (here.fault.isOn = false))
+    expect(text).not.toContain('injected')
+    expect(here.fingerprint()).toEqual(before)
+  })
 
-  test.each(document.operations.filter((one) => !one.isImplemented))('A2 $id answers 501', async (operation) => {
+  test.each(document.operations.filter((one) => !one.isImplemented))('A2 $id returns 501', async (operation) => {
     await here.expect(501, operation, baseOf(operation), 'not_documented')
     await here.expect(501, operation, { ...baseOf(operation), method: 'POST', body: {} }, 'not_documented')
   })
 
-  test('R39 R47 every operation about a network answers 503 while it is in maintenance', async () => {
+  test('R39 R47 operations about a network in maintenance return 503', async () => {
     const { acts } = here.stage.world
     const networks = document.operations.find(({ id }) => id === 'listNetworks')!
     for (const operation of documenting(503)) {
@@ -241,8 +243,8 @@ describe.each([
   })
 })
 
-test('every status of every operation in the document was seen', () => {
-  // Nothing is computed there that could fail.
+test('every documented status of every operation was seen', () => {
+  // Undocumented operations compute nothing that could fail.
   const undocumented = document.operations.filter((one) => !one.isImplemented).map(({ id }) => `${id} 500`)
   expect([...contract.unseen].toSorted()).toEqual(undocumented.toSorted())
 })

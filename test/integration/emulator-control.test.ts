@@ -1,113 +1,155 @@
-import { request } from 'node:http'
-import { describe, expect, test } from 'vitest'
-import { ask, controlToken, startStage, type Answer } from './emulator-stage.ts'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { counts } from '../counts.ts'
+import { jsonOf, rawRequest } from '../support/raw-http.ts'
+import { send } from './emulator-dashboard-stage.ts'
+import { apiKey, controlToken, startStage, type Stage } from './emulator-stage.ts'
 
-/** As `fetch` cannot: with any Host header. */
-function askAs(url: string, headers: Record<string, string | string[]>): Promise<Pick<Answer, 'status' | 'json'>> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, { headers, setHost: false }, (response) => {
-      let text = ''
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: JSON.parse(text) }))
-    })
-    outgoing.on('error', reject)
-    outgoing.end()
-  })
-}
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage[Symbol.asyncDispose]())
 
-describe('who may control the emulator', () => {
-  const authorization = `Bearer ${controlToken}`
+const authorization = `Bearer ${controlToken}`
 
+describe('access to the control API', () => {
   test.each([
     ['no token', undefined],
     ['another token', 'Bearer another-token-of-the-test'],
-    ['the token with something behind it', `${authorization}x`],
-    ['an API key', 'Bearer sk_api-key-of-the-test-0001'],
+    ['the token with a suffix', `${authorization}x`],
+    ['an API key', `Bearer ${apiKey}`],
     ['another scheme', `Basic ${controlToken}`],
-  ])('%s gets 401 in the envelope', async (_name, given) => {
-    await using stage = await startStage()
-    const { status, json, headers } = await ask(`${stage.emulator.url}/_emulator/clock`, {
-      headers: given === undefined ? {} : { authorization: given },
-    })
-    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
-    expect(json).toEqual({
+  ])('%s gets 401', async (_name, given) => {
+    const headers = given === undefined ? {} : { authorization: given }
+    const answer = await send(`${stage.emulator.url}/_emulator/clock`, 'GET', headers)
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])
+    expect(answer.json).toEqual({
       success: false,
       error: { code: 'unauthorized', message: expect.stringContaining('with the control token') },
       meta: { timestamp: expect.any(String), latency_ms: expect.any(Number) },
     })
   })
 
-  test.each(['evil.example', '127.0.0.1.evil.example', 'localhost:80@evil.example', '[::2]', ''])(
-    'the Host header %j gets 403, whatever the token',
-    async (host) => {
-      await using stage = await startStage()
-      const answer = await askAs(`${stage.emulator.url}/_emulator/clock`, { authorization, host })
-      expect([answer.status, answer.json.error.code]).toEqual([403, 'forbidden'])
-    },
-  )
+  test.each([
+    ['evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+    ['localhost:80@evil.example', 403],
+    ['[::2]', 403],
+    ['localhost', 200],
+    ['LOCALHOST:8090', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]:8090', 200],
+  ])('the Host header %j with the token gets %i', async (host, status) => {
+    expect(await send(`${stage.emulator.url}/_emulator/clock`, 'GET', { authorization, host })).toMatchObject({
+      status,
+    })
+  })
 
-  test.each(['localhost', 'LOCALHOST:8090', '127.0.0.1:1', '[::1]:8090'])(
-    'the Host header %j is taken',
-    async (host) => {
-      await using stage = await startStage()
-      expect(await askAs(`${stage.emulator.url}/_emulator/clock`, { authorization, host })).toMatchObject({
-        status: 200,
-      })
-    },
-  )
-
-  test('A63 no origin is let in by CORS, and the key of REST is not that of control', async () => {
-    await using stage = await startStage()
+  test('A63 sends no CORS headers, and the control token is no API key', async () => {
     const { headers } = await stage.control('GET', '/clock', undefined, { Origin: 'https://evil.example' })
     expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
     expect((await stage.rest('/networks', { headers: { Authorization: authorization } })).status).toBe(401)
   })
+
+  test('every listed route but /session needs a credential', async () => {
+    const listed = (await stage.control('GET', '')).json.data as { method: string; path: string }[]
+    expect(listed.length).toBeGreaterThan(50)
+    for (const { method, path } of listed) {
+      if (path === '/_emulator/session') continue
+      const { status, json } = await send(`${stage.emulator.url}${path}`, method)
+      expect([method, path, status, json.error.code]).toEqual([method, path, 401, 'unauthorized'])
+    }
+  })
 })
 
-test('bad requests get an answer in the envelope that says what was expected', async () => {
-  await using stage = await startStage()
-  const cases: [string, string, unknown, number, RegExp][] = [
+describe('requests', () => {
+  test.each<[string, string, unknown, number, RegExp]>([
     ['GET', '/nothing', undefined, 404, /nothing at this path/],
     ['PUT', '/clock', undefined, 405, /GET, POST only/],
     ['POST', '/clock', undefined, 415, /Content-Type/],
+    ['GET', '/clock?x=1', undefined, 400, /takes no parameter x/],
     ['POST', '/clock/advance', { ms: -1 }, 400, /ms: expected a whole number from 0 to 31622400000; got -1/],
+    ['GET', '/world?digest=2', undefined, 400, /digest: expected 1; got "2"/],
     ['POST', '/world/rug', { network: 'base', token: 'x', percent: 50 }, 400, /token: expected 0x and 40 hex digits/],
     ['POST', '/world/rug', { network: 'base', token: `0x${'1'.repeat(40)}`, percent: 50 }, 409, /./],
     ['POST', '/restore', { name: 'none' }, 404, /expected one of origin/],
     ['POST', '/snapshot', { name: '../x' }, 400, /name: expected 1 to 64 letters/],
+    ['POST', '/snapshot', { name: 'origin' }, 409, /reserved for the initial state/],
     ['DELETE', '/snapshot/none', undefined, 404, /expected one of origin/],
     ['DELETE', '/snapshot/origin', undefined, 409, /is the initial state and can't be deleted/],
-    ['GET', '/world?digest=2', undefined, 400, /digest: expected 1; got "2"/],
-    ['POST', '/snapshot', { name: 'origin' }, 409, /reserved for the initial state/],
     ['POST', '/keys', { account: 'none', name: 'k', scopes: 'all' }, 404, /there is no account none/],
     ['DELETE', '/keys/key_none', undefined, 404, /there is no key key_none/],
-    ['GET', '/clock?x=1', undefined, 400, /takes no parameter x/],
-  ]
-  for (const [method, path, body, status, message] of cases) {
+    ['POST', '/scenarios', { name: 'storm' }, 400, /name: expected one of calm, busy-day, .*; got "storm"/],
+    ['GET', '/deliveries/dlv_1', undefined, 404, /there is no delivery dlv_1;/],
+    ['POST', '/deliveries/dlv_1/replay', undefined, 404, /there is no delivery dlv_1;/],
+    ['POST', '/deliveries/dlv_1/duplicate', undefined, 404, /there is no delivery dlv_1;/],
+    ['GET', '/deliveries/dlv_1/replay', undefined, 405, /this path takes POST only/],
+    ['POST', '/deliveries/dlv_1/replay/', undefined, 404, /nothing at this path/],
+    ['PATCH', '/webhooks/', undefined, 404, /nothing at this path/],
+    ['DELETE', '/webhooks/a%2fb', undefined, 404, /there is no webhook a\/b;/],
+    ['DELETE', '/webhooks/%zz', undefined, 400, /the path is malformed/],
+  ])('%s %s with %j gets %4$i', async (method, path, body, status, message) => {
     const answer = await stage.control(method, path, body)
-    expect([path, answer.status]).toEqual([path, status])
     expect(answer.json).toMatchObject({ success: false, error: { message: expect.stringMatching(message) } })
-  }
-})
+    expect(answer.status).toBe(status)
+  })
 
-test('the clock is shown, set, and advanced when it is manual', async () => {
-  await using stage = await startStage()
-  const now = '2026-01-01T00:00:00.000Z'
-  expect((await stage.control('GET', '/clock')).json.data).toEqual({ mode: 'manual', speed: 0, now })
-  const advanced = await stage.control('POST', '/clock/advance', { ms: 90_000 })
-  expect(advanced.json.data.now).toBe('2026-01-01T00:01:30.000Z')
-  expect((await stage.rest('/networks')).json.meta.timestamp).toBe('2026-01-01T00:01:30.000Z')
-  const scaled = await stage.control('POST', '/clock', { mode: 'scaled', speed: 3600 })
-  expect(scaled.json.data).toMatchObject({ mode: 'scaled', speed: 3600 })
-  const refused = await stage.control('POST', '/clock/advance', { ms: 1 })
-  expect(refused).toMatchObject({
-    status: 409,
-    json: { error: { message: expect.stringContaining('advance needs a manual clock') } },
+  test('a literal path wins over a path with an id', async () => {
+    expect((await stage.control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0 })
+  })
+
+  test('R68 a rejected secret is not repeated in the error', async () => {
+    const body = { account: 'desk', name: 'k', scopes: 'all', key: 'short-secret' }
+    const { status, text, json } = await stage.control('POST', '/keys', body)
+    expect([status, json.error.details[0].path]).toEqual([400, 'key'])
+    expect(text).toContain('got 12 characters')
+    expect(text).not.toContain(body.key)
+  })
+
+  test('every path gets a response in the envelope, and never 500', { timeout: 3_600_000 }, async () => {
+    const port = Number(new URL(stage.emulator.url ?? '').port)
+    const known = [':id', '..', '.', 'deliveries', 'webhooks', 'session', 'replay', 'counts', '__proto__', '%00', '']
+    const part = fc.oneof(fc.constantFrom(...known), fc.stringMatching(/^[!-"$-~]{0,12}$/))
+    const path = fc.array(part, { maxLength: 5 }).map((parts) => ['/_emulator', ...parts].join('/'))
+    const methods = fc.constantFrom('GET', 'HEAD', 'PUT', 'PATCH', 'OPTIONS', 'constructor')
+    const headers = { Host: 'localhost', Authorization: authorization }
+    await fc.assert(
+      fc.asyncProperty(methods, path, async (method, target) => {
+        if (target.startsWith('/_emulator/stream')) return
+        const answer = await rawRequest(port, { method, target, headers })
+        // REST rejects what Node itself can't parse, in the same envelope.
+        expect([200, 400, 404, 405, 415]).toContain(answer.status)
+        if (method !== 'HEAD') expect(jsonOf(answer)).toHaveProperty('success', answer.status === 200)
+      }),
+      {
+        numRuns: counts.controlPathRuns,
+        examples: [
+          ['GET', '/_emulator/webhooks/__proto__'],
+          ['PATCH', '/_emulator/webhooks/constructor'],
+          ['HEAD', '/_emulator/session'],
+          ['GET', '/_emulator//'],
+          ['GET', '/_emulator/deliveries?after=%'],
+        ],
+      },
+    )
   })
 })
 
-test('a token is listed, bought, moved, handed over, made a honeypot and drained, and the events tell of it', async () => {
-  await using stage = await startStage()
+test('the clock is shown, set, and advanced while it is manual', async () => {
+  await using own = await startStage()
+  const now = '2026-01-01T00:00:00.000Z'
+  expect((await own.control('GET', '/clock')).json.data).toEqual({ mode: 'manual', speed: 0, now })
+  const advanced = await own.control('POST', '/clock/advance', { ms: 90_000 })
+  expect(advanced.json.data.now).toBe('2026-01-01T00:01:30.000Z')
+  expect((await own.rest('/networks')).json.meta.timestamp).toBe('2026-01-01T00:01:30.000Z')
+  const scaled = await own.control('POST', '/clock', { mode: 'scaled', speed: 3600 })
+  expect(scaled.json.data).toMatchObject({ mode: 'scaled', speed: 3600 })
+  const { status, json } = await own.control('POST', '/clock/advance', { ms: 1 })
+  expect([status, json.error.message]).toEqual([409, expect.stringContaining('advance needs a manual clock')])
+})
+
+test('commands change the world and cause events', async () => {
   const act = async (kind: string, body: object) => {
     const answer = await stage.control('POST', `/world/${kind}`, body)
     expect([kind, answer.status, answer.text]).toEqual([kind, 200, answer.text])
@@ -147,23 +189,51 @@ test('a token is listed, bought, moved, handed over, made a honeypot and drained
   expect(world.newestTokens).toContainEqual(expect.objectContaining({ symbol: 'OURS', address: token }))
 })
 
-test('R68 what may be a secret is not repeated in the refusal of a request', async () => {
-  await using stage = await startStage()
-  const wrong = 'short-secret'
-  const key = await stage.control('POST', '/keys', { account: 'desk', name: 'k', scopes: 'all', key: wrong })
-  expect([key.status, key.json.error.details[0].path]).toEqual([400, 'key'])
-  expect(key.text).toContain('got 12 characters')
-  expect(key.text).not.toContain(wrong)
-})
-
-test('states are saved over, deleted, and at most 100 beside the first', async () => {
-  await using stage = await startStage()
-  const save = async (name: string) => (await stage.control('POST', '/snapshot', { name })).status
+test('at most 100 states are saved in addition to the first; saving overwrites', async () => {
+  await using own = await startStage()
+  const save = async (name: string) => (await own.control('POST', '/snapshot', { name })).status
   for (let n = 1; n <= 100; n++) expect(await save(`s${n}`)).toBe(201)
   expect([await save('one-more'), await save('s7')]).toEqual([409, 201])
-  const deleted = await stage.control('DELETE', '/snapshot/s1')
+  const deleted = await own.control('DELETE', '/snapshot/s1')
   expect([deleted.status, deleted.json.data]).toEqual([200, { name: 's1', deleted: true }])
-  expect((await stage.control('POST', '/restore', { name: 's1' })).status).toBe(404)
+  expect((await own.control('POST', '/restore', { name: 's1' })).status).toBe(404)
   expect(await save('one-more')).toBe(201)
-  expect((await stage.control('GET', '/snapshot')).json.data).toHaveLength(101)
+  expect((await own.control('GET', '/snapshot')).json.data).toHaveLength(101)
+})
+
+describe('faults', () => {
+  beforeEach(async () => {
+    await stage.control('DELETE', '/faults')
+  })
+
+  test('2.8 rules are added, listed with their count, and deleted; the journal shows their faults', async () => {
+    const rule = { direction: 'in', fault: { kind: 'error-503', retryAfterS: 3 }, path: '/v1/networks', times: 1 }
+    const added = await stage.control('POST', '/faults', rule)
+    expect([added.status, added.json.data]).toEqual([201, { id: 'flt_1', rule, struck: 0 }])
+    const { json: second } = await stage.control('POST', '/faults', { direction: 'out', fault: { kind: 'tamper' } })
+
+    expect([(await stage.rest('/networks')).status, (await stage.rest('/networks')).status]).toEqual([503, 200])
+    expect((await stage.control('GET', '/faults')).json.data).toEqual([{ id: 'flt_1', rule, struck: 1 }, second.data])
+    const { json: journal } = await stage.control('GET', '/journal?path=/v1/networks&status=503')
+    expect(journal.data).toMatchObject([{ faults: ['error-503'] }])
+
+    expect((await stage.control('DELETE', '/faults/flt_1')).json.data).toEqual({ id: 'flt_1', deleted: true })
+    expect((await stage.control('DELETE', '/faults/flt_1')).json.error.code).toBe('not_found')
+    expect((await stage.control('DELETE', '/faults')).json.data).toEqual({ deleted: 1 })
+    expect((await stage.control('GET', '/faults')).json.data).toEqual([])
+  })
+
+  test('2.8 a scenario replaces all rules and runs its commands', async () => {
+    await stage.control('POST', '/clock/advance', { ms: 3_600_000 })
+    const { json: list } = await stage.control('GET', '/scenarios')
+    const names = ['calm', 'busy-day', 'rug-pull', 'retry-storm', 'hostile-sender', 'outage']
+    expect(list.data.map(({ name }: { name: string }) => name)).toEqual(names)
+    for (const name of names) {
+      const { status, json } = await stage.control('POST', '/scenarios', { name })
+      expect(status).toBe(200)
+      expect(json.data).toMatchObject({ name, acts: name === 'rug-pull' ? 3 : 1 })
+      expect((await stage.control('GET', '/faults')).json.data).toEqual(json.data.rules)
+      expect(json.data.rules.length > 0).toBe(name !== 'calm')
+    }
+  })
 })

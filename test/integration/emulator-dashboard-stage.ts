@@ -1,5 +1,7 @@
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { once } from 'node:events'
+import { request, type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as requestTls } from 'node:https'
+import { text } from 'node:stream/consumers'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { startStage, testSeed, type Stage } from './emulator-stage.ts'
@@ -10,56 +12,40 @@ export interface Reply {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** Of what is asked by tests, so read as what the test expects. */
+  /** Read as what the test expects. */
   // eslint-disable-next-line typescript/no-explicit-any
   readonly json: any
 }
 
-/** A request with exactly these headers, any Host among them, which `fetch` cannot. Default Host: that of the URL. */
-export function send(
-  url: string,
+/** A request with exactly these headers, including any Host, and with an unchanged path, unlike `fetch`. */
+export async function send(
+  to: string | RequestOptions,
   method: string,
   headers: Readonly<Record<string, string>> = {},
   body?: unknown,
 ): Promise<Reply> {
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  const start = url.startsWith('https:') ? requestTls : request
-  return new Promise((resolve, reject) => {
-    const outgoing = start(
-      url,
-      {
-        method,
-        agent: false,
-        rejectUnauthorized: false,
-        headers: {
-          ...(text !== undefined && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
-          ...headers,
-        },
-      },
-      (response) => {
-        let received = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk: string) => (received += chunk))
-        response.on('end', () => {
-          const isJson = response.headers['content-type'] === 'application/json'
-          const { statusCode: status, headers: given } = response
-          resolve({ status, headers: given, text: received, json: isJson ? JSON.parse(received) : null })
-        })
-      },
-    )
-    outgoing.on('error', reject)
-    outgoing.end(text)
-  })
+  const content = body === undefined ? undefined : JSON.stringify(body)
+  const json = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(content ?? '') }
+  const options = { method, agent: false, rejectUnauthorized: false, headers: { ...(content && json), ...headers } }
+  const isSecure = typeof to === 'string' && to.startsWith('https:')
+  const outgoing =
+    typeof to !== 'string' ? request({ ...to, ...options }) : (isSecure ? requestTls : request)(to, options)
+  outgoing.end(content)
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const received = await text(response)
+  const isJson = response.headers['content-type'] === 'application/json' && received !== ''
+  const { statusCode: status, headers: given } = response
+  return { status, headers: given, text: received, json: isJson ? JSON.parse(received) : null }
 }
 
 export interface Browser {
-  /** The cookie of the session, as it came last. */
+  /** The latest session cookie. */
   cookie: string | null
   /** A request below `/_emulator` as a page of the dashboard sends it. */
   ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>
 }
 
-/** Keeps the cookie of a session, and says where its requests come from. */
+/** Keeps the session cookie and sends the Origin of its page. */
 export function openBrowser(url: string): Browser {
   const browser: Browser = {
     cookie: null,
@@ -88,7 +74,7 @@ export interface DashboardStage extends Stage {
   readonly browser: Browser
 }
 
-/** A running emulator with a login of its own, and a browser that is not signed in. */
+/** A running emulator with a private login, and a browser that is not signed in. */
 export async function startDashboard(
   changes: Partial<SeedInput> = {},
   options: Partial<EmulatorOptions> = {},
@@ -105,27 +91,27 @@ export async function startSignedIn(changes: Partial<SeedInput> = {}): Promise<D
   return stage
 }
 
-/** What comes by `/_emulator/stream`, one message after the other; null once it has ended. */
+/** Reads the messages of `/_emulator/stream`; null at its end. */
 export async function listen(url: string, headers: Readonly<Record<string, string>>) {
   const response = await fetch(url, { headers })
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
-  let text = ''
+  let unread = ''
   return {
     response,
     async next(): Promise<{ readonly kind: string; readonly data: unknown } | 'alive' | null> {
       for (;;) {
-        const end = text.indexOf('\n\n')
+        const end = unread.indexOf('\n\n')
         if (end >= 0) {
-          const message = text.slice(0, end)
-          text = text.slice(end + 2)
+          const message = unread.slice(0, end)
+          unread = unread.slice(end + 2)
           if (message.startsWith(':')) return 'alive'
           const [, kind = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? []
           return { kind, data: JSON.parse(data) }
         }
         const chunk = await reader?.read()
         if (chunk?.done !== false) return null
-        text += decoder.decode(chunk.value, { stream: true })
+        unread += decoder.decode(chunk.value, { stream: true })
       }
     },
   }

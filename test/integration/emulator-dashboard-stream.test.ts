@@ -18,7 +18,7 @@ async function trigger(stage: DashboardStage): Promise<void> {
   expect([status, text]).toEqual([200, text])
 }
 
-test('events come as they arise, just as they are listed', async () => {
+test('publishes events as they arise, as /events lists them', async () => {
   await using stage = await startStreaming('event')
   await trigger(stage)
   await trigger(stage)
@@ -42,7 +42,7 @@ test('publishes the clock when it is set, advanced or restored', async () => {
   }
 })
 
-test('R87 attempts of deliveries come as they end, just as the log of the delivery has them', async () => {
+test('R87 publishes attempts as they end, as the log of the delivery lists them', async () => {
   await using receiver = await createTestReceiver(answerStatus(503))
   await using stage = await startStreaming('attempt')
   await stage.browser.ask('POST', '/webhooks', { url: receiver.url, events: ['contract.ownership_changed'] })
@@ -59,7 +59,7 @@ test('R87 attempts of deliveries come as they end, just as the log of the delive
   expect(url).toBe(receiver.url)
 })
 
-test('the stream of a session ends with the first beat after it is signed out', async () => {
+test('ends with the first heartbeat after the session is signed out', async () => {
   await using stage = await startStreaming('event')
   await stage.wall.advance(15_000)
   expect(await stage.stream.next()).toBe('alive')
@@ -78,7 +78,7 @@ test('returns 503 with Retry-After beyond a hundred listeners', async () => {
   expect([status, json.error.code, given.get('retry-after')]).toEqual([503, 'too_many_streams', '15'])
 })
 
-test('a stream does not hold up the end of the emulator: it is ended, not cut', async () => {
+test('ends in order when the emulator stops, without delaying it', async () => {
   await using stage = await startStreaming('event,clock')
   const stopped = stage.emulator.stop()
   expect(await stage.stream.next()).toBeNull()

@@ -14,29 +14,23 @@ export interface DeliveryStageOptions {
   readonly wall?: Clock
   readonly store?: DeliveryStore
   readonly faults?: Pick<Faults, 'holdMs' | 'planAttempt'>
-  readonly parallel?: number
 }
 
-/** The delivery engine over a real store; what is sent goes to all endpoints there are. */
+/** The delivery engine over a real store. Events go to all endpoints. */
 export function createDeliveryStage(endpoints: readonly Endpoint[], options: DeliveryStageOptions = {}) {
-  const {
-    clock = createTestClock(),
-    wall = createTestClock(),
-    faults = createFaults({ seed: 'stage' }),
-    ...rest
-  } = options
+  const { clock = createTestClock(), wall = createTestClock(), store } = options
+  const { faults = createFaults({ seed: 'stage' }) } = options
   const reports: AttemptReport[] = []
   const present = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
-  const own = rest.store === undefined ? createTemporaryStorage() : null
+  const own = store === undefined ? createTemporaryStorage() : null
   const deliveries = createDeliveries({
     clock,
     wall,
     faults,
-    store: rest.store ?? own!.deliveries,
+    store: store ?? own!.deliveries,
     find: (id) => present.get(id) ?? null,
     log: silentLogger,
     onAttempt: (report) => reports.push(report),
-    ...(rest.parallel !== undefined && { parallel: rest.parallel }),
   })
   onTestFinished(() => {
     deliveries.close()
@@ -56,13 +50,13 @@ export function stageEndpoint(url: string, changes: Partial<Endpoint> = {}): End
   return { id: 'wh_1', url, secret: stageSecret, ...changes }
 }
 
-/** An event of the tests by its number. */
+/** An event by its number. */
 export function outgoing(n = 1, type = 'token.price_alert'): OutgoingEvent {
   const id = `evt_${String(n).padStart(26, '0')}`
   return { id, type, body: Buffer.from(`{"id": "${id}", "amount_usd": 12000.0}`) }
 }
 
-/** Every attempt suffers the same. */
+/** Faults with the same plan for every attempt. */
 export function always(changes: Partial<AttemptPlan>): Pick<Faults, 'holdMs' | 'planAttempt'> {
   const plain = createFaults({ seed: 'stage' })
   return {

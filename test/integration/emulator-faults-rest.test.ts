@@ -30,7 +30,7 @@ test.each([
   [{ kind: 'error-500' }, 500, 'internal', undefined],
   [{ kind: 'error-503', retryAfterS: 9 }, 503, 'network_unavailable', '9'],
 ] as const)(
-  'R106, R107, R117 %j is an answer in the envelope, with the quota, and nothing is done',
+  'R106, R107, R117 %j responds in the envelope with the quota, and does nothing',
   async (fault, status, code, after) => {
     const { rest, faults, ask, exchanges } = await startFaulty({ hours: 1, plan: 'pro' })
     faults.add(rule(fault))
@@ -52,7 +52,7 @@ test.each([
   },
 )
 
-test('2.8 empty: it is done, and answered with 200 and no body', async () => {
+test('2.8 empty processes the request and responds 200 without a body', async () => {
   const { rest, faults, ask, exchanges } = await startFaulty({ hours: 1 })
   faults.add(rule({ kind: 'empty' }))
   const answer = await ask('/v1/alerts', { body: alertOf(rest) })
@@ -62,7 +62,7 @@ test('2.8 empty: it is done, and answered with 200 and no body', async () => {
   expect(exchanges).toMatchObject([{ status: 200, responseBody: '', faults: ['empty'] }])
 })
 
-test('2.8 malformed: JSON that breaks off, framed as it should be', async () => {
+test('2.8 malformed cuts the JSON; the framing is correct', async () => {
   const { faults, ask, exchanges } = await startFaulty()
   faults.add(rule({ kind: 'malformed' }))
   const answer = await ask('/v1/networks')
@@ -70,18 +70,18 @@ test('2.8 malformed: JSON that breaks off, framed as it should be', async () => 
   expect(answer.text).toMatch(/^\{"success":true,"data":\[/)
   expect(answer.body).toBeUndefined()
   expect(answer.headers.has('x-ratelimit-remaining')).toBe(true)
-  // The journal has what was meant.
+  // The journal has the whole response.
   expect(exchanges[0]?.responseBody.startsWith(answer.text)).toBe(true)
   expect(exchanges[0]?.responseBody.length).toBeGreaterThan(answer.text.length)
 })
 
-test('2.8 malformed-chunk: the framing breaks off', async () => {
+test('2.8 malformed-chunk breaks the framing', async () => {
   const { faults, ask } = await startFaulty()
   faults.add(rule({ kind: 'malformed-chunk' }))
   await expect(ask('/v1/networks')).rejects.toThrow()
 })
 
-test.each([false, true])('2.8 reset: it is done, and no answer comes (TLS: %s)', async (tls) => {
+test.each([false, true])('2.8 reset processes the request and resets the connection (TLS: %s)', async (tls) => {
   const { rest, faults, ask, exchanges } = await startFaulty({ hours: 1, tls })
   faults.add(rule({ kind: 'reset' }))
   await expect(ask('/v1/alerts', { body: alertOf(rest) })).rejects.toThrow('fetch failed')
@@ -89,7 +89,7 @@ test.each([false, true])('2.8 reset: it is done, and no answer comes (TLS: %s)',
   expect(exchanges).toMatchObject([{ status: 201, faults: ['reset'] }])
 })
 
-test('2.8 latency is of the wall clock, and shown as latency_ms (R12)', async () => {
+test('2.8 R12 latency delays the response on the wall clock, as latency_ms shows', async () => {
   const { rest, faults, ask } = await startFaulty()
   faults.add(rule({ kind: 'latency', ms: 1_500 }))
   let isDone = false
@@ -104,7 +104,7 @@ test('2.8 latency is of the wall clock, and shown as latency_ms (R12)', async ()
   expect((await asked).body).toMatchObject({ success: true, meta: { latency_ms: 1_500 } })
 })
 
-test('R120 cursor-loop: from the second page on, next_cursor leads to the same page again', async () => {
+test('R120 cursor-loop returns the same page again, from the second page on', async () => {
   const { rest, faults, ask } = await startFaulty({ hours: 6 })
   const { path, query } = busiestWallet(rest)
   const page = async (cursor = '') => (await ask(`${path}/trades?${query}&limit=1${cursor}`)).body
@@ -115,7 +115,7 @@ test('R120 cursor-loop: from the second page on, next_cursor leads to the same p
   expect(second.meta.next_cursor).toBe(first.meta.next_cursor)
 })
 
-test('R120 cursor-missing: no next_cursor, though more items exist', async () => {
+test('R120 cursor-missing omits next_cursor, though more items exist', async () => {
   const { rest, faults, ask, exchanges } = await startFaulty({ hours: 6 })
   const { path, query } = busiestWallet(rest)
   faults.add(rule({ kind: 'cursor-missing' }, { path: '/v1/wallets*' }))
@@ -126,7 +126,7 @@ test('R120 cursor-missing: no next_cursor, though more items exist', async () =>
   expect(exchanges[0]?.faults).toEqual(['cursor-missing'])
 })
 
-test('R125 extra-members: in meta, and in data or each of its items', async () => {
+test('R125 extra-members adds members to meta, and to data or each of its items', async () => {
   const { rest, faults, ask } = await startFaulty({ hours: 1 })
   const { path, query } = busiestWallet(rest)
   faults.add(rule({ kind: 'extra-members' }))
@@ -136,7 +136,7 @@ test('R125 extra-members: in meta, and in data or each of its items', async () =
   }
 })
 
-test('R66, R110 faults befall who has a valid key and is within the limit, under /v1', async () => {
+test('R66, R110 faults apply to requests under /v1 with a valid key within its limit', async () => {
   const { rest, faults, ask, exchanges } = await startFaulty({ plan: 'free' })
   faults.add(rule({ kind: 'error-500' }))
   const statusOf = async (path: string, key?: string) => (await ask(path, key === undefined ? {} : { key })).status

@@ -3,14 +3,14 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { tlsPair } from '../fixtures/tls.ts'
 
-/** What came over one connection. */
+/** The data of one connection. */
 export interface RawConnectionSeen {
   readonly socket: Socket
   /** All bytes so far. */
   readonly bytes: () => Buffer
-  /** The pieces in which they came. */
+  /** The same in the pieces received. */
   readonly pieces: readonly Buffer[]
-  /** How it ended: in order, or by a reset. */
+  /** `end`: in order. */
   readonly ended: Promise<'end' | 'reset'>
 }
 
@@ -19,7 +19,7 @@ export interface RawReceiver extends AsyncDisposable {
   readonly connections: readonly RawConnectionSeen[]
 }
 
-/** A TCP or TLS server on a free loopback port. `onData` is called whenever something came. */
+/** A TCP or TLS server on a free loopback port. `onData` is called with each piece. */
 export async function createRawReceiver(
   onData: (connection: RawConnectionSeen) => void,
   { tls = false }: { tls?: boolean } = {},
@@ -39,7 +39,7 @@ export async function createRawReceiver(
     })
   }
   const server = tls ? createTlsServer(tlsPair, accept) : createServer(accept)
-  // Of TLS whose connection is gone.
+  // TLS handshakes whose connection is gone.
   server.on('tlsClientError', () => {})
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -55,7 +55,7 @@ export async function createRawReceiver(
   }
 }
 
-/** Head and body of a request as it came. */
+/** Head and body of a received request. */
 export function splitRequest(bytes: Buffer): { readonly head: string; readonly body: Buffer } {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return { head: bytes.toString('latin1'), body: Buffer.alloc(0) }

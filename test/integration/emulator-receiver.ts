@@ -11,7 +11,7 @@ interface ReceivedRequest {
 export interface TestReceiver extends AsyncDisposable {
   readonly url: string
   readonly requests: readonly ReceivedRequest[]
-  /** Resolves when `count` requests have come in all. */
+  /** Resolves after `count` requests in all. */
   received(count: number): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export function answerStatus(status: number, headers: Record<string, string> = {
   return (response) => response.writeHead(status, headers).end()
 }
 
-/** A real HTTP server on a free loopback port that keeps what it gets and answers as told. */
+/** An HTTP server on a free loopback port that records its requests. */
 export async function createTestReceiver(answer: Answer): Promise<TestReceiver> {
   const requests: ReceivedRequest[] = []
   const waiters = new Set<{ count: number; resolve: () => void }>()

@@ -16,7 +16,7 @@ import { createWorld } from '../../src/emulator/world/world.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 
-/** Whatever JSON holds. */
+/** Any JSON value. */
 type Json = ReturnType<typeof JSON.parse>
 
 export interface Answer {
@@ -38,7 +38,7 @@ export interface RequestOptions {
 
 export interface StageOptions {
   readonly seed?: string
-  /** How much happens before the first request, in hours of world time. Default 0. */
+  /** History in hours of world time. Default 0. */
   readonly hours?: number
   readonly activity?: number
   readonly plan?: Plan
@@ -57,16 +57,16 @@ export interface RestStage extends AsyncDisposable {
   readonly wall: TestClock
   readonly port: number
   readonly exchanges: readonly RestExchange[]
-  /** The value of a new key of the account, or of another. */
+  /** Creates a key of the account or of another; returns its value. */
   newKey(scopes?: readonly Scope[], accountId?: string): string
   readonly request: (path: string, options?: RequestOptions) => Promise<Answer>
-  /** A request that must succeed. */
+  /** GET that must succeed; returns the body. */
   get(path: string): Promise<Json>
 }
 
 const startAt = Date.UTC(2026, 0, 1)
 
-/** The REST service on a socket, over a world and accounts of its own; its clocks stand still until they are moved. */
+/** The REST service on a socket, with its own world and accounts. Its clocks move only when advanced. */
 export async function createRestStage(options: StageOptions = {}): Promise<RestStage> {
   const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, log = silentLogger } = options
   const { alter = (world: World) => world, faults, tls = false } = options
@@ -92,6 +92,8 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
     ...(faults && { faults }),
   })
   const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
+  // The client closes idle connections first: a request on a connection that the server closes would fail.
+  server.keepAliveTimeout = 0
   server.on('clientError', app.onClientError)
   server.on('checkContinue', app)
   server.on('checkExpectation', app)
@@ -143,7 +145,7 @@ export function busiestWallet({ world }: Pick<RestStage, 'world'>, network = 'et
     .wallets()
     .filter((one) => one.network === network)
     .toSorted((a, b) => b.tradeCount - a.tradeCount)
-  if (wallet === undefined) throw new Error(`nobody has traded on ${network}`)
+  if (wallet === undefined) throw new Error(`no trades on ${network}`)
   return { ...wallet, path: `/v1/wallets/${wallet.address}`, query: `network=${network}` }
 }
 

@@ -1,17 +1,71 @@
-import { expect, test } from 'vitest'
+import { createServer, type AddressInfo } from 'node:net'
+import { expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
+import type { SeedInput } from '../../src/emulator/seed/schema.ts'
 import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
-import { createTestReceiver } from './emulator-receiver.ts'
-import { testSeed } from './emulator-stage.ts'
+import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
+import { apiKey, ask, controlToken, postJson, stageOf, startStage, testSeed, type Answer } from './emulator-stage.ts'
+
+// Simulating hours of history takes long on a busy machine.
+vi.setConfig({ testTimeout: 300_000 })
 
 const secret = 'whsec_0123456789abcdef'
+const listen = { host: '127.0.0.1', port: 0 }
+const longHistory = (history: string) => testSeed({ world: { seed: 'test', history } })
 
-test('with a count it is finished when so many events are acknowledged or undelivered', async () => {
+test('returns 503 in the envelope while the history is created', async () => {
+  await using emulator = createEmulator({ seed: longHistory('12h'), listen })
+  const early = Promise.withResolvers<Answer[]>()
+  const get = (path: string, token: string) =>
+    ask(`${emulator.url}${path}`, { headers: { Authorization: `Bearer ${token}` } })
+  let isAsked = false
+  const started = emulator.start(() => {
+    if (isAsked) return
+    isAsked = true
+    void Promise.all([get('/v1/networks', apiKey), get('/_emulator', controlToken)]).then(early.resolve, early.reject)
+  })
+  for (const { status, json, headers } of await early.promise) {
+    expect([status, headers.get('retry-after')]).toEqual([503, '1'])
+    expect(json).toMatchObject({ success: false, error: { message: expect.stringContaining('creating its world') } })
+  }
+  await started
+  expect((await get('/v1/networks', apiKey)).status).toBe(200)
+})
+
+test('fails before the history is created if it cannot listen, and says what to change', async () => {
+  const holder = createServer()
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
+  const { port } = holder.address() as AddressInfo
+  for (const [host, taken, message] of [
+    ['127.0.0.1', port, /EADDRINUSE.*; choose another --port, or stop the process that uses it/],
+    ['203.0.113.7', 0, /EADDRNOTAVAIL.*; choose another --host: a name/],
+    ['no such host', 0, /; choose another --host: a name/],
+  ] as const) {
+    await using emulator = createEmulator({ seed: longHistory('365d'), listen: { host, port: taken } })
+    await expect(emulator.start()).rejects.toThrow(message)
+  }
+  await new Promise((resolve) => holder.close(resolve))
+})
+
+test('a failed start frees the port', async () => {
+  const tracked: SeedInput['tracked'] = [{ network: 'base', wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }]
+  const emulator = createEmulator({ seed: testSeed({ tracked }), listen })
+  emulator.world.acts.apply = () => {
+    throw new TypeError('the world is out of order')
+  }
+  await expect(emulator.start()).rejects.toThrow('out of order')
+  await expect(fetch(emulator.url ?? '')).rejects.toThrow()
+  await emulator.stop()
+})
+
+test('with a count it is finished once that many events are acknowledged or undelivered', async () => {
   await using receiver = await createTestReceiver((response, { body }) => {
     response.writeHead(body.includes('wallet.') ? 500 : 200).end()
   })
-  await using emulator = createEmulator({ seed: testSeed(), count: 12, endpoints: [{ url: receiver.url, secret }] })
+  // Without spontaneous trades, simulating a day is quick.
+  const seed = testSeed({ world: { seed: 'test', history: '0s', activity: 0 } })
+  await using emulator = createEmulator({ seed, count: 12, endpoints: [{ url: receiver.url, secret }] })
   await emulator.start()
   let isFinished = false
   const finished = emulator.finished().then(() => (isFinished = true))
@@ -19,14 +73,13 @@ test('with a count it is finished when so many events are acknowledged or undeli
   await emulator.advance(3_600_000)
   const { pending, acknowledged } = emulator.deliveries.counts()
   expect(pending).toBeGreaterThan(0)
-  expect(acknowledged + pending).toBe(12)
-  expect(isFinished).toBe(false)
+  expect([acknowledged + pending, isFinished]).toEqual([12, false])
   await emulator.advance(24 * 3_600_000)
   await finished
   expect(emulator.deliveries.counts()).toMatchObject({ acknowledged, undelivered: pending, pending: 0, inFlight: 0 })
 })
 
-test('in mode real the world goes with the clock that is passed in, history before it', async () => {
+test('in mode real the world follows the given clock, after its history', async () => {
   const clock = createTestClock()
   const seed = testSeed({ clock: { mode: 'real' }, world: { seed: 'real', history: '2h' } })
   const times: string[] = []
@@ -39,9 +92,7 @@ test('in mode real the world goes with the clock that is passed in, history befo
   await clock.advance(3_600_000)
   expect(times.length).toBeGreaterThan(0)
   for (const at of times.map(Date.parse)) expect(at - t0).toSatisfy((ms: number) => ms > 0 && ms <= 3_600_000)
-  await expect(emulator.advance(1)).rejects.toThrow(
-    'advance needs a manual clock (mode is real); set the mode to manual first',
-  )
+  await expect(emulator.advance(1)).rejects.toThrow('advance needs a manual clock (mode is real)')
 })
 
 test('A34 applies tracked wallets, networks and stories of the seed', async () => {
@@ -61,17 +112,26 @@ test('A34 applies tracked wallets, networks and stories of the seed', async () =
   expect(types).toContain('pump.graduation')
 })
 
-test('R1 A3 answers requests that reach no route in the envelope', async () => {
-  await using emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 } })
+test('R1 A3 rejects CONNECT in the envelope', async () => {
+  await using stage = await startStage()
+  using connection = await RawConnection.open(Number(new URL(stage.emulator.url ?? '').port))
+  connection.send('CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n')
+  const answer = await connection.answer()
+  expect([answer.status, headerOf(answer, 'x-ratelimit-limit')]).toEqual([405, '10'])
+  expect(jsonOf(answer)).toMatchObject({ success: false, error: { code: 'method_not_allowed' } })
+})
+
+test('if it listens beyond loopback, only URLs of its operator may be private', async () => {
+  await using own = await createTestReceiver(answerStatus(200))
+  await using foreign = await createTestReceiver(answerStatus(200))
+  const endpoints = [{ url: own.url, secret }]
+  await using emulator = createEmulator({ seed: testSeed(), endpoints, listen: { host: '0.0.0.0', port: 0 } })
   await emulator.start()
-  for (const [bytes, status, code] of [
-    ['CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
-  ] as const) {
-    using connection = await RawConnection.open(Number(new URL(emulator.url ?? '').port))
-    connection.send(bytes)
-    const answer = await connection.answer()
-    expect([bytes, answer.status]).toEqual([bytes, status])
-    expect(jsonOf(answer)).toMatchObject({ success: false, error: { code } })
-    expect(headerOf(answer, 'x-ratelimit-limit')).toBe('10')
-  }
+  const { status } = await stageOf(emulator).rest('/webhooks', postJson({ url: foreign.url, events: ['*'] }))
+  expect(status).toBe(201)
+  emulator.trigger('contract.ownership_changed')
+  await emulator.deliveries.idle()
+  expect([own.requests.length > 0, foreign.requests.length]).toEqual([true, 0])
+  const failed = emulator.deliveries.list({ state: 'failed' }, 1)
+  expect(failed).toMatchObject([{ lastFailure: expect.stringMatching(/public/) }])
 })

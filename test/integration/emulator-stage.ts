@@ -3,7 +3,7 @@ import { createEmulator, type Emulator, type EmulatorOptions, type SeedInput } f
 export const controlToken = 'control-token-of-the-test'
 export const apiKey = 'sk_api-key-of-the-test-0001'
 
-/** A small world that has just begun, and one account with one key, both known. */
+/** A small world without history, and one account with a known key. */
 export function testSeed(changes: Partial<SeedInput> = {}): SeedInput {
   return {
     world: { seed: 'test', history: '0s' },
@@ -18,7 +18,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Of what is asked by tests, so read as what the test expects. */
+  /** Read as what the test expects. */
   // eslint-disable-next-line typescript/no-explicit-any
   readonly json: any
 }

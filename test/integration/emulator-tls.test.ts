@@ -31,7 +31,7 @@ function get(port: number, host: string, ca: string): Promise<{ status: number |
   })
 }
 
-test('R5 in strict mode HTTPS is served, to clients that trust the certificate', async () => {
+test('R5 serves HTTPS to clients that trust the certificate', async () => {
   await using secure = await startSecure()
   expect(secure.emulator.url).toBe(`https://127.0.0.1:${secure.port}`)
   const { status, text } = await get(secure.port, '127.0.0.1', tlsPair.cert)
@@ -79,7 +79,7 @@ test('R5 garbage or silent connections do not block other clients', async () => 
   expect((await get(secure.port, 'localhost', tlsPair.cert)).status).toBe(200)
 })
 
-test('R5 the certificate that is made is valid for the names of this machine, kept, and for its owner only', async () => {
+test('R5 the generated certificate is valid for this machine, kept, renewed, and readable by its owner only', async () => {
   await using dir = await createTempDir()
   const folder = join(dir.path, 'tls')
   const now = Date.now()
@@ -100,7 +100,7 @@ test('R5 the certificate that is made is valid for the names of this machine, ke
   expect(await readFile(join(folder, 'tls-key.pem'), 'utf8')).toContain('PRIVATE KEY')
 })
 
-test('files that are no certificate and key, or not of one pair, are refused', async () => {
+test('rejects files that are not a certificate and its key', async () => {
   await using dir = await createTempDir()
   const [cert, key] = [join(dir.path, 'cert.pem'), join(dir.path, 'key.pem')]
   await writeFile(cert, tlsPair.cert)

@@ -12,7 +12,7 @@ export function operationsOf(document: Json): { name: string; value: Json }[] {
   )
 }
 
-/** What a local `$ref` points at, or the value itself. */
+/** The target of a local `$ref`, or the value itself. */
 export function resolve(document: Json, value: Json): Json {
   const ref: unknown = value['$ref']
   if (typeof ref !== 'string') return value
@@ -21,12 +21,12 @@ export function resolve(document: Json, value: Json): Json {
   return found
 }
 
-/** The names of an object's fields, a star behind those that are required. */
+/** Field names of an object schema, with `*` after required ones. */
 export function fieldsOf(schema: Json): string[] {
   return Object.keys(schema['properties']).map((name) => (schema['required']?.includes(name) ? `${name}*` : name))
 }
 
-/** Calls `fn` for each object in the document with its path. The sum of what it gives. */
+/** Calls `fn` for each object in the document with its path; returns the sum of the results. */
 export function visit(value: unknown, fn: (value: Json, path: readonly string[]) => number): number {
   const walk = (at: unknown, path: readonly string[]): number => {
     if (typeof at !== 'object' || at === null) return 0

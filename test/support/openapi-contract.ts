@@ -5,7 +5,7 @@ export interface Sent {
   readonly method: string
   /** With the prefix of the version and the query. */
   readonly target: string
-  /** Undefined: none, or none that is JSON. */
+  /** Undefined if there is none, or if it isn't JSON. */
   readonly body?: unknown
 }
 
@@ -17,21 +17,21 @@ export interface Got {
 
 interface Place {
   readonly operation: DocumentedOperation | null
-  /** The template that the path fits; null if there is none. */
+  /** The template that matches the path; null if none does. */
   readonly path: string | null
   readonly params: Readonly<Record<string, string>>
 }
 
 const prefix = '/v1'
 
-/** Holds exchanges against the document, and remembers which of its answers were not seen yet. */
+/** Checks exchanges against the document, and records which documented responses were not seen yet. */
 export function createContract() {
   const document = readOpenApi()
   const unseen = new Set(
     document.operations.flatMap(({ id, answers }) => [...answers.keys()].map((code) => `${id} ${code}`)),
   )
 
-  /** Which operation a request is one of: paths without parameters come first. */
+  /** Finds the operation of a request. Paths without parameters come first. */
   function find(method: string, target: string): Place {
     const [given = ''] = target.split('?')
     const all = document.operations.toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
@@ -58,7 +58,7 @@ export function createContract() {
     return problems
   }
 
-  /** Whatever was accepted must be a request as documented. */
+  /** An accepted request must be documented. */
   function checkRequest(operation: DocumentedOperation, given: ReadonlyMap<string, unknown>, sent: Sent) {
     const problems: string[] = []
     for (const { name, in: place, required, schema } of [...operation.parameters, ...operation.members]) {
@@ -75,9 +75,9 @@ export function createContract() {
 
   return {
     document,
-    /** Operations with a status that the document has for them and no answer had. */
+    /** Documented statuses by operation that no response had. */
     unseen: unseen as ReadonlySet<string>,
-    /** What of an answer, or of a request that was accepted, is not as documented. */
+    /** Returns the deviations of a response, or of an accepted request, from the document. */
     check(sent: Sent, got: Got): readonly string[] {
       const { operation, path, params } = find(sent.method, sent.target)
       const body = parse(got.text)
@@ -123,7 +123,7 @@ function givenBy({ parameters }: DocumentedOperation, { target }: Sent, params: 
   return given
 }
 
-/** A text as the type that its schema has, where it is written as one. */
+/** Converts text to an integer if its schema wants one. */
 export function toTyped(text: string, schema: Json): unknown {
   return schema['type'] === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
 }

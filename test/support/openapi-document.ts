@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { default as addFormats } from 'ajv-formats'
 import { operationsOf, resolve, type Json } from './api-document.ts'
 
-// Reads the generated documents from disk and judges values by them alone: nothing here knows a type of ours.
+// Reads the generated documents from disk and validates values against them, without any of our types.
 
 export interface DocumentedParameter {
   readonly name: string
@@ -23,27 +23,27 @@ export interface DocumentedOperation {
   readonly method: string
   /** Below the prefix of the version, parameters in braces. */
   readonly path: string
-  /** Null: any key will do. */
+  /** Null = any key. */
   readonly scope: string | null
   readonly parameters: readonly DocumentedParameter[]
-  /** The schema of the body; null if it takes none. */
+  /** Null = no body. */
   readonly body: Json | null
   /** The members of the body. */
   readonly members: readonly DocumentedParameter[]
-  /** Whether it can succeed at all. */
+  /** False for undocumented operations, which never succeed. */
   readonly isImplemented: boolean
   readonly answers: ReadonlyMap<number, DocumentedAnswer>
 }
 
 export interface ApiDocument {
   readonly operations: readonly DocumentedOperation[]
-  /** What a path answers to methods that it does not have. */
+  /** Responses of each path to other methods. */
   readonly otherMethods: ReadonlyMap<string, DocumentedAnswer>
-  /** What every failure looks like. */
+  /** The response of any failure. */
   readonly failure: DocumentedAnswer
   readonly webhooks: ReadonlyMap<string, { readonly schema: Json; readonly headers: readonly DocumentedParameter[] }>
   resolve(schema: Json): Json
-  /** Why a value does not fit a schema; empty if it does. */
+  /** Why a value doesn't match a schema; empty if it does. */
   problemsOf(schema: Json, value: unknown): readonly string[]
 }
 
@@ -113,7 +113,7 @@ export function readAsyncApi() {
   }
 }
 
-/** The members of a value that its schema does not name, as paths. */
+/** Paths of members that the schema doesn't list. */
 export function* membersBeside(
   document: Pick<ApiDocument, 'resolve'>,
   ref: Json,

@@ -8,7 +8,7 @@ import type { Asked } from './openapi-stage.ts'
 const webhookUrl = 'https://hooks.example.com/a?b=c'
 const alertTypes = ['price_above', 'price_below', 'volume_spike', 'whale_buy', 'whale_sell']
 
-/** Gives requests of an operation that must succeed, in which addresses and handles are those of the stage. */
+/** Valid requests of each operation, with addresses and identifiers of the stage. */
 export function createSamples(
   { webhooks }: Pick<ApiDocument, 'webhooks'>,
   stage: RestStage,
@@ -76,7 +76,7 @@ export function createSamples(
   }
 }
 
-/** Those that hold most, that have traded most, and some more. */
+/** Wallets with many tokens, wallets with many trades, and some others. */
 function someWallets({ world: { views } }: RestStage, network: string) {
   const found = views.wallets().filter((one) => one.network === network && one.tradeCount > 0)
   const holdings = new Map(found.map((one) => [one, views.overview(one).total_tokens_held]))
@@ -88,13 +88,13 @@ function someWallets({ world: { views } }: RestStage, network: string) {
 function withTradedToken(stage: RestStage, { params, query }: { params: { address: string }; query: Json }): Asked {
   const { views } = stage.world
   const wallet = views.findWallet(query['network'], params.address)
-  if (wallet === null) throw new RangeError('a wallet that is none')
+  if (wallet === null) throw new RangeError('unknown wallet')
   const asOf = { at: stage.world.now(), seq: stage.world.seq() }
   const [trade] = views.trades(wallet, { limit: 1, after: null, asOf }, null).items
   return { params, query: { ...query, token: trade?.token_out.address ?? '', limit: '100' } }
 }
 
-/** Values of a parameter that the document has: each of a closed list, and the ends of a range. */
+/** Documented values of a parameter: of a closed list, bounds and default. */
 export function documentedValues({ schema }: Pick<DocumentedParameter, 'schema'>): readonly string[] {
   const named: readonly string[] = schema['enum'] ?? []
   const bounds = [schema['minimum'], schema['maximum'], schema['default']]
@@ -104,17 +104,17 @@ export function documentedValues({ schema }: Pick<DocumentedParameter, 'schema'>
 const words = 'x X -1 0 101 1.5 1e1 0x10 ５ null 24H Ethereum * . / //x ../x %2e ;x=1 [] {} <x> \' " \\'
 const texts = ['', ' ', ' 5', '\u0000', '\u202e☃', 'a'.repeat(3_000), `0x${'g'.repeat(40)}`, ...words.split(' ')]
 
-/** Texts that a parameter may not have, judged by the document. */
+/** Texts that the document doesn't allow for a parameter. */
 export function wrongTexts(document: ApiDocument, { in: place, schema }: DocumentedParameter): readonly string[] {
   const invented = place === 'path' ? texts.filter((text) => !['', '.', '..'].includes(text)) : texts
   return invented.filter((text) => document.problemsOf(schema, toTyped(text, schema)).length > 0)
 }
 
-// More values are judged in unit/openapi-resources.
+// unit/openapi.test.ts checks more values.
 const jsonTexts = 'null true 0 -1 1e308 "" "x" "*" [] {} [null] ["*","*"] [{}]'
 const jsonValues: readonly unknown[] = [...jsonTexts.split(' ').map((text) => JSON.parse(text)), 'a'.repeat(3_000)]
 
-/** JSON that a member of a body may not have, judged by the document. */
+/** JSON values that the document doesn't allow for a member. */
 export function wrongJson(document: ApiDocument, schema: Json): readonly unknown[] {
   return jsonValues.filter((value) => document.problemsOf(schema, value).length > 0)
 }

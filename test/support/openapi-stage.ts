@@ -9,7 +9,7 @@ import type { DocumentedOperation } from './openapi-document.ts'
 export interface Asked {
   readonly method?: string
   readonly params?: Readonly<Record<string, string>>
-  /** A list where a parameter is to be repeated. */
+  /** A list repeats the parameter. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: Readonly<Record<string, unknown>>
   readonly key?: string | null
@@ -18,21 +18,21 @@ export interface Asked {
 
 export interface ContractStage extends AsyncDisposable {
   readonly stage: RestStage
-  /** Whether the world fails at whatever it is asked for next. */
+  /** If on, the world throws. */
   readonly fault: { isOn: boolean }
-  /** Asks; the exchange must be as documented, and the answer have the status, and `hint` in its body. */
+  /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
   expect(status: number, operation: DocumentedOperation, asked: Asked, hint?: string): Promise<Answer>
-  /** Requests that must succeed. */
+  /** Valid requests. */
   samplesOf(operation: Pick<DocumentedOperation, 'id'>): readonly Asked[]
   /** All alerts and webhooks. */
   owned(): unknown
-  /** These and the world. */
+  /** The same and a digest of the world. */
   fingerprint(): unknown
-  /** Deletes what belongs to accounts. */
+  /** Deletes all alerts and webhooks. */
   clear(): void
 }
 
-/** The REST service over a world of some hours, with every exchange checked. */
+/** The REST service over a world of 12 hours. Every exchange is checked against the document. */
 export async function createContractStage(
   contract: ReturnType<typeof createContract>,
   settings: Partial<RestSettings>,

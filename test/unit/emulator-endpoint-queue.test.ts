@@ -3,7 +3,7 @@ import { createTestClock, type Clock } from '../../src/base/clock.ts'
 import { createEndpointQueue, type EndpointQueue } from '../../src/emulator/deliveries/endpoint-queue.ts'
 import type { StoredDelivery } from '../../src/emulator/deliveries/port.ts'
 
-/** A queue over an array in place of a store. Each first attempt fails and is due again a minute later; the second settles. */
+/** A queue over an array instead of a store. Each first attempt fails and is due again a minute later; the second succeeds. */
 function createStage(clock: Clock, count: number) {
   const event = { seq: 1, id: 'evt_a', type: 'pump.graduation', body: Buffer.from('{}') }
   const about = { event, endpointId: 'wh_1', url: '', isReplay: false, lastStatus: null, lastFailure: null }
@@ -46,7 +46,7 @@ function createStage(clock: Clock, count: number) {
   return { queue, all, madeAt, drained: drained.promise, longest: () => longest }
 }
 
-test('twenty thousand pending retries hold one timer between them, and a few hundred in memory', async () => {
+test('20,000 pending retries share one timer, and a few hundred are in memory', async () => {
   const clock = createTestClock()
   let armed = 0
   let most = 0
@@ -82,7 +82,7 @@ test('twenty thousand pending retries hold one timer between them, and a few hun
   expect(armed).toBe(0)
 })
 
-test('a timer that comes early waits on until the retry is due', async () => {
+test('an early timer waits until the retry is due', async () => {
   const clock = createTestClock()
   const early: Clock = { ...clock, after: (ms, fn) => clock.after(Math.min(ms, 7000), fn) }
   const { queue, madeAt, drained } = createStage(early, 1)

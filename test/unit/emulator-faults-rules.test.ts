@@ -4,7 +4,7 @@ import { packs } from '../../src/emulator/faults/packs.ts'
 import { problemsOf } from '../../src/emulator/rest/error.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 
-/** Of the issue, and of requirements 2.8. */
+/** The kinds in requirements 2.8. */
 const out =
   'delay reorder burst skew unknown-type case-flip extra-fields reserialise huge signature-wrong-secret signature-bad ' +
   'signature-upper-case signature-prefixed signature-repeated signature-missing tamper truncate chunked slow cut reset ' +
@@ -12,7 +12,7 @@ const out =
 const into =
   'latency too-many-requests error-500 error-503 empty malformed malformed-chunk reset cursor-loop cursor-missing extra-members'
 
-test('2.8 lists the kinds of faults with their parameters', () => {
+test('2.8 lists all kinds of faults with their parameters', () => {
   const kinds = listFaultKinds()
   const named = (direction: string) => kinds.filter((one) => one.direction === direction).map(({ kind }) => kind)
   expect(named('out').join(' ')).toBe(out)
@@ -77,13 +77,13 @@ test.each([
     { direction: 'in', fault: { kind: 'empty' }, methods: ['PUT'] },
     'methods.0: expected one of GET, POST, PATCH, DELETE',
   ],
-])('a rule %j is refused: %s', (rule, expected) => {
+])('rejects the rule %j: %s', (rule, expected) => {
   const { error } = faultRuleSchema.safeParse(rule)
   const problems = error === undefined ? [] : problemsOf(error, rule, 'body')
   expect(problems.map(({ path, message }) => `${path}: ${message}`).join('; ')).toContain(expected)
 })
 
-test('every pack has valid rules, and commands that the world accepts', () => {
+test('every scenario has valid rules, and commands that the world accepts', () => {
   expect(packs.map(({ name }) => name).join(' ')).toBe('calm busy-day rug-pull retry-storm hostile-sender outage')
   const world = createWorld({ seed: 'packs', startAt: Date.UTC(2026, 0, 1) })
   world.advanceTo(world.now() + 3_600_000)

@@ -39,7 +39,7 @@ test('each part of a filter must hold', () => {
   expect(seqs({ status: '4xx', path: '/v1/wallets/*', since: at + 1001 })).toEqual([4])
 })
 
-test('it keeps the newest, and of those that match gives the newest', () => {
+test('keeps the newest entries and returns the newest matches', () => {
   const journal = createJournal(10)
   for (let n = 1; n <= 35; n++) journal.add(exchange())
   expect(journal.find({}, 100).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => 26 + n))

@@ -5,7 +5,7 @@ import { createEvent } from '../../src/app/testing/create-event.ts'
 
 const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy', 'mint'] } })
 
-test('members are set by their paths, new ones are made, and the event that was given stays as it is', () => {
+test('sets members by path, creates new ones, and leaves the given event unchanged', () => {
   const before = structuredClone(event)
   const changed = withOverrides(event, {
     created_at: '2026-01-31T12:00:00.000Z',
@@ -44,7 +44,7 @@ test.each([
   ['__proto__.x', /__proto__ is not allowed as a member name/],
   ['data.constructor.prototype.x', /constructor is not allowed as a member name/],
   ['data.prototype', /prototype is not allowed as a member name/],
-])('the path %j is refused', (path, message) => {
+])('rejects the path %j', (path, message) => {
   expect(pathProblem(path)).toMatch(message)
   expect(() => withOverrides(event, { [path]: 1 })).toThrow(message)
 })
@@ -59,7 +59,7 @@ test('rejects a path through a non-object, and an invalid list index', () => {
 })
 
 test.each([Infinity, -Infinity, NaN, [1, { a: Infinity }]])(
-  'the number %j, which JSON cannot hold, is refused',
+  'rejects the number %j, which JSON cannot represent',
   (value) => {
     expect(valueProblem(value)).toMatch(/expected numbers that JSON can represent/)
     expect(() => withOverrides(event, { 'data.symbol': value })).toThrow(/data\.symbol: expected numbers that JSON can/)

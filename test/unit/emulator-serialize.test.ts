@@ -1,36 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { counts } from '../counts.ts'
-import { serialize, serializerProfiles } from '../../src/emulator/serialize.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
-import { eventSamples } from '../fixtures/event-samples.ts'
-
-test('R73 the bytes are never what JSON.stringify makes of them, yet mean the same', () => {
-  for (const event of Object.values(eventSamples)) {
-    const text = serialize(event).toString()
-    expect(text).not.toBe(JSON.stringify(JSON.parse(text)))
-    expect(JSON.parse(text)).toEqual(event)
-  }
-})
-
-test('whole numbers in fractional fields carry .0, integer fields do not', () => {
-  const milestone = createEvent('wallet.pnl_milestone', { data: { milestone_usd: -5000, roi_pct: 12 } })
-  expect(serialize(milestone).toString()).toMatch(/"milestone_usd": -5000\.0, .*"roi_pct": 12\.0, /)
-  expect(serialize(createEvent('token.risk_change')).toString()).toMatch(/"current_risk_score": \d+, /)
-  const honeypot = serialize(createEvent('contract.honeypot_detected')).toString()
-  expect(honeypot).toMatch(/"risk_score": \d+, /)
-  expect(honeypot).toMatch(/"holder_count": \d+, /)
-})
-
-test('negative, exponent and fractional numbers and escapes stay valid JSON', () => {
-  const event = createEvent('wallet.new_position', {
-    data: { amount_usd: -3, entry_price_usd: 1e-7, token_symbol: '"\u2028é\\' },
-  })
-  const text = serialize(event).toString()
-  expect(text).toContain('"amount_usd": -3.0, ')
-  expect(text).toContain('"entry_price_usd": 1e-7, ')
-  expect(JSON.parse(text)).toEqual(event)
-})
+import { serialize, serializerProfiles } from '../../src/emulator/serialize.ts'
+import { counts } from '../counts.ts'
 
 const key = fc.oneof(fc.string(), fc.constantFrom('risk_score', 'holder_count', 'amount_usd'))
 const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer(), fc.constantFrom(1e-7, 1500))
@@ -50,7 +22,7 @@ const event = fc.record(
 /** JSON.stringify writes 0 for -0. */
 const withoutNegativeZero = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown
 
-test.each(serializerProfiles)('R73 the profile %s parses to the same value, whatever the event holds', (profile) => {
+test.each(serializerProfiles)('R73 %s parses to the same value; only canonical equals JSON.stringify', (profile) => {
   fc.assert(
     fc.property(event, (given) => {
       const text = serialize(given, profile).toString()
@@ -61,37 +33,24 @@ test.each(serializerProfiles)('R73 the profile %s parses to the same value, what
   )
 })
 
-test.each(serializerProfiles)('R95 R99 integers in integer fields stay integers in the profile %s', (profile) => {
-  const honeypot = createEvent('contract.honeypot_detected', { data: { holder_count: 12_000, risk_score: 0 } })
-  const textOf = (given: object) => serialize(given, profile).toString().replaceAll('\\u005f', '_')
-  const text = textOf(honeypot)
-  expect(text).toMatch(/"holder_count": ?12000[,\s}]/)
-  expect(text).toMatch(/"risk_score": ?0[,\s}]/)
-  for (const [type, fields] of [
-    ['contract.honeypot_detected', ['risk_score', 'holder_count']],
-    ['token.risk_change', ['previous_risk_score', 'current_risk_score']],
-  ] as const) {
-    for (const field of fields) {
-      expect(textOf(createEvent(type))).toMatch(new RegExp(`"${field}": ?\\d+[,\\s}]`))
-    }
-  }
+test.each(serializerProfiles)('R95 R99 integer fields stay integers in the profile %s', (profile) => {
+  const given = { risk_score: 0, holder_count: 12_000, previous_risk_score: 7, current_risk_score: 99 }
+  const text = serialize(given, profile).toString().replaceAll('\\u005f', '_')
+  for (const [field, value] of Object.entries(given)) expect(text).toMatch(new RegExp(`"${field}": ?${value}[,\\s}]`))
 })
 
-test('each profile writes its own form', () => {
-  const given = createEvent('wallet.new_position', {
-    id: 'evt_1',
-    data: { token_symbol: 'é/\u{1f600}', entry_price_usd: 1e-7, amount_usd: 1500 },
-  })
-  const written = (profile: (typeof serializerProfiles)[number]) => serialize(given, profile).toString()
-  expect(written('spaced')).toContain('"amount_usd": 1500.0, ')
-  expect(written('escaped')).toContain('"id": "evt\\u005f1", ')
-  expect(written('canonical')).toBe(JSON.stringify(given))
-  expect(written('escaped')).toContain('"token\\u005fsymbol": "\\u00e9\\/\\ud83d\\ude00"')
-  expect(written('exponent')).toContain('"entry_price_usd": 1e-7, "amount_usd": 1.5E+3, ')
-  expect(Object.keys(JSON.parse(written('reordered')))).toEqual(['data', 'created_at', 'type', 'id'])
-  expect(Object.keys(JSON.parse(written('reordered')).data)[0]).toBe('tx_hash')
-  expect(written('pretty')).toContain('\n  "data": {\n    "wallet_address"')
-  expect(serialize(given).equals(serialize(given, 'spaced'))).toBe(true)
+test.each([
+  ['spaced', /"entry_price_usd": 1e-7, "amount_usd": 1500\.0, /],
+  ['spaced', /"token_symbol": "é\/😀", /],
+  ['escaped', /"id": "evt\\u005f1", /],
+  ['escaped', /"token\\u005fsymbol": "\\u00e9\\\/\\ud83d\\ude00"/],
+  ['exponent', /"entry_price_usd": 1e-7, "amount_usd": 1\.5E\+3, /],
+  ['reordered', /^\{"data": \{"tx_hash": .*\}, "created_at": .*, "type": .*, "id": "evt_1"\}$/],
+  ['pretty', /\n {2}"data": \{\n {4}"wallet_address"/],
+] as const)('the profile %s writes %s', (profile, form) => {
+  const data = { token_symbol: 'é/\u{1f600}', entry_price_usd: 1e-7, amount_usd: 1500 }
+  const text = serialize(createEvent('wallet.new_position', { id: 'evt_1', data }), profile).toString()
+  expect(text).toMatch(form)
 })
 
 test.each([
@@ -103,7 +62,6 @@ test.each([
   [5e-324, '5e-324'],
   [Number.MAX_VALUE, '1.7976931348623157E+308'],
   [0, '0'],
-])('the profile exponent writes %d as %s, which is the same number', (value, text) => {
+])('the profile exponent writes %d as %s', (value, text) => {
   expect(serialize({ amount_usd: value }, 'exponent').toString()).toBe(`{"amount_usd": ${text}}`)
-  expect(Number(text)).toBe(value)
 })

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { readCookies, toCookie } from '../../src/base/http/sign-in.ts'
-import { createSessions, type Sessions } from '../../src/emulator/session/sessions.ts'
+import { createSessions, type Sessions } from '../../src/emulator/control/sessions.ts'
 import { silentLogger } from '../../src/base/log.ts'
 
 const login = { user: 'ada', password: 'the-password-of-the-test' }
@@ -14,14 +14,13 @@ function setUp({ isPublished = false } = {}) {
   return { wall, sessions: createSessions({ login, isPublished, wall, randomBytes, log: silentLogger }) }
 }
 
-function signIn(sessions: Sessions, address = '127.0.0.1'): string {
-  const result = sessions.signIn(login, address)
-  if (result.kind !== 'signed-in') throw new Error(`expected to be signed in, got ${result.kind}`)
-  return result.token
-}
+const signIn = (sessions: Sessions, address = '127.0.0.1') => sessions.signIn(login, address)
+const isWrong = expect.objectContaining({ status: 401, message: 'user or password is wrong' })
+const isLimited = (seconds: number) =>
+  expect.objectContaining({ status: 429, headers: { 'Retry-After': String(seconds) } })
 
 describe('A65 sessions of the dashboard', () => {
-  test('last 12 hours of the wall clock, each by its own token', async () => {
+  test('last 12 hours of the wall clock', async () => {
     const { wall, sessions } = setUp()
     const first = signIn(sessions)
     await wall.advance(3_600_000)
@@ -33,7 +32,7 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([first]), sessions.userOf([second])]).toEqual([null, 'ada'])
   })
 
-  test('are found among several tokens, and end with signing out, again and again', () => {
+  test('are found among several tokens and end by signing out, which is idempotent', () => {
     const { sessions } = setUp()
     const token = signIn(sessions)
     const other = signIn(sessions)
@@ -43,7 +42,7 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([token]), sessions.userOf([other]), sessions.userOf([])]).toEqual([null, 'ada', null])
   })
 
-  test('are at most 1,000: of more the oldest ends', () => {
+  test('are at most 1,000: beyond that the oldest ends', () => {
     const { sessions } = setUp()
     const tokens = Array.from({ length: 1_001 }, () => signIn(sessions))
     expect(tokens.filter((token) => sessions.userOf([token]) === null)).toEqual([tokens[0]])
@@ -53,55 +52,49 @@ describe('A65 sessions of the dashboard', () => {
     ['another password', wrong],
     ['another user', { ...login, user: 'eve' }],
     ['nothing', { user: '', password: '' }],
-    ['the two the other way round', { user: login.password, password: login.user }],
+    ['user and password swapped', { user: login.password, password: login.user }],
     ['the password in upper case', { ...login, password: login.password.toUpperCase() }],
   ])('do not begin with %s', (_name, given) => {
-    expect(setUp().sessions.signIn(given, '127.0.0.1')).toEqual({ kind: 'wrong' })
+    expect(() => setUp().sessions.signIn(given, '127.0.0.1')).toThrow(isWrong)
   })
 
-  test('show the login only where it is the published one', () => {
+  test('show the login only if it is published', () => {
     expect([setUp().sessions.published, setUp({ isPublished: true }).sessions.published]).toEqual([null, login])
   })
 })
 
-describe('wrong sign-ins', () => {
-  const tryWrong = (sessions: Sessions, times: number, address: string) =>
-    Array.from({ length: times }, () => sessions.signIn(wrong, address).kind)
+describe('failed sign-ins', () => {
+  const fail = (sessions: Sessions, address: string) => expect(() => sessions.signIn(wrong, address)).toThrow(isWrong)
 
-  test('after ten of an address within a minute it is not heard any more, until the minute is over', async () => {
+  test('block an address after ten within a minute, until the minute is over', async () => {
     const { wall, sessions } = setUp()
-    expect(new Set(tryWrong(sessions, 9, '192.0.2.1'))).toEqual(new Set(['wrong']))
+    for (let n = 1; n <= 9; n++) fail(sessions, '192.0.2.1')
     signIn(sessions, '192.0.2.1')
     await wall.advance(20_000)
-    expect(tryWrong(sessions, 1, '192.0.2.1')).toEqual(['wrong'])
-    expect(sessions.signIn(login, '192.0.2.1')).toEqual({ kind: 'limited', retryAfterS: 40 })
+    fail(sessions, '192.0.2.1')
+    expect(() => signIn(sessions, '192.0.2.1')).toThrow(isLimited(40))
     signIn(sessions, '192.0.2.2')
     await wall.advance(39_999)
-    expect(sessions.signIn(login, '192.0.2.1')).toEqual({ kind: 'limited', retryAfterS: 1 })
+    expect(() => signIn(sessions, '192.0.2.1')).toThrow(isLimited(1))
     await wall.advance(1)
     signIn(sessions, '192.0.2.1')
   })
 
-  test('after a hundred of all addresses within a minute nobody is heard any more', async () => {
+  test('block all addresses after a hundred within a minute', async () => {
     const { wall, sessions } = setUp()
-    for (let n = 1; n <= 100; n++) expect(tryWrong(sessions, 1, `192.0.2.${n}`)).toEqual(['wrong'])
-    expect(sessions.signIn(login, '198.51.100.1')).toEqual({ kind: 'limited', retryAfterS: 60 })
+    for (let n = 1; n <= 100; n++) fail(sessions, `192.0.2.${n}`)
+    expect(() => signIn(sessions, '198.51.100.1')).toThrow(isLimited(60))
     await wall.advance(60_000)
     signIn(sessions, '198.51.100.1')
   })
 
-  test('are counted anew if the wall clock was set back', () => {
+  test('are forgotten if the wall clock was set back', () => {
     const wall = createTestClock()
     let now = wall.now()
-    const sessions = createSessions({
-      login,
-      isPublished: false,
-      wall: { now: () => now },
-      randomBytes,
-      log: silentLogger,
-    })
-    tryWrong(sessions, 10, '192.0.2.1')
-    expect(sessions.signIn(login, '192.0.2.1').kind).toBe('limited')
+    const clock = { now: () => now }
+    const sessions = createSessions({ login, isPublished: false, wall: clock, randomBytes, log: silentLogger })
+    for (let n = 1; n <= 10; n++) fail(sessions, '192.0.2.1')
+    expect(() => signIn(sessions, '192.0.2.1')).toThrow(isLimited(60))
     now -= 3_600_000
     signIn(sessions, '192.0.2.1')
   })
@@ -117,11 +110,11 @@ describe('cookies', () => {
     ['session=a', ['a']],
     [' other=b;session=a==; session= c ;sessions=d;SESSION=e', ['a==', 'c']],
     ['xsession=a; session=', ['']],
-  ])('of %j those of the name are %j', (cookie, values) => {
+  ])('read from %j gives %j', (cookie, values) => {
     expect(readCookies(withCookie(cookie), 'session')).toEqual(values)
   })
 
-  test('are set for this site alone, out of reach of scripts', () => {
+  test('are SameSite=Strict and HttpOnly', () => {
     const common = 'HttpOnly; SameSite=Strict; Path=/; Max-Age='
     expect(toCookie('s', 'v', { maxAgeS: 60, isSecure: false })).toBe(`s=v; ${common}60`)
     expect(toCookie('s', '', { maxAgeS: 0, isSecure: true })).toBe(`s=; ${common}0; Secure`)

@@ -1,163 +1,314 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { default as addFormats } from 'ajv-formats'
-import { expect, test } from 'vitest'
-import { networkIds, eventTypes } from '../../schema/index.ts'
+import { describe, expect, test } from 'vitest'
+import { toAsyncApi } from '../../schema/asyncapi.ts'
+import { eventTypes, networkIds, parseEvent } from '../../schema/index.ts'
 import { toOpenApi } from '../../schema/openapi.ts'
+import { components } from '../../schema/rest/components.ts'
 import { fieldsOf, operationsOf, resolve, visit, type Json } from '../support/api-document.ts'
 
-const text = readFileSync('schema/openapi.json', 'utf8')
-const document = JSON.parse(text) as Json
-const operations = operationsOf(document)
+const readDocument = (name: string) => JSON.parse(readFileSync(`schema/${name}.json`, 'utf8')) as Json
+const [openapi, asyncapi] = [readDocument('openapi'), readDocument('asyncapi')]
+const operations = operationsOf(openapi)
 
 const ajv = new Ajv2020({ allErrors: true, strict: false })
 addFormats.default(ajv)
-ajv.addSchema({ ...document, $id: 'openapi' })
-const check = (pointer: string, value: unknown) => {
-  const validate = ajv.compile({ $ref: `openapi#${pointer}` })
-  validate(value)
-  return validate.errors ?? []
+ajv.addSchema({ ...openapi, $id: 'openapi' })
+ajv.addSchema({ ...asyncapi, $id: 'asyncapi' })
+
+/** Why a value doesn't match the schema at a JSON pointer of a document; empty if it does. */
+function problemsOf(document: 'openapi' | 'asyncapi', pointer: string, value: unknown): readonly unknown[] {
+  ajv.validate({ $ref: `${document}#${pointer}` }, value)
+  return ajv.errors ?? []
 }
 const escape = (part: string) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
 
-/** The operations of the service's own description, written down here a second time. */
-const documented = [
-  'GET /wallets/{address}',
-  'GET /wallets/{address}/portfolio',
-  'GET /wallets/{address}/pnl',
-  'GET /wallets/{address}/trades',
-  'POST /alerts',
-  'GET /networks',
-  'POST /webhooks',
-  'GET /tokens/{address}',
-  'GET /tokens/search',
-]
-const added = [
-  'GET /alerts',
-  'GET /alerts/{alert_id}',
-  'DELETE /alerts/{alert_id}',
-  'GET /webhooks',
-  'GET /webhooks/{webhook_id}',
-  'PATCH /webhooks/{webhook_id}',
-  'DELETE /webhooks/{webhook_id}',
-]
-const undocumented = ['GET /contracts/{address}', 'GET /liquidity/{address}', 'GET /trending']
-
-test('the document is what its sources give, twice the same', () => {
-  expect(JSON.parse(JSON.stringify(toOpenApi()))).toEqual(document)
-  expect(JSON.stringify(toOpenApi())).toBe(JSON.stringify(toOpenApi()))
-  expect(document['openapi']).toMatch(/^3\.1\./)
+test.each([
+  ['openapi', openapi, toOpenApi],
+  ['asyncapi', asyncapi, toAsyncApi],
+] as const)('%s.json is generated from its sources', (_name, document, generate) => {
+  expect(JSON.parse(JSON.stringify(generate()))).toEqual(document)
 })
 
-test('R2 every operation of the service is there, and beside it only what is marked as added or undocumented', () => {
-  expect(operations.map(({ name }) => name).toSorted()).toEqual([...documented, ...added, ...undocumented].toSorted())
-  const withMark = (mark: string) => operations.filter(({ value }) => value['x-assumption']?.includes(mark))
-  expect(withMark('A22').map(({ name }) => name)).toEqual(expect.arrayContaining(added))
-  expect(withMark('A22')).toHaveLength(added.length)
-  expect(withMark('A2').map(({ name }) => name)).toEqual(undocumented)
-})
+describe('the OpenAPI document', () => {
+  /** The operations in the spec. */
+  const documented = [
+    'GET /wallets/{address}',
+    'GET /wallets/{address}/portfolio',
+    'GET /wallets/{address}/pnl',
+    'GET /wallets/{address}/trades',
+    'POST /alerts',
+    'GET /networks',
+    'POST /webhooks',
+    'GET /tokens/{address}',
+    'GET /tokens/search',
+  ]
+  const added = [
+    'GET /alerts',
+    'GET /alerts/{alert_id}',
+    'DELETE /alerts/{alert_id}',
+    'GET /webhooks',
+    'GET /webhooks/{webhook_id}',
+    'PATCH /webhooks/{webhook_id}',
+    'DELETE /webhooks/{webhook_id}',
+  ]
+  const undocumented = ['GET /contracts/{address}', 'GET /liquidity/{address}', 'GET /trending']
+  const operationOf = (name: string) => operations.find((one) => one.name === name)!.value
 
-const answers = operations.flatMap(({ name, value }) =>
-  Object.entries(value['responses'] as Json).map(([status, answer]) => ({ name: `${name} ${status}`, status, answer })),
-)
+  test('R2 has all operations of the spec, and marks all others', () => {
+    const names = operations.map(({ name }) => name)
+    expect(names.toSorted()).toEqual([...documented, ...added, ...undocumented].toSorted())
+    const marked = (mark: string) => names.filter((name) => operationOf(name)['x-assumption']?.includes(mark))
+    expect(marked('A22').toSorted()).toEqual(added.toSorted())
+    expect(marked('A2')).toEqual(undocumented)
+  })
 
-test('R117 R118 R119 every answer has the three rate limit headers, and those that its status calls for', () => {
-  const three = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
-  const extra: Record<string, string> = { 401: 'WWW-Authenticate', 429: 'Retry-After', 503: 'Retry-After' }
-  expect(answers.length).toBeGreaterThan(100)
-  for (const { name, status, answer } of answers) {
-    const { headers } = resolve(document, answer)
-    for (const header of [...three, ...(extra[status] === undefined ? [] : [extra[status]])]) {
-      expect(resolve(document, headers[header] ?? {})['required'], `${name} ${header}`).toBe(true)
+  test('R8 R10 R117 R118 R119 every response has its headers, and either data or error', () => {
+    const three = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+    const extra: Record<string, string> = { 401: 'WWW-Authenticate', 429: 'Retry-After', 503: 'Retry-After' }
+    for (const { name, value } of operations) {
+      for (const [status, answer] of Object.entries(value['responses'] as Json)) {
+        const { headers, content } = resolve(openapi, answer)
+        for (const header of [...three, ...(extra[status] === undefined ? [] : [extra[status]])]) {
+          expect(resolve(openapi, headers[header] ?? {})['required'], `${name} ${status} ${header}`).toBe(true)
+        }
+        const isSuccess = status.startsWith('2')
+        const schema = resolve(openapi, content['application/json'].schema)
+        expect(schema['properties'].success.const, name).toBe(isSuccess)
+        expect(fieldsOf(schema), name).toEqual(['success*', isSuccess ? 'data*' : 'error*', 'meta*'])
+      }
     }
-  }
-})
+  })
 
-test('R8 R10 every failure has error in place of data, and no success has error', () => {
-  for (const { name, status, answer } of answers) {
-    const { schema } = resolve(document, answer)['content']['application/json']
-    const { properties, required } = resolve(document, schema)
-    const isSuccess = status.startsWith('2')
-    expect(properties['success'].const, name).toBe(isSuccess)
-    expect(required, name).toEqual(['success', isSuccess ? 'data' : 'error', 'meta'])
-    expect(Object.keys(properties), name).toEqual(required)
-  }
-})
+  test('R106 every operation can fail with 400, 401, 429 and 500, those of wallets with 404 and 503 too', () => {
+    for (const name of [...documented, ...added]) {
+      const expected = ['400', '401', '429', '500', ...(name.startsWith('GET /wallets/') ? ['404', '503'] : [])]
+      expect(Object.keys(operationOf(name)['responses']), name).toEqual(expect.arrayContaining(expected))
+    }
+  })
 
-test('R106 every operation can fail with 400, 401, 429 and 500, a wallet that was never seen with 404, a network with 503', () => {
-  for (const { name, value } of operations.filter((one) => !undocumented.includes(one.name))) {
-    expect(Object.keys(value['responses']), name).toEqual(expect.arrayContaining(['400', '401', '429', '500']))
-    const isOfWallet = name.startsWith('GET /wallets/')
-    if (isOfWallet) expect(value['responses']).toMatchObject({ 404: expect.anything(), 503: expect.anything() })
-  }
-})
-
-test('R12 R14 meta has the network for overview and PnL, and the members of a page for lists', () => {
-  const metaOf = (name: string) => {
-    const success = Object.entries(operations.find((one) => one.name === name)!.value['responses'] as Json)[0]![1]
-    return fieldsOf(resolve(document, success.content['application/json'].schema.properties.meta))
-  }
-  const network = ['timestamp*', 'network*', 'latency_ms*']
   const page = ['timestamp*', 'next_cursor', 'limit*', 'total*', 'latency_ms']
-  expect(metaOf('GET /wallets/{address}')).toEqual(network)
-  expect(metaOf('GET /wallets/{address}/pnl')).toEqual(network)
-  expect(metaOf('GET /wallets/{address}/portfolio')).toEqual(page)
-  expect(metaOf('GET /wallets/{address}/trades')).toEqual(page)
-  expect(metaOf('GET /tokens/search')).toEqual(page)
-  expect(metaOf('POST /alerts')).toEqual(['timestamp*', 'latency_ms*'])
-  expect(metaOf('GET /networks')).toEqual(['timestamp*', 'latency_ms*'])
-})
-
-test('R114 limit is 1 to 100 and 20 by default, R54 timeframe one of four and 30d by default', () => {
-  const schemaOf = (name: string, parameter: string) =>
-    operations.find((one) => one.name === name)!.value['parameters'].find((one: Json) => one['name'] === parameter)
-      .schema
-  expect(schemaOf('GET /wallets/{address}/trades', 'limit')).toEqual({
-    type: 'integer',
-    minimum: 1,
-    maximum: 100,
-    default: 20,
+  test.each([
+    ['GET /wallets/{address}', ['timestamp*', 'network*', 'latency_ms*']],
+    ['GET /wallets/{address}/pnl', ['timestamp*', 'network*', 'latency_ms*']],
+    ['GET /wallets/{address}/portfolio', page],
+    ['GET /wallets/{address}/trades', page],
+    ['GET /tokens/search', page],
+    ['POST /alerts', ['timestamp*', 'latency_ms*']],
+    ['GET /networks', ['timestamp*', 'latency_ms*']],
+  ])('R12 R14 meta of %s is %j', (name, fields) => {
+    const [success] = Object.values(operationOf(name)['responses'] as Json)
+    expect(fieldsOf(resolve(openapi, success.content['application/json'].schema.properties.meta))).toEqual(fields)
   })
-  expect(schemaOf('GET /wallets/{address}/pnl', 'timeframe')).toEqual({
-    type: 'string',
-    enum: ['24h', '7d', '30d', 'all'],
-    default: '30d',
-  })
-  expect(schemaOf('GET /wallets/{address}', 'network').enum).toEqual(networkIds)
-})
 
-test('every example of a body, an answer, a parameter or a schema fits its schema', () => {
-  const seen = visit(document, (value, path) => {
-    const pointer = path.map((part) => `/${escape(part)}`).join('')
-    if (Array.isArray(value['examples']) && path[1] === 'schemas') {
-      for (const example of value['examples']) expect(check(pointer, example), pointer).toEqual([])
-      return value['examples'].length
+  test.each([
+    ['R114', 'GET /wallets/{address}/trades', 'limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }],
+    ['R54', 'GET /wallets/{address}/pnl', 'timeframe', { enum: ['24h', '7d', '30d', 'all'], default: '30d' }],
+    ['R4', 'GET /wallets/{address}', 'network', { enum: networkIds }],
+  ])('%s %s has the parameter %s: %j', (_number, name, parameter, schema) => {
+    const { parameters } = operationOf(name)
+    expect(parameters.find((one: Json) => one['name'] === parameter).schema).toMatchObject(schema)
+  })
+
+  test('every example matches its schema', () => {
+    const seen = visit(openapi, (value, path) => {
+      const pointer = path.map((part) => `/${escape(part)}`).join('')
+      if (Array.isArray(value['examples']) && path[1] === 'schemas') {
+        for (const example of value['examples']) expect(problemsOf('openapi', pointer, example), pointer).toEqual([])
+        return value['examples'].length
+      }
+      if (!Object.hasOwn(value, 'example') || value['schema'] === undefined) return 0
+      expect(problemsOf('openapi', `${pointer}/schema`, value['example']), pointer).toEqual([])
+      return 1
+    })
+    expect(seen).toBeGreaterThan(100)
+  })
+
+  test('R78 each event type is a signed webhook, acknowledged by any 2xx', () => {
+    expect(Object.keys(openapi['webhooks'])).toEqual(eventTypes)
+    for (const [type, { post }] of Object.entries(openapi['webhooks'] as Json)) {
+      expect(post.requestBody.content['application/json'].example.type).toBe(type)
+      const signature = resolve(openapi, post.parameters[0])
+      expect(signature).toMatchObject({ name: 'X-Service-Signature', in: 'header', required: true })
+      expect(Object.keys(post.responses)).toEqual(['401', '2XX', 'default'])
+      expect(post.security).toEqual([])
     }
-    if (!Object.hasOwn(value, 'example') || value['schema'] === undefined) return 0
-    expect(check(`${pointer}/schema`, value['example']), pointer).toEqual([])
-    return 1
   })
-  expect(seen).toBeGreaterThan(100)
+
+  test('assumptions are non-empty lists of numbers without repeats', () => {
+    const seen = visit(openapi, (value) => {
+      if (!Object.hasOwn(value, 'x-assumption')) return 0
+      const list = value['x-assumption'] as string[]
+      expect([list.length > 0, new Set(list).size]).toEqual([true, list.length])
+      for (const mark of list) expect(mark).toMatch(/^A\d+$/)
+      return 1
+    })
+    expect(seen).toBeGreaterThan(150)
+  })
+
+  test('R20 R125 PnL is spelt with a z, positions with an s, and unknown members are allowed', () => {
+    const { schemas } = openapi['components']
+    expect(JSON.stringify(schemas.PnlSummary.properties)).not.toContain('realised')
+    expect(JSON.stringify(schemas.Position.properties)).not.toContain('unrealized')
+    for (const [name, { examples }] of Object.entries(schemas as Json)) {
+      if (examples === undefined) continue
+      const grown = { ...examples[0], not_documented: [1] }
+      expect(problemsOf('openapi', `/components/schemas/${name}`, grown), name).toEqual([])
+    }
+  })
 })
 
-test('R78 each event type is a webhook: its own schema, signed, answered with any 2xx', () => {
-  expect(Object.keys(document['webhooks'])).toEqual(eventTypes)
-  for (const [type, { post }] of Object.entries(document['webhooks'] as Json)) {
-    expect(post.requestBody.content['application/json'].example.type).toBe(type)
-    const signature = resolve(document, post.parameters[0])
-    expect(signature).toMatchObject({ name: 'X-Service-Signature', in: 'header', required: true })
-    expect(Object.keys(post.responses)).toEqual(['401', '2XX', 'default'])
-    expect(post.security).toEqual([])
+describe('request bodies, in zod and in the document', () => {
+  const alert = openapi['components'].schemas.NewAlert.examples[0] as Json
+  const webhook = openapi['components'].schemas.NewWebhook.examples[0] as Json
+
+  function expectVerdict(name: 'NewAlert' | 'NewWebhook' | 'WebhookChange', value: Json, isValid: boolean): void {
+    const inDocument = problemsOf('openapi', `/components/schemas/${name}`, value).length === 0
+    expect([components[name].safeParse(value).success, inDocument], JSON.stringify(value)).toEqual([isValid, isValid])
   }
+
+  test('R57 a new alert needs all fields but the label, each of its type', () => {
+    expectVerdict('NewAlert', alert, true)
+    for (const field of Object.keys(alert)) {
+      const { [field]: _gone, ...rest } = alert
+      expectVerdict('NewAlert', rest, field === 'label')
+      for (const wrong of [[], null]) expectVerdict('NewAlert', { ...alert, [field]: wrong }, false)
+    }
+  })
+
+  test.each([
+    ['R4', 'network', 'tron', false],
+    ['R32', 'type', 'price_equal', false],
+    ['R33', 'address', '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU', true],
+    ['R33', 'address', '0x12', false],
+    ['A64', 'threshold', 0, false],
+    ['A64', 'threshold', -1, false],
+    ['R34 A64', 'threshold', 1e-12, true],
+    ['A64', 'label', '🦊'.repeat(100), true],
+    ['A64', 'label', '🦊'.repeat(101), false],
+    ['A64', 'label', '', true],
+    ['R125', 'color', 'red', true],
+  ])('%s a new alert with %s %j is valid: %s', (_number, field, value, isValid) => {
+    expectVerdict('NewAlert', { ...alert, [field]: value }, isValid)
+  })
+
+  const validUrls = [
+    'https://example.com',
+    'https://example.com:8443/a/b?c=%20',
+    'https://[2001:db8::1]/',
+    'https://10.0.0.1/',
+    'http://127.0.0.1:8080/webhooks',
+    'http://localhost',
+    'http://[::1]:3000/x',
+    'HTTPS://A',
+    'hTTp://LOCALHOST:3000/x',
+  ]
+  const invalidUrls = [
+    'http://example.com',
+    'http://localhost.example.com/',
+    'http://127.0.0.1.example.com',
+    'http://10.0.0.1',
+    'https://user:secret@example.com/',
+    'http://localhost@example.com/',
+    'ftp://example.com',
+    'HTTP://example.com',
+    '/webhooks',
+    '',
+    'https://',
+    'https://exa mple.com',
+    'https://example.com/#part',
+    'https://example.com:99999',
+    `https://example.com/${'x'.repeat(2048)}`,
+  ]
+  test.each([...validUrls.map((url) => [url, true] as const), ...invalidUrls.map((url) => [url, false] as const)])(
+    'A25 the URL %j is valid: %s',
+    (url, isValid) => {
+      expectVerdict('NewWebhook', { ...webhook, url }, isValid)
+      expectVerdict('NewAlert', { ...alert, webhook_url: url }, isValid)
+    },
+  )
+
+  test.each<[string, unknown, boolean]>([
+    ['all types', [...eventTypes], true],
+    ['the wildcard', ['*'], true],
+    ['no type', [], false],
+    ['the undocumented type of an alert (A41)', ['token.volume_spike'], true],
+    ['an unknown type', ['token.volume_spikes'], false],
+    ['the wildcard and a type', ['*', 'token.price_alert'], false],
+    ['the wildcard twice', ['*', '*'], false],
+    ['a type twice', ['pump.graduation', 'pump.graduation'], false],
+    ['text', '*', false],
+  ])('R61 A23 events with %s', (_what, events, isValid) => {
+    expectVerdict('NewWebhook', { ...webhook, events }, isValid)
+    expectVerdict('WebhookChange', { events }, isValid)
+  })
+
+  test.each([
+    ['whsec_ü 🦊 123456', true],
+    ['whsec_ü 🦊 12345', false],
+    [1, false],
+    ['x'.repeat(257), false],
+  ])('R77 A30 A69 the secret %j is valid: %s', (secret, isValid) => {
+    expectVerdict('NewWebhook', { ...webhook, secret }, isValid)
+  })
+
+  test('A30 a secret is well-formed Unicode, which JSON Schema cannot express', () => {
+    expect(components.NewWebhook.safeParse({ ...webhook, secret: '\ud800 and 16 more characters' }).success).toBe(false)
+  })
+
+  test('R91 a change of a webhook needs at least one of its members', () => {
+    expectVerdict('WebhookChange', {}, false)
+    expectVerdict('WebhookChange', { event: ['*'] }, false)
+    expectVerdict('WebhookChange', { secret: 'a new one, a new one' }, true)
+  })
 })
 
-test('assumptions are lists of their numbers without repeats, wherever they stand', () => {
-  const seen = visit(document, (value) => {
-    if (!Object.hasOwn(value, 'x-assumption')) return 0
-    const list = value['x-assumption'] as string[]
-    expect([list.length > 0, new Set(list).size]).toEqual([true, list.length])
-    for (const mark of list) expect(mark).toMatch(/^A\d+$/)
-    return 1
+describe('the AsyncAPI document', () => {
+  const messageOf = (type: string) => resolve(asyncapi, asyncapi['channels'].webhook.messages[type])
+  const problemsAt = (ref: Json, value: unknown) => problemsOf('asyncapi', String(ref['$ref']).slice(1), value)
+
+  test('R3 R78 has one operation, an HTTP POST of all types to a webhook', () => {
+    const { sendEvent, ...others } = asyncapi['operations']
+    expect(others).toEqual({})
+    expect([sendEvent.action, sendEvent.bindings.http.method]).toEqual(['send', 'POST'])
+    expect(sendEvent.channel.$ref).toBe('#/channels/webhook')
+    const sent = sendEvent.messages.map((message: Json) => resolve(asyncapi, resolve(asyncapi, message))['name'])
+    expect(sent).toEqual(eventTypes)
   })
-  expect(seen).toBeGreaterThan(150)
+
+  test.each(eventTypes)('R71 R72 R92 %s has a signed example that the receiver accepts', (type) => {
+    const { headers, payload, examples } = messageOf(type)
+    const [example] = examples
+    expect(problemsAt(headers, example.headers)).toEqual([])
+    expect(problemsAt(payload, example.payload)).toEqual([])
+    expect(parseEvent(example.payload).type).toBe(type)
+    expect(problemsAt(payload, { ...example.payload, data: {} })).not.toEqual([])
+    expect(problemsAt(headers, { ...example.headers, 'X-Service-Signature': 'sha256=00' })).not.toEqual([])
+    expect(problemsAt(headers, { 'Content-Type': 'application/json' })).not.toEqual([])
+  })
+
+  test.each([
+    ['A34', 'wallet.large_trade'],
+    ['A35', 'wallet.pnl_milestone'],
+    ['A39', 'contract.liquidity_removed'],
+    ['A66', 'token.new_listing'],
+    ['A67', 'pump.graduation'],
+    ['A68', 'pump.graduation'],
+    ['A17', 'token.price_alert'],
+  ])('%s is marked on %s', (mark, type) => {
+    expect(messageOf(type)['x-assumption']).toContain(mark)
+  })
+
+  test.each([
+    ['A36', 'token.risk_change', 'risk_level'],
+    ['A37', 'contract.honeypot_detected', 'honeypot_type'],
+    ['A38', 'wallet.large_trade', 'trade_type'],
+    ['A10', 'contract.ownership_changed', 'tx_hash'],
+    ['A67', 'pump.graduation', 'sol_raised'],
+  ])('%s is marked on the field of %s: %s', (mark, type, field) => {
+    const { properties } = resolve(asyncapi, messageOf(type)['payload'])
+    expect(properties.data.properties[field]['x-assumption']).toContain(mark)
+    expect(properties.id['x-assumption']).toEqual(['A40'])
+  })
 })

@@ -1,48 +1,49 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createCursors } from '../../src/emulator/rest/pages.ts'
+import { createPages } from '../../src/emulator/rest/pages.ts'
 
-const cursors = createCursors('the secret of this world')
-const position = { after: 42, asOf: { at: Date.UTC(2026, 0, 1), seq: 7 } }
+const asOf = { at: Date.UTC(2026, 0, 1), seq: 7 }
+const pagesOf = (secret = 'secret of this world', seq = Infinity) =>
+  createPages({ secret, epoch: () => 0, now: () => ({ ...asOf, seq }) })
+const pages = pagesOf()
+const ask = (cursor: string | undefined, q = 'list', from = pages) =>
+  from.ask('searchTokens', { params: {}, query: { q, limit: 20, cursor } }, { accountId: 'acct_1' })
+const cursorOf = (after: number | string, at = asOf, q = 'list') => pages.nextCursor(ask(undefined, q), at, after) ?? ''
+const foreign = /expected the meta\.next_cursor of a page of this service/
 
-test('A58 a cursor brings back its position, for the list it was made for', () => {
-  const positions = fc.record({
-    after: fc.oneof(fc.maxSafeNat(), fc.string()),
-    asOf: fc.record({ at: fc.maxSafeNat(), seq: fc.maxSafeNat() }),
-  })
+test('A58 a cursor restores its position, for its own list only', () => {
+  const moment = fc.record({ at: fc.maxSafeNat(), seq: fc.maxSafeNat() })
   fc.assert(
-    fc.property(positions, fc.string(), fc.string(), (given, list, other) => {
-      const cursor = cursors.encode(given, list)
+    fc.property(fc.oneof(fc.maxSafeNat(), fc.string()), moment, fc.string(), fc.string(), (after, at, list, other) => {
+      const cursor = cursorOf(after, at, list)
       expect(cursor).toMatch(/^[\w-]+$/)
-      expect(cursors.decode(cursor, list)).toEqual({ ok: true, position: given })
-      if (other !== list) expect(cursors.decode(cursor, other)).toEqual({ ok: false, reason: 'other-list' })
+      expect(pages.toRequest(ask(cursor, list))).toEqual({ limit: 20, after, asOf: at })
+      if (other !== list) expect(() => ask(cursor, other)).toThrow(/expected a cursor of this list/)
     }),
   )
 })
 
-test('A58 a cursor with any letter changed, added or cut off is refused', () => {
-  const cursor = cursors.encode(position, 'list')
+test('A58 rejects a changed, cut or foreign cursor and any other text', () => {
+  const cursor = cursorOf(42)
+  const places = [0, 1, 15, 16, 17, 40, cursor.length - 2, cursor.length - 1]
   const changes = [
-    ...Array.from(cursor, (letter, i) => cursor.slice(0, i) + (letter === 'A' ? 'B' : 'A') + cursor.slice(i + 1)),
-    ...Array.from(cursor, (_letter, i) => cursor.slice(0, i)),
+    ...places.map((at) => cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1)),
+    ...places.map((at) => cursor.slice(0, at)),
     `${cursor}A`,
     `${cursor}=`,
     ` ${cursor}`,
   ]
-  for (const changed of changes) {
-    expect(cursors.decode(changed, 'list'), changed).toEqual({ ok: false, reason: 'foreign' })
-  }
-})
-
-test('A58 a cursor of a world with another secret is refused', () => {
-  const foreign = createCursors('the secret of another world').encode(position, 'list')
-  expect(cursors.decode(foreign, 'list')).toEqual({ ok: false, reason: 'foreign' })
-})
-
-test('A58 whatever text comes as a cursor, it is refused and nothing is thrown', () => {
+  for (const changed of changes) expect(() => ask(changed), changed).toThrow(foreign)
+  expect(() => ask(cursor, 'list', pagesOf('secret of another world'))).toThrow(foreign)
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
-      expect(cursors.decode(text, 'list')).toEqual({ ok: false, reason: 'foreign' })
+      expect(() => ask(text)).toThrow(foreign)
     }),
+    { numRuns: 30 },
   )
+})
+
+test('A58 rejects a cursor of a moment that a restored world has not reached', () => {
+  expect(() => ask(cursorOf(1), 'list', pagesOf(undefined, 6))).toThrow(/of a future moment/)
+  expect(ask(cursorOf(1), 'list', pagesOf(undefined, 7)).position).toEqual({ after: 1, asOf })
 })

@@ -12,11 +12,11 @@ test.each([
   [`token=${address}`, `token=${address}`],
   ['token=whatever-it-is', 'token=[hidden]'],
   ['a=sk_0123456789abcdef&%zz', 'a=[hidden]&%zz'],
-])('R68 the query %s is kept as %s', (query, kept) => {
+])('R68 records the query %s as %s', (query, kept) => {
   expect(splitTarget(`/v1/x?${query}`, null)).toEqual({ path: '/v1/x', query: kept })
 })
 
-test('R68 the key that was presented is in no part of a target, percent-encoded or not', () => {
+test('R68 hides the presented key in a target, percent-encoded or not', () => {
   const encoded = encodeURIComponent(key)
   const everything = Array.from(key, (letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')
   for (const form of [key, encoded, everything]) {
@@ -28,7 +28,7 @@ test('R68 the key that was presented is in no part of a target, percent-encoded 
   expect(splitTarget('/v1/x', key)).toEqual({ path: '/v1/x', query: '' })
 })
 
-test('R68 secrets in bodies are hidden, whatever they are, and the presented key wherever it stands', () => {
+test('R68 hides secrets of any kind in bodies, and the presented key anywhere', () => {
   expect(excerptOf({ secret: ['a'], inner: { webhook_secret: 1, apiKey: 'b', Password: 'c' } }, null)).toBe(
     '{"secret":"[hidden]","inner":{"webhook_secret":"[hidden]","apiKey":"[hidden]","Password":"[hidden]"}}',
   )
@@ -39,12 +39,12 @@ test('R68 secrets in bodies are hidden, whatever they are, and the presented key
   expect(excerptOfText(JSON.stringify({ message: `got ${JSON.stringify(key)}` }), key)).not.toContain('of-the-desk')
 })
 
-test('shows documented members though they are called token', () => {
+test('shows documented members named token', () => {
   const trade = { token_in: { address, symbol: 'A' }, token: address, token_symbol: 'B', total_tokens_held: 3 }
   expect(excerptOf(trade, 'a')).toBe(JSON.stringify(trade))
 })
 
-test('a body that is too long or nested too deeply for the journal does no harm', () => {
+test('cuts long bodies and survives deep nesting', () => {
   expect(excerptOf('x'.repeat(100_000), null)).toHaveLength(4_096)
   expect(excerptOf(`${'x'.repeat(4_090)}${key}`, key)).not.toContain('our')
   const deep: unknown = JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseQuery } from '../../src/emulator/rest/input.ts'
 
-test('R49 parameters in the query string come back as they were encoded', () => {
+test('R49 decodes any parameters in the query string', () => {
   const pairs = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), { noNullPrototype: false })
   fc.assert(
     fc.property(pairs, (given) => {
@@ -20,7 +20,7 @@ test.each([
   ['/v1/x?&a=1&', { a: '1' }],
   ['/v1/x?a=1=2', { a: '1=2' }],
   ['/v1/x?a=1+2%2B', { a: '1 2+' }],
-])('the query of %s is read', (target, values) => {
+])('parses the query of %s', (target, values) => {
   expect(parseQuery(target)).toEqual({ ok: true, values })
 })
 
@@ -30,7 +30,7 @@ test.each([
   ['/v1/x?q=%zz', 'q', 'percent-encoding'],
   ['/v1/x?q=%ff', 'q', 'percent-encoding'],
   ['/v1/x?%=1', '%=1', 'percent-encoding'],
-])('the query of %s is refused, naming the parameter', (target, parameter, problem) => {
+])('rejects the query of %s and names the parameter', (target, parameter, problem) => {
   const parsed = parseQuery(target)
   expect(parsed).toMatchObject({ ok: false, parameter, problem: expect.stringContaining(problem) })
 })

@@ -26,7 +26,7 @@ test('A55 rejected requests do not count', () => {
   expect(limits.take('a', 3)).toMatchObject({ remaining: 1, isExceeded: false })
 })
 
-test('A56 who waits as long as Retry-After says, or until the second of the reset, has the full quota', () => {
+test('A56 the quota is full after Retry-After and at the second of the reset', () => {
   fc.assert(
     fc.property(fc.nat(10_000_000), fc.nat(59_999), (offset, elapsed) => {
       let now = Date.UTC(2026, 0, 1) + offset
@@ -35,7 +35,7 @@ test('A56 who waits as long as Retry-After says, or until the second of the rese
       now += elapsed
       const quota = limits.take('a', 1)
       const seconds = retryAfterSeconds(quota, now)
-      const refusedAt = now
+      const rejectedAt = now
       expect(quota.isExceeded).toBe(true)
       expect(seconds).toBeGreaterThanOrEqual(1)
       expect(seconds).toBeLessThanOrEqual(60)
@@ -44,7 +44,7 @@ test('A56 who waits as long as Retry-After says, or until the second of the rese
       const later = new RateLimits({ now: () => now }, 10)
       now = quota.resetAt - 60_000
       later.take('a', 1)
-      now = refusedAt + seconds * 1_000
+      now = rejectedAt + seconds * 1_000
       expect(later.take('a', 1).isExceeded).toBe(false)
     }),
   )
@@ -58,7 +58,7 @@ test('a wall clock that is set back begins a new window', () => {
   expect(limits.take('a', 1)).toMatchObject({ isExceeded: false, resetAt: now + 60_000 })
 })
 
-test('beyond the capacity the oldest bucket is forgotten, and those whose window is over before that', async () => {
+test('beyond the capacity it forgets the oldest bucket, and expired ones first', async () => {
   const { wall, limits } = setUp(2)
   limits.take('a', 1)
   limits.take('b', 1)

@@ -34,7 +34,7 @@ const requirement: Record<EventType, string> = {
 
 const integers = new Set(['previous_risk_score', 'current_risk_score', 'risk_score', 'holder_count'])
 
-/** Values that a field must not have. The samples, which are written by hand, say what it is in the spec. */
+/** Invalid values of a field. The type comes from the handwritten samples. */
 function wrongFor(field: string, value: unknown): readonly unknown[] {
   if (integers.has(field)) return [undefined, 1.5, '1']
   if (Array.isArray(value)) return [undefined, 'x', [1]]
@@ -56,7 +56,7 @@ describe.each(eventTypes)('%s', (type) => {
     expect(Object.keys(eventSchemas[type].shape.data.shape)).toEqual(Object.keys(sample.data))
   })
 
-  it(`${requirement[type]}: refuses each field that is missing or of a wrong type`, () => {
+  it(`${requirement[type]}: rejects each missing field and each wrong type`, () => {
     for (const [field, value] of Object.entries(sample.data)) {
       for (const wrong of wrongFor(field, value)) {
         const broken = JSON.parse(JSON.stringify({ ...sample, data: { ...sample.data, [field]: wrong } }))
@@ -66,7 +66,7 @@ describe.each(eventTypes)('%s', (type) => {
     }
   })
 
-  it('R125: keeps members that nobody documented', () => {
+  it('R125: keeps unknown members', () => {
     const grown = { ...sample, extra: 1, data: { ...sample.data, extra: { deep: [1] } } }
     expect(parseEvent(grown)).toEqual(grown)
     expect(passesJson(type, grown)).toBe(true)
@@ -76,7 +76,7 @@ describe.each(eventTypes)('%s', (type) => {
 describe('envelope', () => {
   const unknown = { id: 'evt_1', type: 'token.volume_spike', created_at: '2026-01-31T12:00:00.000Z', data: { a: 1 } }
 
-  it('R127: lets types through that are not documented yet', () => {
+  it('R127: accepts unknown types', () => {
     const event = parseEvent(unknown)
     expect(event).toEqual(unknown)
     expect(isKnownEvent(event)).toBe(false)
@@ -96,17 +96,17 @@ describe('envelope', () => {
     ['a type of 256 characters', { ...unknown, type: 'x'.repeat(256) }],
     ['data that is a list', { ...unknown, data: [] }],
     ['data that is null', { ...unknown, data: null }],
-  ])('R92: refuses %s', (_what, value) => {
+  ])('R92: rejects %s', (_what, value) => {
     expect(passesZod(value)).toBe(false)
     expect(passesJson('event', JSON.parse(JSON.stringify(value)))).toBe(false)
   })
 
-  it('R92: refuses text that is not well-formed, which JSON Schema cannot say', () => {
+  it('R92: rejects malformed Unicode, which JSON Schema cannot express', () => {
     expect(passesZod({ ...unknown, id: 'evt_\ud800' })).toBe(false)
     expect(passesZod({ ...unknown, type: '\udfff' })).toBe(false)
   })
 
-  it('R92: takes an id without the prefix of the sender, up to 255 characters', () => {
+  it('R92: accepts an id without prefix, up to 255 characters', () => {
     expect(passesZod({ ...unknown, id: 'x'.repeat(255) })).toBe(true)
     expect(passesZod({ ...unknown, id: '🦊' })).toBe(true)
   })
@@ -134,14 +134,14 @@ describe('envelope', () => {
     '',
   ]
   it.each([...good.map((text) => [text, true] as const), ...bad.map((text) => [text, false] as const)])(
-    'A4: created_at %j is acceptable: %s',
+    'A4: created_at %j is valid: %s',
     (text, verdict) => {
       expect(passesZod({ ...unknown, created_at: text })).toBe(verdict)
       expect(passesJson('event', { ...unknown, created_at: text })).toBe(verdict)
     },
   )
 
-  it('lists every problem with its path and no value', () => {
+  it('lists all problems with their paths and without values', () => {
     const sample = eventSamples['wallet.large_trade']
     const broken = { ...sample, created_at: 'secret', data: { ...sample.data, amount_usd: 'hidden', network: 7 } }
     const lines = [
@@ -167,7 +167,7 @@ describe('enumerations', () => {
     ['wallet.large_trade', 'trade_type'],
     ['token.new_listing', 'dex'],
     ['token.new_listing', 'network'],
-  ] as const)('R103: %s takes any string as %s', (type, field) => {
+  ] as const)('R103: %s accepts any string as %s', (type, field) => {
     const event = { ...eventSamples[type], data: { ...eventSamples[type].data, [field]: 'never seen before' } }
     expect(passesZod(event)).toBe(true)
     expect(passesJson(type, event)).toBe(true)

@@ -18,3 +18,11 @@ export function sendContinue(request: IncomingMessage, response: ServerResponse)
   if (expect === undefined || request.httpVersion !== '1.1') return
   if (expect.toLowerCase() === '100-continue') response.writeContinue()
 }
+
+/** Routes by path. Paths without a parameter come first: otherwise `/counts` would match `/:id`. */
+export function groupByPath<R extends { readonly path: string }>(
+  routes: readonly R[],
+): readonly (readonly [path: string, same: readonly R[]])[] {
+  const byPath = [...Map.groupBy(routes, ({ path }) => path)]
+  return byPath.toSorted(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')))
+}

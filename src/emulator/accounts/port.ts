@@ -89,8 +89,7 @@ export class KeyTaken extends Error {
 
 /**
  * The accounts of the service, with their keys, webhooks and alerts. All calls are synchronous; with a data file,
- * changes
- * are durable on return. Times are milliseconds of world time.
+ * changes are durable on return. Times are milliseconds of world time.
  */
 export interface Accounts {
   /** Owner of the key; null if unknown or revoked. Compares digests, so timing reveals nothing. */

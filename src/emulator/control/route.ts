@@ -6,7 +6,7 @@ import type { Faults } from '../faults/port.ts'
 import type { Journal } from '../rest/journal.ts'
 import type { EmulatorState } from '../emulator-state.ts'
 import type { RandomBytes } from '../random.ts'
-import type { Sessions } from '../session/sessions.ts'
+import type { Sessions } from './sessions.ts'
 import type { Triggering } from '../triggering.ts'
 
 /** Services that routes use. */

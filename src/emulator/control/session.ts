@@ -4,25 +4,16 @@ import { readCookies, toCookie } from '../../base/http/sign-in.ts'
 import { isLoopback, withoutBrackets } from '../../base/loopback.ts'
 import { HttpError } from '../rest/error.ts'
 import { readBearer } from '../rest/bearer.ts'
-import { type Sessions, sessionHours } from '../session/sessions.ts'
+import { type Sessions, sessionHours } from './sessions.ts'
 import { z } from 'zod'
 import { type Route, route } from './route.ts'
 import { textOf } from '../values.ts'
 
-/** Throws an HttpError if a request may not use the control API. */
-type Guard = (request: IncomingMessage) => void
-
-interface GuardOptions {
-  readonly token: string
-  readonly sessions: Sessions
-}
-
 /**
- * Allows requests with a dashboard session from a page of this server; and requests with the token from this machine
- * that
- * name a loopback host.
+ * Returns a function that throws an HttpError if a request may not use the control API. Allowed are requests with a
+ * dashboard session from a page of this server, and requests with the token from this machine that name a loopback host.
  */
-export function createGuard({ token, sessions }: GuardOptions): Guard {
+export function createGuard(token: string, sessions: Sessions): (request: IncomingMessage) => void {
   const expected = digest(token)
 
   function isToken(request: IncomingMessage): boolean {
@@ -80,8 +71,7 @@ function isFromThisMachine({ socket }: IncomingMessage): boolean {
 
 /**
  * True if the Host header names loopback, with or without a port. Otherwise DNS rebinding could reach this server from
- * a
- * page of another origin.
+ * a page of another origin.
  */
 function namesThisMachine(request: IncomingMessage): boolean {
   const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(hostOf(request) ?? '') ?? []
@@ -131,14 +121,8 @@ export const sessionRoutes: readonly Route[] = [
     answer({ sessions }, { body, request, response }) {
       refuseOtherOrigin(request)
       if (sessions.published !== null) refuseOtherMachine(request)
-      const result = sessions.signIn(body, request.socket.remoteAddress ?? '')
-      if (result.kind === 'wrong') throw new HttpError(401, 'unauthorized', 'user or password is wrong')
-      if (result.kind === 'limited') {
-        const message = `too many failed sign-ins; retry in ${result.retryAfterS} s (see Retry-After)`
-        throw new HttpError(429, 'rate_limited', message, { headers: { 'Retry-After': String(result.retryAfterS) } })
-      }
-      keepSession(request, response, result.token)
-      return { signedIn: true, user: result.user }
+      keepSession(request, response, sessions.signIn(body, request.socket.remoteAddress ?? ''))
+      return { signedIn: true, user: body.user }
     },
   }),
   route('DELETE', '/session', {

@@ -21,23 +21,13 @@ export interface EndpointQueueOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** The deliveries of one endpoint: up to `parallel` in flight, earliest due first, one timer for the rest. */
-export interface EndpointQueue {
-  /** Adds a delivery that is due at its `nextAttemptAt`, now or later. */
-  add(delivery: StoredDelivery): void
-  /** Checks the store for due deliveries of a previous process. */
-  wake(): void
-  /** True if nothing is in flight and nothing is due. */
-  isIdle(): boolean
-  inFlight(): number
-  /** Starts no further attempts; returns the deliveries held in memory. Idempotent. */
-  close(): readonly StoredDelivery[]
-}
-
 /** Delay after a failed read of the store. */
 const retryMs = 1_000
 
-export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueue {
+export type EndpointQueue = ReturnType<typeof createEndpointQueue>
+
+/** The deliveries of one endpoint: up to `parallel` in flight, earliest due first, one timer for the rest. */
+export function createEndpointQueue(options: EndpointQueueOptions) {
   const { clock, wall, parallel, due, nextDueAt, attempt, onChange, onError } = options
   let ready: StoredDelivery[] = []
   /** Ready or in flight, by number. */
@@ -119,7 +109,8 @@ export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueu
   }
 
   return {
-    add(delivery) {
+    /** Adds a delivery that is due at its `nextAttemptAt`, now or later. */
+    add(delivery: StoredDelivery): void {
       const isDue = delivery.nextAttemptAt !== null && delivery.nextAttemptAt <= clock.now()
       if (isDue && !hasMore && ready.length < maxReady) {
         ready.push(delivery)
@@ -127,10 +118,13 @@ export function createEndpointQueue(options: EndpointQueueOptions): EndpointQueu
       } else schedule(delivery)
       advance()
     },
+    /** Checks the store for due deliveries of a previous process. */
     wake,
+    /** True if nothing is in flight and nothing is due. */
     isIdle: () => inFlight === 0 && ready.length === 0 && !hasMore,
     inFlight: () => inFlight,
-    close() {
+    /** Starts no further attempts; returns the deliveries held in memory. Idempotent. */
+    close(): readonly StoredDelivery[] {
       isClosed = true
       retry?.cancel()
       arm()

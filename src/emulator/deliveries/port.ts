@@ -98,8 +98,7 @@ export interface Deliveries {
   start(): void
   /**
    * Sends an event to these endpoints, with retries by the ladder (R78, R81–R86). `worldSeq` is its number among the
-   * events
-   * of the world; null if it did not arise there.
+   * events of the world; null if it did not arise there.
    */
   send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
   /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */

@@ -11,23 +11,6 @@ const retryMs = 1_000
 /** Stored changes between two prunings. */
 const pruneEvery = 10_000
 
-/** Collects changes and stores them in one transaction. */
-export interface DeliveryWriter {
-  /** Adds an event together with its deliveries. `worldSeq` is its number in the world; null if it did not arise there. */
-  event(event: StoredEvent, deliveries: readonly StoredDelivery[], worldSeq: number | null): void
-  /** Marks a delivery as changed. Its state at the time of the write is stored. */
-  delivery(delivery: StoredDelivery): void
-  attempt(delivery: StoredDelivery, attempt: Attempt): void
-  /** Marks all events of the world up to this one as handled. */
-  sawWorldEvent(seq: number): void
-  /** Stores everything now. Throws errors of the store; the changes are kept and retried. */
-  flush(): void
-  /** Drops changes that are not stored. */
-  drop(): void
-  /** Stops its timer. */
-  close(): void
-}
-
 export interface DeliveryWriterOptions {
   readonly store: DeliveryStore
   readonly wall: Clock
@@ -35,8 +18,8 @@ export interface DeliveryWriterOptions {
   readonly log: Logger
 }
 
-/** Batches commits: with one commit per attempt, the disk would limit the send rate. */
-export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWriterOptions): DeliveryWriter {
+/** Collects changes and stores them in one transaction: with one commit per attempt, the disk would limit the send rate. */
+export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWriterOptions) {
   let { worldSeq } = begun
   let writtenWorldSeq = worldSeq
   let events: StoredEvent[] = []
@@ -95,32 +78,38 @@ export function createDeliveryWriter({ store, wall, log, ...begun }: DeliveryWri
   }
 
   return {
-    event(event, made, seq) {
+    /** Adds an event together with its deliveries. `seq` is its number in the world; null if it did not arise there. */
+    event(event: StoredEvent, made: readonly StoredDelivery[], seq: number | null): void {
       events.push(event)
       for (const delivery of made) deliveries.add(delivery)
       worldSeq = seq ?? worldSeq
       changed()
     },
-    delivery(delivery) {
+    /** Marks a delivery as changed. Its state at the time of the write is stored. */
+    delivery(delivery: StoredDelivery): void {
       deliveries.add(delivery)
       changed()
     },
-    attempt(delivery, attempt) {
+    attempt(delivery: StoredDelivery, attempt: Attempt): void {
       attempts.push({ delivery: delivery.seq, attempt })
       deliveries.add(delivery)
       changed()
     },
-    sawWorldEvent(seq) {
+    /** Marks all events of the world up to this one as handled. */
+    sawWorldEvent(seq: number): void {
       worldSeq = seq
       changed()
     },
+    /** Stores everything now. Throws errors of the store; the changes are kept and retried. */
     flush,
-    drop() {
+    /** Drops changes that are not stored. */
+    drop(): void {
       forget()
       worldSeq = 0
       writtenWorldSeq = 0
     },
-    close() {
+    /** Stops its timer. */
+    close(): void {
       isClosed = true
       timer?.cancel()
       timer = undefined

@@ -17,8 +17,7 @@ export interface AppliedAnswerFault {
 
 /**
  * Plans the faults of a response in composition order: delays add up, changes accumulate. The last fault that replaces
- * the
- * response wins.
+ * the response wins.
  */
 export function planAnswerOf(applied: readonly AppliedAnswerFault[]): AnswerPlan {
   const faults = applied.map(({ fault }) => fault)

@@ -42,15 +42,10 @@ interface ExchangesOptions {
   readonly onExchange?: ((exchange: RestExchange) => void) | undefined
 }
 
-export interface Exchanges {
-  /** Authenticates and counts a request: by key, or by remote address without a valid key (R70, A55). */
-  begin(request: IncomingMessage, response: ServerResponse): Exchange
-  /** The whole HTTP/1.1 response to a request that Node could not parse. */
-  refuseUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string
-}
+export type Exchanges = ReturnType<typeof createExchanges>
 
 /** Responds in the envelope (R8–R14), with the headers of every response (R117–R119). */
-export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions): Exchanges {
+export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions) {
   const keys = new RateLimits(wall, bucketCapacity)
   const addresses = new RateLimits(wall, bucketCapacity)
   const versionHeaders = deprecationHeaders(settings)
@@ -86,7 +81,8 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
     })
 
   return {
-    begin(request, response) {
+    /** Authenticates and counts a request: by key, or by remote address without a valid key (R70, A55). */
+    begin(request: IncomingMessage, response: ServerResponse): Exchange {
       const requestId = newId()
       const startedAt = wall.now()
       const presented = readBearer(request)
@@ -142,7 +138,8 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
         },
       }
     },
-    refuseUnread(statusLine, error, remoteAddress) {
+    /** The whole HTTP/1.1 response to a request that Node could not parse. */
+    refuseUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string {
       const requestId = newId()
       const body = failure(error, requestId, wall.now())
       const quota = takeQuota(null, remoteAddress)

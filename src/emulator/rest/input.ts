@@ -78,8 +78,7 @@ function withCanonicalAddresses(values: Values, network: NetworkId, { strictChec
 
 /**
  * Members that differ from a schema member in case only. Other unknown members are ignored (R125). Ignoring these would
- * be
- * dangerous: with `Secret` misspelt, another secret would sign.
+ * be dangerous: with `Secret` misspelt, another secret would sign.
  */
 function misspeltMembers(schema: z.ZodObject, given: Readonly<Record<string, unknown>>): readonly Problem[] {
   const rightNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))

@@ -18,33 +18,28 @@ export interface JournalFilter {
   readonly after?: number
 }
 
-/** The latest requests under `/v1`, with their responses. */
-export interface Journal {
-  add(exchange: RestExchange): void
-  /** The newest `limit` matches, oldest first. */
-  find(filter: JournalFilter, limit: number): readonly JournalEntry[]
-  /** Deletes all entries; returns their number. */
-  clear(): number
-}
+export type Journal = ReturnType<typeof createJournal>
 
-/** Keeps the latest `capacity` entries. */
-export function createJournal(capacity: number): Journal {
+/** The latest `capacity` requests under `/v1`, with their responses. */
+export function createJournal(capacity: number) {
   let entries: JournalEntry[] = []
   let lastSeq = 0
 
   return {
-    add(exchange) {
+    add(exchange: RestExchange): void {
       entries.push({ seq: ++lastSeq, ...exchange })
       // Drops old entries in batches: adding to a full journal stays cheap.
       if (entries.length >= 2 * capacity) entries = entries.slice(-capacity)
     },
-    find(filter, limit) {
+    /** The newest `limit` matches, oldest first. */
+    find(filter: JournalFilter, limit: number): readonly JournalEntry[] {
       return entries
         .slice(-capacity)
         .filter((entry) => matches(entry, filter))
         .slice(-limit)
     },
-    clear() {
+    /** Deletes all entries; returns their number. */
+    clear(): number {
       const count = Math.min(entries.length, capacity)
       entries = []
       return count

@@ -70,13 +70,6 @@ export function toRestError(thrown: unknown): RestError {
   })
 }
 
-/** Answers bytes that are not HTTP, in the envelope too (R1, A3): for the server event `clientError`. */
-interface UnreadRefusal {
-  /** Records the response in progress on a connection. */
-  note(request: IncomingMessage, response: ServerResponse): void
-  refuse(error: Error, socket: Duplex): void
-}
-
 /** Code of the error for CONNECT requests, which Node doesn't pass to request handlers. */
 export const connectCode = 'CONNECT'
 
@@ -105,14 +98,16 @@ const malformed = {
   ),
 }
 
-export function createUnreadRefusal({ refuseUnread }: Pick<Exchanges, 'refuseUnread'>): UnreadRefusal {
+/** Answers bytes that are not HTTP, in the envelope too (R1, A3): for the server event `clientError`. */
+export function createUnreadRefusal({ refuseUnread }: Pick<Exchanges, 'refuseUnread'>) {
   const latest = new WeakMap<Duplex, ServerResponse>()
 
   return {
-    note(request, response) {
+    /** Records the response in progress on a connection. */
+    note(request: IncomingMessage, response: ServerResponse): void {
       latest.set(request.socket, response)
     },
-    refuse(error, socket) {
+    refuse(error: Error, socket: Duplex): void {
       const response = latest.get(socket)
       // An error can't be written into the middle of a response.
       const isFree = response === undefined || !response.headersSent || response.writableFinished

@@ -2,17 +2,17 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { NetworkId } from '../../../schema/index.ts'
-import { type Operation, operations, undocumentedGroups } from '../../../schema/rest/operations.ts'
+import { type Operation, operations, successStatus, undocumentedGroups } from '../../../schema/rest/operations.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { bareExpress } from '../../base/http/bare-express.ts'
+import { bareExpress, groupByPath } from '../../base/http/bare-express.ts'
 import { type Logger, safeText } from '../../base/log.ts'
 import type { Accounts } from '../accounts/port.ts'
 import type { AnswerPlan, Faults } from '../faults/port.ts'
 import { createAlertHandlers, createWebhookHandlers } from './alerts.ts'
 import { readJsonBody } from './body.ts'
 import type { Handlers } from './calls.ts'
-import { type PageAsked, type PageEnd, createCursors, createPages } from './pages.ts'
+import { type PageAsked, type PageEnd, createPages } from './pages.ts'
 import { RestError } from './error.ts'
 import { type Exchange, createExchanges } from './exchange.ts'
 import { createInputReader, defaultRestSettings, type RestSettings } from './input.ts'
@@ -37,7 +37,7 @@ export interface RestAppOptions {
   readonly accounts: Accounts
   /** Signs cursors: cursors of another world are rejected (A58). */
   readonly cursorSecret: string
-  /** Signed with them: cursors of another epoch of the world's time are refused as well. Default: there is one. */
+  /** Number of restores of the world; a restore voids earlier cursors. Default: always 0. */
   readonly epoch?: () => number
   readonly settings?: RestSettings
   /** World time. */
@@ -55,21 +55,18 @@ interface RestApp {
   (request: IncomingMessage, response: ServerResponse): void
   /**
    * For the server event `clientError`: answers bytes that are not HTTP in the envelope. A missing Host header gets
-   * there only
-   * with `requireHostHeader: false`.
+   * there only with `requireHostHeader: false`.
    */
   readonly onClientError: (error: Error, socket: Duplex) => void
 }
 
 /**
  * The REST service under `/v1` (R1, R2, R124): one route per operation. The same schemas validate input and generate
- * the
- * API description.
+ * the API description.
  *
  * Order of checks: rate limit (429) – Host (400) – path, method (404, 405) – key (401) – documented (501) – scope (403)
- * –
- * media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – network status (503) –
- * existence and conflicts (404, 409). Faults are injected only for requests with a valid key within its limit.
+ * – media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – network status (503)
+ * – existence and conflicts (404, 409). Faults are injected only for requests with a valid key within its limit.
  */
 export function createRestApp(options: RestAppOptions): RestApp {
   const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange } = options
@@ -77,9 +74,10 @@ export function createRestApp(options: RestAppOptions): RestApp {
   const current = new WeakMap<IncomingMessage, Exchange>()
   const unread = createUnreadRefusal(exchanges)
   const injectFaults = createFaultInjector(wall, options.faults)
-  const passNetwork = createNetworkGate({ world, wall, settings })
+  const passNetwork = createNetworkGate(options)
   const pages = createPages({
-    cursors: createCursors(options.cursorSecret, options.epoch),
+    secret: options.cursorSecret,
+    epoch: options.epoch ?? (() => 0),
     now: () => ({ at: world.now(), seq: world.seq() }),
   })
   const handlers: Handlers = {
@@ -98,7 +96,8 @@ export function createRestApp(options: RestAppOptions): RestApp {
   }
 
   function createOperation(operation: Operation): RequestHandler {
-    const { id, scope, status, meta } = operation
+    const { id, scope, meta } = operation
+    const status = successStatus(operation)
     const readInput = createInputReader(operation, settings)
     const handle = handlers[operation.id as keyof Handlers] as (call: unknown) => HandlerResult
 
@@ -134,8 +133,13 @@ export function createRestApp(options: RestAppOptions): RestApp {
   }
 
   const app = bareExpress()
-  for (const [path, byMethod] of routes()) {
-    const operationsByMethod = new Map(byMethod.map((one) => [one.method.toUpperCase(), createOperation(one)]))
+  const routes = operations.map((operation) => {
+    return { path: `${versionPrefix}${operation.path.replaceAll(/\{(\w+)\}/g, ':$1')}`, operation }
+  })
+  for (const [path, same] of groupByPath(routes)) {
+    const operationsByMethod = new Map(
+      same.map(({ operation }) => [operation.method.toUpperCase(), createOperation(operation)]),
+    )
     const allowed = [...operationsByMethod.keys()].join(', ')
     app.all(path, (request, response, next) => {
       const operation = operationsByMethod.get(request.method)
@@ -184,26 +188,11 @@ interface HandlerResult {
   readonly page: PageEnd | null
 }
 
-/** Express paths of the operations, those without a parameter first: `search` is never an address (R65). */
-function routes(): readonly (readonly [string, readonly Operation[]])[] {
-  const byPath = Map.groupBy<string, Operation>(operations, ({ path }) => path)
-  return [...byPath]
-    .map(([path, same]) => [`${versionPrefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, same] as const)
-    .toSorted(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')))
-}
-
-interface NetworkGateOptions {
-  readonly world: World
-  readonly wall: Clock
-  readonly settings: RestSettings
-}
-
 /**
  * Applies the network status to requests (A18). Maintenance throws `network_unavailable`. Degraded returns a promise
- * that
- * delays the request in real time. Null if there is nothing to wait for.
+ * that delays the request in real time. Null if there is nothing to wait for.
  */
-function createNetworkGate({ world, wall, settings }: NetworkGateOptions) {
+function createNetworkGate({ world, wall, settings = defaultRestSettings }: RestAppOptions) {
   const { degradedMinMs, degradedMaxMs, maintenanceRetryAfterS } = settings
 
   return (network: NetworkId): Promise<void> | null => {

@@ -1,0 +1,276 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { createTestClock, systemClock, type Clock } from '../../src/base/clock.ts'
+import type { Wire } from '../../src/emulator/faults/port.ts'
+import { createPoster } from '../../src/emulator/post.ts'
+import { tlsPair } from '../fixtures/tls.ts'
+import { createRawReceiver, splitRequest, type RawConnectionSeen } from './emulator-post-stage.ts'
+
+const body = Buffer.from(JSON.stringify({ id: 'evt_1', data: { text: 'ü'.repeat(100) } }))
+const answerOf = (text: string, status = '200 OK') =>
+  `HTTP/1.1 ${status}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+
+const certificates = getCACertificates('default')
+beforeAll(() => setDefaultCACertificates([...certificates, tlsPair.cert]))
+afterAll(() => setDefaultCACertificates(certificates))
+
+function newPoster(wall: Clock = systemClock) {
+  const poster = createPoster(wall)
+  onTestFinished(() => poster.close())
+  return poster
+}
+
+async function newReceiver(onData: (connection: RawConnectionSeen) => void, options = {}) {
+  const receiver = await createRawReceiver(onData, options)
+  onTestFinished(() => receiver[Symbol.asyncDispose]())
+  return receiver
+}
+
+/** Answers each request whose whole body has arrived, framed by Content-Length or by chunks. */
+const answering = (answer: string) =>
+  newReceiver(({ bytes, socket }) => {
+    const endsWith = (end: Buffer) => bytes().subarray(-end.length).equals(end)
+    if (endsWith(body) || endsWith(Buffer.from('\r\n0\r\n\r\n'))) socket.write(answer)
+  })
+
+/** `met` resolves once a connection meets the condition. */
+async function createWaitingReceiver(isMet: (connection: RawConnectionSeen) => boolean) {
+  const { promise, resolve } = Promise.withResolvers<RawConnectionSeen>()
+  const receiver = await newReceiver((connection) => {
+    if (isMet(connection)) resolve(connection)
+  })
+  return { receiver, met: promise }
+}
+
+const bodyOf = ({ bytes }: RawConnectionSeen) => splitRequest(bytes()).body
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the request', () => {
+  test('R72 whole: the exact bytes with their length, over a kept-alive connection', async () => {
+    const receiver = await answering(answerOf('ok'))
+    const poster = newPoster()
+    const headers = { 'User-Agent': 'test', 'X-A': ['1', '2'], 'X-B': [], 'X-C': ['3'] }
+    for (const how of [undefined, { wire: { mode: 'whole' } }] as const) {
+      const result = await poster.post(receiver.url, body, headers, how)
+      expect(result).toMatchObject({ isAcknowledged: true, status: 200, failure: null, responseExcerpt: 'ok' })
+    }
+    expect(receiver.connections).toHaveLength(1)
+    const { head, body: sent } = splitRequest(receiver.connections[0]!.bytes())
+    expect(head.split('\r\n')).toEqual([
+      'POST /webhooks HTTP/1.1',
+      'User-Agent: test',
+      'X-A: 1',
+      'X-A: 2',
+      'X-C: 3',
+      `Content-Length: ${body.length}`,
+      `Host: ${receiver.url.host}`,
+      'Connection: keep-alive',
+    ])
+    expect(sent.subarray(0, body.length)).toEqual(body)
+  })
+
+  test('2.8 chunked: chunks of the given size, over a kept-alive connection', async () => {
+    const receiver = await answering(answerOf('ok'))
+    const poster = newPoster()
+    await poster.post(receiver.url, body, {}, { wire: { mode: 'chunked', chunkBytes: 100 } })
+    const { head, body: sent } = splitRequest(receiver.connections[0]!.bytes())
+    expect(head).toContain('Transfer-Encoding: chunked')
+    expect(head).not.toContain('Content-Length')
+    const pieces = [body.subarray(0, 100), body.subarray(100, 200), body.subarray(200)]
+    const chunks = pieces.map((one) =>
+      Buffer.concat([Buffer.from(`${one.length.toString(16)}\r\n`), one, Buffer.from('\r\n')]),
+    )
+    expect(sent).toEqual(Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]))
+    await poster.post(receiver.url, body, {}, { wire: { mode: 'chunked', chunkBytes: 1 } })
+    expect(receiver.connections).toHaveLength(1)
+  })
+
+  test('2.8 slow: one piece per interval', async () => {
+    const wall = createTestClock()
+    let wake = () => {}
+    const receiver = await newReceiver((connection) => {
+      wake()
+      if (bodyOf(connection).length === body.length) connection.socket.write(answerOf('ok'))
+    })
+    const arrived = async (length: number) => {
+      while (receiver.connections[0] === undefined || bodyOf(receiver.connections[0]).length < length) {
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+      expect(bodyOf(receiver.connections[0])).toHaveLength(length)
+    }
+    const posted = newPoster(wall).post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 100, everyMs: 1_000 } })
+    await arrived(100)
+    await wall.advance(999)
+    await arrived(100)
+    await wall.advance(1)
+    await arrived(200)
+    await wall.advance(1_000)
+    expect(await posted).toMatchObject({ isAcknowledged: true, latencyMs: 2_000 })
+    expect(bodyOf(receiver.connections[0]!)).toEqual(body)
+  })
+
+  test('R80 A43 slow beyond 5 s: the time counts from the start', async () => {
+    const wall = createTestClock()
+    const { receiver, met } = await createWaitingReceiver((connection) => bodyOf(connection).length >= 10)
+    const posted = newPoster(wall).post(receiver.url, body, {}, { wire: { mode: 'slow', bytes: 10, everyMs: 1_000 } })
+    const connection = await met
+    await wall.advance(5_000)
+    expect(await posted).toMatchObject({ status: null, failure: 'no answer within 5000 ms', latencyMs: 5_000 })
+    await connection.ended
+    expect(bodyOf(connection).length).toBeLessThan(body.length)
+    expect(wall.nextTimerAt()).toBeNull()
+  })
+
+  test.each([
+    ['cut', false, 'end'],
+    ['reset', false, 'reset'],
+    ['cut', true, 'end'],
+    ['reset', true, 'reset'],
+  ] as const)('2.8 %s (TLS: %s) announces the whole body, sends half, then ends by %s', async (mode, tls, ending) => {
+    const wire: Wire = { mode, share: 0.5 }
+    const receiver = await newReceiver(() => {}, { tls })
+    const poster = newPoster()
+    const post = () => poster.post(receiver.url, body, {}, { wire })
+    for (const result of await Promise.all([post(), post()])) {
+      expect(result).toMatchObject({ isAcknowledged: false, status: null, responseHeaders: {}, responseExcerpt: '' })
+      expect(result.failure).toMatch(/hang up|reset|closed/i)
+    }
+    expect(receiver.connections).toHaveLength(2)
+    for (const connection of receiver.connections) {
+      expect(await connection.ended).toBe(ending)
+      const { head, body: sent } = splitRequest(connection.bytes())
+      expect(head).toContain(`Content-Length: ${body.length}`)
+      expect(sent).toEqual(body.subarray(0, Math.floor(body.length / 2)))
+    }
+  })
+
+  test('a receiver may answer a cut request', async () => {
+    const receiver = await newReceiver(({ socket }) => {
+      socket.once('end', () => socket.end(answerOf('', '400 Cut')))
+    })
+    const result = await newPoster().post(receiver.url, body, {}, { wire: { mode: 'cut', share: 0.9 } })
+    expect(result).toMatchObject({ isAcknowledged: false, status: 400, failure: 'answered 400' })
+  })
+
+  test('close ends posts in flight', async () => {
+    const { receiver, met } = await createWaitingReceiver((connection) => bodyOf(connection).length > 0)
+    const poster = newPoster()
+    const wire: Wire = { mode: 'slow', bytes: 1, everyMs: 600_000 }
+    const posted = poster.post(receiver.url, body, {}, { wire })
+    await met
+    poster.close()
+    expect(await posted).toMatchObject({ isAcknowledged: false, status: null })
+  })
+})
+
+describe('the response', () => {
+  test('its headers are in lower case, repeated ones joined', async () => {
+    const receiver = await answering(
+      'HTTP/1.1 500 No\r\nX-Mixed: A b\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nContent-Length: 5\r\n\r\nsorry',
+    )
+    const result = await newPoster().post(receiver.url, body, {})
+    expect(result).toMatchObject({ status: 500, failure: 'answered 500', responseExcerpt: 'sorry' })
+    expect(result.responseHeaders).toEqual({ 'x-mixed': 'A b', 'set-cookie': 'a=1, b=2', 'content-length': '5' })
+  })
+
+  test.each([
+    ['tab\there\u202eand\u0000', 'tab\\u0009here\\u202eand\\u0000'],
+    ['', ''],
+    ['x'.repeat(1_024), `${'x'.repeat(1_023)}…`],
+    ['x'.repeat(60_000), `${'x'.repeat(1_023)}…`],
+    // The last character is cut in two.
+    [`${'\n'.repeat(10)}${'x'.repeat(1_013)}ü`, `${'\\u000a'.repeat(10)}${'x'.repeat(963)}…`],
+    [`${'x'.repeat(900)}${'ü'.repeat(100)}`, `${'x'.repeat(900)}${'ü'.repeat(62)}`],
+  ])('its excerpt is short and safe to display (%#)', async (text, expected) => {
+    const receiver = await answering(answerOf(text))
+    const { responseExcerpt } = await newPoster().post(receiver.url, body, {})
+    expect(responseExcerpt).toBe(expected)
+  })
+
+  test('A43 the excerpt is awaited for at most 50 ms, which are no part of the latency', async () => {
+    const wall = createTestClock()
+    const receiver = await answering('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun')
+    const posted = newPoster(wall).post(receiver.url, body, {})
+    let isDone = false
+    void posted.then(() => (isDone = true))
+    while (wall.nextTimerAt() !== wall.now() + 50) await nextTurn()
+    await wall.advance(49)
+    expect(isDone).toBe(false)
+    await wall.advance(1)
+    const responseExcerpt = expect.stringMatching(/^(begun)?$/)
+    expect(await posted).toMatchObject({ isAcknowledged: true, latencyMs: 0, responseExcerpt })
+  })
+
+  test('A43 the excerpt of an answer just in time is read after the deadline', async () => {
+    const wall = createTestClock()
+    const deadlineAt = wall.now() + 5_000
+    const { receiver, met } = await createWaitingReceiver(() => true)
+    const posted = newPoster(wall).post(receiver.url, body, {})
+    const { socket } = await met
+    await wall.advance(4_990)
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbe')
+    while (wall.nextTimerAt() === deadlineAt) await nextTurn()
+    await wall.advance(20)
+    socket.write('gun')
+    expect(await posted).toMatchObject({ isAcknowledged: true, latencyMs: 4_990, responseExcerpt: 'begun' })
+  })
+
+  test('A43 a body that breaks off is acknowledged by its status', async () => {
+    const receiver = await newReceiver(({ socket }) => {
+      socket.end('HTTP/1.1 202 OK\r\nContent-Length: 100\r\n\r\nbegun')
+    })
+    const result = await newPoster().post(receiver.url, body, {})
+    expect(result).toMatchObject({ isAcknowledged: true, status: 202, responseExcerpt: 'begun' })
+  })
+
+  test('A43 an endless body costs the connection after 1 s or 64 KiB', async () => {
+    const wall = createTestClock()
+    const silent = await answering('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n')
+    const poster = newPoster(wall)
+    const posted = poster.post(silent.url, body, {})
+    while (wall.nextTimerAt() !== wall.now() + 50) await nextTurn()
+    await wall.advance(50)
+    expect(await posted).toMatchObject({ isAcknowledged: true })
+    await wall.advance(949)
+    expect(wall.nextTimerAt()).not.toBeNull()
+    await wall.advance(1)
+    await silent.connections[0]?.ended
+
+    const endless = await newReceiver(({ socket, pieces }) => {
+      if (pieces.length > 1) return
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n')
+      const pour = () => {
+        while (!socket.destroyed && socket.write('x'.repeat(10_000)));
+      }
+      socket.on('drain', pour)
+      pour()
+    })
+    expect(await poster.post(endless.url, body, {})).toMatchObject({ isAcknowledged: true })
+    await endless.connections[0]?.ended
+  })
+
+  test('an early answer ends the request', async () => {
+    const receiver = await newReceiver(({ socket, pieces }) => {
+      if (pieces.length > 1) return
+      socket.write(answerOf('', '413 Too Large'))
+      socket.pause()
+    })
+    const result = await newPoster().post(receiver.url, Buffer.alloc(20_000_000, 'x'), {})
+    expect(result).toMatchObject({ status: 413, failure: 'answered 413' })
+    receiver.connections[0]?.socket.resume()
+    await receiver.connections[0]?.ended
+  })
+})
+
+const privateHosts = (
+  '127.0.0.1 10.1.2.3 172.31.0.1 192.168.1.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 ' +
+  '[::1] [::] [::ffff:127.0.0.1] [fe80::1] [fd00::1] localhost'
+).split(' ')
+
+test.each(privateHosts)('with isPublicOnly nothing is sent to %s', async (host) => {
+  for (const wire of [{ mode: 'whole' }, { mode: 'cut', share: 0.5 }] as const) {
+    const result = await newPoster().post(new URL(`http://${host}:9/`), body, {}, { isPublicOnly: true, wire })
+    const failure = expect.stringMatching(/address is not public/)
+    expect(result).toMatchObject({ isAcknowledged: false, status: null, failure })
+  }
+})

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { createEvent } from '../../src/app/testing/create-event.ts'
+import { createFaults } from '../../src/emulator/faults/faults.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
+import { serialize, serializerProfiles } from '../../src/emulator/serialize.ts'
+import { parseSecrets } from '../../src/signature/keys.ts'
+import { sign } from '../../src/signature/sign.ts'
+import { verify, type VerifyResult } from '../../src/signature/verify.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
+
+type Event = Record<'id' | 'type' | 'created_at', string> & { readonly data: Record<string, unknown> }
+type Fault = FaultRuleInput['fault']
+
+const samples = Object.values(eventSamples)
+const trade = eventSamples['wallet.large_trade']
+const ids = Array.from({ length: 1_000 }, (_, index) => `evt_${index}`)
+
+const faultsOf = (faultsOut: readonly Fault[]) => {
+  const faults = createFaults({ seed: 'effects' })
+  for (const fault of faultsOut) faults.add(faultRuleSchema.parse({ direction: 'out', fault } as FaultRuleInput))
+  return faults
+}
+const targetOf = (eventId: string) => {
+  return { deliveryId: 'dlv_1', endpointId: 'wh_1', url: 'http://a/', eventId, eventType: 'token.risk_change' }
+}
+
+describe('faults of the body', () => {
+  /** The bytes of an event with these faults. */
+  const altered = (given: object, ...faultsOut: readonly Fault[]) =>
+    faultsOf(faultsOut).planAttempt(targetOf('evt_1'), 1).alter(serialize(given))
+  const read = (bytes: Buffer) => JSON.parse(bytes.toString()) as Event
+
+  test('2.8 skew changes created_at only', () => {
+    for (const sample of samples) {
+      const { created_at, ...rest } = read(altered(sample, { kind: 'skew', ms: -60_000 }))
+      expect(Date.parse(created_at)).toBe(Date.parse(sample.created_at) - 60_000)
+      expect({ ...rest, created_at: sample.created_at }).toEqual(sample)
+    }
+    expect(altered({ created_at: 'some day' }, { kind: 'skew' }).toString()).toBe('{"created_at": "some day"}')
+  })
+
+  test('R127 unknown-type changes the type only', () => {
+    expect(read(altered(trade, { kind: 'unknown-type' }))).toEqual({ ...trade, type: 'token.unheard_of' })
+    expect(read(altered(trade, { kind: 'unknown-type', type: 'x.y' })).type).toBe('x.y')
+  })
+
+  test('R125 extra-fields adds a member at the top level and in data', () => {
+    for (const sample of samples) {
+      const added_later = expect.objectContaining({ version: 2 })
+      const expected = { ...sample, added_later, data: { ...sample.data, added_later } }
+      expect(read(altered(sample, { kind: 'extra-fields' }))).toEqual(expected)
+    }
+  })
+
+  test('A9 case-flip changes the case of EVM addresses anywhere, and nothing else', () => {
+    const [address, flipped] = [
+      '0x6982508145454Ce325dDbE47a25d4ec3d2311933',
+      '0x6982508145454cE325DdBe47A25D4EC3D2311933',
+    ]
+    const other = { hash: `0x${'aB'.repeat(32)}`, solana: 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263', n: 1.5 }
+    const eventWith = (one: string) => {
+      return { id: 'evt_AbC', data: { a: one, text: `of ${one}, too`, list: [one], ...other } }
+    }
+    expect(read(altered(eventWith(address), { kind: 'case-flip' }))).toEqual(eventWith(flipped))
+  })
+
+  test.each(serializerProfiles)('R73 2.8 reserialise and huge in the profile %s keep the event', (profile) => {
+    for (const sample of samples) {
+      const bytes = altered(sample, { kind: 'reserialise', profile })
+      expect(bytes.equals(serialize(sample, profile))).toBe(true)
+    }
+    const huge = altered(trade, { kind: 'huge', bytes: 1_500_000 }, { kind: 'reserialise', profile })
+    expect(huge).toHaveLength(1_500_000)
+    const { padding, ...data } = read(huge).data
+    expect({ ...read(huge), data }).toEqual(trade)
+    expect(padding).toMatch(/^x+$/)
+  })
+
+  test('2.8 huge leaves larger bodies unchanged', () => {
+    expect(altered(trade, { kind: 'huge', bytes: 10 })).toEqual(serialize(trade))
+  })
+
+  test('bodies that are not JSON objects stay unchanged', () => {
+    const plan = faultsOf([{ kind: 'huge' }, { kind: 'extra-fields' }]).planAttempt(targetOf('evt_1'), 1)
+    for (const text of ['[1]', 'null', 'no JSON', '']) expect(plan.alter(Buffer.from(text)).toString()).toBe(text)
+  })
+})
+
+describe('faults of signature and bytes', () => {
+  const secret = 'whsec_of-the-receiver-of-the-test'
+  const body = serialize(createEvent('token.risk_change'))
+  const digest = sign(body, secret)
+
+  /** The received bytes, the header, and the verdict of the receiver. Node joins repeated headers. */
+  function deliver(eventId: string, ...faultsOut: readonly Fault[]) {
+    const plan = faultsOf(faultsOut).planAttempt(targetOf(eventId), 1)
+    const altered = plan.alter(body)
+    const signatures = plan.sign(altered, secret)
+    const got = plan.tamper(altered)
+    const header = signatures.length === 0 ? undefined : signatures.join(', ')
+    return { got, header, verdict: verify(got, header, parseSecrets(secret)) }
+  }
+
+  const accepted: VerifyResult = { ok: true, label: 'secret-1' }
+  const rejected = (reason: 'missing' | 'malformed' | 'mismatch'): VerifyResult => ({ ok: false, reason })
+
+  test.each<[string, Fault[], VerifyResult, unknown]>([
+    ['no fault', [], accepted, digest],
+    ['signature-bad', [{ kind: 'signature-bad' }], rejected('mismatch'), expect.stringMatching(/^[0-9a-f]{64}$/)],
+    ['signature-missing', [{ kind: 'signature-missing' }], rejected('missing'), undefined],
+    ['signature-upper-case', [{ kind: 'signature-upper-case' }], accepted, digest.toUpperCase()],
+    ['signature-prefixed', [{ kind: 'signature-prefixed' }], rejected('malformed'), `sha256=${digest}`],
+    ['signature-wrong-secret', [{ kind: 'signature-wrong-secret' }], rejected('mismatch'), expect.any(String)],
+    ['signature-repeated', [{ kind: 'signature-repeated' }], rejected('malformed'), `${digest}, ${digest}`],
+    ['missing wins', [{ kind: 'signature-missing' }, { kind: 'signature-repeated' }], rejected('missing'), undefined],
+  ])('R71 R75 A30 A31 %s', (_, faults, verdict, header) => {
+    expect(deliver('evt_1', ...faults)).toEqual({ verdict, header, got: body })
+  })
+
+  test('R75 tamper changes one byte after signing, at a place drawn per event', () => {
+    const places = new Set<number>()
+    for (let index = 0; index < 8; index++) {
+      const { verdict, got, header } = deliver(`evt_${index}`, { kind: 'tamper' })
+      expect([verdict, header, got.length]).toEqual([rejected('mismatch'), digest, body.length])
+      const changed = [...got].flatMap((byte, at) => (byte === body[at] ? [] : [at]))
+      expect(changed).toHaveLength(1)
+      places.add(changed[0] ?? -1)
+    }
+    expect(places.size).toBeGreaterThan(3)
+  })
+
+  test('R75 truncate cuts the body after signing', () => {
+    const got = body.subarray(0, Math.floor(body.length / 4))
+    expect(deliver('evt_1', { kind: 'truncate', share: 0.25 })).toEqual({
+      verdict: rejected('mismatch'),
+      header: digest,
+      got,
+    })
+  })
+
+  test.each<Fault>([
+    { kind: 'skew' },
+    { kind: 'unknown-type' },
+    { kind: 'case-flip' },
+    { kind: 'extra-fields' },
+    { kind: 'reserialise', profile: 'escaped' },
+    { kind: 'huge', bytes: 3_000_000 },
+  ])('R72 R73 a changed event is signed as sent: %j', (fault) => {
+    const { verdict, got } = deliver('evt_1', fault)
+    expect(verdict).toEqual(accepted)
+    expect(got.equals(body)).toBe(false)
+  })
+})
+
+describe('2.8 faults of the time', () => {
+  const now = Date.UTC(2026, 0, 1, 0, 0, 7)
+  const heldBy = (faultsOut: readonly Fault[], at = now) => {
+    const faults = faultsOf(faultsOut)
+    return (eventId: string) => faults.holdMs(targetOf(eventId), at)
+  }
+
+  test('a fixed delay', () => {
+    expect(heldBy([{ kind: 'delay', ms: 1_234 }])('evt_1')).toBe(1_234)
+  })
+
+  test('a uniform delay is a repeatable whole number between its bounds', () => {
+    const fault: Fault = { kind: 'delay', distribution: 'uniform', minMs: 1_000, maxMs: 2_000 }
+    const held = ids.map(heldBy([fault]))
+    expect(held.every((ms) => Number.isInteger(ms) && ms >= 1_000 && ms <= 2_000)).toBe(true)
+    expect(Math.min(...held)).toBeLessThan(1_020)
+    expect(Math.max(...held)).toBeGreaterThan(1_980)
+    expect(ids.map(heldBy([fault]))).toEqual(held)
+  })
+
+  test('a lognormal delay has its median, a long tail, and a maximum of a day', () => {
+    const held = ids.map(heldBy([{ kind: 'delay', distribution: 'lognormal', medianMs: 1_000, sigma: 1 }]))
+    held.sort((a, b) => a - b)
+    expect(held[500]).toBeGreaterThan(850)
+    expect(held[500]).toBeLessThan(1_150)
+    // e^1 and e^2.33 times the median of a lognormal distribution with sigma 1.
+    expect(held[841]).toBeGreaterThan(2_200)
+    expect(held[841]).toBeLessThan(3_300)
+    expect(held[990]).toBeGreaterThan(6_000)
+    const wild = heldBy([{ kind: 'delay', distribution: 'lognormal', medianMs: 86_400_000, sigma: 5 }])
+    expect(Math.max(...ids.map(wild))).toBe(86_400_000)
+  })
+
+  test('reorder lets later events overtake earlier ones within the window', () => {
+    const held = ids.map(heldBy([{ kind: 'reorder', windowMs: 10_000 }]))
+    expect(held.every((ms) => ms >= 0 && ms < 10_000)).toBe(true)
+    const arrivals = held.map((ms, index) => index + ms)
+    expect(arrivals.filter((at, index) => at < (arrivals[index - 1] ?? 0)).length).toBeGreaterThan(300)
+  })
+
+  test('burst holds all events of an interval until its end; delays add up first', () => {
+    const burst: Fault = { kind: 'burst', everyMs: 10_000 }
+    const arrivals = [1, 2_000, 3_000].map((ms) => now + ms + heldBy([burst], now + ms)('evt_1'))
+    expect(arrivals).toEqual([now + 3_000, now + 3_000, now + 3_000])
+    expect(heldBy([burst, { kind: 'delay', ms: 4_000 }])('evt_1')).toBe(13_000)
+  })
+})
