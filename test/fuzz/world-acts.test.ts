@@ -15,9 +15,6 @@ function attempt(world: World, act: WorldCommand): void {
   const events = world.eventsAfter(0, Infinity).length
   try {
     world.acts.apply(act)
-    if (act.kind !== 'fire-alert') return
-    const fired = world.eventsAfter(events, Infinity).flatMap(({ alertIds }) => alertIds)
-    expect(fired, `${inspect(act)} was done, and yet the alert did not fire`).toContain(act.alertId)
   } catch (error) {
     if (!(error instanceof WorldRefusal)) throw new Error(`${inspect(act)} failed`, { cause: error })
     const after = { digest: world.digest(), seq: world.seq(), now: world.now() }

@@ -149,7 +149,6 @@ const status = fc.record({ network, status: fc.constantFrom(...networkStatuses) 
   ...given,
 }))
 const removeAlert = alertId.map((alertId): ToAct => () => ({ kind: 'remove-alert', alertId }))
-const fireAlert = alertId.map((alertId): ToAct => () => ({ kind: 'fire-alert', alertId }))
 const trigger = fc.constantFrom(...eventTypes).map((type): ToAct => () => ({ kind: 'trigger', type }))
 const story = fc.constantFrom(...storyNames).map((name): ToAct => () => ({ kind: 'story', story: name }))
 
@@ -164,7 +163,6 @@ const sensible = fc.oneof(
   { weight: 1, arbitrary: honeypot },
   { weight: 1, arbitrary: graduate },
   { weight: 4, arbitrary: addAlert },
-  { weight: 4, arbitrary: fireAlert },
   { weight: 1, arbitrary: removeAlert },
   { weight: 1, arbitrary: thresholds },
   { weight: 1, arbitrary: track },

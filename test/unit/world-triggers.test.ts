@@ -56,13 +56,16 @@ describe('a trigger', () => {
     )
   })
 
-  it('A17 of a price alert makes one that has fired and rested fire again', () => {
+  it('A17 fires a price alert again after its rest, and a one-shot alert only once', () => {
     const world = openWorld('again', { activity: 0 })
     const [token] = world.views.tokens()
     const place = { network: token!.network, address: token!.address }
     const threshold = world.views.token(token!).price_usd * 1.05
-    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_1', type: 'price_above', ...place, threshold })
-    expect(pull(world, 'token.price_alert')).toHaveLength(1)
+    const alert = { kind: 'add-alert', type: 'price_above', ...place, threshold } as const
+    world.acts.apply({ ...alert, alertId: 'alrt_1' })
+    world.acts.apply({ ...alert, alertId: 'alrt_once', threshold: threshold * 0.99, isOneShot: true })
+    expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_once']])
+    expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_1']])
     expect(refusalOf(world, { kind: 'trigger', type: 'token.price_alert' })).toMatch(/no price alert can fire now/)
     world.advanceTo(world.now() + 5 * minuteMs)
     expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_1']])

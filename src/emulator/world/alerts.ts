@@ -38,7 +38,8 @@ function valueOf(core: Core, { type, network, address }: AlertState): number | n
 
 /** Removes an alert. Throws `WorldRefusal` if there is none of this id. */
 export function removeAlert(core: Core, alertId: string): Result {
-  const alert = findAlert(core, alertId)
+  const alert = core.state.alerts.find((known) => known.alertId === alertId)
+  if (alert === undefined) throw new WorldRefusal(`alert ${alertId} does not exist`)
   core.state.alerts.splice(core.state.alerts.indexOf(alert), 1)
   removeAlertFromDirectory(core, alert)
   return { alertId }
@@ -52,13 +53,6 @@ export function checkRestedAlert(core: Core, alertId: string): void {
   if (isOnPrice(alert.type)) return checkPriceAlert(core, token, alert, null)
   const hourly = hourlyVolume(core, token)
   if (hourly !== null) checkVolumeAlert(core, token, alert, hourly, null)
-}
-
-/** Throws `WorldRefusal` if there is none of this id. */
-export function findAlert(core: Core, alertId: string): AlertState {
-  const alert = core.state.alerts.find((known) => known.alertId === alertId)
-  if (alert === undefined) throw new WorldRefusal(`alert ${alertId} does not exist`)
-  return alert
 }
 
 // When an alert on a price or a volume fires (A17).
@@ -103,7 +97,7 @@ export function isSpent({ firedAt, isOneShot }: AlertState): boolean {
 }
 
 /** Whether a value is back on the other side of the threshold; after a notification by at least 0.5 %. */
-export function isBack(alert: AlertState, value: number): boolean {
+function isBack(alert: AlertState, value: number): boolean {
   const { type, threshold, firedAt } = alert
   if (firedAt === null) return !isBeyond(alert, value)
   return type === 'price_below' ? value >= threshold * (1 + rearmShare) : value <= threshold * (1 - rearmShare)

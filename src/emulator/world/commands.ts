@@ -1,12 +1,11 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
-import { addAlert, findAlert, removeAlert } from './alerts.ts'
+import { addAlert, removeAlert } from './alerts.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { type Core, coinsForUsd, holdingOf, placeOf, tokenAt, walletAt, writeLog } from './core.ts'
 import { executeBuy, executeSell, executeSwap } from './trading.ts'
 import { canWithdraw, unitsFor } from './exchange.ts'
-import { fire } from './firing.ts'
 import { movePrice } from './interventions.ts'
 import {
   type CommandOf,
@@ -81,7 +80,6 @@ const handlers: { readonly [K in WorldCommand['kind']]: (core: Core, command: Co
   thresholds: setThresholds,
   'add-alert': addAlert,
   'remove-alert': (core, { alertId }) => removeAlert(core, alertId),
-  'fire-alert': (core, { alertId }) => fire(core, findAlert(core, alertId)),
 }
 
 function list(core: Core, { network, symbol, name, liquidityUsd: usd }: CommandOf<'list'>): Result {

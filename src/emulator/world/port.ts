@@ -276,8 +276,6 @@ export type WorldCommand =
       readonly isOneShot?: boolean
     }
   | { readonly kind: 'remove-alert'; readonly alertId: string }
-  /** Makes the condition of an alert come true; its event arises at once. */
-  | { readonly kind: 'fire-alert'; readonly alertId: string }
 
 export interface WorldOptions {
   readonly seed: string

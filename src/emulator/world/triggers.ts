@@ -1,17 +1,17 @@
 import { networkIds, type EventType } from '../../../schema/index.ts'
 import { audit, isHoneypot, isRenounced } from './audit.ts'
 import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { coinPrice, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { coinPrice, holdingOf, placeOf, tokenAt, walletAt, type Core } from './core.ts'
 import { executeBuy } from './trading.ts'
-import { fireAPriceAlert } from './firing.ts'
-import { canEarn, earn, openTracked } from './interventions.ts'
+import { isOnPrice, isResting, isSpent } from './alerts.ts'
+import { canEarn, canMovePrice, earn, movePrice, openTracked } from './interventions.ts'
 import { maxTradeUsd } from './limits.ts'
 import { freshName } from './names.ts'
 import { canWithdraw } from './exchange.ts'
 import { honeypotTypes, WorldRefusal } from './port.ts'
-import { marketsOf } from './prices.ts'
+import { marketsOf, priceUsd } from './prices.ts'
 import { top10Of } from './rules.ts'
-import type { ContractState } from './state.ts'
+import type { AlertState, ContractState } from './state.ts'
 import { establishedOf, spend, startListing, trackedOf } from './stories.ts'
 import { createCurveToken } from './token-creation.ts'
 import { addressFor, fund } from './wallets.ts'
@@ -24,7 +24,7 @@ export function trigger(core: Core, type: EventType): Result {
 }
 
 const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
-  'token.price_alert': fireAPriceAlert,
+  'token.price_alert': crossNearestThreshold,
   'token.new_listing': (core) => ({ token: tokenAt(core, startListing(core, pickNetwork(core))).address }),
   'token.risk_change': upgradeSomeContract,
   'wallet.large_trade': tradeLargely,
@@ -51,6 +51,41 @@ const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
     return { token: address }
   },
   'pump.graduation': (core) => graduateNow(core, null, {}),
+}
+
+interface Crossing {
+  readonly alert: AlertState
+  readonly token: number
+  /** Prices to reach one after the other, in USD. A fired alert re-arms first, so its price goes back (A17). */
+  readonly targets: readonly [number, ...number[]]
+}
+
+/** Moves the price nearest to the threshold of its alert across it. Throws `WorldRefusal` if no alert can fire now. */
+function crossNearestThreshold(core: Core): Result {
+  const crossings = core.state.alerts.flatMap((alert) => planCrossing(core, alert) ?? [])
+  const distanceOf = ({ token, targets: [target] }: Crossing) => Math.abs(Math.log(target / priceUsd(core, token)))
+  const [nearest] = crossings.toSorted((a, b) => a.targets.length - b.targets.length || distanceOf(a) - distanceOf(b))
+  if (nearest === undefined) {
+    throw new WorldRefusal(
+      'no price alert can fire now: create one with POST /v1/alerts, or let five minutes pass after the last one fired',
+    )
+  }
+  const { token, targets, alert } = nearest
+  for (const target of targets) movePrice(core, token, target / priceUsd(core, token))
+  return { token: tokenAt(core, token).address, alert: alert.alertId }
+}
+
+/** How trades could make a price alert fire; null if they can't now. */
+function planCrossing(core: Core, alert: AlertState): Crossing | null {
+  const { type, network, address, threshold, isArmed } = alert
+  const token = core.directory.tokens.get(placeOf(network, address))
+  if (token === undefined || !isOnPrice(type) || isSpent(alert) || isResting(alert, core.state.now)) return null
+  const direction = type === 'price_above' ? 1 : -1
+  const beyond = threshold * (1 + direction * 0.001)
+  // A re-crossing upwards needs a buyer; downwards it needs a sellable token.
+  if (!isArmed && direction < 0 && isHoneypot(tokenAt(core, token))) return null
+  const targets = isArmed ? ([beyond] as const) : ([threshold * (1 - direction * 0.006), beyond] as const)
+  return canMovePrice(core, token, targets[0] / priceUsd(core, token)) ? { alert, token, targets } : null
 }
 
 /**
