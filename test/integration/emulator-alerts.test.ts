@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
+import { createEmulator } from '../../src/emulator/emulator.ts'
 import { answerStatus, createTestReceiver, type TestReceiver } from './emulator-receiver.ts'
 import { apiKey, postJson, stageOf, testSeed } from './emulator-stage.ts'
 

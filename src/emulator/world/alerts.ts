@@ -1,26 +1,20 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { emit, placeOf, plan, tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import { addAlertToDirectory, removeAlertFromDirectory } from './directory.ts'
-import { readAddress, readPositive, type CommandOf, type Result } from './limits.ts'
 import type { Traded } from './market.ts'
 import { toUsd } from './numbers.ts'
-import { WorldRefusal } from './port.ts'
+import { WorldRefusal, type CommandOf, type CommandResult } from './port.ts'
 import { isWhale } from './portfolio.ts'
 import { changePct, hourlyVolume, priceUsd, type HourlyVolume } from './prices.ts'
 import type { AlertState } from './state.ts'
 
-/**
- * Adds an alert. If its threshold is already passed, it first waits for the value to go back (A17). Throws
- * `WorldRefusal`.
- */
-export function addAlert(core: Core, command: CommandOf<'add-alert'>): Result {
-  const { alertId, type, network, isOneShot = false } = command
-  const address = readAddress('address', network, command.address)
-  const threshold = readPositive('threshold', command.threshold)
+/** Adds an alert. If its threshold is already passed, the value must first go back (A17). Throws `WorldRefusal`. */
+export function addAlert(core: Core, command: CommandOf<'add-alert'>): CommandResult {
+  const { alertId } = command
   if (core.state.alerts.some((known) => known.alertId === alertId)) {
     throw new WorldRefusal(`alert ${alertId} already exists`)
   }
-  const alert = { alertId, type, network, address, threshold, isOneShot, isArmed: true, firedAt: null }
+  const alert = { ...command, isArmed: true, firedAt: null }
   const value = valueOf(core, alert)
   alert.isArmed = value === null || !isBeyond(alert, value)
   core.state.alerts.push(alert)
@@ -37,7 +31,7 @@ function valueOf(core: Core, { type, network, address }: AlertState): number | n
 }
 
 /** Removes an alert. Throws `WorldRefusal` if there is none of this id. */
-export function removeAlert(core: Core, alertId: string): Result {
+export function removeAlert(core: Core, alertId: string): CommandResult {
   const alert = core.state.alerts.find((known) => known.alertId === alertId)
   if (alert === undefined) throw new WorldRefusal(`alert ${alertId} does not exist`)
   core.state.alerts.splice(core.state.alerts.indexOf(alert), 1)

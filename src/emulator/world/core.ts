@@ -111,6 +111,9 @@ type Plannable = Task extends infer T
 const minutePriority = 0
 const usualPriority = 1
 
+/** Activity of a world without spontaneous trades: a minute of activity takes two years. */
+export const minActivity = 0.000_001
+
 /** Schedules a task in `waitMs`. Paced tasks come sooner at higher activity. */
 export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true): void {
   const { state } = core

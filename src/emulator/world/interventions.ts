@@ -3,7 +3,7 @@ import { isHoneypot } from './audit.ts'
 import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import { executeBuy, executeSellAll } from './trading.ts'
 import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
-import { maxTradeUsd } from './limits.ts'
+import { maxTradeUsd } from './port.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
 // Trades that commands and stories make to reach a goal. A seller gets missing units minted.

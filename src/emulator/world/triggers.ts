@@ -5,10 +5,9 @@ import { coinPrice, holdingOf, placeOf, tokenAt, walletAt, type Core } from './c
 import { executeBuy } from './trading.ts'
 import { isOnPrice, isResting, isSpent } from './alerts.ts'
 import { canEarn, canMovePrice, earn, movePrice, openTracked } from './interventions.ts'
-import { maxTradeUsd } from './limits.ts'
 import { freshName } from './names.ts'
 import { canWithdraw } from './exchange.ts'
-import { honeypotTypes, WorldRefusal } from './port.ts'
+import { honeypotTypes, maxTradeUsd, WorldRefusal, type CommandResult } from './port.ts'
 import { marketsOf, priceUsd } from './prices.ts'
 import { top10Of } from './rules.ts'
 import type { AlertState, ContractState } from './state.ts'
@@ -16,14 +15,12 @@ import { establishedOf, spend, startListing, trackedOf } from './stories.ts'
 import { createCurveToken } from './token-creation.ts'
 import { addressFor, fund } from './wallets.ts'
 
-type Result = Readonly<Record<string, unknown>>
-
 /** Runs the shortest story that leads to an event of the type. Throws `WorldRefusal` if there is none now. */
-export function trigger(core: Core, type: EventType): Result {
+export function trigger(core: Core, type: EventType): CommandResult {
   return { type, ...stories[type](core) }
 }
 
-const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
+const stories: Readonly<Record<EventType, (core: Core) => CommandResult>> = {
   'token.price_alert': crossNearestThreshold,
   'token.new_listing': (core) => ({ token: tokenAt(core, startListing(core, pickNetwork(core))).address }),
   'token.risk_change': upgradeSomeContract,
@@ -61,7 +58,7 @@ interface Crossing {
 }
 
 /** Moves the price nearest to the threshold of its alert across it. Throws `WorldRefusal` if no alert can fire now. */
-function crossNearestThreshold(core: Core): Result {
+function crossNearestThreshold(core: Core): CommandResult {
   const crossings = core.state.alerts.flatMap((alert) => planCrossing(core, alert) ?? [])
   const distanceOf = ({ token, targets: [target] }: Crossing) => Math.abs(Math.log(target / priceUsd(core, token)))
   const [nearest] = crossings.toSorted((a, b) => a.targets.length - b.targets.length || distanceOf(a) - distanceOf(b))
@@ -92,7 +89,11 @@ function planCrossing(core: Core, alert: AlertState): Crossing | null {
  * Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no
  * curve.
  */
-export function graduateNow(core: Core, known: number | null, names: { symbol?: string; name?: string }): Result {
+export function graduateNow(
+  core: Core,
+  known: number | null,
+  names: { symbol?: string; name?: string },
+): CommandResult {
   if (known !== null && tokenAt(core, known).curve === null) {
     throw new WorldRefusal('the token is not on a bonding curve')
   }
@@ -110,7 +111,7 @@ export function graduateNow(core: Core, known: number | null, names: { symbol?: 
   return { token: tokenAt(core, token).address, pool: tokenAt(core, token).pool?.address }
 }
 
-function tradeLargely(core: Core): Result {
+function tradeLargely(core: Core): CommandResult {
   const { largeTradeUsd } = core.state.rules
   if (largeTradeUsd > maxTradeUsd) {
     throw new WorldRefusal(`largeTradeUsd must be at most ${maxTradeUsd} for this trigger (is ${largeTradeUsd})`)
@@ -120,7 +121,7 @@ function tradeLargely(core: Core): Result {
   return spend(core, wallet, token, Math.min(usd, maxTradeUsd))
 }
 
-function openSomePosition(core: Core): Result {
+function openSomePosition(core: Core): CommandResult {
   const { acts } = core.state.streams
   const pairs = pairsOf(core)
   const fresh = pairs.filter(([wallet, token]) => holdingOf(core, wallet, token) === undefined)
@@ -155,7 +156,7 @@ const upgrades: readonly Partial<ContractState>[] = [
 ]
 
 /** Changes an established contract so that its score moves: more owner powers, or none. */
-function upgradeSomeContract(core: Core): Result {
+function upgradeSomeContract(core: Core): CommandResult {
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))
     .flatMap((token) => {
@@ -181,9 +182,8 @@ function isReported(core: Core, token: number, change: Partial<ContractState>): 
 }
 
 /** A new wallet buys and sells with a gain. */
-function earnAMilestone(core: Core): Result {
-  const [milestone] = core.state.rules.milestonesUsd
-  if (milestone === undefined) throw new WorldRefusal('no milestones are set')
+function earnAMilestone(core: Core): CommandResult {
+  const [milestone = 1] = core.state.rules.milestonesUsd
   const [stakeUsd, gainUsd] = [Math.max(1, milestone * 4), milestone * 1.01 + 0.01]
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))

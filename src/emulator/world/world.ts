@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import { takeDue } from '../sorted-list.ts'
-import { createWorldCommands, readActivity } from './commands.ts'
+import { createWorldCommands } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
 import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
 import { createChance } from './chance.ts'
-import { type Core, coinsForUsd, eventsAfter, newStream, plan, tokenAt, walletAt } from './core.ts'
+import { type Core, coinsForUsd, eventsAfter, minActivity, newStream, plan, tokenAt, walletAt } from './core.ts'
 import { executeSellAll } from './trading.ts'
 import { emptyDirectory, fillDirectory } from './directory.ts'
 import { createTxHashes } from './addresses.ts'
@@ -44,7 +44,7 @@ export function createWorld(options: WorldOptions): World {
     options: full,
     chance: createChance(full.seed),
     txHash: createTxHashes(full.seed),
-    state: emptyState(full.startAt, readActivity(full.activity)),
+    state: emptyState(full.startAt, Math.max(full.activity, minActivity)),
     trades: new TradeLog(),
     directory: emptyDirectory(),
     pendingMilestones: null,
