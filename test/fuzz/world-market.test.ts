@@ -82,10 +82,10 @@ describe('a bonding curve', () => {
         const curve = createCurve()
         for (const coins of [...amounts, 1000n * 10n ** 9n]) {
           if (curve.realTokens === 0n) break
-          const { paid, net, received } = quoteCurveBuy(curve, coins)
-          expect(paid <= coins && net <= paid).toBe(true)
-          curve.virtualCoins += net
-          curve.realCoins += net
+          const { paid, fee, received } = quoteCurveBuy(curve, coins)
+          expect(paid <= coins && fee >= 0n).toBe(true)
+          curve.virtualCoins += paid - fee
+          curve.realCoins += paid - fee
           curve.virtualTokens -= received
           curve.realTokens -= received
         }
@@ -109,12 +109,12 @@ describe('a bonding curve', () => {
         for (const { isBuy, coins, share } of steps) {
           if (curve.realTokens === 0n) break
           const product = curve.virtualCoins * curve.virtualTokens
-          const bought = isBuy ? quoteCurveBuy(curve, coins) : null
-          const sold = (held * BigInt(share)) / 100n
-          const gross = isBuy ? 0n : quoteCurveSell(curve, sold).gross
-          const moved = bought === null ? -sold : bought.received
-          curve.virtualCoins += (bought?.net ?? 0n) - gross
-          curve.realCoins += (bought?.net ?? 0n) - gross
+          const shared = (held * BigInt(share)) / 100n
+          const { paid, received, fee } = isBuy ? quoteCurveBuy(curve, coins) : quoteCurveSell(curve, shared)
+          const moved = isBuy ? received : -paid
+          const raised = (isBuy ? paid : -received) - fee
+          curve.virtualCoins += raised
+          curve.realCoins += raised
           curve.virtualTokens -= moved
           curve.realTokens -= moved
           held += moved

@@ -75,9 +75,9 @@ describe('a bonding curve', () => {
 })
 
 function complete(curve: Curve): Curve {
-  const { net, received } = quoteCurveBuy(curve, 1000n * sol)
-  curve.virtualCoins += net
-  curve.realCoins += net
+  const { paid, fee, received } = quoteCurveBuy(curve, 1000n * sol)
+  curve.virtualCoins += paid - fee
+  curve.realCoins += paid - fee
   curve.virtualTokens -= received
   curve.realTokens -= received
   return curve

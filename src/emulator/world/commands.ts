@@ -5,7 +5,7 @@ import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { type Core, coinsForUsd, holdingOf, minActivity, placeOf, tokenAt, walletAt, writeLog } from './core.ts'
 import { executeBuy, executeSell, executeSwap } from './trading.ts'
-import { canWithdraw, unitsFor } from './exchange.ts'
+import { canWithdraw, quotePurchase } from './exchange.ts'
 import { movePrice } from './interventions.ts'
 import type { Traded } from './market.ts'
 import {
@@ -132,7 +132,7 @@ function trade(core: Core, command: CommandOf<'trade'>): CommandResult {
 function buyFor(core: Core, { network, usd = 0, token: text, wallet: address }: CommandOf<'trade'>, token: number) {
   const coins = coinsForUsd(core, network, usd)
   const refusal = () => new WorldRefusal(`${usd} USD buy nothing of ${text}: expected more, or another token`)
-  if (unitsFor(core, token, coins) === 0n) throw refusal()
+  if (quotePurchase(tokenAt(core, token), coins) === null) throw refusal()
   const wallet = openWallet(core, network, address)
   fund(core, wallet, coins)
   const traded = executeBuy(core, wallet, token, coins)

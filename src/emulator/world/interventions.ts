@@ -2,7 +2,7 @@ import type { NetworkId } from '../../../schema/index.ts'
 import { isHoneypot } from './audit.ts'
 import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import { executeBuy, executeSellAll } from './trading.ts'
-import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
+import { poolRatio, quotePurchase, quoteSale } from './exchange.ts'
 import { maxTradeUsd } from './port.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
@@ -52,12 +52,11 @@ function planMove(core: Core, token: number, ratio: number): Move | null {
   if (ratio > 1) {
     const amount = share(pool.coins, ratio, keptByPool)
     if (usdOfCoins(core, network, amount) > BigInt(maxTradeUsd) * 1_000_000n) return null
-    return unitsFor(core, token, amount) > 0n ? { kind: 'buy', amount } : null
+    return quotePurchase(moved, amount) !== null ? { kind: 'buy', amount } : null
   }
   if (isHoneypot(moved)) return null
   const amount = share(pool.tokens, 1 / ratio, keptByPool * (1 - contract.sellTaxBps / 10_000))
-  const { received } = quoteSale(moved, pool, amount)
-  return received > 0n && received < pool.coins ? { kind: 'sell', amount } : null
+  return quoteSale(moved, amount) !== null ? { kind: 'sell', amount } : null
 }
 
 /**
