@@ -23,7 +23,7 @@ import {
   migrationTokens,
   poolRatio,
 } from './exchange.ts'
-import { addTokenToDirectory } from './directory.ts'
+import { placeOf } from './directory.ts'
 import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
@@ -226,7 +226,7 @@ function unaudited(stream: TokenState['stream']) {
 
 function addToken(core: Core, token: TokenState): number {
   const index = core.state.tokens.push(token) - 1
-  addTokenToDirectory(core, token, index)
+  core.directory.tokens.set(placeOf(token.network, token.address), index)
   return index
 }
 

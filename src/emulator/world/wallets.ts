@@ -1,6 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toWalletAddress } from './addresses.ts'
-import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, placeOf, walletAt } from './core.ts'
+import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, walletAt } from './core.ts'
+import { placeOf } from './directory.ts'
 import type { Archetype } from './port.ts'
 import type { HoldingState, WalletState } from './state.ts'
 import { holdingKey } from './trade-log.ts'

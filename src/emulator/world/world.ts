@@ -7,7 +7,7 @@ import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
 import { createChance } from './chance.ts'
 import { type Core, coinsForUsd, eventsAfter, minActivity, newStream, plan, tokenAt, walletAt } from './core.ts'
 import { executeSellAll } from './trading.ts'
-import { emptyDirectory, fillDirectory } from './directory.ts'
+import { createDirectory } from './directory.ts'
 import { createTxHashes } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import { type Archetype, type World, type WorldOptions, type WorldSnapshot, archetypes } from './port.ts'
@@ -40,13 +40,14 @@ export function createWorld(options: WorldOptions): World {
     whaleSupplyPct: 1,
     ...options,
   } as const
+  const state = emptyState(full.startAt, Math.max(full.activity, minActivity))
   const core: Core = {
     options: full,
     chance: createChance(full.seed),
     txHash: createTxHashes(full.seed),
-    state: emptyState(full.startAt, Math.max(full.activity, minActivity)),
+    state,
     trades: new TradeLog(),
-    directory: emptyDirectory(),
+    directory: createDirectory(state),
     pendingMilestones: null,
     listeners: new Set(),
   }
@@ -78,7 +79,7 @@ function takeSnapshot({ state, trades }: Core): WorldSnapshot {
 function restoreSnapshot(core: Core, { state, trades }: WorldSnapshot): void {
   core.state = deserialize(state) as WorldState
   core.trades.load(trades)
-  fillDirectory(core)
+  core.directory = createDirectory(core.state)
 }
 
 /** Equal states have equal digests. Hex SHA-256. */
