@@ -13,7 +13,6 @@ import type { RandomBytes } from './random.ts'
 import { type DrawnSecret, applySeed, prepareWorld } from './seed/apply-seed.ts'
 import type { Seed } from './seed/schema.ts'
 import { type WorldClock, advanceEnded, createWorldClock } from './world-clock.ts'
-import type { World, WorldOptions } from './world/port.ts'
 import { createWorld } from './world/world.ts'
 
 export interface EmulatorStateOptions {
@@ -53,8 +52,6 @@ export interface EmulatorState {
   readonly world: LoggedWorld
   readonly clock: WorldClock
   readonly accounts: AccountStore
-  /** Returns an independent copy of the world. Its events have no listeners. */
-  copyWorld(): World
   readonly cursorSecret: string
   /** Delivery store: in the data file, or temporary. */
   readonly deliveryStore: DeliveryStore
@@ -134,8 +131,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
           leadMs: () => (advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, maxLeadMs)),
         })
   const startAt = data?.startAt ?? pinnedAt ?? begunAt
-  const worldOptions: WorldOptions = { seed: name, startAt, ...settings }
-  const inner = createWorld(worldOptions)
+  const inner = createWorld({ seed: name, startAt, ...settings })
   const clock = createWorldClock({
     base,
     ...seed.clock,
@@ -273,11 +269,6 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     world,
     clock,
     accounts,
-    copyWorld() {
-      const copy = createWorld(worldOptions)
-      copy.restore(inner.snapshot())
-      return copy
-    },
     epoch: () => epoch,
     deliveryStore,
     cursorSecret: data?.secret ?? Buffer.from(randomBytes(32)).toString('base64url'),

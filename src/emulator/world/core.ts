@@ -17,7 +17,7 @@ export interface Core {
   state: WorldState
   readonly trades: TradeLog
   directory: Directory
-  readonly listeners: Set<(event: WorldEvent) => void>
+  listeners: Set<(event: WorldEvent) => void>
   /** Wallets whose milestones are checked after their trades of this moment; null: after each trade. */
   pendingMilestones: Set<number> | null
 }

@@ -40,6 +40,8 @@ export interface World {
   /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot
   restore(snapshot: WorldSnapshot): void
+  /** Calls `fn` with this world, then undoes everything. Events that arise in it reach listeners of `fn` only. */
+  rehearse<T>(fn: (world: World) => T): T
 }
 
 /** Snapshots of one world share full portions of trades, which never change. */

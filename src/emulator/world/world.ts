@@ -53,7 +53,7 @@ export function createWorld(options: WorldOptions): World {
   }
   populate(core)
 
-  return {
+  const world: World = {
     now: () => core.state.now,
     seq: () => core.state.seq,
     nextAt: () => core.state.agenda[0]?.at ?? null,
@@ -69,7 +69,19 @@ export function createWorld(options: WorldOptions): World {
     acts: createWorldCommands(core),
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
+    rehearse(fn) {
+      const before = takeSnapshot(core)
+      const { listeners } = core
+      core.listeners = new Set()
+      try {
+        return fn(world)
+      } finally {
+        core.listeners = listeners
+        restoreSnapshot(core, before)
+      }
+    },
   }
+  return world
 }
 
 function takeSnapshot({ state, trades }: Core): WorldSnapshot {
