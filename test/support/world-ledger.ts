@@ -53,7 +53,7 @@ function walletProblems(state: WorldState): string[] {
   })
 }
 
-function problems(of: string, checks: readonly (readonly [boolean, string])[]): string[] {
+export function problems(of: string, checks: readonly (readonly [boolean, string])[]): string[] {
   return checks.flatMap(([isGood, problem]) => (isGood ? [] : [`${of}: ${problem}`]))
 }
 
