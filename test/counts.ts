@@ -81,8 +81,6 @@ export const worldCounts = {
   /** Worlds in which every trigger is pulled again and again, and how often. */
   triggerWorlds: long ? 20 : 1,
   triggersPerType: 30,
-  /** Worlds that are stopped, put away and taken up again. */
-  restoreRuns: long ? 100 : 2,
   /** Lists that are read page by page while more trades come. */
   pageRuns: long ? 150 : 4,
   /** Properties of numbers, pools and curves. */

@@ -66,6 +66,23 @@ describe('the same seed and commands', () => {
   })
 })
 
+it('a restored snapshot brings back its moment, keeps listeners, and goes on the same', () => {
+  const world = openWorld('restored')
+  world.advanceTo(startAt + hourMs)
+  const snapshot = world.snapshot()
+  const digest = world.digest()
+  const events = collectEvents(world)
+  const goOn = () => {
+    world.advanceTo(startAt + 2 * hourMs)
+    return { digest: world.digest(), bodies: bodiesOf(events.splice(0)) }
+  }
+  const first = goOn()
+  world.restore(snapshot)
+  expect([world.now(), world.digest()]).toEqual([startAt + hourMs, digest])
+  expect(goOn()).toEqual(first)
+  expect(first.bodies.length).toBeGreaterThan(0)
+})
+
 describe('activity', () => {
   const tradesAfter = (activity: number, hours: number) => {
     const world = openWorld('busy', { activity })
