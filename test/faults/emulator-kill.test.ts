@@ -38,6 +38,7 @@ interface Delivery {
   readonly deliveryId: string
   readonly eventId: string
   readonly endpointId: string
+  readonly url: string
   readonly state: string
   readonly attempts: number
 }
@@ -74,7 +75,6 @@ type Client = Pick<Awaited<ReturnType<typeof startEmulator>>, 'rest' | 'control'
 
 async function doSomething({ rest, control }: Client, confirmed: Confirmed, chance: number): Promise<void> {
   if (chance < 0.2) {
-    // Its events never come.
     const body = { url: 'http://127.0.0.1:9/', events: ['pump.graduation'] }
     const { status, json } = await rest('POST', '/webhooks', body)
     if (status === 201) confirmed.webhooks.add(json.data.webhook_id)
@@ -168,8 +168,6 @@ test(
     const { control } = client
     await control('POST', '/world/activity', { factor: 0 })
     await control('POST', '/clock', { mode: 'manual' })
-    for (const id of confirmed.webhooks) await client.rest('DELETE', `/webhooks/${id}`)
-    confirmed.webhooks.clear()
     await control('POST', '/clock/advance', { ms: 11 * 3_600_000 })
     expect((await control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0, inFlight: 0 })
 
@@ -193,10 +191,8 @@ test(
     expect(new Set(deliveries.map(({ eventId, endpointId }) => `${eventId} ${endpointId}`)).size).toBe(
       deliveries.length,
     )
-    const { json } = await client.rest('GET', '/webhooks?limit=100')
-    const kept = new Set((json.data as { webhook_id: string }[]).map(({ webhook_id }) => webhook_id))
-    const ofKept = deliveries.filter(({ endpointId }) => kept.has(endpointId))
-    expect(ofKept.filter(({ state, attempts }) => state !== 'acknowledged' || attempts > 6)).toEqual([])
+    const toReceivers = deliveries.filter(({ url }) => [flaky.url, good.url].includes(url))
+    expect(toReceivers.filter(({ state, attempts }) => state !== 'acknowledged' || attempts > 6)).toEqual([])
     process.child.kill('SIGTERM')
     expect(await process.ended).toMatchObject({ code: 0, errors: '' })
   },

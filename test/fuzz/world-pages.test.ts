@@ -106,7 +106,7 @@ describe('pages show the world as of the first one', () => {
         const wanted = tokens.filter((token) => (network === null || token.network === network) && fits(token))
         const search = (page: PageRequest) => {
           const { items, ...rest } = views.searchTokens(q, network, page)
-          // Prices are those of the moment of the request.
+          // Prices move between requests.
           return { ...rest, items: items.map(({ address }) => address) }
         }
         expect(readAll(world, search)).toEqual(wanted.map(({ address }) => address))

@@ -20,7 +20,7 @@ function exchange(changes: Partial<RestExchange> = {}): RestExchange {
   }
 }
 
-test('each part of a filter must hold', () => {
+test('combines all parts of a filter', () => {
   const journal = createJournal(100)
   journal.add(exchange())
   journal.add(exchange({ method: 'POST', path: '/v1/alerts', status: 201 }))
@@ -39,14 +39,14 @@ test('each part of a filter must hold', () => {
   expect(seqs({ status: '4xx', path: '/v1/wallets/*', since: at + 1001 })).toEqual([4])
 })
 
-test('it keeps the newest, and of those that match gives the newest', () => {
+test('keeps the newest entries, and returns the newest matches', () => {
   const journal = createJournal(10)
   for (let n = 1; n <= 35; n++) journal.add(exchange())
   expect(journal.find({}, 100).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => 26 + n))
   expect(journal.find({}, 2).map(({ seq }) => seq)).toEqual([34, 35])
 })
 
-test('clearing deletes all entries; numbers continue', () => {
+test('clearing deletes all entries, and numbers continue', () => {
   const journal = createJournal(10)
   for (let n = 0; n < 15; n++) journal.add(exchange())
   expect(journal.clear()).toBe(10)

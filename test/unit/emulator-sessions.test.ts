@@ -21,7 +21,7 @@ function signIn(sessions: Sessions, address = '127.0.0.1'): string {
 }
 
 describe('A65 sessions of the dashboard', () => {
-  test('last 12 hours of the wall clock, each by its own token', async () => {
+  test('last 12 hours of wall-clock time, each with its own token', async () => {
     const { wall, sessions } = setUp()
     const first = signIn(sessions)
     await wall.advance(3_600_000)
@@ -33,7 +33,7 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([first]), sessions.userOf([second])]).toEqual([null, 'ada'])
   })
 
-  test('are found among several tokens, and end with signing out, again and again', () => {
+  test('are found among several tokens; signing out is idempotent', () => {
     const { sessions } = setUp()
     const token = signIn(sessions)
     const other = signIn(sessions)
@@ -43,7 +43,7 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([token]), sessions.userOf([other]), sessions.userOf([])]).toEqual([null, 'ada', null])
   })
 
-  test('are at most 1,000: of more the oldest ends', () => {
+  test('are limited to 1,000: the oldest ends first', () => {
     const { sessions } = setUp()
     const tokens = Array.from({ length: 1_001 }, () => signIn(sessions))
     expect(tokens.filter((token) => sessions.userOf([token]) === null)).toEqual([tokens[0]])
@@ -55,20 +55,20 @@ describe('A65 sessions of the dashboard', () => {
     ['nothing', { user: '', password: '' }],
     ['the two the other way round', { user: login.password, password: login.user }],
     ['the password in upper case', { ...login, password: login.password.toUpperCase() }],
-  ])('do not begin with %s', (_name, given) => {
+  ])('a sign-in with %s fails', (_name, given) => {
     expect(setUp().sessions.signIn(given, '127.0.0.1')).toEqual({ kind: 'wrong' })
   })
 
-  test('show the login only where it is the published one', () => {
+  test('show only the published login', () => {
     expect([setUp().sessions.published, setUp({ isPublished: true }).sessions.published]).toEqual([null, login])
   })
 })
 
-describe('wrong sign-ins', () => {
+describe('failed sign-ins', () => {
   const tryWrong = (sessions: Sessions, times: number, address: string) =>
     Array.from({ length: times }, () => sessions.signIn(wrong, address).kind)
 
-  test('after ten of an address within a minute it is not heard any more, until the minute is over', async () => {
+  test('limit an address to ten per minute', async () => {
     const { wall, sessions } = setUp()
     expect(new Set(tryWrong(sessions, 9, '192.0.2.1'))).toEqual(new Set(['wrong']))
     signIn(sessions, '192.0.2.1')
@@ -82,7 +82,7 @@ describe('wrong sign-ins', () => {
     signIn(sessions, '192.0.2.1')
   })
 
-  test('after a hundred of all addresses within a minute nobody is heard any more', async () => {
+  test('limit all addresses to a hundred per minute', async () => {
     const { wall, sessions } = setUp()
     for (let n = 1; n <= 100; n++) expect(tryWrong(sessions, 1, `192.0.2.${n}`)).toEqual(['wrong'])
     expect(sessions.signIn(login, '198.51.100.1')).toEqual({ kind: 'limited', retryAfterS: 60 })
@@ -90,16 +90,10 @@ describe('wrong sign-ins', () => {
     signIn(sessions, '198.51.100.1')
   })
 
-  test('are counted anew if the wall clock was set back', () => {
-    const wall = createTestClock()
-    let now = wall.now()
-    const sessions = createSessions({
-      login,
-      isPublished: false,
-      wall: { now: () => now },
-      randomBytes,
-      log: silentLogger,
-    })
+  test('count from zero after the wall clock was set back', () => {
+    let now = createTestClock().now()
+    const options = { login, isPublished: false, randomBytes, log: silentLogger }
+    const sessions = createSessions({ ...options, wall: { now: () => now } })
     tryWrong(sessions, 10, '192.0.2.1')
     expect(sessions.signIn(login, '192.0.2.1').kind).toBe('limited')
     now -= 3_600_000
@@ -117,11 +111,11 @@ describe('cookies', () => {
     ['session=a', ['a']],
     [' other=b;session=a==; session= c ;sessions=d;SESSION=e', ['a==', 'c']],
     ['xsession=a; session=', ['']],
-  ])('of %j those of the name are %j', (cookie, values) => {
+  ])('header %j has the values %j', (cookie, values) => {
     expect(readCookies(withCookie(cookie), 'session')).toEqual(values)
   })
 
-  test('are set for this site alone, out of reach of scripts', () => {
+  test('are HttpOnly and for the same site only', () => {
     const common = 'HttpOnly; SameSite=Strict; Path=/; Max-Age='
     expect(toCookie('s', 'v', { maxAgeS: 60, isSecure: false })).toBe(`s=v; ${common}60`)
     expect(toCookie('s', '', { maxAgeS: 0, isSecure: true })).toBe(`s=; ${common}0; Secure`)

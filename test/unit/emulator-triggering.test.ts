@@ -66,11 +66,11 @@ test('logs a repeated failure at a rate once, and keeps triggering', async () =>
   expect(clock.nextTimerAt()).toBeNull()
 })
 
-test('where a type is refused one of the easiest arises, and if that is refused as well the next one is tried', async () => {
+test('a refused type is replaced by the fallback type, and further events follow if that is refused too', async () => {
   const types: string[] = []
   const { clock, triggering, logged } = setUp((act) => {
     types.push(act.kind === 'trigger' ? act.type : act.kind)
-    throw new WorldRefusal('nobody is left')
+    throw new WorldRefusal('no wallet')
   })
   triggering.begin()
   await clock.advance(2000)
@@ -78,7 +78,7 @@ test('where a type is refused one of the easiest arises, and if that is refused 
   expect(logged).toHaveLength(1)
 })
 
-test('nothing is triggered before time moves on, and who begins anew has the same types again', async () => {
+test('nothing is triggered before time moves on, and a second begin repeats the types', async () => {
   const types: string[] = []
   const { clock, triggering } = setUp((act) => {
     if (act.kind === 'trigger') types.push(act.type)
@@ -96,7 +96,7 @@ test('nothing is triggered before time moves on, and who begins anew has the sam
 
 const atOnce = eventTypes.filter((type) => type !== 'token.new_listing' && type !== 'token.price_alert')
 
-test.each(atOnce)('R92 %s: the id that is given is that of the event of this type which arose from it', (type) => {
+test.each(atOnce)('R92 %s: the returned id is that of the event', (type) => {
   const { triggering, world } = setUpWorld()
   const before = world.eventsAfter(0, 10_000).length
   const { eventId, isRaw, ...who } = triggering.trigger(type)
@@ -106,7 +106,7 @@ test.each(atOnce)('R92 %s: the id that is given is that of the event of this typ
   expect(Object.values(event?.data ?? {})).toContain(who['token'] ?? who['wallet'])
 })
 
-test('R94 a triggered listing has no id yet; its event follows within five seconds, about the returned token', () => {
+test('R94 a triggered listing has no id yet, and its event follows within five seconds', () => {
   const { triggering, world } = setUpWorld()
   const { eventId, token } = triggering.trigger('token.new_listing')
   expect(eventId).toBeNull()
@@ -133,7 +133,7 @@ test.each(eventTypes)('%s with overrides is sent raw, and the world and its list
   })
 })
 
-test('many raw events have ids of their own, sort by them, and are about several tokens', async () => {
+test('many raw events have distinct ascending ids and are about several tokens', async () => {
   const { triggering, raw } = setUpWorld()
   const request = { type: 'contract.ownership_changed' as EventType, count: 50, set: { 'data.symbol': 'x' } }
   const triggered = await triggering.many(request)
@@ -147,7 +147,7 @@ test('many raw events have ids of their own, sort by them, and are about several
   expect(ids).not.toContain(again.raw[0]?.id)
 })
 
-test('many events yield to the event loop, and fail with a reason when the world is restored', async () => {
+test('many events yield to the event loop and fail when the world is restored', async () => {
   let applied = 0
   const { triggering } = setUp(() => {
     applied++
@@ -163,7 +163,7 @@ test('many events yield to the event loop, and fail with a reason when the world
   expect(applied).toBe(20)
 })
 
-test('with a rate the first arises at once and the others follow in time of the world, to the last one', async () => {
+test('with a rate the first event arises at once and the others follow in world time', async () => {
   const types: string[] = []
   const { clock, triggering } = setUp((act) => {
     if (act.kind === 'trigger') types.push(act.type)

@@ -12,7 +12,7 @@ function watch(type: 'price_above' | 'price_below', percentAway: number) {
     ...quiet,
     threshold,
     price,
-    /** Moves the price to so many percent beside the threshold. */
+    /** Moves the price to `percent` above the threshold; negative: below. */
     moveTo: (percent: number) =>
       quiet.act({ kind: 'price-move', network, token: first, priceUsd: threshold * (1 + percent / 100) }),
     told: () => dataOf(events, 'token.price_alert'),

@@ -37,7 +37,7 @@ function run(
 }
 
 describe('the same seed and commands', () => {
-  it('R7 give byte-equal events and an equal digest, whatever the steps of time; another seed shares no address', () => {
+  it('R7 give byte-equal events and an equal digest, in any steps of time; another seed shares no address', () => {
     const { world, bodies } = run('same', 3 * hourMs)
     expect(bodies.length).toBeGreaterThan(50)
     const other = run('same', 61_007)

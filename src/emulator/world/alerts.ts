@@ -62,8 +62,8 @@ function isBeyond({ type, threshold }: AlertState, value: number): boolean {
 }
 
 /**
- * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value is
- * still beyond the threshold then.
+ * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value
+ * is still beyond the threshold then.
  */
 function isCrossed(core: Core, alert: AlertState, value: number): boolean {
   rearm(alert, value)

@@ -60,8 +60,8 @@ function planMove(core: Core, token: number, ratio: number): Move | null {
 }
 
 /**
- * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part that
- * counts after fees, (1 + s)(1 + n·s) = ratio.
+ * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part
+ * that counts after fees, (1 + s)(1 + n·s) = ratio.
  */
 function share(reserve: bigint, ratio: number, n: number): bigint {
   const root = Math.sqrt((1 + n) ** 2 + 4 * n * (ratio - 1))

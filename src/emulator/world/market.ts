@@ -52,8 +52,7 @@ export function sell(core: Core, wallet: number, token: number, units: bigint): 
 
 /**
  * Swaps all of one token for another, in one transaction. Null as for `buy` and `sell`. The value shown for the sold
- * token
- * is both its proceeds and the cost of the bought one.
+ * token is both its proceeds and the cost of the bought one.
  */
 export function swap(core: Core, wallet: number, from: number, to: number): Traded | null {
   const units = holdingOf(core, wallet, from)?.balance ?? 0n

@@ -13,8 +13,7 @@ import type { TradePortion } from './trade-log.ts'
  * can't disagree.
  *
  * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
- * with 12
- * significant digits, amounts of tokens with at most 15 (A16).
+ * with 12 significant digits, amounts of tokens with at most 15 (A16).
  */
 export interface World {
   /** Present world time: all tasks due up to it have run. */
@@ -63,8 +62,7 @@ export interface WorldEvent {
 
 /**
  * Recipients of an event. `all`: every subscriber. `owners`: accounts that own one of its alerts (R93, A14). `alerts`:
- * only
- * URLs of its alerts, for trades of untracked wallets (A15).
+ * only URLs of its alerts, for trades of untracked wallets (A15).
  */
 export type Audience = 'all' | 'owners' | 'alerts'
 

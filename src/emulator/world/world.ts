@@ -23,8 +23,8 @@ import { establishedNames } from './names.ts'
 
 /**
  * A simulated world of seven networks in which wallets trade tokens. All events arise from this discrete-event
- * simulation,
- * and all responses read it. The same options and commands at the same moments give the same world, byte for byte.
+ * simulation, and all responses read it. The same options and commands at the same moments give the same world, byte
+ * for byte.
  *
  * @example
  * const world = createWorld({ seed: 'demo', startAt: Date.UTC(2026, 0, 1) })
