@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts'
 import type { Accounts } from './accounts/port.ts'
 import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
 import { largerTokens, setAlertToTrigger } from './price-alerts.ts'
-import { type RandomBytes, type RandomStream, createRandomStream } from './random.ts'
+import { type RandomBytes, createRandomStream } from './random.ts'
 import { type World, WorldRefusal } from './world/port.ts'
 import { toEventId } from './world/addresses.ts'
 
@@ -69,7 +69,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   const { world, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
   const stamp = createStamp(randomBytes)
   const paces = new Set<Timer>()
-  let draw = drawFrom(seed)
+  let draw = streamsOf(seed)
   let epoch = 0
 
   function triggerInWorld(type: EventType): Triggered {
@@ -138,14 +138,17 @@ export function createTriggering(options: TriggeringOptions): Triggering {
       }
       while (triggered.length < count) {
         if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (epoch !== begunIn) throw worldRestored(triggered.length, count)
+        if (epoch !== begunIn) {
+          const message = `the world was restored after ${triggered.length} of ${count} events were triggered`
+          throw new InboxError('bad_request', message)
+        }
         triggered.push(one())
       }
       return triggered
     },
     begin() {
       stop()
-      draw = drawFrom(seed)
+      draw = streamsOf(seed)
       if (rate === 0) return
       const act = () => triggerSome(draw.types.pick(typesByWeight))
       paces.add(startPace({ clock, rate, firstInMs: 0, act, isComplete, log }))
@@ -154,16 +157,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   }
 }
 
-function worldRestored(done: number, wanted: number): InboxError {
-  return new InboxError('bad_request', `the world was restored after ${done} of ${wanted} events were triggered`)
-}
-
-interface Draw {
-  readonly types: RandomStream
-  readonly alerts: RandomStream
-}
-
-function drawFrom(seed: string): Draw {
+function streamsOf(seed: string) {
   return {
     types: createRandomStream(seed, 'triggered-types'),
     alerts: createRandomStream(seed, 'triggered-alerts'),

@@ -132,6 +132,6 @@ test('an account at its limit of alerts gets none to trigger, and other events g
   for (let n = 0; n < 100; n++) expect((await stage.rest('/alerts', postJson(alert))).status).toBe(201)
   const refused = await stage.control('POST', '/trigger', { type: 'token.price_alert' })
   expect([refused.status, refused.json.error.code]).toEqual([409, 'refused_by_world'])
-  expect((await stage.control('POST', '/clock/advance', { ms: 60_000 })).status).toBe(200)
-  expect(receiver.requests.length).toBeGreaterThan(100)
+  expect((await stage.control('POST', '/clock/advance', { ms: 5_000 })).status).toBe(200)
+  expect(receiver.requests.length).toBeGreaterThan(30)
 })

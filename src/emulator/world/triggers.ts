@@ -1,7 +1,7 @@
 import { networkIds, type EventType } from '../../../schema/index.ts'
-import { audit, isHoneypot, isRenounced } from './audit.ts'
+import { isHoneypot, isRenounced } from './audit.ts'
 import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { coinPrice, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { holdingOf, tokenAt, walletAt, type Core } from './core.ts'
 import { placeOf } from './directory.ts'
 import { executeBuy } from './trading.ts'
 import { isOnPrice, isResting, isSpent } from './alerts.ts'
@@ -10,7 +10,7 @@ import { freshName } from './names.ts'
 import { canWithdraw } from './exchange.ts'
 import { honeypotTypes, maxTradeUsd, WorldRefusal, type CommandResult } from './port.ts'
 import { marketsOf, priceUsd } from './prices.ts'
-import { top10Of } from './rules.ts'
+import { auditOf } from './rules.ts'
 import type { AlertState, ContractState } from './state.ts'
 import { establishedOf, spend, startListing, trackedOf } from './stories.ts'
 import { createCurveToken } from './token-creation.ts'
@@ -176,8 +176,7 @@ function upgradeSomeContract(core: Core): CommandResult {
 function isReported(core: Core, token: number, change: Partial<ContractState>): boolean {
   const audited = tokenAt(core, token)
   const changed = { ...audited, contract: { ...audited.contract, ...change } }
-  const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
-  const { score, checks } = audit(changed, facts)
+  const { score, checks } = auditOf(core, token, changed)
   const changesChecks = checks.join() !== audited.risk.checks.join()
   return changesChecks && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
 }
