@@ -37,7 +37,7 @@ test('a token is shown as REST gives it, with its prices up to the present one',
 test('the prices of a token are those that it had at the time', () => {
   const startAt = Date.UTC(2026, 0, 1)
   const hour = 3_600_000
-  const world = createWorld({ seed: 'test', startAt })
+  const world = createWorld({ seed: 'test', startAt, activity: 0.1 })
   const first = world.views.tokens().find(({ network }) => network === 'ethereum')
   if (first === undefined) throw new Error('expected a token')
   const seen = new Map<number, number>()

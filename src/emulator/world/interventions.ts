@@ -70,7 +70,7 @@ function share(reserve: bigint, ratio: number, n: number): bigint {
 }
 
 /** Mints the units that a wallet lacks to sell `units`, at no cost (A12). */
-export function supply(core: Core, wallet: number, token: number, units: bigint): void {
+function supply(core: Core, wallet: number, token: number, units: bigint): void {
   const lacking = units - (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (lacking <= 0n) return
   tokenAt(core, token).supply += lacking
@@ -78,7 +78,7 @@ export function supply(core: Core, wallet: number, token: number, units: bigint)
 }
 
 /** Units to sell for `coins`; null if the pool doesn't hold them or the token can't be sold. */
-export function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
+function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
   const sold = tokenAt(core, token)
   const { pool, contract } = sold
   if (pool === null || isHoneypot(sold) || coins >= pool.coins) return null
