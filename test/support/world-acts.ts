@@ -16,7 +16,15 @@ export interface PlannedAct {
 const kinds = [
   ...['buy', 'sell', 'rug', 'price-move', 'trigger'].flatMap((kind) => [kind, kind, kind, kind]),
   ...['swap', 'story', 'add-alert'].flatMap((kind) => [kind, kind]),
-  ...['list', 'transfer-owner', 'honeypot', 'graduate', 'remove-alert', 'thresholds', 'track', 'activity', 'status'],
+  'list',
+  'transfer-owner',
+  'honeypot',
+  'graduate',
+  'remove-alert',
+  'thresholds',
+  'track',
+  'activity',
+  'status',
 ]
 
 const dice = fc.record({

@@ -7,8 +7,9 @@ import {
   migrationTokens,
   quoteBuy,
   quoteCurveBuy,
+  quoteSale,
 } from '../../src/emulator/world/exchange.ts'
-import type { Curve } from '../../src/emulator/world/state.ts'
+import type { Curve, TokenState } from '../../src/emulator/world/state.ts'
 import { collectEvents, dataOf, openWorld } from '../support/world.ts'
 
 const sol = 1_000_000_000n
@@ -24,6 +25,15 @@ describe('a pool', () => {
       fee: 15_000_000n,
       impactPct: 4.748297,
     })
+  })
+})
+
+describe('a sale', () => {
+  it('R28 costs 0.30 % of its value at the price before', () => {
+    const pool = { coins: 100n * sol, tokens: 1_000_000n * wholeToken, feeBps: 30 }
+    const token = { contract: { sellTaxBps: 0 }, pool, curve: null } as unknown as TokenState
+    // 3 of 1,000 tokens, at 0.0001 coins each.
+    expect(quoteSale(token, 1000n * wholeToken)?.fee).toBe(300_000n)
   })
 })
 
