@@ -81,14 +81,6 @@ export const worldCounts = {
   /** Worlds in which every trigger is pulled again and again, and how often. */
   triggerWorlds: long ? 20 : 1,
   triggersPerType: 30,
-  /** Worlds whose answers are compared with each other, and at how many moments. */
-  agreementWorlds: long ? 20 : 1,
-  agreementMoments: long ? 24 : 4,
-  /** Worlds whose trades are replayed, and how long each runs. */
-  ledgerWorlds: long ? 100 : 8,
-  ledgerMs: (long ? 30 : 1) * 3_600_000,
-  /** Worlds that are stopped, put away and taken up again. */
-  restoreRuns: long ? 100 : 2,
   /** Lists that are read page by page while more trades come. */
   pageRuns: long ? 150 : 4,
   /** Properties of numbers, pools and curves. */

@@ -8,18 +8,11 @@ import { createTemporaryStorage } from './data/delivery-store.ts'
 import type { SavedState, SavedStates } from './data/saved-states.ts'
 import type { DeliveryStore } from './deliveries/port.ts'
 import { formatDuration } from './duration.ts'
-import {
-  type LoggedWorld,
-  type OnProgress,
-  createLoggedWorld,
-  createWorldDriver,
-  replayCommands,
-} from './logged-world.ts'
+import { type LoggedWorld, type OnProgress, createLoggedWorld } from './logged-world.ts'
 import type { RandomBytes } from './random.ts'
 import { type DrawnSecret, applySeed, prepareWorld } from './seed/apply-seed.ts'
 import type { Seed } from './seed/schema.ts'
 import { type WorldClock, advanceEnded, createWorldClock } from './world-clock.ts'
-import type { World, WorldOptions } from './world/port.ts'
 import { createWorld } from './world/world.ts'
 
 export interface EmulatorStateOptions {
@@ -59,8 +52,6 @@ export interface EmulatorState {
   readonly world: LoggedWorld
   readonly clock: WorldClock
   readonly accounts: AccountStore
-  /** Returns an independent copy of the world. Its events have no listeners. */
-  copyWorld(): World
   readonly cursorSecret: string
   /** Delivery store: in the data file, or temporary. */
   readonly deliveryStore: DeliveryStore
@@ -140,8 +131,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
           leadMs: () => (advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, maxLeadMs)),
         })
   const startAt = data?.startAt ?? pinnedAt ?? begunAt
-  const worldOptions: WorldOptions = { seed: name, startAt, ...settings }
-  const inner = createWorld(worldOptions)
+  const inner = createWorld({ seed: name, startAt, ...settings })
   const clock = createWorldClock({
     base,
     ...seed.clock,
@@ -152,11 +142,10 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
   })
   const world = createLoggedWorld({
     world: inner,
-    now: () => clock.now(),
-    onChange: () => driver.changed(),
+    clock,
+    wall,
     ...(data !== null && { log: { ...data, reach: (at) => isBegun && data.reach(at) } }),
   })
-  const driver = createWorldDriver({ world, clock, wall })
   const storage = data ?? createTemporaryStorage()
   const { states, deliveries: deliveryStore } = storage
   const accounts = createAccounts({
@@ -183,7 +172,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
   async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
     prepareWorld(seed, world.acts)
     clock.moveTo(isPinned || seed.clock.mode === 'manual' ? startAt + history : base.now())
-    await driver.catchUp(onProgress)
+    await world.catchUp(onProgress)
     const drawn = applySeed(seed, accounts, world.acts)
     prepare(true)
     states.put(originName, present())
@@ -192,13 +181,13 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
 
   async function takeUp(left: PreviousRun, onProgress?: OnProgress): Promise<number> {
     accounts.restore(left.accounts)
-    inner.restore(left.checkpoint.world)
-    await replayCommands(world, left.commands, (command) => void inner.acts.apply(command), onProgress)
+    world.restore(left.checkpoint.world)
+    await world.replay(left.commands, onProgress)
     const isWithWall = seed.clock.mode === 'real' && !isPinned
     const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
     refuseLeap(options.dataFile ?? '', left.reachedAt, takenUpAt)
     clock.moveTo(takenUpAt)
-    await driver.catchUp(onProgress)
+    await world.catchUp(onProgress)
     prepare(false)
     return takenUpAt
   }
@@ -221,7 +210,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     advances++
     try {
       await clock.advance(ms)
-      await driver.catchUp()
+      await world.catchUp()
     } finally {
       advances--
       if (advances === 0) noteReached(clock.now())
@@ -262,7 +251,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
 
   function close(): void {
     isClosed = true
-    driver.stop()
+    world.stop()
     checkpointTimer?.cancel()
     const nextAt = world.nextAt()
     const stoppedAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
@@ -280,11 +269,6 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     world,
     clock,
     accounts,
-    copyWorld() {
-      const copy = createWorld(worldOptions)
-      copy.restore(inner.snapshot())
-      return copy
-    },
     epoch: () => epoch,
     deliveryStore,
     cursorSecret: data?.secret ?? Buffer.from(randomBytes(32)).toString('base64url'),
@@ -300,7 +284,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       return begun
     },
     run() {
-      driver.start()
+      world.start()
       if (data !== null) checkpointLater()
     },
     advance,
@@ -313,9 +297,8 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       data?.replace(state)
       epoch = data?.epoch() ?? epoch + 1
       accounts.restore(state.accounts)
-      inner.restore(state.world)
       clock.moveTo(state.at)
-      driver.changed()
+      world.restore(state.world)
       onRestore()
       return true
     },

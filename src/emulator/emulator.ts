@@ -192,7 +192,6 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   })
   const triggering = createTriggering({
     world,
-    copyWorld: () => state.copyWorld(),
     sendRaw: (event) => sender.sendRaw(event),
     accounts,
     clock,

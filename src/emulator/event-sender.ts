@@ -99,8 +99,7 @@ export function createEventSender(options: EventSenderOptions): EventSender {
 
 /**
  * Recipients of an event: webhooks subscribed to its type (R62, R78, R91), and URLs of the alerts it answers (R42,
- * A41).
- * An alert URL that equals the URL of such a webhook of the same account gets no second delivery.
+ * A41). An alert URL that equals the URL of such a webhook of the same account gets no second delivery.
  */
 export function recipientsOf(
   {

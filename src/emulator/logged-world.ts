@@ -1,4 +1,4 @@
-import { type World, type WorldCommand, WorldRefusal } from './world/port.ts'
+import { type CommandResult, type World, type WorldCommand, WorldRefusal } from './world/port.ts'
 import type { AccountsState, AccountsChange } from './accounts/port.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
@@ -16,40 +16,52 @@ export interface LoggedWorldOptions {
   readonly world: World
   /** Default: nothing is logged. */
   readonly log?: WorldLog
-  /** The moment at which commands are applied. */
-  readonly now: () => number
-  /** Called after commands and restores: either may change when the next task is due. */
-  readonly onChange?: () => void
+  /** The world clock: commands are applied at its present, and tasks run when they are due on it. */
+  readonly clock: Clock
+  /** Times the retry after a failure. */
+  readonly wall: Clock
 }
+
+/** Progress of creating or catching up a world, in world time. */
+export type OnProgress = (at: number, until: number) => void
 
 export interface LoggedWorld extends World {
-  /**
-   * Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; then nothing has
-   * changed.
-   */
-  execute(command: WorldCommand, change?: AccountsChange): Readonly<Record<string, unknown>>
-  /** Runs at most `steps` tasks that are due up to `at`. False if more are due. */
-  step(at: number, steps: number): boolean
+  /** Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; nothing has changed then. */
+  execute(command: WorldCommand, change?: AccountsChange): CommandResult
+  /** Applies commands of the log again at their moments, without logging them. Yields to the event loop. */
+  replay(commands: readonly { readonly at: number; readonly command: WorldCommand }[], on?: OnProgress): Promise<void>
+  /** Brings the world to the present of its clock. Yields to the event loop. */
+  catchUp(onProgress?: OnProgress): Promise<void>
+  /** Starts running tasks as the clock reaches them. Errors are thrown to the clock, and the tasks are retried. */
+  start(): void
+  /** Idempotent. */
+  stop(): void
 }
 
-/** Tasks that a request may run before it reads: about 10 ms of work. */
-const stepsPerRead = 200
+/** Tasks that run at once, before a read or an event loop turn: about 10 ms of work. */
+const stepsAtOnce = 200
+/** Delay after a failure, for example with a full disk. */
+const retryMs = 5_000
 
 /**
  * A world whose commands are logged before they are applied, so that a killed process loses nothing it has confirmed:
  * the same commands at the same moments give the same world. `advanceTo` is bounded: readers of a world that lags far
  * behind its clock see the moment it has reached.
  */
-export function createLoggedWorld({ world, log, now, onChange = () => {} }: LoggedWorldOptions): LoggedWorld {
+export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOptions): LoggedWorld {
   let isBusy = false
+  let isRunning = false
+  let timer: Timer | undefined
+  let retry: Timer | undefined
 
   /** Listeners of an event may call back into the world: no further step starts until the present one is done. */
   function alone<T>(fn: () => T): T {
+    const wasBusy = isBusy
     isBusy = true
     try {
       return fn()
     } finally {
-      isBusy = false
+      isBusy = wasBusy
     }
   }
 
@@ -59,9 +71,10 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
     alone(() => world.advanceTo(at))
   }
 
-  function step(at: number, steps: number): boolean {
+  /** Runs some of the tasks that are due up to `at`. False if more are due. */
+  function step(at: number): boolean {
     if (isBusy) return false
-    for (let left = steps; left > 0; left--) {
+    for (let left = stepsAtOnce; left > 0; left--) {
       const nextAt = world.nextAt()
       if (nextAt === null || nextAt > at) {
         reach(at)
@@ -72,69 +85,29 @@ export function createLoggedWorld({ world, log, now, onChange = () => {} }: Logg
     return false
   }
 
-  function execute(command: WorldCommand, change?: AccountsChange): Readonly<Record<string, unknown>> {
-    step(now(), stepsPerRead)
+  function execute(command: WorldCommand, change?: AccountsChange): CommandResult {
+    step(clock.now())
     const id = log?.append(world.now(), command, change?.after)
     try {
-      return isBusy ? world.acts.apply(command) : alone(() => world.acts.apply(command))
+      return alone(() => world.acts.apply(command))
     } catch (error) {
       if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, change?.before)
       throw error
     } finally {
-      onChange()
+      arm()
     }
   }
 
-  return {
-    ...world,
-    advanceTo: (at) => void step(at, stepsPerRead),
-    acts: { apply: (command) => execute(command) },
-    restore(snapshot) {
-      world.restore(snapshot)
-      onChange()
-    },
-    execute,
-    step,
+  /** Sets the timer for the next task. */
+  function arm(): void {
+    timer?.cancel()
+    const nextAt = isRunning ? world.nextAt() : null
+    timer = nextAt === null ? undefined : clock.after(Math.max(0, nextAt - clock.now()), turn)
   }
-}
-
-/** Tasks per turn of the event loop: about 10 ms of work. */
-const stepsPerTurn = 200
-/** Delay after a failed turn, for example with a full disk. */
-const retryMs = 5_000
-
-interface WorldDriver {
-  /** Starts running tasks as the clock reaches them. */
-  start(): void
-  /** Call it when a task may be due earlier than before. */
-  changed(): void
-  /** Brings the world to the present of its clock and yields to the event loop in between. */
-  catchUp(onProgress?: OnProgress): Promise<void>
-  /** Idempotent. */
-  stop(): void
-}
-
-interface WorldDriverOptions {
-  readonly world: Pick<LoggedWorld, 'now' | 'nextAt' | 'step'>
-  readonly clock: Clock
-  /** Times the retry after a failed turn. */
-  readonly wall: Clock
-}
-
-/**
- * Runs the world's tasks when they are due on its clock, with one timer. An error is thrown to the clock, and the turn
- * is retried.
- */
-export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): WorldDriver {
-  let isRunning = false
-  let timer: Timer | undefined
-  let retry: Timer | undefined
-  let timerAt: number | null = null
 
   function turn(): void {
-    timerAt = null
     try {
-      world.step(clock.now(), stepsPerTurn)
+      step(clock.now())
     } catch (error) {
       retry?.cancel()
       retry = wall.after(retryMs, arm)
@@ -143,22 +116,40 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
     arm()
   }
 
-  function arm(): void {
-    const nextAt = isRunning ? world.nextAt() : null
-    if (nextAt !== null && nextAt === timerAt) return
-    timer?.cancel()
-    timerAt = nextAt
-    timer = nextAt === null ? undefined : clock.after(Math.max(0, nextAt - clock.now()), turn)
+  /** Runs tasks until a moment, which may move. */
+  async function bringTo(until: () => number, onProgress?: OnProgress): Promise<void> {
+    while (!step(until())) {
+      onProgress?.(world.now(), until())
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   return {
-    start() {
-      isRunning = true
+    ...world,
+    advanceTo: (at) => void step(at),
+    acts: { apply: (command) => execute(command) },
+    restore(snapshot) {
+      world.restore(snapshot)
       arm()
     },
-    changed: arm,
+    execute,
+    async replay(commands, onProgress) {
+      for (const { at, command } of commands) {
+        await bringTo(() => at, onProgress)
+        try {
+          world.acts.apply(command)
+        } catch (error) {
+          // The world refused it the first time too, and the process died before it could remove it.
+          if (!(error instanceof WorldRefusal)) throw error
+        }
+      }
+    },
     async catchUp(onProgress) {
-      await bringTo(world, () => clock.now(), onProgress)
+      await bringTo(() => clock.now(), onProgress)
+      arm()
+    },
+    start() {
+      isRunning = true
       arm()
     },
     stop() {
@@ -166,38 +157,5 @@ export function createWorldDriver({ world, clock, wall }: WorldDriverOptions): W
       retry?.cancel()
       arm()
     },
-  }
-}
-
-/** Progress of creating or catching up a world, in world time. */
-export type OnProgress = (at: number, until: number) => void
-
-/** Applies logged commands again at their moments; yields to the event loop in between. */
-export async function replayCommands(
-  world: Pick<LoggedWorld, 'step' | 'now'>,
-  commands: readonly { readonly at: number; readonly command: WorldCommand }[],
-  apply: (command: WorldCommand) => void,
-  onProgress?: OnProgress,
-): Promise<void> {
-  for (const { at, command } of commands) {
-    await bringTo(world, () => at, onProgress)
-    try {
-      apply(command)
-    } catch (error) {
-      // The world refused it the first time too, and the process died before it could remove it.
-      if (!(error instanceof WorldRefusal)) throw error
-    }
-  }
-}
-
-/** Runs tasks until a moment, which may move; yields to the event loop in between. */
-async function bringTo(
-  world: Pick<LoggedWorld, 'step' | 'now'>,
-  until: () => number,
-  onProgress?: OnProgress,
-): Promise<void> {
-  while (!world.step(until(), stepsPerTurn)) {
-    onProgress?.(world.now(), until())
-    await new Promise((resolve) => setImmediate(resolve))
   }
 }

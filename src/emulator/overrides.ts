@@ -9,7 +9,7 @@ export interface PlainEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** New values by path: `data.amount_usd`, `data.triggered_checks.0`, `created_at`. */
+/** New values by path, such as `data.amount_usd` or `created_at`. */
 export type Overrides = Readonly<Record<string, unknown>>
 
 const maxPathLength = 200
@@ -32,8 +32,14 @@ export function pathProblem(path: string): string | null {
 
 /** Why a value of an override is invalid, for people; null if JSON can represent it. */
 export function valueProblem(value: unknown): string | null {
-  if (!isShallow(value, maxDepth)) return `expected at most ${maxDepth} levels of nesting`
-  return isRepresentable(value) ? null : 'expected numbers that JSON can represent, at most 1.7976931348623157e308'
+  if (isJson(value, maxDepth)) return null
+  return `expected JSON with numbers up to 1.7976931348623157e308 and at most ${maxDepth} levels of nesting`
+}
+
+function isJson(value: unknown, levels: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((member) => isJson(member, levels - 1))
 }
 
 /**
@@ -44,55 +50,22 @@ export function valueProblem(value: unknown): string | null {
 export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEvent {
   const changed = structuredClone(event)
   for (const [path, value] of Object.entries(overrides)) {
-    const problem = pathProblem(path)
+    const isTime = path !== 'created_at' || typeof value === 'string'
+    const problem = pathProblem(path) ?? (isTime ? valueProblem(value) : 'expected text')
     if (problem !== null) throw refusal(path, problem)
-    if (path === 'created_at' && typeof value !== 'string') throw refusal(path, 'expected text')
-    const misfit = valueProblem(value)
-    if (misfit !== null) throw refusal(path, misfit)
-    put(changed, path, value)
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let place = changed as unknown as Record<string, unknown>
+    for (const name of names) {
+      const next = Object.hasOwn(place, name) ? place[name] : (place[name] = {})
+      if (typeof next !== 'object' || next === null || Array.isArray(next)) {
+        throw refusal(path, `${name} is not an object, so it has no members to set`)
+      }
+      place = next as Record<string, unknown>
+    }
+    place[last] = value
   }
   return changed
-}
-
-function put(event: object, path: string, value: unknown): void {
-  const names = path.split('.')
-  const last = names.pop() ?? ''
-  let place: object = event
-  for (const name of names) {
-    const next = read(place, name, path) ?? write(place, name, {}, path)
-    if (typeof next !== 'object') throw refusal(path, `${name} is not an object, so it has no members to set`)
-    place = next
-  }
-  write(place, last, value, path)
-}
-
-function read(place: object, name: string, path: string): unknown {
-  if (Array.isArray(place)) return (place as readonly unknown[])[indexIn(place, name, path)]
-  return Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined
-}
-
-function write<T>(place: object, name: string, value: T, path: string): T {
-  if (Array.isArray(place)) (place as unknown[])[indexIn(place, name, path)] = value
-  else (place as Record<string, unknown>)[name] = value
-  return value
-}
-
-/** Index of an existing item, or of the one after the last. */
-function indexIn(list: readonly unknown[], name: string, path: string): number {
-  const index = /^\d{1,6}$/.test(name) ? Number(name) : Infinity
-  if (index <= list.length) return index
-  throw refusal(path, `expected a list index from 0 to ${list.length} (got ${safeText(name, 50)})`)
-}
-
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
-}
-
-/** Assumes that `isShallow` holds. */
-function isRepresentable(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  return typeof value !== 'object' || value === null || Object.values(value).every(isRepresentable)
 }
 
 function refusal(path: string, problem: string): InboxError {

@@ -4,15 +4,13 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { Accounts } from './accounts/port.ts'
 import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
-import { setAlertToTrigger } from './price-alerts.ts'
-import { type RandomBytes, type RandomStream, createRandomStream } from './random.ts'
+import { largerTokens, setAlertToTrigger } from './price-alerts.ts'
+import { type RandomBytes, createRandomStream } from './random.ts'
 import { type World, WorldRefusal } from './world/port.ts'
 import { toEventId } from './world/addresses.ts'
 
 interface TriggeringOptions {
-  readonly world: Pick<World, 'acts' | 'views' | 'onEvent'>
-  /** Returns an independent copy of the world in its present state. */
-  readonly copyWorld: () => World
+  readonly world: Pick<World, 'acts' | 'views' | 'onEvent' | 'rehearse'>
   readonly sendRaw: (event: PlainEvent) => void
   readonly accounts: Accounts
   /** The world clock. */
@@ -46,9 +44,7 @@ export interface TriggerRequest {
 export interface Triggering {
   /**
    * Runs the shortest story that leads to an event of this type. For `token.price_alert`, creates an alert first if
-   * there
-   * is none. With `set`, the story runs in a copy of the world, and the event is sent with these members and a new id
-   * and
+   * there is none. With `set`, the story is rehearsed only, and its event is sent with these members and a new id and
    * time. Throws `WorldRefusal`, and `usage` for an invalid override.
    */
   trigger(type: EventType, set?: Overrides): Triggered
@@ -70,10 +66,10 @@ const easiest = 'contract.ownership_changed'
 
 /** Triggers events in a world. At the configured rate it picks from all types, frequent ones more often. */
 export function createTriggering(options: TriggeringOptions): Triggering {
-  const { world, copyWorld, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
+  const { world, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
   const stamp = createStamp(randomBytes)
   const paces = new Set<Timer>()
-  let draw = drawFrom(seed)
+  let draw = streamsOf(seed)
   let epoch = 0
 
   function triggerInWorld(type: EventType): Triggered {
@@ -91,17 +87,13 @@ export function createTriggering(options: TriggeringOptions): Triggering {
     }
   }
 
-  /**
-   * Returns a function that triggers one event per call. Copying the world takes about 0.1 s, so all calls share one
-   * copy.
-   */
-  function prepare(type: EventType, set: Overrides | undefined): () => Triggered {
+  /** Returns a function that triggers one event per call. */
+  function prepare(type: EventType, count: number, set: Overrides | undefined): () => Triggered {
     if (set === undefined) return () => triggerOne(type)
-    const sandbox = createSandboxWorld(copyWorld())
+    const next = inTurn(rehearseEvents(world, type, Math.min(count, maxRehearsed)))
     return () => {
-      const now = clock.now()
-      const { who, event } = sandbox(type, now)
-      const raw = withOverrides(stamp(event, now), set)
+      const { who, event } = next()
+      const raw = withOverrides(stamp(event, clock.now()), set)
       sendRaw(raw)
       return { ...who, eventId: raw.id, isRaw: true }
     }
@@ -135,10 +127,10 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   }
 
   return {
-    trigger: (type, set) => prepare(type, set)(),
+    trigger: (type, set) => prepare(type, 1, set)(),
     async many({ type, count, rate: perSecond, set }) {
       const begunIn = epoch
-      const one = prepare(type, set)
+      const one = prepare(type, count, set)
       const triggered = [one()]
       if (perSecond !== undefined) {
         followAtRate(perSecond, count - 1, one)
@@ -146,14 +138,17 @@ export function createTriggering(options: TriggeringOptions): Triggering {
       }
       while (triggered.length < count) {
         if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (epoch !== begunIn) throw worldRestored(triggered.length, count)
+        if (epoch !== begunIn) {
+          const message = `the world was restored after ${triggered.length} of ${count} events were triggered`
+          throw new InboxError('bad_request', message)
+        }
         triggered.push(one())
       }
       return triggered
     },
     begin() {
       stop()
-      draw = drawFrom(seed)
+      draw = streamsOf(seed)
       if (rate === 0) return
       const act = () => triggerSome(draw.types.pick(typesByWeight))
       paces.add(startPace({ clock, rate, firstInMs: 0, act, isComplete, log }))
@@ -162,16 +157,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   }
 }
 
-function worldRestored(done: number, wanted: number): InboxError {
-  return new InboxError('bad_request', `the world was restored after ${done} of ${wanted} events were triggered`)
-}
-
-interface Draw {
-  readonly types: RandomStream
-  readonly alerts: RandomStream
-}
-
-function drawFrom(seed: string): Draw {
+function streamsOf(seed: string) {
   return {
     types: createRandomStream(seed, 'triggered-types'),
     alerts: createRandomStream(seed, 'triggered-alerts'),
@@ -242,45 +228,36 @@ function startPace(options: PaceOptions): Timer {
 
 /** A listing arises up to five seconds after its pool. */
 const maxListingWaitMs = 6_000
-/** Alerts go on this many of the largest tokens in turn. */
-const alertedTokens = 10
+/** Different events per request for raw events; more repeat them with other ids. */
+const maxRehearsed = 20
 const alertDistance = 0.02
 
-/**
- * Takes ownership of a world. Returns a function that triggers an event in it as of a moment; the event always arises.
- * Throws `WorldRefusal`.
- */
-function createSandboxWorld(world: World) {
-  let alerts = 0
-
-  /** Adds an alert near the present price of a token, above and below in turn, so that prices don't drift. */
-  function setAlert(): string {
-    const tokens = world.views
-      .tokens()
-      .map((ref) => world.views.token(ref))
-      .toSorted((a, b) => b.liquidity_usd - a.liquidity_usd)
-      .slice(0, alertedTokens)
-    const token = tokens[Math.floor(alerts / 2) % Math.max(1, tokens.length)]
-    if (token === undefined) throw new WorldRefusal('there is no token for an alert')
-    const isAbove = alerts % 2 === 0
-    const alertId = `alrt_scratch${alerts++}`
-    const threshold = Number((token.price_usd * (isAbove ? 1 + alertDistance : 1 - alertDistance)).toPrecision(6))
-    const { network, address } = token
-    const type = isAbove ? 'price_above' : 'price_below'
-    world.acts.apply({ kind: 'add-alert', alertId, type, network, address, threshold })
-    return alertId
-  }
-
-  return (type: EventType, at: number) => {
-    world.advanceTo(at)
-    const alertId = type === 'token.price_alert' ? setAlert() : null
-    try {
+/** Triggers events in the world and undoes everything. Throws `WorldRefusal`. */
+function rehearseEvents(real: Pick<World, 'rehearse'>, type: EventType, count: number) {
+  return real.rehearse((world) => {
+    const tokens = largerTokens(world)
+    return Array.from({ length: count }, (_, n) => {
+      const token = tokens[n % tokens.length]
+      if (type === 'token.price_alert' && token !== undefined) {
+        const { address, network, price_usd } = token
+        const threshold = price_usd * (1 + alertDistance)
+        const alert = { alertId: `alrt_rehearsed${n}`, type: 'price_above', network, address, threshold } as const
+        world.acts.apply({ kind: 'add-alert', ...alert })
+      }
       const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + maxListingWaitMs))
       if (event === null) throw new WorldRefusal(`the story led to no ${type}; retry later`)
       return { who, event }
-    } finally {
-      if (alertId !== null) world.acts.apply({ kind: 'remove-alert', alertId })
-    }
+    })
+  })
+}
+
+/** Returns a function that returns the items one after the other, over and over. */
+function inTurn<T>(items: readonly T[]): () => T {
+  let index = 0
+  return () => {
+    const item = items[index++ % items.length]
+    if (item === undefined) throw new RangeError('expected at least one item')
+    return item
   }
 }
 

@@ -35,8 +35,7 @@ export interface WorldClockOptions {
 
 /**
  * The world clock, independent of the wall clock (A43, A54). It goes back only by `moveTo`, and by `set` to manual
- * while
- * the world lags behind.
+ * while the world lags behind.
  */
 export interface WorldClock extends Clock {
   state(): ClockState

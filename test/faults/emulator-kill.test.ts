@@ -1,146 +1,199 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
+import { counts } from '../counts.ts'
+import { createTestReceiver } from '../integration/emulator-receiver.ts'
 import { ask, type Answer } from '../integration/emulator-stage.ts'
-import { startCli, type CliProcess } from '../support/cli.ts'
+import { startCli } from '../support/cli.ts'
 import { ProcessOutput } from '../support/process-output.ts'
 import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
-const rounds = 6
+const rounds = counts.emulatorSendingKills
 const apiKey = 'sk_api-key-of-the-kill-test'
 const controlToken = 'control-token-of-the-kill-test'
-const seedFile = `
-world: { seed: kill, history: 1h }
-clock: { mode: scaled, speed: 1200 }
+const secret = 'whsec_0123456789abcdef'
+
+const seedFile = (urls: readonly string[]) => `
+world: { seed: kill, history: 1h, activity: 4 }
+clock: { mode: scaled, speed: 300 }
 controlToken: ${controlToken}
 accounts:
-  - { name: desk, plan: unlimited, keys: [{ name: first, key: ${apiKey}, scopes: all }] }
+  - name: desk
+    plan: unlimited
+    keys: [{ name: first, key: ${apiKey}, scopes: all }]
+    webhooks: [${urls.map((url) => `{ url: '${url}', events: ['*'], secret: ${secret} }`).join()}]
 `
 
-interface SeenEvent {
+interface Told {
   readonly seq: number
+  readonly event: { readonly id: string }
+  readonly audience: string
 }
 
-/** What was answered, over all lives of the process. */
-class Answered {
+interface Delivery {
+  readonly deliveryId: string
+  readonly eventId: string
+  readonly endpointId: string
+  readonly url: string
+  readonly state: string
+  readonly attempts: number
+}
+
+/** Confirmed by an answer, over all lives of the process. */
+class Confirmed {
   readonly webhooks = new Set<string>()
   readonly removed = new Set<string>()
   readonly alerts = new Set<string>()
-  readonly keys = new Map<string, string>()
+  readonly keys = new Set<string>()
   readonly events = new Map<number, string>()
   now = ''
 }
 
-async function startEmulator(cwd: string, output: ProcessOutput): Promise<{ process: CliProcess; url: string }> {
-  const args = ['emulator', '--port', '0', '--json', '--seed-file', 'seed.yaml', '--data', 'emulator.db']
-  const process = startCli(args, { cwd })
+async function startEmulator(cwd: string, output: ProcessOutput) {
+  const files = ['--seed-file', 'seed.yaml', '--data', 'emulator.db']
+  const process = startCli(['emulator', '--port', '0', '--json', '--duplicates', '0', ...files], { cwd })
   output.attach(process.child)
-  const { url } = await output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 60_000)
-  return { process, url: String(url) }
-}
-
-function clientOf(url: string) {
+  const { url } = await output.waitFor(({ msg }) => msg === 'listening', 'the emulator to listen', 120_000)
   const send = (token: string, path: string, method: string, body?: unknown): Promise<Answer> =>
-    ask(`${url}${path}`, {
+    ask(`${String(url)}${path}`, {
       method,
       headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
   return {
+    process,
     rest: (method: string, path: string, body?: unknown) => send(apiKey, `/v1${path}`, method, body),
     control: (method: string, path: string, body?: unknown) => send(controlToken, `/_emulator${path}`, method, body),
   }
 }
 
-type Client = ReturnType<typeof clientOf>
+type Client = Pick<Awaited<ReturnType<typeof startEmulator>>, 'rest' | 'control'>
 
-test(`kill -9 loses nothing that was answered, and events keep their ids and bytes (SEED=${seed})`, async () => {
-  await using dir = await createTempDir()
-  await writeFile(join(dir.path, 'seed.yaml'), seedFile)
-  const random = createRandomStream(seed, 'emulator-kill')
-  const output = new ProcessOutput()
-  const answered = new Answered()
-
-  for (let round = 0; round < rounds; round++) {
-    const { process, url } = await startEmulator(dir.path, output)
-    using _killedAtTheEnd = process
-    const client = clientOf(url)
-    await check(client, answered)
-    const requests = random.integer(3, 25)
-    for (let n = 0; n < requests; n++) await doSomething(client, answered, random.uniform())
-    // In the middle of the last one.
-    const last = doSomething(client, answered, random.uniform()).catch(() => {})
-    await new Promise((resolve) => setTimeout(resolve, random.integer(0, 8)))
-    process.child.kill('SIGKILL')
-    await Promise.all([last, process.ended])
-  }
-
-  const { process, url } = await startEmulator(dir.path, output)
-  using _killedAtTheEnd = process
-  await check(clientOf(url), answered)
-  expect(answered.webhooks.size + answered.alerts.size + answered.keys.size).toBeGreaterThan(5)
-  expect(answered.events.size).toBeGreaterThan(20)
-  process.child.kill('SIGTERM')
-  expect(await process.ended).toMatchObject({ code: 0, errors: '' })
-})
-
-async function doSomething({ rest, control }: Client, answered: Answered, chance: number): Promise<void> {
+async function doSomething({ rest, control }: Client, confirmed: Confirmed, chance: number): Promise<void> {
   if (chance < 0.2) {
     const body = { url: 'http://127.0.0.1:9/', events: ['pump.graduation'] }
     const { status, json } = await rest('POST', '/webhooks', body)
-    if (status === 201) answered.webhooks.add(json.data.webhook_id)
-  } else if (chance < 0.25) {
-    const [id] = answered.webhooks
+    if (status === 201) confirmed.webhooks.add(json.data.webhook_id)
+  } else if (chance < 0.3) {
+    const [id] = confirmed.webhooks
     if (id === undefined) return
-    // Whether it was done is not known if no answer comes.
-    answered.webhooks.delete(id)
-    if ((await rest('DELETE', `/webhooks/${id}`)).status === 200) answered.removed.add(id)
-  } else if (chance < 0.45) {
+    // Without an answer it is unknown whether the webhook exists.
+    confirmed.webhooks.delete(id)
+    if ((await rest('DELETE', `/webhooks/${id}`)).status === 200) confirmed.removed.add(id)
+  } else if (chance < 0.5) {
     const { address, network } = (await control('GET', '/world')).json.data.newestTokens[0]
     const body = { type: 'price_above', address, network, threshold: 1e12, webhook_url: 'https://localhost/' }
     const { status, json } = await rest('POST', '/alerts', body)
-    if (status === 201) answered.alerts.add(json.data.alert_id)
-  } else if (chance < 0.55) {
+    if (status === 201) confirmed.alerts.add(json.data.alert_id)
+  } else if (chance < 0.6) {
     const { json } = await control('POST', '/keys', { account: 'desk', name: 'k', scopes: 'all' })
-    answered.keys.set(json.data.keyId, json.data.value)
-  } else if (chance < 0.75) {
-    await control('POST', '/world/story', { story: chance < 0.65 ? 'scam' : 'crash' })
+    confirmed.keys.add(json.data.keyId)
   } else if (chance < 0.9) {
-    await control('POST', '/trigger', { type: 'wallet.large_trade' })
+    await control('POST', '/world/story', { story: chance < 0.75 ? 'scam' : 'crash' })
   } else {
-    const { json } = await control('GET', '/clock')
-    answered.now = json.data.now
+    confirmed.now = (await control('GET', '/clock')).json.data.now
   }
-  await noteEvents({ rest, control }, answered)
+  const after = Math.max(0, ...confirmed.events.keys()) - 5
+  const { data } = (await control('GET', `/events?limit=1000&after=${Math.max(0, after)}`)).json as { data: Told[] }
+  for (const event of data) confirmed.events.set(event.seq, JSON.stringify(event))
 }
 
-async function noteEvents({ control }: Client, answered: Answered): Promise<void> {
-  const after = Math.max(0, answered.events.size - 5)
-  const { data } = (await control('GET', `/events?limit=1000&after=${after}`)).json as { data: SeenEvent[] }
-  for (const event of data) answered.events.set(event.seq, JSON.stringify(event))
+async function expectConfirmed({ rest, control }: Client, confirmed: Confirmed): Promise<readonly Told[]> {
+  const idsOf = async (answer: Promise<Answer>, member: string) =>
+    new Set(((await answer).json.data as Record<string, string>[]).map((item) => item[member]))
+  const webhooks = await idsOf(rest('GET', '/webhooks?limit=100'), 'webhook_id')
+  const alerts = await idsOf(rest('GET', '/alerts?limit=100'), 'alert_id')
+  const accounts = JSON.stringify((await control('GET', '/accounts')).json.data)
+  expect([...confirmed.webhooks].filter((id) => !webhooks.has(id))).toEqual([])
+  expect([...confirmed.removed].filter((id) => webhooks.has(id))).toEqual([])
+  expect([...confirmed.alerts].filter((id) => !alerts.has(id))).toEqual([])
+  expect([...confirmed.keys].filter((id) => !accounts.includes(id))).toEqual([])
+  expect((await control('GET', '/clock')).json.data.now >= confirmed.now).toBe(true)
+  const told = await readAll<Told>(control, '/events', ({ seq }) => seq)
+  const bySeq = new Map(told.map((event) => [event.seq, JSON.stringify(event)]))
+  expect([...confirmed.events].filter(([seq, text]) => bySeq.get(seq) !== text)).toEqual([])
+  return told
 }
 
-async function check({ rest, control }: Client, answered: Answered): Promise<void> {
-  const webhooks = (await rest('GET', '/webhooks?limit=100')).json.data as { webhook_id: string }[]
-  const ids = new Set(webhooks.map(({ webhook_id }) => webhook_id))
-  expect([...answered.webhooks].filter((id) => !ids.has(id))).toEqual([])
-  expect([...answered.removed].filter((id) => ids.has(id))).toEqual([])
-  const alerts = (await rest('GET', '/alerts?limit=100')).json.data as { alert_id: string }[]
-  const alertIds = new Set(alerts.map(({ alert_id }) => alert_id))
-  expect([...answered.alerts].filter((id) => !alertIds.has(id))).toEqual([])
-  const accounts = (await control('GET', '/accounts')).json.data as { keys: { keyId: string }[] }[]
-  const keyIds = new Set(accounts.flatMap(({ keys }) => keys.map(({ keyId }) => keyId)))
-  expect([...answered.keys.keys()].filter((id) => !keyIds.has(id))).toEqual([])
-  expect((await control('GET', '/clock')).json.data.now >= answered.now).toBe(true)
-  for (let after = 0; after < answered.events.size; after += 1000) {
-    const { data } = (await control('GET', `/events?limit=1000&after=${after}`)).json as { data: SeenEvent[] }
-    for (const event of data) {
-      const known = answered.events.get(event.seq)
-      if (known !== undefined) expect(JSON.stringify(event)).toBe(known)
+/** All pages of a list of the control API. */
+async function readAll<T>(control: Client['control'], path: string, keyOf: (item: T) => number | string): Promise<T[]> {
+  const items: T[] = []
+  for (;;) {
+    const last = items.at(-1)
+    const { data } = (await control('GET', `${path}?limit=1000${last === undefined ? '' : `&after=${keyOf(last)}`}`))
+      .json
+    items.push(...(data as T[]))
+    if ((data as T[]).length < 1000) return items
+  }
+}
+
+test(
+  `R81–R89 ${rounds} times kill -9 lose nothing confirmed; each event reaches each endpoint with the same id and bytes (SEED=${seed})`,
+  { timeout: 3_600_000 },
+  async () => {
+    const random = createRandomStream(seed, 'emulator-kill')
+    let isHealthy = false
+    // Every other answer of one receiver is an error, until the end.
+    await using flaky = await createTestReceiver((response, _request, index) => {
+      response.writeHead(isHealthy || index % 2 === 0 ? 200 : 500).end()
+    })
+    await using good = await createTestReceiver((response) => response.writeHead(200).end())
+    await using dir = await createTempDir()
+    await writeFile(join(dir.path, 'seed.yaml'), seedFile([flaky.url, good.url]))
+    const output = new ProcessOutput()
+    const confirmed = new Confirmed()
+    let firstSeq = 0
+    for (let round = 0; round < rounds; round++) {
+      const { process, ...client } = await startEmulator(dir.path, output)
+      using _killedAtTheEnd = process
+      if (round === 0) firstSeq = (await client.control('GET', '/events?order=newest&limit=1')).json.data[0]?.seq ?? 0
+      await expectConfirmed(client, confirmed)
+      const enough = good.requests.length + random.integer(20, 60)
+      for (let left = random.integer(5, 15); left > 0; left--) await doSomething(client, confirmed, random.uniform())
+      await until(() => good.requests.length >= enough, 'events to be sent', 120_000)
+      // The kill hits a request in progress.
+      const last = doSomething(client, confirmed, random.uniform()).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, random.integer(0, 8)))
+      process.child.kill('SIGKILL')
+      await Promise.all([last, process.ended])
     }
-    expect(data.length).toBeGreaterThanOrEqual(Math.min(1000, answered.events.size - after))
-  }
-}
+
+    isHealthy = true
+    const { process, ...client } = await startEmulator(dir.path, output)
+    using _killedAtTheEnd = process
+    const { control } = client
+    await control('POST', '/world/activity', { factor: 0 })
+    await control('POST', '/clock', { mode: 'manual' })
+    await control('POST', '/clock/advance', { ms: 11 * 3_600_000 })
+    expect((await control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0, inFlight: 0 })
+
+    const told = await expectConfirmed(client, confirmed)
+    const wanted = told.filter(({ seq, audience }) => seq > firstSeq && audience === 'all').map(({ event }) => event.id)
+    expect(wanted.length).toBeGreaterThan(rounds * 15)
+    const known = new Map(told.map(({ event }) => [event.id, JSON.stringify(event)]))
+    for (const receiver of [flaky, good]) {
+      const bytes = new Map<string, string>()
+      for (const { body, headers } of receiver.requests) {
+        const event = JSON.parse(body.toString()) as { readonly id: string }
+        expect(JSON.stringify(event)).toBe(known.get(event.id))
+        expect(bytes.get(event.id) ?? body.toString()).toBe(body.toString())
+        expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))
+        bytes.set(event.id, body.toString())
+      }
+      expect(wanted.filter((id) => !bytes.has(id))).toEqual([])
+    }
+    // One delivery per event and endpoint, each within the ladder.
+    const deliveries = await readAll<Delivery>(control, '/deliveries', ({ deliveryId }) => deliveryId)
+    expect(new Set(deliveries.map(({ eventId, endpointId }) => `${eventId} ${endpointId}`)).size).toBe(
+      deliveries.length,
+    )
+    const toReceivers = deliveries.filter(({ url }) => [flaky.url, good.url].includes(url))
+    expect(toReceivers.filter(({ state, attempts }) => state !== 'acknowledged' || attempts > 6)).toEqual([])
+    process.child.kill('SIGTERM')
+    expect(await process.ended).toMatchObject({ code: 0, errors: '' })
+  },
+)

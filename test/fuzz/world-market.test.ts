@@ -27,7 +27,7 @@ function follow(pool: Pool, { isBuy, amount, feeBps }: { isBuy: boolean; amount:
 }
 
 describe('a pool', () => {
-  it('never has a smaller product after a trade, and never runs empty', () => {
+  it('never has a smaller product after a trade, and never is empty', () => {
     fc.assert(
       fc.property(reserve, reserve, fc.array(trade, { maxLength: 30 }), (coins, tokens, trades) => {
         const pool = { coins, tokens }
@@ -43,7 +43,7 @@ describe('a pool', () => {
     )
   })
 
-  it('gives exactly what the formula says, rounded down', () => {
+  it('quotes the formula, rounded down', () => {
     fc.assert(
       fc.property(reserve, reserve, trade, (coins, tokens, { amount, feeBps }) => {
         const { received, fee, impactPct } = quoteBuy({ coins, tokens }, amount, feeBps)
@@ -56,7 +56,7 @@ describe('a pool', () => {
     )
   })
 
-  it('R100 keeps its price, but for one base unit, whatever share of it is taken out', () => {
+  it('R100 keeps its price to one base unit when liquidity is removed', () => {
     const bps = fc.integer({ min: 0, max: 9999 })
     fc.assert(
       fc.property(reserve, reserve, bps, (coins, tokens, bpsTaken) => {
@@ -64,7 +64,7 @@ describe('a pool', () => {
         const taken = withdraw(pool, bpsTaken)
         expect([pool.coins + taken.coins, pool.tokens + taken.tokens]).toEqual([coins, tokens])
         const left = BigInt(10_000 - bpsTaken)
-        // What is left is the exact share, rounded up.
+        // The rest is the exact share, rounded up.
         expect(pool.coins).toBe((coins * left + 9999n) / 10_000n)
         expect(pool.tokens).toBe((tokens * left + 9999n) / 10_000n)
       }),
@@ -76,16 +76,16 @@ describe('a pool', () => {
 describe('a bonding curve', () => {
   const lamports = fc.oneof(fc.bigInt({ min: 100n, max: 10_000n }), fc.bigInt({ min: 10n ** 6n, max: 20n * 10n ** 9n }))
 
-  it('A67 has raised 85,005,359,057 lamports in the end, whatever the path of purchases', () => {
+  it('A67 raises 85,005,359,057 lamports by any path of purchases', () => {
     fc.assert(
       fc.property(fc.array(lamports, { maxLength: 300 }), (amounts) => {
         const curve = createCurve()
         for (const coins of [...amounts, 1000n * 10n ** 9n]) {
           if (curve.realTokens === 0n) break
-          const { paid, net, received } = quoteCurveBuy(curve, coins)
-          expect(paid <= coins && net <= paid).toBe(true)
-          curve.virtualCoins += net
-          curve.realCoins += net
+          const { paid, fee, received } = quoteCurveBuy(curve, coins)
+          expect(paid <= coins && fee >= 0n).toBe(true)
+          curve.virtualCoins += paid - fee
+          curve.realCoins += paid - fee
           curve.virtualTokens -= received
           curve.realTokens -= received
         }
@@ -100,7 +100,7 @@ describe('a bonding curve', () => {
     )
   })
 
-  it('pays out no more than it has taken, whatever is bought and sold', () => {
+  it('never pays out more than it took', () => {
     const step = fc.record({ isBuy: fc.boolean(), coins: lamports, share: fc.integer({ min: 1, max: 100 }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
@@ -109,12 +109,12 @@ describe('a bonding curve', () => {
         for (const { isBuy, coins, share } of steps) {
           if (curve.realTokens === 0n) break
           const product = curve.virtualCoins * curve.virtualTokens
-          const bought = isBuy ? quoteCurveBuy(curve, coins) : null
-          const sold = (held * BigInt(share)) / 100n
-          const gross = isBuy ? 0n : quoteCurveSell(curve, sold).gross
-          const moved = bought === null ? -sold : bought.received
-          curve.virtualCoins += (bought?.net ?? 0n) - gross
-          curve.realCoins += (bought?.net ?? 0n) - gross
+          const shared = (held * BigInt(share)) / 100n
+          const { paid, received, fee } = isBuy ? quoteCurveBuy(curve, coins) : quoteCurveSell(curve, shared)
+          const moved = isBuy ? received : -paid
+          const raised = (isBuy ? paid : -received) - fee
+          curve.virtualCoins += raised
+          curve.realCoins += raised
           curve.virtualTokens -= moved
           curve.realTokens -= moved
           held += moved

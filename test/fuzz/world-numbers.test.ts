@@ -23,14 +23,14 @@ const units = fc.oneof(fc.bigInt({ min: 1n, max: 1000n }), fc.bigInt({ min: 1n, 
 const decimals = fc.constantFrom(6, 9, 18)
 const coinPrice = fc.bigInt({ min: 1_000n, max: 10n ** 13n })
 
-/** `mantissa` · 10^exponent of the decimal digits that a number is shown with. */
+/** The decimal digits of a number as `mantissa` · 10^exponent. */
 function digitsShown(value: number): { readonly mantissa: bigint; readonly exponent: number } {
   const [digits = '0', exponent = '0'] = value.toExponential().split('e')
   const [whole = '0', fraction = ''] = digits.split('.')
   return { mantissa: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length }
 }
 
-/** Both sides brought to whole numbers: a · 10^m against b · 10^n. */
+/** a · 10^m and b · 10^n as whole numbers of the same exponent. */
 function aligned(a: bigint, m: number, b: bigint, n: number): readonly [bigint, bigint] {
   const lowest = Math.min(m, n)
   return [a * pow10(m - lowest), b * pow10(n - lowest)]
@@ -39,14 +39,14 @@ function aligned(a: bigint, m: number, b: bigint, n: number): readonly [bigint, 
 const absolute = (value: bigint) => (value < 0n ? -value : value)
 
 describe('toSignificant', () => {
-  it('A16 shows the nearest number of so many digits, and half goes away from zero', () => {
+  it('A16 rounds to the nearest number of the given digits, halves away from zero', () => {
     const digits = fc.integer({ min: 1, max: 15 })
     const mantissa = fc.bigInt({ min: -(10n ** 45n), max: 10n ** 45n })
     fc.assert(
       fc.property(mantissa, fc.integer({ min: -60, max: 20 }), digits, (value, exponent, count) => {
         const shown = digitsShown(toSignificant(value, exponent, count))
         const text = absolute(value).toString()
-        // One unit of the last digit that is shown.
+        // One unit of the last digit.
         const last = exponent + Math.max(0, text.length - count)
         const [one, other] = aligned(shown.mantissa, shown.exponent, value, exponent)
         const [unit] = aligned(1n, last, 1n, Math.min(shown.exponent, exponent))
@@ -71,7 +71,7 @@ describe('toSignificant', () => {
 })
 
 describe('dollars', () => {
-  it('A16 are shown to the cent from one dollar on, and below it to the millionth', () => {
+  it('A16 round to the cent from one dollar up, and to the millionth below', () => {
     fc.assert(
       fc.property(anyMicro, (micro) => {
         const rounded = roundUsd(micro)
@@ -89,7 +89,7 @@ describe('dollars', () => {
     )
   })
 
-  it('of coins are exact to the millionth, and never buy more coins than they are worth', () => {
+  it('convert from coins exactly to the millionth, and never back to more coins', () => {
     fc.assert(
       fc.property(units, decimals, coinPrice, (coins, places, price) => {
         const micro = coinsToMicro(coins, places, price)
@@ -101,7 +101,7 @@ describe('dollars', () => {
     )
   })
 
-  it('are shown in percent to the millionth, and nothing of nothing is 0 %', () => {
+  it('give percents to the millionth, and 0 of 0 is 0 %', () => {
     fc.assert(
       fc.property(anyMicro, anyMicro, (part, whole) => {
         if (whole === 0n) expect(toPercent(part, whole)).toBe(0)
@@ -117,7 +117,7 @@ describe('dollars', () => {
 })
 
 describe('the price of a pool', () => {
-  it('A16 has 15 digits and is cut, not rounded', () => {
+  it('A16 has 15 digits, rounded down', () => {
     fc.assert(
       fc.property(units, units, decimals, decimals, (coins, tokens, coinDecimals, tokenDecimals) => {
         const { mantissa, exponent } = toMark(coins, coinDecimals, tokens, tokenDecimals)
@@ -131,7 +131,7 @@ describe('the price of a pool', () => {
     )
   })
 
-  it('A16 is shown with 12 digits, and what a token is worth agrees with it', () => {
+  it('A16 has 12 digits in USD, and the value of a balance agrees with it', () => {
     fc.assert(
       fc.property(
         units,

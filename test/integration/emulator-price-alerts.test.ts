@@ -6,7 +6,7 @@ import { testSeed } from './emulator-stage.ts'
 
 const secret = 'whsec_0123456789abcdef'
 
-test('alerts that the seed asks for are near present prices, on all networks, and are crossed in the course of a day', async () => {
+test('alerts of the seed are near present prices on all networks, and some fire within hours', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   const seed = testSeed({ accounts: [{ name: 'desk', plan: 'pro', priceAlerts: 28 }] })
   const endpoints = [{ url: receiver.url, secret, events: ['token.price_alert'] }]
@@ -21,15 +21,15 @@ test('alerts that the seed asks for are near present prices, on all networks, an
     const ratio = threshold / (token === null ? NaN : world.views.token(token).price_usd)
     expect(type === 'price_above' ? ratio - 1 : 1 - ratio).toSatisfy((part: number) => part > 0.009 && part < 0.061)
   }
-  await emulator.advance(24 * 3_600_000)
+  await emulator.advance(8 * 3_600_000)
   expect(receiver.requests.length).toBeGreaterThan(0)
 })
 
-test('however often a price alert is triggered, an account keeps room for alerts of its own', async () => {
+test('triggered price alerts leave room for other alerts', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   await using emulator = createEmulator({ seed: testSeed(), endpoints: [{ url: receiver.url, secret }] })
   await emulator.start()
-  for (let n = 0; n < 40; n++) {
+  for (let n = 0; n < 25; n++) {
     emulator.trigger('token.price_alert')
     await emulator.advance(1_000)
   }

@@ -1,6 +1,7 @@
-import type { Trade } from '../../src/emulator/world/port.ts'
+import type { Trade, WalletRef, World } from '../../src/emulator/world/port.ts'
+import { readAll } from './world.ts'
 
-/** A position as somebody would keep it who sees nothing but the list of trades. Dollars. */
+/** A position as derived from the list of trades only. Dollars. */
 interface Position {
   amount: number
   cost: number
@@ -8,7 +9,7 @@ interface Position {
   partCost: number
 }
 
-/** A position that was closed, or in the mode `disposals` any sale. */
+/** A closed position; in mode `disposals`, a sale. */
 export interface Closing {
   readonly at: number
   readonly gain: number
@@ -18,12 +19,12 @@ export interface Closing {
 export interface Books {
   readonly closings: readonly Closing[]
   readonly open: ReadonlyMap<string, Position>
-  /** By how much the sums may differ, since the list shows cents. */
+  /** Maximum difference of sums, since the list shows cents. */
   readonly tolerance: number
 }
 
 /** Profit and loss by average cost with fees in it (A12), from trades, oldest first. */
-export function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'closed'): Books {
+function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'closed'): Books {
   const open = new Map<string, Position>()
   const closings: Closing[] = []
   let tolerance = 0.01
@@ -33,7 +34,7 @@ export function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals'
     open.set(address, { ...position, amount: position.amount + amount, cost: position.cost + cost })
   }
   const sell = (address: string, amount: number, proceeds: number, at: number) => {
-    // What came without a purchase has cost nothing.
+    // Units without a purchase have no cost.
     const held = open.get(address) ?? { amount, cost: 0, partGain: 0, partCost: 0 }
     const isAll = amount >= held.amount * (1 - 1e-9)
     const cost = isAll ? held.cost : (held.cost * amount) / held.amount
@@ -56,4 +57,8 @@ export function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals'
     tolerance += 0.01
   }
   return { closings, open, tolerance }
+}
+
+export function booksOf(world: World, ref: WalletRef, mode: 'closed' | 'disposals' = 'closed'): Books {
+  return keepBooks(readAll(world, (page) => world.views.trades(ref, page, null)).toReversed(), mode)
 }

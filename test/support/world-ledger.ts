@@ -4,7 +4,7 @@ import type { TokenState, WorldState } from '../../src/emulator/world/state.ts'
 import type { World } from '../../src/emulator/world/port.ts'
 import { readLedger } from './world.ts'
 
-/** What is wrong with the books of a world: every coin and every token must be somewhere, and nothing below zero. */
+/** Violations of the ledger: coins and tokens that don't add up, or negative amounts. */
 export function ledgerProblems(world: World): readonly string[] {
   const { state } = readLedger(world)
   return [
@@ -23,8 +23,8 @@ function tokenProblems(state: WorldState, token: TokenState, index: number): str
     [sum === supply, `balances, pool and curve sum up to ${sum}, not to the supply ${supply}`],
     [balances.every((balance) => balance >= 0n), 'a balance is negative'],
     [pool === null || (pool.coins > 0n && pool.tokens > 0n), 'its pool is empty'],
-    [curve === null || (curve.realTokens >= 0n && curve.realCoins >= 0n), 'its curve owes something'],
-    [(pool === null) !== (curve === null), 'it is traded nowhere, or in two places'],
+    [curve === null || (curve.realTokens >= 0n && curve.realCoins >= 0n), 'its curve has negative reserves'],
+    [(pool === null) !== (curve === null), 'it has no market, or two'],
   ])
 }
 
@@ -35,7 +35,7 @@ function coinProblems(state: WorldState): string[] {
     const held = total(state.wallets.flatMap((wallet) => (wallet.network === network ? [wallet.coins] : [])))
     const inPools = total(tokens.map(({ pool, curve }) => (pool?.coins ?? 0n) + (curve?.realCoins ?? 0n)))
     const sum = held + inPools + elsewhere
-    return problems(network, [[sum === minted, `${sum} coins are somewhere, and ${minted} were minted`]])
+    return problems(network, [[sum === minted, `${sum} coins exist, ${minted} were minted`]])
   })
 }
 
@@ -45,15 +45,15 @@ function walletProblems(state: WorldState): string[] {
     const isSame = held.length === open.size && held.every((index) => open.has(index))
     const empty = holdings.map((index) => state.holdings[index]).filter((holding) => holding?.balance === 0n)
     return problems(address, [
-      [coins >= 0n, 'it owes coins'],
-      [isSame, `${held.length} of its balances are not empty, and ${open.size} are listed as open`],
-      [empty.every((holding) => holding?.cost === 0n), 'what it does not hold has a cost'],
-      [new Set(holdings).size === holdings.length, 'a holding of it is listed twice'],
+      [coins >= 0n, 'its coins are negative'],
+      [isSame, `${held.length} balances are not empty, ${open.size} are listed as open`],
+      [empty.every((holding) => holding?.cost === 0n), 'an empty holding has a cost'],
+      [new Set(holdings).size === holdings.length, 'a holding is listed twice'],
     ])
   })
 }
 
-function problems(of: string, checks: readonly (readonly [boolean, string])[]): string[] {
+export function problems(of: string, checks: readonly (readonly [boolean, string])[]): string[] {
   return checks.flatMap(([isGood, problem]) => (isGood ? [] : [`${of}: ${problem}`]))
 }
 

@@ -22,14 +22,14 @@ export function openWorld(seed: string, options: Partial<WorldOptions> = {}): Wo
   return createWorld({ seed, startAt, ...options })
 }
 
-/** Everything that arises from now on. */
+/** Events from now on. */
 export function collectEvents(world: World): WorldEvent[] {
   const events: WorldEvent[] = []
   world.onEvent((event) => events.push(event))
   return events
 }
 
-/** Types of events, the undocumented one included. */
+/** Event types, with the undocumented one. */
 export type EventName = WorldEvent['event']['type']
 export type DataOf<T extends EventName> = Extract<WorldEvent['event'], { readonly type: T }>['data']
 
@@ -38,7 +38,7 @@ export function dataOf<T extends EventName>(events: readonly WorldEvent[], type:
   return events.flatMap(({ event }) => (event.type === type ? [event.data as DataOf<T>] : []))
 }
 
-/** Two alerts on each token that there is: when its price has risen or fallen by so much. */
+/** Adds two alerts per token: for a rise and for a fall of the price by `percent`. */
 export function setPriceAlerts(world: World, percent = 5): void {
   for (const ref of world.views.tokens()) {
     const { network, address } = ref
@@ -54,7 +54,7 @@ export function setPriceAlerts(world: World, percent = 5): void {
   }
 }
 
-/** Alerts on the volume of each token that there is, on trades of it by whales, and on trades of each wallet. */
+/** Adds alerts on the volume of each token, on its trades by whales, and on the trades of each wallet. */
 export function setOtherAlerts(world: World, percent = 100, usd = 5000): void {
   const { views } = world
   const places = [
@@ -73,7 +73,6 @@ export function setOtherAlerts(world: World, percent = 100, usd = 5000): void {
   }
 }
 
-/** The present moment, to be read again later. */
 export function asOfNow(world: World): { at: number; seq: number } {
   return { at: world.now(), seq: world.seq() }
 }
@@ -83,7 +82,7 @@ export function activeWallets(world: World): readonly WalletRef[] {
   return world.views.wallets().filter(({ tradeCount }) => tradeCount > 0)
 }
 
-/** All pages of a list as of now, put together. */
+/** All items of a list as of now. */
 export function readAll<T>(
   world: World,
   read: (page: { limit: number; after: number | null; asOf: { at: number; seq: number } }) => {
@@ -101,7 +100,7 @@ export function readAll<T>(
   }
 }
 
-/** What a world keeps, read from its snapshot. */
+/** State and trades of a world, read from its snapshot. */
 export interface WorldLedger {
   readonly state: WorldState
   readonly log: TradeLog
@@ -114,11 +113,11 @@ export function readLedger(world: World): WorldLedger {
   return { state: deserialize(state) as WorldState, log }
 }
 
-/** Wallets that no world knows before they act. */
+/** Wallets that are unknown until they trade. */
 export const somebody = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 export const another = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
-/** A world in which nobody acts on their own, with two of its tokens, and shorthands for acts on Ethereum. */
+/** A world without spontaneous trades, two of its tokens, and shorthands for commands on Ethereum. */
 export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
   const world = openWorld(seed, { activity: 0, ...options })
   const network = 'ethereum' as const
@@ -148,7 +147,7 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
   }
 }
 
-/** Why an act is refused. A refusal changes nothing. */
+/** The message of a refused command. Expects that nothing has changed. */
 export function refusalOf(world: World, act: WorldCommand): string {
   const before = { digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }
   try {

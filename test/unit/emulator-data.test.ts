@@ -32,7 +32,7 @@ function state(name: string, log: TradePortion = [], accounts = none): SavedStat
   return { at: startAt, accounts, world: { state: Buffer.from(name), trades: inPortions(log) } }
 }
 
-test('an act that was refused leaves neither itself nor the accounts that came with it', async () => {
+test('a dropped command leaves neither itself nor its change of accounts', async () => {
   await using dir = await createTempDir()
   const data = open(dir.path)
   data.checkpoint(state('begun'))
@@ -45,7 +45,7 @@ test('an act that was refused leaves neither itself nor the accounts that came w
   data.close()
 })
 
-test('a checkpoint takes the place of the acts before it', async () => {
+test('a checkpoint replaces the commands before it', async () => {
   await using dir = await createTempDir()
   const data = open(dir.path)
   data.append(startAt, story)
@@ -58,7 +58,7 @@ test('a checkpoint takes the place of the acts before it', async () => {
   again.close()
 })
 
-test('a world that was never completed is forgotten at the next start', async () => {
+test('an incomplete world is deleted at the next start', async () => {
   await using dir = await createTempDir()
   const data = open(dir.path)
   data.save(one)
@@ -71,7 +71,7 @@ test('a world that was never completed is forgotten at the next start', async ()
   again.close()
 })
 
-test('the moment that is noted runs ahead, so that no answer is ever later than it; a stop notes the exact one', async () => {
+test('the reached moment runs ahead of the world; a stop records the exact one', async () => {
   await using dir = await createTempDir()
   const data = open(dir.path)
   data.checkpoint(state('begun'))
@@ -87,7 +87,7 @@ test('the moment that is noted runs ahead, so that no answer is ever later than 
   data.close()
 })
 
-test('saved states share the trades that they have in common and give back their own, also after a restart', async () => {
+test('saved states with common trades are restored as saved, also after a restart', async () => {
   await using dir = await createTempDir()
   const data = open(dir.path)
   const all = trades(25_000)

@@ -1,26 +1,38 @@
 import { expect, test } from 'vitest'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createLoggedWorld, type WorldLog } from '../../src/emulator/logged-world.ts'
-import { createWorld } from '../../src/emulator/world/world.ts'
+import { createWorldClock } from '../../src/emulator/world-clock.ts'
+import { hourMs, openWorld, startAt } from '../support/world.ts'
 
-const startAt = Date.UTC(2026, 0, 1)
-const hour = 3_600_000
-
+/** A world on a clock that a test moves. The log fails while `isFailing`. */
 function setUp() {
-  const inner = createWorld({ seed: 'logged', startAt })
+  const wall = createTestClock()
+  const errors: unknown[] = []
+  const clock = createWorldClock({ base: wall, mode: 'real', startAt, onError: (error) => errors.push(error) })
   const reached: number[] = []
-  const log: WorldLog = { append: () => 1, drop: () => {}, reach: (at) => reached.push(at) }
-  return { reached, world: createLoggedWorld({ world: inner, log, now: () => inner.now() }) }
+  const state = { isFailing: false }
+  const log: WorldLog = {
+    append: () => 1,
+    drop: () => {},
+    reach(at) {
+      if (state.isFailing) throw new Error('the disk is full')
+      reached.push(at)
+    },
+  }
+  const world = createLoggedWorld({ world: openWorld('logged'), log, clock, wall })
+  return { wall, clock, errors, reached, state, world }
 }
 
-test('a listener of an event cannot run later tasks', () => {
-  const { world } = setUp()
+test('a listener of an event cannot run later tasks', async () => {
+  const { world, clock } = setUp()
   const seqs: number[] = []
   world.onEvent(({ seq }) => {
     seqs.push(seq)
-    world.advanceTo(startAt + 10 * hour)
+    world.advanceTo(startAt + 10 * hourMs)
   })
-  expect(world.step(startAt + hour, Infinity)).toBe(true)
-  expect(world.now()).toBe(startAt + hour)
+  clock.moveTo(startAt + hourMs)
+  await world.catchUp()
+  expect(world.now()).toBe(startAt + hourMs)
   expect(seqs.length).toBeGreaterThan(5)
   expect(seqs).toEqual(seqs.map((_, index) => index + 1))
 })
@@ -28,6 +40,39 @@ test('a listener of an event cannot run later tasks', () => {
 test('a moment is recorded before readers see it, and never ahead of the world', () => {
   const { world, reached } = setUp()
   world.onEvent(({ event }) => expect(reached.at(-1)).toBeGreaterThanOrEqual(Date.parse(event.created_at)))
-  expect(world.step(startAt + 24 * hour, 50)).toBe(false)
+  world.advanceTo(startAt + 24 * hourMs)
+  expect(world.now()).toBeLessThan(startAt + hourMs)
   expect(Math.max(...reached)).toBe(world.now())
+})
+
+test('a failed task is thrown to the clock and retried every five seconds, until the world stops', async () => {
+  const { wall, world, state, errors } = setUp()
+  world.start()
+  await wall.advance(5000)
+  state.isFailing = true
+  await wall.advance(60_000)
+  expect(errors.length).toBeGreaterThan(10)
+  expect(errors.length).toBeLessThanOrEqual(13)
+  expect(errors[0]).toMatchObject({ message: 'the disk is full' })
+  const failures = errors.length
+  state.isFailing = false
+  await wall.advance(65_000)
+  expect(errors).toHaveLength(failures)
+  expect(world.now() - startAt).toBeGreaterThan(120_000)
+  state.isFailing = true
+  await wall.advance(10_000)
+  expect(errors.length).toBeGreaterThan(failures)
+  world.stop()
+  expect(wall.nextTimerAt()).toBeNull()
+})
+
+test('catching up yields to the event loop', async () => {
+  const { clock, world } = setUp()
+  clock.moveTo(startAt + hourMs)
+  let isLate = false
+  setImmediate(() => (isLate = true))
+  const progress: boolean[] = []
+  await world.catchUp(() => progress.push(isLate))
+  expect(progress.slice(0, 2)).toEqual([false, true])
+  expect(world.now()).toBe(startAt + hourMs)
 })

@@ -7,7 +7,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 
 const modeOf = async (file: string) => (await stat(file)).mode & 0o777
 
-test('a file that is not of this program is refused and left as it is, its mode too', async () => {
+test('rejects a file of another program and leaves content and mode unchanged', async () => {
   await using dir = await createTempDir()
   const text = join(dir.path, 'notes.txt')
   await writeFile(text, 'short notes')
@@ -26,11 +26,16 @@ test('a file that is not of this program is refused and left as it is, its mode 
   expect(() => openDatabase(dir.path)).toThrow(/is not a regular file/)
 })
 
-test('a file of this program is taken, and becomes its owners only', async () => {
+test('opens its own file, also by a link, and makes it readable by its owner only', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'emulator.db')
   await writeFile(file, '')
-  openDatabase(file).close()
+  const db = openDatabase(file)
+  // The application id is in the main file from its first commit.
+  const copy = join(dir.path, 'copy.db')
+  await writeFile(copy, await readFile(file))
+  db.close()
+  openDatabase(copy).close()
   await chmod(file, 0o644)
   const link = join(dir.path, 'link.db')
   await symlink(file, link)
@@ -38,17 +43,7 @@ test('a file of this program is taken, and becomes its owners only', async () =>
   expect(await modeOf(file)).toBe(0o600)
 })
 
-test('a file that was left at once after it was made is known as one of this program', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
-  const db = openDatabase(file)
-  const copy = join(dir.path, 'copy.db')
-  await writeFile(copy, await readFile(file))
-  db.close()
-  openDatabase(copy).close()
-})
-
-test('one missing folder is made, and of two the upper one is named', async () => {
+test('creates a missing folder, but not its parents', async () => {
   await using dir = await createTempDir()
   const folder = join(dir.path, 'state')
   openDatabase(join(folder, 'emulator.db')).close()

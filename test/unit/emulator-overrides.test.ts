@@ -5,14 +5,13 @@ import { createEvent } from '../../src/app/testing/create-event.ts'
 
 const event = createEvent('token.risk_change', { data: { triggered_checks: ['proxy', 'mint'] } })
 
-test('sets members by path, creates new ones, and leaves the given event unchanged', () => {
+test('members are set by their paths, new ones are made, and the event that was given stays as it is', () => {
   const before = structuredClone(event)
   const changed = withOverrides(event, {
     created_at: '2026-01-31T12:00:00.000Z',
     'data.symbol': 'PEPE',
     'data.current_risk_score': 99,
-    'data.triggered_checks.0': 'blacklist',
-    'data.triggered_checks.2': 'tax',
+    'data.triggered_checks': ['blacklist'],
     'data.new.deep': [1, { a: null }],
     extra: true,
   })
@@ -24,7 +23,7 @@ test('sets members by path, creates new ones, and leaves the given event unchang
       ...before.data,
       symbol: 'PEPE',
       current_risk_score: 99,
-      triggered_checks: ['blacklist', 'mint', 'tax'],
+      triggered_checks: ['blacklist'],
       new: { deep: [1, { a: null }] },
     },
   })
@@ -44,28 +43,28 @@ test.each([
   ['__proto__.x', /__proto__ is not allowed as a member name/],
   ['data.constructor.prototype.x', /constructor is not allowed as a member name/],
   ['data.prototype', /prototype is not allowed as a member name/],
-])('rejects the path %j', (path, message) => {
+])('the path %j is refused', (path, message) => {
   expect(pathProblem(path)).toMatch(message)
   expect(() => withOverrides(event, { [path]: 1 })).toThrow(message)
 })
 
-test('rejects a path through a non-object, and an invalid list index', () => {
-  expect(() => withOverrides(event, { 'data.symbol.x': 1 })).toThrow(/data\.symbol\.x: symbol is not an object/)
-  expect(() => withOverrides(event, { 'data.triggered_checks.x': 1 })).toThrow(/expected a list index from 0 to 2/)
-  expect(() => withOverrides(event, { 'data.triggered_checks.3': 1 })).toThrow(/expected a list index from 0 to 2/)
-  expect(() => withOverrides(event, { created_at: 5 })).toThrow(/created_at: expected text/)
-  const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown
-  expect(() => withOverrides(event, { 'data.deep': deep })).toThrow(/at most 32 levels of nesting/)
+const deep = JSON.parse(`${'['.repeat(40)}${']'.repeat(40)}`) as unknown
+
+test.each<[string, unknown, RegExp]>([
+  ['data.symbol.x', 1, /data\.symbol\.x: symbol is not an object/],
+  ['data.triggered_checks.0', 1, /triggered_checks is not an object/],
+  ['created_at', 5, /created_at: expected text/],
+  ['data.deep', deep, /at most 32 levels of nesting/],
+  ['data.symbol', Infinity, /data\.symbol: expected JSON with numbers up to/],
+  ['data.symbol', NaN, /expected JSON with numbers/],
+  ['data.symbol', [1, { a: -Infinity }], /expected JSON with numbers/],
+])('rejects %s = %j', (path, value, message) => {
+  expect(() => withOverrides(event, { [path]: value })).toThrow(message)
 })
 
-test.each([Infinity, -Infinity, NaN, [1, { a: Infinity }]])(
-  'rejects the number %j, which JSON cannot represent',
-  (value) => {
-    expect(valueProblem(value)).toMatch(/expected numbers that JSON can represent/)
-    expect(() => withOverrides(event, { 'data.symbol': value })).toThrow(/data\.symbol: expected numbers that JSON can/)
-    expect(valueProblem([1, { a: Number.MAX_VALUE }])).toBe(null)
-  },
-)
+test('accepts the largest number', () => {
+  expect(valueProblem([1, { a: Number.MAX_VALUE }])).toBe(null)
+})
 
 test('overrides change only the event, which holds the new values', () => {
   const name = fc.oneof(

@@ -22,7 +22,7 @@ test('a scaled clock runs the world faster than the wall', async () => {
   expect(clock.state()).toEqual({ mode: 'scaled', speed: 60, now: startAt + 60_000 })
 })
 
-test('a manual clock stands still until it is advanced, and then fires timers in order, those armed on the way too', async () => {
+test('a manual clock stands still until advanced, then fires timers in order, new ones included', async () => {
   const { base, clock, fired, arm } = setUp('manual')
   arm('late', 5000)
   arm('cancelled', 10).cancel()
@@ -57,7 +57,7 @@ test('advance waits for the work of a timer before the next one fires', async ()
   expect(steps).toEqual(['a', 'settled', 'b', 'settled'])
 })
 
-test('a change of the mode goes on from the present, with timers that are armed', async () => {
+test('a change of mode keeps the present and the timers', async () => {
   const { base, clock, fired, arm } = setUp('manual')
   arm('a', 10_000)
   await clock.advance(4000)
@@ -71,7 +71,7 @@ test('a change of the mode goes on from the present, with timers that are armed'
   expect(clock.now()).toBe(startAt + 10_000)
 })
 
-test('a wall clock that is set back does not take the world back', async () => {
+test('a wall clock set back leaves the world clock', async () => {
   let skewMs = 0
   const wall = createTestClock()
   const clock = createWorldClock({ base: { ...wall, now: () => wall.now() - skewMs }, mode: 'real', startAt })
@@ -83,7 +83,7 @@ test('a wall clock that is set back does not take the world back', async () => {
   expect(clock.now()).toBe(startAt + 6000)
 })
 
-test('a timer that comes early waits on until it is due', async () => {
+test('a base timer that fires early is waited for again', async () => {
   const wall = createTestClock()
   const base = { ...wall, after: (ms: number, fn: () => void) => wall.after(Math.min(ms, 700), fn) }
   const clock = createWorldClock({ base, mode: 'real', startAt })
@@ -95,7 +95,7 @@ test('a timer that comes early waits on until it is due', async () => {
   expect(firedAt - startAt).toBe(2000)
 })
 
-test('an error of a timer does not keep others from firing', async () => {
+test('an error of a timer leaves other timers', async () => {
   const base = createTestClock()
   const errors: unknown[] = []
   const clock = createWorldClock({ base, mode: 'real', startAt, onError: (error) => errors.push(error) })
@@ -125,7 +125,7 @@ test.each<[string, (clock: WorldClock) => void, number]>([
   ['moved', (clock) => clock.moveTo(startAt - 5000), -5000],
   ['set going', (clock) => clock.set('scaled', 2), 1000],
   ['set to manual again', (clock) => clock.set('manual'), 1000],
-])('an advance, and those behind it, end where the clock is %s meanwhile', async (_how, change, at) => {
+])('running and queued advances end when the clock is %s', async (_how, change, at) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let isBusy = false
   const { clock, fired, arm } = setUp('manual', 1, async () => {
@@ -145,7 +145,7 @@ test.each<[string, (clock: WorldClock) => void, number]>([
   await clock.advance(500)
 })
 
-test('a clock that becomes manual stops where stopAt says, but never later than it is', async () => {
+test('a clock that becomes manual stops at stopAt, but never later than now', async () => {
   const base = createTestClock()
   let reached = startAt + 300
   const clock = createWorldClock({ base, mode: 'real', startAt, stopAt: () => reached })

@@ -35,7 +35,7 @@ const vectors = [
 ]
 
 describe('addresses of EVM networks', () => {
-  it('A9 the address of a wallet is the tail of a Keccak-256 hash with the checksum that viem gives it', () => {
+  it('A9 a wallet address is the tail of a Keccak-256 hash with the checksum of viem', () => {
     fc.assert(
       fc.property(entropy, fc.constantFrom(...evmNetworks), (bytes, network) => {
         const address = toWalletAddress(network, bytes)
@@ -44,7 +44,7 @@ describe('addresses of EVM networks', () => {
     )
   })
 
-  it('A9 the address of a contract is the one that CREATE gives it, whatever the nonce', () => {
+  it('A9 a contract address is that of CREATE', () => {
     fc.assert(
       fc.property(entropy, fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1)), (bytes, nonce) => {
         const sender = toWalletAddress('base', bytes)
@@ -55,7 +55,7 @@ describe('addresses of EVM networks', () => {
     )
   })
 
-  it('A9 an address is taken in any case and shown with its published checksum', () => {
+  it('A9 parses any case and returns the published checksum', () => {
     for (const address of vectors) expect(toChecksumAddress(address.slice(2).toLowerCase())).toBe(address)
     for (const network of evmNetworks) {
       for (const address of vectors) {
@@ -67,7 +67,7 @@ describe('addresses of EVM networks', () => {
     }
   })
 
-  it('A9 a mixed case that is no checksum is refused only where checksums are strict', () => {
+  it('A9 rejects a wrong checksum only if strict', () => {
     fc.assert(
       fc.property(entropy, fc.nat(39), (bytes, at) => {
         const address = toWalletAddress('ethereum', bytes)
@@ -107,7 +107,7 @@ describe('addresses of Solana', () => {
     }
   })
 
-  it('A9 the address of a program is the one that kit derives, off the curve', async () => {
+  it('A9 a program address is that of kit, off the curve', async () => {
     const property = fc.asyncProperty(entropy, fc.string({ maxLength: 20 }), async (bytes, name) => {
       const seeds = [Buffer.from(name).subarray(0, 32), bytes]
       const derived = await getProgramDerivedAddress({ programAddress: launchProgram, seeds })
@@ -118,13 +118,13 @@ describe('addresses of Solana', () => {
     await fc.assert(property, { numRuns: 40 })
   })
 
-  it('A9 the published address of the launch platform is found', () => {
+  it('A9 derives the published address of the launch platform', () => {
     expect(toProgramAddress([Buffer.from('global')], launchProgram)).toBe(
       '4wTV1YmiEkRvAtNtsSGPtUrqRYQMe5SKy2uB4Jjaxnjf',
     )
   })
 
-  it('A9 what is not base58 of 32 bytes is refused exactly where kit refuses it', () => {
+  it('A9 accepts the same texts as kit', () => {
     const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
     fc.assert(
       fc.property(fc.oneof(base58, fc.string({ maxLength: 50 })), (text) => {
@@ -133,7 +133,7 @@ describe('addresses of Solana', () => {
     )
   })
 
-  it('A9 its case is kept: another case is another address', () => {
+  it('A9 keeps the case', () => {
     const address = toWalletAddress('solana', new Uint8Array(32).fill(7))
     expect(parseAddress('solana', address)).toEqual({ ok: true, address })
     const lower = parseAddress('solana', address.toLowerCase())
@@ -142,7 +142,7 @@ describe('addresses of Solana', () => {
 })
 
 describe('every network', () => {
-  it('A11 refuses an address of the other family and says so', () => {
+  it('A11 rejects an address of the other family and names it', () => {
     const evm = toWalletAddress('base', new Uint8Array(32))
     const solana = toWalletAddress('solana', new Uint8Array(32))
     expect(parseAddress('solana', evm)).toMatchObject({
@@ -165,13 +165,13 @@ describe('every network', () => {
     `0x${'0'.repeat(41)}`,
     `0X${'0'.repeat(40)}`,
     `0x${'g'.repeat(40)}`,
-  ])('A11 refuses %j and says what was expected', (text) => {
+  ])('A11 rejects %j with the expectation', (text) => {
     for (const network of networkIds) {
       expect(parseAddress(network, text)).toMatchObject({ ok: false, problem: expect.stringMatching(/^expected /) })
     }
   })
 
-  it('A9 has an address for its coin and for nobody', () => {
+  it('A9 the addresses of coins and of no owner are valid', () => {
     for (const network of evmNetworks) expect(isAddress(coinAddress(network))).toBe(true)
     expect(isSolanaAddress(coinAddress('solana'))).toBe(true)
     expect(isAddress(zeroAddress)).toBe(true)
@@ -181,7 +181,7 @@ describe('every network', () => {
     const seen = new Set<string>()
     for (let seq = 1; seq <= 20_000; seq++) {
       const hash = toTxHash('solana', 'seed', seq)
-      // A zero byte in front, a `1`, is what makes some of them too short.
+      // A leading zero byte, shown as 1, would make it too short.
       if (!isSignature(hash) || hash.length < 87 || hash.startsWith('1'))
         expect.fail(`${hash} of ${seq} may be too short`)
       seen.add(hash)

@@ -7,15 +7,16 @@ import {
   migrationTokens,
   quoteBuy,
   quoteCurveBuy,
+  quoteSale,
 } from '../../src/emulator/world/exchange.ts'
-import type { Curve } from '../../src/emulator/world/state.ts'
+import type { Curve, TokenState } from '../../src/emulator/world/state.ts'
 import { collectEvents, dataOf, openWorld } from '../support/world.ts'
 
 const sol = 1_000_000_000n
 const wholeToken = 10n ** BigInt(curveDecimals)
 
 describe('a pool', () => {
-  it('R28 moves its price by 4.748 % when 5 come into 100 at a fee of 0.30 %', () => {
+  it('R28 has an impact of 4.748 % for 5 coins into 100 at a fee of 0.30 %', () => {
     const pool = { coins: 100n * sol, tokens: 1_000_000n * wholeToken }
     expect(quoteBuy(pool, 5n * sol, 30)).toEqual({
       paid: 5n * sol,
@@ -27,14 +28,23 @@ describe('a pool', () => {
   })
 })
 
+describe('a sale', () => {
+  it('R28 costs 0.30 % of its value at the price before', () => {
+    const pool = { coins: 100n * sol, tokens: 1_000_000n * wholeToken, feeBps: 30 }
+    const token = { contract: { sellTaxBps: 0 }, pool, curve: null } as unknown as TokenState
+    // 3 of 1,000 tokens, at 0.0001 coins each.
+    expect(quoteSale(token, 1000n * wholeToken)?.fee).toBe(300_000n)
+  })
+})
+
 describe('a bonding curve', () => {
-  it('gives 34,199,203 tokens for the first SOL at a fee of 1.25 %', () => {
+  it('sells 34,199,203 tokens for the first SOL at a fee of 1.25 %', () => {
     const { received, paid } = quoteCurveBuy(createCurve(), sol)
     expect(received / wholeToken).toBe(34_199_203n)
     expect(paid).toBe(sol)
   })
 
-  it('raises its price 14.7 times, and the value of all tokens from 27.96 to 410.9 SOL', () => {
+  it('raises its price 14.7 times, and the market cap from 27.96 to 410.9 SOL', () => {
     const opening = createCurve()
     const completed = complete(createCurve())
     const value = ({ virtualCoins, virtualTokens }: Curve) =>
@@ -44,14 +54,14 @@ describe('a bonding curve', () => {
     expect(value(completed) / value(opening)).toBeCloseTo(14.7, 2)
   })
 
-  it('R102 opens its pool within 0.025 % of its own last price', () => {
+  it('R102 opens its pool within 0.025 % of the last price', () => {
     const { realCoins, virtualCoins, virtualTokens } = complete(createCurve())
     const last = Number(virtualCoins) / Number(virtualTokens)
     const opening = Number(realCoins - migrationFee) / Number(migrationTokens)
     expect(Math.abs(opening / last - 1)).toBeLessThan(0.000_25)
   })
 
-  it('R102 A67 is told with what it raised, and its token goes on at the same price in the pool', () => {
+  it('R102 A67 graduates with the coins raised and keeps the price in the pool', () => {
     const world = openWorld('graduation')
     const events = collectEvents(world)
     const prices: number[] = []
@@ -75,9 +85,9 @@ describe('a bonding curve', () => {
 })
 
 function complete(curve: Curve): Curve {
-  const { net, received } = quoteCurveBuy(curve, 1000n * sol)
-  curve.virtualCoins += net
-  curve.realCoins += net
+  const { paid, fee, received } = quoteCurveBuy(curve, 1000n * sol)
+  curve.virtualCoins += paid - fee
+  curve.realCoins += paid - fee
   curve.virtualTokens -= received
   curve.realTokens -= received
   return curve

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { another, dataOf, hourMs, quietWorld, somebody } from '../support/world.ts'
 
-/** A quiet world. `list` gives the address of a new token on Base. */
+/** A quiet world. `list` returns the address of a new token on Base. */
 function stage(options = {}) {
   const quiet = quietWorld('quiet', options)
   const { act, events } = quiet
@@ -23,8 +23,8 @@ function stage(options = {}) {
   }
 }
 
-describe('a world in which little happens', () => {
-  it('A68 does not list what graduates where that is switched off', () => {
+describe('thresholds of events', () => {
+  it('A68 a graduation emits no listing if graduationAlsoLists is off', () => {
     const { act, wait, events } = stage({ graduationAlsoLists: false })
     act({ kind: 'graduate' })
     wait(1)
@@ -32,7 +32,7 @@ describe('a world in which little happens', () => {
     expect(dataOf(events, 'token.new_listing')).toEqual([])
   })
 
-  it('R94 tells a listing with the liquidity that it began with', () => {
+  it('R94 a listing shows the initial liquidity', () => {
     const { list, rug, wait, events } = stage()
     const token = list(25_000)
     rug(token, 50)
@@ -42,7 +42,7 @@ describe('a world in which little happens', () => {
     ])
   })
 
-  it('R100 A39 tells of a removal from a fifth on, or from 10,000 USD on, and of no smaller one', () => {
+  it('R100 A39 a removal counts from 20 % or 10,000 USD on', () => {
     const { list, rug, events } = stage()
     for (const [usd, percent] of [
       [20_000, 19.99],
@@ -60,7 +60,7 @@ describe('a world in which little happens', () => {
     }
   })
 
-  it('R98 A35 tells of gains and of losses, each once, and at once of all that were crossed together', () => {
+  it('R98 A35 each milestone counts once, for gains and losses, several at once', () => {
     const { act, track, round, milestones } = stage()
     act({ kind: 'thresholds', milestonesUsd: [500, 1000, 2000] })
     track()
@@ -74,7 +74,7 @@ describe('a world in which little happens', () => {
     expect(milestones()).toHaveLength(6)
   })
 
-  it('R98 tells no milestone that was passed before anybody watched, however small the next sale', () => {
+  it('R98 ignores milestones passed before tracking', () => {
     const { track, buy, sell, round, milestones } = stage()
     round(20_000, 25)
     track()
@@ -85,13 +85,13 @@ describe('a world in which little happens', () => {
     expect(milestones()).toEqual([5000])
   })
 
-  it('R26 R98 judges a milestone when a position closes, at the rate of that moment', () => {
+  it('R26 R98 a milestone is checked when a position closes, at the coin price of that moment', () => {
     const { world, act, track, buy, sell, round, realized, milestones, events } = stage()
     track()
     round(9000, 90)
     const closedWith = realized()
     while (realized() < closedWith * 1.01) world.advanceTo(world.now() + hourMs)
-    // The gain passes this line by the rate of its coin alone.
+    // The coin price alone brought the gain past this milestone.
     const line = Math.round(closedWith * 1.002)
     act({ kind: 'thresholds', milestonesUsd: [line] })
     buy(20)
@@ -112,7 +112,7 @@ describe('a world in which little happens', () => {
     expect(world.views.overview(refOf()).first_active >= created_at).toBe(true)
   })
 
-  it('R96 tells of trades above the threshold, and of tracked wallets only', () => {
+  it('R96 large trades are those of tracked wallets above the threshold', () => {
     const { track, buy, events } = stage()
     track()
     buy(10_000)
@@ -126,7 +126,7 @@ describe('a world in which little happens', () => {
     expect(dataOf(events, 'wallet.large_trade')).toHaveLength(1)
   })
 
-  it('R47 A18 has networks of every status, and shows what was set last', () => {
+  it('R47 A18 shows the last status of each network', () => {
     const { world, act, wait } = stage()
     for (const status of ['degraded', 'maintenance', 'operational'] as const) {
       act({ kind: 'network-status', network: 'base', status })

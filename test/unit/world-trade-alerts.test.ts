@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { WorldOptions } from '../../src/emulator/world/port.ts'
 import { another, asOfNow, quietWorld, somebody } from '../support/world.ts'
 
-/** A quiet world, and what is told of trades. */
+/** A quiet world and its events of large trades. */
 function watch(options: Partial<WorldOptions> = {}) {
   const quiet = quietWorld('watched trades', options)
   const { world, events, refOf } = quiet
@@ -41,7 +41,7 @@ describe('an alert on the trades of a wallet', () => {
     ])
   })
 
-  it('A15 tells of a sale for exactly its threshold, and not of one for a cent less', () => {
+  it('A15 fires for a sale of exactly its threshold, and not for a cent less', () => {
     const { world, alert, buy, sell, told, newest } = watch()
     buy(7000)
     const before = world.snapshot()
@@ -55,7 +55,7 @@ describe('an alert on the trades of a wallet', () => {
     expect(told()).toMatchObject([{ trade_type: 'sell', amount_usd: brought, alertIds: 'alrt_1' }])
   })
 
-  it('A15 A42 takes a swap for a purchase and for a sale, and tells of it once', () => {
+  it('A15 A42 a swap is both a purchase and a sale in one event', () => {
     const { alert, buy, swap, told, second, newest } = watch()
     buy(7000)
     alert('alrt_sell', 'whale_sell', somebody, 5000)
@@ -65,7 +65,7 @@ describe('an alert on the trades of a wallet', () => {
     expect(told()[0]?.amount_usd).toBe(newest().token_in.value_usd)
   })
 
-  it('A42 R96 gives one event where the wallet is tracked too, and names the alerts in it', () => {
+  it('A42 R96 shares one event with the large trade of a tracked wallet', () => {
     const { alert, buy, track, told } = watch()
     track()
     buy(20_000)
@@ -80,7 +80,7 @@ describe('an alert on the trades of a wallet', () => {
     ])
   })
 
-  it('A15 takes each trade for itself: none has to wait for the one before', () => {
+  it('A15 fires for each trade, without a rest period', () => {
     const { alert, buy, sell, told } = watch()
     alert('alrt_1', 'whale_buy', somebody, 1000)
     alert('alrt_2', 'whale_sell', somebody, 1000)
@@ -92,7 +92,7 @@ describe('an alert on the trades of a wallet', () => {
     expect(new Set(told().map(({ tx_hash }) => tx_hash)).size).toBe(6)
   })
 
-  it('A17 that is to fire once tells of the first trade only', () => {
+  it('A17 fires once if one-shot', () => {
     const { alert, buy, told } = watch()
     alert('alrt_once', 'whale_buy', somebody, 1000, true)
     buy(900)
@@ -108,7 +108,7 @@ describe('an alert on the trades of a wallet', () => {
 })
 
 describe('an alert on the trades of a token', () => {
-  it('A15 A5 fires for purchases by whales only, and for the one that makes a wallet a whale', () => {
+  it('A15 A5 fires for purchases by whales, the one that makes a whale included', () => {
     const { alert, buy, told, first, second, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
     alert('alrt_1', 'whale_buy', first, 7000)
     buy(7000)
@@ -126,7 +126,7 @@ describe('an alert on the trades of a token', () => {
     expect(overview(another).is_whale).toBe(true)
   })
 
-  it('A15 A5 tells of the sale with which a whale leaves, though it is none any more', () => {
+  it('A15 A5 fires for the sale of a whale that sells everything', () => {
     const { alert, buy, sell, told, first, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
     alert('alrt_buy', 'whale_buy', first, 1000)
     alert('alrt_1', 'whale_sell', first, 1000)
@@ -142,7 +142,7 @@ describe('an alert on the trades of a token', () => {
     ])
   })
 
-  it('A15 takes a swap for a sale of the one and a purchase of the other, each once', () => {
+  it('A15 a swap is a sale of one token and a purchase of the other', () => {
     const { alert, buy, swap, told, first, second } = watch({ whaleUsd: 5000 })
     buy(7000)
     alert('alrt_a', 'whale_buy', first, 1000)
@@ -153,7 +153,7 @@ describe('an alert on the trades of a token', () => {
     expect(told()).toMatchObject([{ trade_type: 'swap', alertIds: 'alrt_b,alrt_c' }])
   })
 
-  it('A42 shares its event with alerts on the wallet, in the order in which they were set', () => {
+  it('A42 shares its event with alerts on the wallet, in the order of creation', () => {
     const { alert, buy, track, told, first } = watch({ whaleUsd: 5000 })
     alert('alrt_1', 'whale_buy', first, 1000)
     alert('alrt_2', 'whale_buy', somebody, 1000)

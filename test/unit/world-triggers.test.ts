@@ -5,7 +5,7 @@ import { worldCounts, worldSeeds } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { collectEvents, dataOf, minuteMs, openWorld, refusalOf, setPriceAlerts } from '../support/world.ts'
 
-/** Pulls a trigger, and gives what arises within five seconds. */
+/** Triggers a type. Returns the events of the next five seconds. */
 function pull(world: World, type: EventType): readonly WorldEvent[] {
   const events: WorldEvent[] = []
   const stop = world.onEvent((event) => events.push(event))
@@ -35,7 +35,7 @@ describe('a trigger', () => {
     },
   )
 
-  it('R78 still yields every type when nobody acts on their own', () => {
+  it('R78 yields every type without spontaneous trades', () => {
     const world = openWorld('quiet', { activity: 0 })
     setPriceAlerts(world)
     for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
@@ -49,26 +49,29 @@ describe('a trigger', () => {
     expect(trade?.amount_usd).toBeGreaterThanOrEqual(10_000)
   })
 
-  it('R104 of a price alert is refused where none is set, with what to do about it', () => {
+  it('R104 without price alerts, refuses a price alert and says what to do', () => {
     const world = openWorld('no alerts')
     expect(refusalOf(world, { kind: 'trigger', type: 'token.price_alert' })).toMatch(
       /create one with POST \/v1\/alerts/,
     )
   })
 
-  it('A17 of a price alert makes one that has fired and rested fire again', () => {
+  it('A17 fires a price alert again after its rest, and a one-shot alert only once', () => {
     const world = openWorld('again', { activity: 0 })
     const [token] = world.views.tokens()
     const place = { network: token!.network, address: token!.address }
     const threshold = world.views.token(token!).price_usd * 1.05
-    world.acts.apply({ kind: 'add-alert', alertId: 'alrt_1', type: 'price_above', ...place, threshold })
-    expect(pull(world, 'token.price_alert')).toHaveLength(1)
+    const alert = { kind: 'add-alert', type: 'price_above', ...place, threshold } as const
+    world.acts.apply({ ...alert, alertId: 'alrt_1' })
+    world.acts.apply({ ...alert, alertId: 'alrt_once', threshold: threshold * 0.99, isOneShot: true })
+    expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_once']])
+    expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_1']])
     expect(refusalOf(world, { kind: 'trigger', type: 'token.price_alert' })).toMatch(/no price alert can fire now/)
     world.advanceTo(world.now() + 5 * minuteMs)
     expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_1']])
   })
 
-  it('A34 follows the thresholds that are set', () => {
+  it('A34 follows the thresholds', () => {
     const world = openWorld('thresholds')
     const events = collectEvents(world)
     world.acts.apply({ kind: 'thresholds', largeTradeUsd: 250_000, milestonesUsd: [40_000], riskSensitivity: 40 })
@@ -82,7 +85,7 @@ describe('a trigger', () => {
     expect(Math.min(...moved)).toBeGreaterThan(40)
   })
 
-  it('A34 is refused where no story can reach the thresholds', () => {
+  it('A34 is refused if no story can reach the thresholds', () => {
     const world = openWorld('out of reach')
     world.acts.apply({ kind: 'thresholds', largeTradeUsd: 1e12, milestonesUsd: [1e12], riskSensitivity: 100 })
     for (const type of ['wallet.large_trade', 'wallet.pnl_milestone', 'token.risk_change'] as const) {

@@ -16,7 +16,7 @@ function watch(threshold = 100) {
 }
 
 describe('an alert on the volume of a token', () => {
-  it('A14 A41 tells once that the last hour is over the mean of the 24 before by more than the threshold', () => {
+  it('A14 A41 fires once when the last hour exceeds the mean of the 24 before by the threshold', () => {
     const { world, first, network, buy, alert, told, events } = watch()
     alert('alrt_1')
     buy(150)
@@ -42,7 +42,7 @@ describe('an alert on the volume of a token', () => {
     expect(told()).toHaveLength(1)
   })
 
-  it('A14 counts sales like purchases, and both halves of a swap', () => {
+  it('A14 counts purchases, sales and both halves of a swap', () => {
     const { world, swap, first, second, buy, alert, told } = watch()
     buy(2400, { token: second })
     world.advanceTo(world.now() + 2 * hourMs)
@@ -53,7 +53,7 @@ describe('an alert on the volume of a token', () => {
     expect(told().every(({ volume_1h_usd }) => volume_1h_usd > 2300 && volume_1h_usd < 2400)).toBe(true)
   })
 
-  it('A14 looks at one hour against 24: what is older counts for neither', () => {
+  it('A14 ignores trades older than 25 hours', () => {
     const { buy, alert, wait, told } = watch()
     alert('alrt_1')
     // The 2,400 USD are now 25 hours old, but for a minute.
@@ -67,7 +67,7 @@ describe('an alert on the volume of a token', () => {
     ])
   })
 
-  it('A14 is silent where nothing was traded in the 24 hours before, whatever is traded now', () => {
+  it('A14 is silent without trades in the 24 hours before', () => {
     const { buy, alert, wait, told, second } = watch()
     alert('alrt_new', second)
     buy(50_000, { token: second })
@@ -87,7 +87,7 @@ describe('an alert on the volume of a token', () => {
     expect(told()).toEqual([])
   })
 
-  it('A17 fires again when the volume has fallen back without a trade', () => {
+  it('A17 fires again after the volume fell back without a trade', () => {
     const { buy, alert, wait, told } = watch()
     alert('alrt_1')
     buy(300)
@@ -96,7 +96,7 @@ describe('an alert on the volume of a token', () => {
     expect(told().map(({ volume_1h_usd }) => volume_1h_usd)).toEqual([300, 1000])
   })
 
-  it('A17 delivers a crossing within the 5 minutes when they end, though nothing is traded then', () => {
+  it('A17 delivers a crossing within the rest period at its end, without a trade then', () => {
     const { buy, alert, wait, told } = watch()
     alert('alrt_1')
     buy(190)
@@ -115,7 +115,7 @@ describe('an alert on the volume of a token', () => {
     expect(told()).toHaveLength(2)
   })
 
-  it('A17 must fall back by half a percent of the threshold', () => {
+  it('A17 re-arms only after falling back by 0.5 % of the threshold', () => {
     const after = (usdThatGoes: number) => {
       const { buy, alert, wait, told } = watch()
       buy(usdThatGoes)
@@ -127,12 +127,12 @@ describe('an alert on the volume of a token', () => {
       buy(usdThatGoes)
       return told().length
     }
-    // What goes also raises the mean: 201 − 1.5 is 99.37 % above 100.0625, and 201 − 1.2 is 99.7 % above 100.05.
+    // The trades that leave the hour raise the mean: 199.5 is 99.37 % above 100.0625, and 199.8 is 99.7 % above 100.05.
     expect(after(1.5)).toBe(2)
     expect(after(1.2)).toBe(1)
   })
 
-  it('A17 waits where the volume is over the line from the beginning', () => {
+  it('A17 waits if the threshold is passed already', () => {
     const { buy, alert, wait, told } = watch()
     buy(300)
     alert('alrt_1')
@@ -145,7 +145,7 @@ describe('an alert on the volume of a token', () => {
     expect(told()).toHaveLength(1)
   })
 
-  it('A17 that is to fire once does so, and one that is removed does not', () => {
+  it('A17 fires once if one-shot, and never once removed', () => {
     const { buy, alert, removeAlert, wait, events } = watch()
     alert('alrt_once', undefined, true)
     alert('alrt_gone')

@@ -45,49 +45,33 @@ export function createTemporaryStorage() {
   return { deliveries: createDeliveryStore(db), states: createStatesInFile(db), close: () => void db.close() }
 }
 
-interface Row {
-  seq: number
-  event: number
-  endpoint: string
-  url: string
-  state: DeliveryState
-  attempts: number
-  created_at: number
-  next_at: number | null
-  is_replay: number
-  last_status: number | null
-  last_failure: string | null
-  event_id: string
-  type: string
-  body: Buffer
+type Row = Omit<StoredDelivery, 'event' | 'isReplay'> & {
+  readonly event: number
+  readonly isReplay: number
+  readonly eventId: string
+  readonly type: string
+  readonly body: Buffer
 }
 
-interface AttemptRow {
-  attempt: number
-  at: number
-  latency_ms: number
-  status: number | null
-  failure: string | null
-  is_extra: number
-  next_at: number | null
-  rest: string
-}
+type AttemptRow = Omit<Attempt, 'isExtra'> & { readonly isExtra: number; readonly rest: string }
 
-const columns = `d.seq, d.event, d.endpoint, d.url, d.state, d.attempts, d.created_at, d.next_at, d.is_replay, d.last_status,
-  d.last_failure, e.id AS event_id, e.type, e.body`
-const joined = `SELECT ${columns} FROM delivery d JOIN event e ON e.seq = d.event`
+const joined = `SELECT d.seq, d.event, d.endpoint AS endpointId, d.url, d.state, d.attempts, d.created_at AS createdAt,
+  d.next_at AS nextAttemptAt, d.is_replay AS isReplay, d.last_status AS lastStatus, d.last_failure AS lastFailure,
+  e.id AS eventId, e.type, e.body
+  FROM delivery d JOIN event e ON e.seq = d.event`
 
 /** Deliveries in tables of `db`. */
 export function createDeliveryStore(db: Database): DeliveryStore {
-  const putEvent = db.prepare('INSERT INTO event (seq, id, type, body) VALUES (?, ?, ?, ?)')
+  const putEvent = db.prepare('INSERT INTO event (seq, id, type, body) VALUES (@seq, @id, @type, @body)')
   const putDelivery = db.prepare(
     `INSERT INTO delivery (seq, event, endpoint, url, state, attempts, created_at, next_at, is_replay, last_status, last_failure)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (seq) DO UPDATE SET url = excluded.url, state = excluded.state,
-     attempts = excluded.attempts, next_at = excluded.next_at, last_status = excluded.last_status,
-     last_failure = excluded.last_failure`,
+     VALUES (@seq, @event, @endpointId, @url, @state, @attempts, @createdAt, @nextAttemptAt, @isReplay, @lastStatus, @lastFailure)
+     ON CONFLICT (seq) DO UPDATE SET url = excluded.url, state = excluded.state, attempts = excluded.attempts,
+       next_at = excluded.next_at, last_status = excluded.last_status, last_failure = excluded.last_failure`,
   )
   const putAttempt = db.prepare(
-    'INSERT INTO attempt (delivery, seq, attempt, at, latency_ms, status, failure, is_extra, next_at, rest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    `INSERT INTO attempt (delivery, seq, attempt, at, latency_ms, status, failure, is_extra, next_at, rest)
+     VALUES (@delivery, @seq, @attempt, @at, @latencyMs, @status, @failure, @isExtra, @nextAttemptAt, @rest)`,
   )
   const putWorldSeq = db.prepare(
     `INSERT INTO delivery_meta (name, value) VALUES ('world_seq', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -99,7 +83,10 @@ export function createDeliveryStore(db: Database): DeliveryStore {
     'SELECT min(next_at) AS at FROM delivery WHERE endpoint = ? AND next_at > ?',
   )
   const selectOne = db.prepare<[number], Row>(`${joined} WHERE d.seq = ?`)
-  const selectAttempts = db.prepare<[number], AttemptRow>('SELECT * FROM attempt WHERE delivery = ? ORDER BY seq')
+  const selectAttempts = db.prepare<[number], AttemptRow>(
+    `SELECT attempt, at, latency_ms AS latencyMs, status, failure, is_extra AS isExtra, next_at AS nextAttemptAt, rest
+     FROM attempt WHERE delivery = ? ORDER BY seq`,
+  )
   const cancelAll = db.prepare<[string]>(
     `UPDATE delivery SET state = 'cancelled', next_at = NULL WHERE endpoint = ? AND next_at IS NOT NULL`,
   )
@@ -115,37 +102,30 @@ export function createDeliveryStore(db: Database): DeliveryStore {
     'DELETE FROM event WHERE seq = ? AND NOT EXISTS (SELECT 1 FROM delivery WHERE event = ?)',
   )
 
-  let lastAttempt = db.prepare<[], { seq: number | null }>('SELECT max(seq) AS seq FROM attempt').get()?.seq ?? 0
+  let lastAttempt = numberOf(db, 'SELECT max(seq) FROM attempt') ?? 0
 
   return {
     begin() {
-      const max = (table: string) =>
-        db.prepare<[], { seq: number | null }>(`SELECT max(seq) AS seq FROM ${table}`).get()?.seq ?? 0
-      const worldSeq = db
-        .prepare<[], { value: number }>(`SELECT value FROM delivery_meta WHERE name = 'world_seq'`)
-        .get()?.value
       const endpoints = db
         .prepare<[], { endpoint: string }>('SELECT DISTINCT endpoint FROM delivery WHERE next_at IS NOT NULL')
         .all()
       return {
-        eventSeq: max('event'),
-        deliverySeq: max('delivery'),
-        worldSeq: worldSeq ?? null,
+        eventSeq: numberOf(db, 'SELECT max(seq) FROM event') ?? 0,
+        deliverySeq: numberOf(db, 'SELECT max(seq) FROM delivery') ?? 0,
+        worldSeq: numberOf(db, `SELECT value FROM delivery_meta WHERE name = 'world_seq'`),
         counts: readCounts(db),
         endpoints: endpoints.map(({ endpoint }) => endpoint),
       }
     },
     write: db.transaction(({ events, deliveries, attempts, worldSeq }: Batch) => {
-      for (const { seq, id, type, body } of events) putEvent.run(seq, id, type, body)
-      for (const one of deliveries) {
-        const { seq, event, endpointId, url, state, createdAt, nextAttemptAt, isReplay, lastStatus, lastFailure } = one
-        const made = [seq, event.seq, endpointId, url, state, one.attempts] as const
-        putDelivery.run(...made, createdAt, nextAttemptAt, isReplay ? 1 : 0, lastStatus, lastFailure)
+      for (const event of events) putEvent.run(event)
+      for (const { event, isReplay, ...one } of deliveries) {
+        putDelivery.run({ ...one, event: event.seq, isReplay: Number(isReplay) })
       }
       for (const { delivery, attempt: one } of attempts) {
         const { attempt, at, latencyMs, status, failure, isExtra, nextAttemptAt, ...rest } = one
-        const made = [delivery, ++lastAttempt, attempt, at, latencyMs, status, failure] as const
-        putAttempt.run(...made, isExtra ? 1 : 0, nextAttemptAt, JSON.stringify(rest))
+        const made = { attempt, at, latencyMs, status, failure, isExtra: Number(isExtra), nextAttemptAt }
+        putAttempt.run({ ...made, delivery, seq: ++lastAttempt, rest: JSON.stringify(rest) })
       }
       putWorldSeq.run(worldSeq)
     }),
@@ -182,18 +162,18 @@ export function createDeliveryStore(db: Database): DeliveryStore {
   }
 }
 
+/** The only value of the only row; null if there is none. */
+function numberOf(db: Database, sql: string): number | null {
+  return (db.prepare(sql).pluck().get() as number | null | undefined) ?? null
+}
+
 function readCounts(db: Database): Omit<Counts, 'inFlight'> {
   const byState = db
     .prepare<[], { state: DeliveryState; n: number }>('SELECT state, count(*) AS n FROM delivery GROUP BY state')
     .all()
-  const of = (wanted: DeliveryState) => byState.find(({ state }) => state === wanted)?.n ?? 0
-  return {
-    pending: of('pending'),
-    acknowledged: of('acknowledged'),
-    undelivered: of('undelivered'),
-    cancelled: of('cancelled'),
-    attempts: db.prepare<[], { n: number }>('SELECT count(*) AS n FROM attempt').get()?.n ?? 0,
-  }
+  const counts = { pending: 0, acknowledged: 0, undelivered: 0, cancelled: 0 }
+  for (const { state, n } of byState) counts[state] = n
+  return { ...counts, attempts: numberOf(db, 'SELECT count(*) FROM attempt') ?? 0 }
 }
 
 /** SQLite uses the partial index only if the query repeats its condition literally. */
@@ -222,7 +202,7 @@ function selectUndelivered(
   db: Database,
   { since, endpoint, type }: ReplayFilter,
 ): readonly { readonly seq: number; readonly endpointId: string }[] {
-  const found = db
+  return db
     .prepare<unknown[], { seq: number; endpointId: string }>(
       `SELECT max(d.seq) AS seq, d.endpoint AS endpointId FROM delivery d JOIN event e ON e.seq = d.event
        WHERE ${stateTerms.undelivered} AND d.created_at >= ? AND (? IS NULL OR d.endpoint = ?) AND (? IS NULL OR e.type = ?)
@@ -231,35 +211,13 @@ function selectUndelivered(
        GROUP BY d.event, d.endpoint ORDER BY 1`,
     )
     .all(since, endpoint ?? null, endpoint ?? null, type ?? null, type ?? null)
-  return found
 }
 
-function toDelivery(row: Row): StoredDelivery {
-  return {
-    seq: row.seq,
-    event: { seq: row.event, id: row.event_id, type: row.type, body: row.body },
-    endpointId: row.endpoint,
-    url: row.url,
-    state: row.state,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    nextAttemptAt: row.next_at,
-    isReplay: row.is_replay === 1,
-    lastStatus: row.last_status,
-    lastFailure: row.last_failure,
-  }
+function toDelivery({ event, eventId, type, body, isReplay, ...row }: Row): StoredDelivery {
+  return { ...row, event: { seq: event, id: eventId, type, body }, isReplay: isReplay === 1 }
 }
 
-function toAttempt({ attempt, at, latency_ms, status, failure, is_extra, next_at, rest }: AttemptRow): Attempt {
+function toAttempt({ rest, isExtra, ...row }: AttemptRow): Attempt {
   const more = JSON.parse(rest) as Pick<Attempt, 'faults' | 'requestHeaders' | 'responseHeaders' | 'responseExcerpt'>
-  return {
-    attempt,
-    at,
-    status,
-    failure,
-    latencyMs: latency_ms,
-    isExtra: is_extra === 1,
-    ...more,
-    nextAttemptAt: next_at,
-  }
+  return { ...row, ...more, isExtra: isExtra === 1 }
 }

@@ -23,8 +23,7 @@ export type ParsedAddress =
 /**
  * Parses an address of the network. Returns the canonical form: EIP-55 for EVM networks, unchanged for Solana. EVM
  * addresses may be in any case; `strictChecksum` rejects mixed case that is not EIP-55 (A9). Addresses of the other
- * family
- * are rejected (A11).
+ * family are rejected (A11).
  */
 export function parseAddress(
   network: NetworkId,
@@ -154,8 +153,7 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /**
  * An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a counter, 12
- * random.
- * Ids sort by time, then by counter.
+ * random. Ids sort by time, then by counter.
  */
 export function toEventId(atMs: number, number: number, chance: Buffer): string {
   return `evt_${toBase32(BigInt(atMs), 10)}${toBase32(BigInt(number % 32 ** 4), 4)}${toBase32(chance.readBigUInt64BE(0), 12)}`

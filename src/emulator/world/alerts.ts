@@ -1,30 +1,24 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import { emit, placeOf, plan, tokenAt, walletAt, writeLog, type Core } from './core.ts'
-import { addAlertToDirectory, removeAlertFromDirectory } from './directory.ts'
-import { readAddress, readPositive, type CommandOf, type Result } from './limits.ts'
+import { emit, plan, tokenAt, walletAt, writeLog, type Core } from './core.ts'
+import { alertsByPlace, placeOf } from './directory.ts'
 import type { Traded } from './market.ts'
 import { toUsd } from './numbers.ts'
-import { WorldRefusal } from './port.ts'
+import { WorldRefusal, type CommandOf, type CommandResult } from './port.ts'
 import { isWhale } from './portfolio.ts'
 import { changePct, hourlyVolume, priceUsd, type HourlyVolume } from './prices.ts'
 import type { AlertState } from './state.ts'
 
-/**
- * Adds an alert. If its threshold is already passed, it first waits for the value to go back (A17). Throws
- * `WorldRefusal`.
- */
-export function addAlert(core: Core, command: CommandOf<'add-alert'>): Result {
-  const { alertId, type, network, isOneShot = false } = command
-  const address = readAddress('address', network, command.address)
-  const threshold = readPositive('threshold', command.threshold)
+/** Adds an alert. If its threshold is already passed, the value must first go back (A17). Throws `WorldRefusal`. */
+export function addAlert(core: Core, command: CommandOf<'add-alert'>): CommandResult {
+  const { alertId } = command
   if (core.state.alerts.some((known) => known.alertId === alertId)) {
     throw new WorldRefusal(`alert ${alertId} already exists`)
   }
-  const alert = { alertId, type, network, address, threshold, isOneShot, isArmed: true, firedAt: null }
+  const alert = { ...command, isArmed: true, firedAt: null }
   const value = valueOf(core, alert)
   alert.isArmed = value === null || !isBeyond(alert, value)
   core.state.alerts.push(alert)
-  addAlertToDirectory(core, alert)
+  core.directory.alerts = alertsByPlace(core.state.alerts)
   return { alertId }
 }
 
@@ -37,10 +31,11 @@ function valueOf(core: Core, { type, network, address }: AlertState): number | n
 }
 
 /** Removes an alert. Throws `WorldRefusal` if there is none of this id. */
-export function removeAlert(core: Core, alertId: string): Result {
-  const alert = findAlert(core, alertId)
+export function removeAlert(core: Core, alertId: string): CommandResult {
+  const alert = core.state.alerts.find((known) => known.alertId === alertId)
+  if (alert === undefined) throw new WorldRefusal(`alert ${alertId} does not exist`)
   core.state.alerts.splice(core.state.alerts.indexOf(alert), 1)
-  removeAlertFromDirectory(core, alert)
+  core.directory.alerts = alertsByPlace(core.state.alerts)
   return { alertId }
 }
 
@@ -52,13 +47,6 @@ export function checkRestedAlert(core: Core, alertId: string): void {
   if (isOnPrice(alert.type)) return checkPriceAlert(core, token, alert, null)
   const hourly = hourlyVolume(core, token)
   if (hourly !== null) checkVolumeAlert(core, token, alert, hourly, null)
-}
-
-/** Throws `WorldRefusal` if there is none of this id. */
-export function findAlert(core: Core, alertId: string): AlertState {
-  const alert = core.state.alerts.find((known) => known.alertId === alertId)
-  if (alert === undefined) throw new WorldRefusal(`alert ${alertId} does not exist`)
-  return alert
 }
 
 // When an alert on a price or a volume fires (A17).
@@ -74,8 +62,8 @@ function isBeyond({ type, threshold }: AlertState, value: number): boolean {
 }
 
 /**
- * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value is
- * still beyond the threshold then.
+ * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value
+ * is still beyond the threshold then.
  */
 function isCrossed(core: Core, alert: AlertState, value: number): boolean {
   rearm(alert, value)
@@ -103,7 +91,7 @@ export function isSpent({ firedAt, isOneShot }: AlertState): boolean {
 }
 
 /** Whether a value is back on the other side of the threshold; after a notification by at least 0.5 %. */
-export function isBack(alert: AlertState, value: number): boolean {
+function isBack(alert: AlertState, value: number): boolean {
   const { type, threshold, firedAt } = alert
   if (firedAt === null) return !isBeyond(alert, value)
   return type === 'price_below' ? value >= threshold * (1 + rearmShare) : value <= threshold * (1 - rearmShare)
@@ -121,10 +109,16 @@ export function checkAllPriceAlerts(core: Core): void {
 
 /** Checks the price alerts of a token whose price may have moved (R93, R104, A17). */
 export function checkPriceAlerts(core: Core, token: number, cause: number): void {
-  const { price } = core.directory.alerts
-  if (price.size === 0) return
+  for (const alert of alertsOnToken(core, token)) checkPriceAlert(core, token, alert, cause)
+}
+
+function alertsOnToken(core: Core, token: number): readonly AlertState[] {
   const { network, address } = tokenAt(core, token)
-  for (const alert of price.get(placeOf(network, address)) ?? []) checkPriceAlert(core, token, alert, cause)
+  return alertsAt(core, network, address)
+}
+
+function alertsAt({ directory }: Core, network: NetworkId, address: string): readonly AlertState[] {
+  return directory.alerts.size === 0 ? [] : (directory.alerts.get(placeOf(network, address)) ?? [])
 }
 
 /** True for price alerts. */
@@ -152,12 +146,9 @@ function checkPriceAlert(core: Core, token: number, alert: AlertState, cause: nu
 
 /** Checks the volume alerts of a token that was just traded (A14, A17). */
 export function checkVolumeAlerts(core: Core, token: number, cause: number): void {
-  const { volume } = core.directory.alerts
-  if (volume.size === 0) return
-  const { network, address } = tokenAt(core, token)
-  const alerts = volume.get(placeOf(network, address))
-  const hourly = alerts && hourlyVolume(core, token)
-  if (!hourly) return
+  const alerts = alertsOnToken(core, token).filter(({ type }) => type === 'volume_spike')
+  const hourly = alerts.length > 0 ? hourlyVolume(core, token) : null
+  if (hourly === null) return
   for (const alert of alerts) {
     // Volume falls while nothing is traded: the value before this trade is how far it went back.
     rearm(alert, hourly.increaseBeforePct)
@@ -190,58 +181,37 @@ function checkVolumeAlert(
 
 // Alerts on large trades: of a wallet, or of a token by whales (A15).
 
-const none: readonly string[] = []
-
 /** Alerts that a trade fires, in the order of their creation. Each trade counts on its own: there is no rest period. */
 export function matchTradeAlerts(core: Core, traded: Traded, wasWhale: boolean): readonly string[] {
-  const { directory, state } = core
-  if (directory.alerts.trade.size === 0) return none
-  const met = [...alertsOnWallet(core, traded), ...alertsOnTokens(core, traded, wasWhale)]
-  if (met.length === 0) return none
+  const { wallet, kind, tokens, soldToken, value } = traded
+  const { network, address } = walletAt(core, wallet)
+  const isMet = ({ isArmed, threshold }: AlertState) => isArmed && toUsd(value) >= threshold
+  const ofWallet = alertsAt(core, network, address).filter(
+    // A swap is both a purchase and a sale.
+    (alert) => kind !== (alert.type === 'whale_buy' ? 'sell' : 'buy') && isOnTrades(alert) && isMet(alert),
+  )
+  const ofTokens = tokens.flatMap((token) => {
+    const type = token === soldToken ? 'whale_sell' : 'whale_buy'
+    return alertsOnToken(core, token).filter((alert) => alert.type === type && isMet(alert))
+  })
+  const isByWhale = ofTokens.length > 0 && (wasWhale || isWhale(core, wallet))
+  const met = new Set(isByWhale ? [...ofWallet, ...ofTokens] : ofWallet)
   for (const alert of met) {
     alert.isArmed = !alert.isOneShot
-    alert.firedAt = state.now
+    alert.firedAt = core.state.now
   }
-  return (met.length === 1 ? met : state.alerts.filter((alert) => met.includes(alert))).map(({ alertId }) => alertId)
+  const inOrder = met.size > 1 ? core.state.alerts.filter((alert) => met.has(alert)) : [...met]
+  return inOrder.map(({ alertId }) => alertId)
 }
 
-function alertsOnWallet(core: Core, { wallet, kind, value }: Traded): readonly AlertState[] {
-  const { network, address } = walletAt(core, wallet)
-  return alertsAt(core, network, address).filter((alert) => {
-    // A swap is both a purchase and a sale.
-    const isOfKind = alert.type === 'whale_buy' ? kind !== 'sell' : kind !== 'buy'
-    return isOfKind && isLargeEnough(alert, value)
-  })
-}
-
-function alertsOnTokens(core: Core, traded: Traded, wasWhale: boolean): readonly AlertState[] {
-  const { wallet, tokens, soldToken, value } = traded
-  const met = tokens.flatMap((token) => {
-    const { network, address } = tokenAt(core, token)
-    const type = token === soldToken ? 'whale_sell' : 'whale_buy'
-    return alertsAt(core, network, address).filter((alert) => alert.type === type && isLargeEnough(alert, value))
-  })
-  return met.length > 0 && (wasWhale || isWhale(core, wallet)) ? met : []
-}
-
-function alertsAt({ directory }: Core, network: NetworkId, address: string): readonly AlertState[] {
-  return directory.alerts.trade.get(placeOf(network, address)) ?? []
-}
-
-function isLargeEnough({ isArmed, threshold }: AlertState, value: bigint): boolean {
-  return isArmed && toUsd(value) >= threshold
+function isOnTrades({ type }: AlertState): boolean {
+  return type === 'whale_buy' || type === 'whale_sell'
 }
 
 /**
- * True if trades of one of the tokens by whales are watched and the wallet is a whale. Ask before a sale: a wallet that
- * sells everything is no whale afterwards.
+ * True if a whale alert watches one of the tokens and the wallet is a whale. Ask before a sale: a wallet that sells
+ * everything is no whale afterwards.
  */
 export function isWatchedWhale(core: Core, wallet: number, tokens: readonly number[]): boolean {
-  const { trade } = core.directory.alerts
-  if (trade.size === 0) return false
-  const isWatched = tokens.some((token) => {
-    const { network, address } = tokenAt(core, token)
-    return trade.has(placeOf(network, address))
-  })
-  return isWatched && isWhale(core, wallet)
+  return tokens.some((token) => alertsOnToken(core, token).some(isOnTrades)) && isWhale(core, wallet)
 }

@@ -1,27 +1,23 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
-import { addAlert, findAlert, removeAlert } from './alerts.ts'
+import { addAlert, removeAlert } from './alerts.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { type Core, coinsForUsd, holdingOf, placeOf, tokenAt, walletAt, writeLog } from './core.ts'
+import { type Core, coinsForUsd, holdingOf, minActivity, tokenAt, walletAt, writeLog } from './core.ts'
+import { placeOf } from './directory.ts'
 import { executeBuy, executeSell, executeSwap } from './trading.ts'
-import { canWithdraw, unitsFor } from './exchange.ts'
-import { fire } from './firing.ts'
+import { canWithdraw, quotePurchase } from './exchange.ts'
 import { movePrice } from './interventions.ts'
-import {
-  type CommandOf,
-  type Result,
-  findToken,
-  readAddress,
-  readFraction,
-  readLiquidityUsd,
-  readPositive,
-  readRemovedBps,
-  readSensitivity,
-  readTradeUsd,
-} from './limits.ts'
 import type { Traded } from './market.ts'
-import { type WorldCommand, type WorldCommands, WorldRefusal } from './port.ts'
+import {
+  allCommandBodies,
+  WorldRefusal,
+  type CommandKind,
+  type CommandOf,
+  type CommandResult,
+  type WorldCommand,
+  type WorldCommands,
+} from './port.ts'
 import { priceUsd, worth } from './prices.ts'
 import { startStory } from './stories.ts'
 import { createListedToken } from './token-creation.ts'
@@ -45,12 +41,16 @@ export function createWorldCommands(core: Core): WorldCommands {
   }
 }
 
-function apply(core: Core, command: WorldCommand): Result {
-  const handler = handlers[command.kind] as (core: Core, command: WorldCommand) => Result
-  return handler(core, command)
+function apply(core: Core, { kind, ...body }: WorldCommand): CommandResult {
+  const { data, error } = allCommandBodies[kind].safeParse(body)
+  if (error !== undefined) {
+    throw new WorldRefusal(error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '))
+  }
+  const handler = handlers[kind] as (core: Core, body: object) => CommandResult
+  return handler(core, data)
 }
 
-const handlers: { readonly [K in WorldCommand['kind']]: (core: Core, command: CommandOf<K>) => Result } = {
+const handlers: { readonly [K in CommandKind]: (core: Core, command: CommandOf<K>) => CommandResult } = {
   trade,
   swap: swapAll,
   list,
@@ -74,26 +74,31 @@ const handlers: { readonly [K in WorldCommand['kind']]: (core: Core, command: Co
   story: (core, { story }) => startStory(core, story),
   activity: (core, { factor }) => changeActivity(core, factor),
   track(core, command) {
-    const wallet = openWallet(core, command.network, readAddress('wallet', command.network, command.wallet))
+    const wallet = openWallet(core, command.network, command.wallet)
     walletAt(core, wallet).isTracked = command.isTracked
     return { wallet: walletAt(core, wallet).address, isTracked: command.isTracked }
   },
   thresholds: setThresholds,
   'add-alert': addAlert,
   'remove-alert': (core, { alertId }) => removeAlert(core, alertId),
-  'fire-alert': (core, { alertId }) => fire(core, findAlert(core, alertId)),
 }
 
-function list(core: Core, { network, symbol, name, liquidityUsd: usd }: CommandOf<'list'>): Result {
-  const liquidityUsd = readLiquidityUsd(usd)
-  const token = createListedToken(core, { network, symbol, name, liquidityUsd, allocationPct: 20, isAnnounced: true })
-  const { address, pool } = tokenAt(core, token)
+/** Index of a token. Throws `WorldRefusal` if there is none at the address. */
+function findToken(core: Core, network: NetworkId, address: string): number {
+  const token = core.directory.tokens.get(placeOf(network, address))
+  if (token === undefined) throw new WorldRefusal(`token ${address} does not exist on ${network}`)
+  return token
+}
+
+function list(core: Core, command: CommandOf<'list'>): CommandResult {
+  const token = createListedToken(core, { ...command, allocationPct: 20, isAnnounced: true })
+  const { address, pool, network } = tokenAt(core, token)
   return { token: address, pool: pool?.address, network }
 }
 
-function rug(core: Core, { network, token: address, percent }: CommandOf<'rug'>): Result {
+function rug(core: Core, { network, token: address, percent }: CommandOf<'rug'>): CommandResult {
   const token = findToken(core, network, address)
-  const bps = readRemovedBps(percent)
+  const bps = Math.round(percent * 100)
   const { pool } = tokenAt(core, token)
   if (pool === null) throw new WorldRefusal(`${address} has no pool yet, so there is no liquidity to remove`)
   if (!canWithdraw(pool, bps))
@@ -102,9 +107,9 @@ function rug(core: Core, { network, token: address, percent }: CommandOf<'rug'>)
   return { token: tokenAt(core, token).address, removedPct: bps / 100 }
 }
 
-function transfer(core: Core, command: CommandOf<'transfer-owner'>): Result {
+function transfer(core: Core, command: CommandOf<'transfer-owner'>): CommandResult {
   const token = findToken(core, command.network, command.token)
-  const to = command.to === null ? null : readAddress('to', command.network, command.to)
+  const { to } = command
   const { address, owner } = tokenAt(core, token)
   if (isRenounced(owner)) throw new WorldRefusal(`the ownership of ${address} is renounced and can't be transferred`)
   if (to === owner) throw new WorldRefusal(`${owner} already owns ${address}; expected another owner`)
@@ -112,44 +117,23 @@ function transfer(core: Core, command: CommandOf<'transfer-owner'>): Result {
   return { token: address, owner: tokenAt(core, token).owner }
 }
 
-function setThresholds({ state: { rules } }: Core, command: CommandOf<'thresholds'>): Result {
-  const {
-    largeTradeUsd = rules.largeTradeUsd,
-    milestonesUsd = rules.milestonesUsd,
-    riskSensitivity = rules.riskSensitivity,
-  } = command
-  const changed = {
-    largeTradeUsd: readPositive('largeTradeUsd', largeTradeUsd),
-    milestonesUsd: [...new Set(milestonesUsd.map((usd) => readPositive('milestonesUsd', usd)))].toSorted(
-      (a, b) => a - b,
-    ),
-    riskSensitivity: readSensitivity(riskSensitivity),
-  }
-  Object.assign(rules, changed)
-  return changed
+function setThresholds({ state: { rules } }: Core, command: CommandOf<'thresholds'>): CommandResult {
+  const milestones = new Set(command.milestonesUsd ?? rules.milestonesUsd)
+  Object.assign(rules, command, { milestonesUsd: [...milestones].toSorted((a, b) => a - b) })
+  return { ...rules }
 }
 
 /** A wallet buys or sells a token. Throws `WorldRefusal` if it can't. */
-function trade(core: Core, command: CommandOf<'trade'>): Result {
+function trade(core: Core, command: CommandOf<'trade'>): CommandResult {
   const token = findToken(core, command.network, command.token)
-  const address = readAddress('wallet', command.network, command.wallet)
-  const traded =
-    command.side === 'buy' ? buyFor(core, command, address, token) : sellPart(core, command, address, token)
+  const traded = command.side === 'buy' ? buyFor(core, command, token) : sellPart(core, command, token)
   return toResult(core, traded, command.network)
 }
 
-function buyFor(
-  core: Core,
-  { network, usd, fraction, token: text }: CommandOf<'trade'>,
-  address: string,
-  token: number,
-) {
-  if (usd === undefined || fraction !== undefined) {
-    throw new WorldRefusal('a purchase needs `usd` and takes no `fraction`')
-  }
-  const coins = coinsForUsd(core, network, readTradeUsd(usd))
+function buyFor(core: Core, { network, usd = 0, token: text, wallet: address }: CommandOf<'trade'>, token: number) {
+  const coins = coinsForUsd(core, network, usd)
   const refusal = () => new WorldRefusal(`${usd} USD buy nothing of ${text}: expected more, or another token`)
-  if (unitsFor(core, token, coins) === 0n) throw refusal()
+  if (quotePurchase(tokenAt(core, token), coins) === null) throw refusal()
   const wallet = openWallet(core, network, address)
   fund(core, wallet, coins)
   const traded = executeBuy(core, wallet, token, coins)
@@ -157,11 +141,8 @@ function buyFor(
   return traded
 }
 
-function sellPart(core: Core, command: CommandOf<'trade'>, address: string, token: number): Traded {
-  if (command.usd !== undefined && command.fraction !== undefined) {
-    throw new WorldRefusal('a sale takes `usd` or `fraction`, not both')
-  }
-  const wallet = core.directory.wallets.get(placeOf(command.network, address))
+function sellPart(core: Core, command: CommandOf<'trade'>, token: number): Traded {
+  const wallet = core.directory.wallets.get(placeOf(command.network, command.wallet))
   const balance = wallet === undefined ? 0n : (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (wallet === undefined || balance === 0n) {
     throw new WorldRefusal(`${command.wallet} holds none of ${command.token}; it must buy some first`)
@@ -176,21 +157,18 @@ function sellPart(core: Core, command: CommandOf<'trade'>, address: string, toke
 
 function unitsToSell(core: Core, { usd, fraction = 1 }: CommandOf<'trade'>, token: number, balance: bigint): bigint {
   if (usd === undefined) {
-    const share = readFraction(fraction)
-    return share === 1 ? balance : (balance * BigInt(Math.round(share * 1e9))) / 1_000_000_000n
+    return fraction === 1 ? balance : (balance * BigInt(Math.round(fraction * 1e9))) / 1_000_000_000n
   }
-  const micro = BigInt(Math.round(readTradeUsd(usd) * 1e6))
+  const micro = BigInt(Math.round(usd * 1e6))
   const whole = worth(core, token, balance)
   return micro < whole ? (balance * micro) / whole : balance
 }
 
 /** A wallet swaps all of one token for another. Throws `WorldRefusal` if it can't. */
-function swapAll(core: Core, command: CommandOf<'swap'>): Result {
+function swapAll(core: Core, command: CommandOf<'swap'>): CommandResult {
   const from = findToken(core, command.network, command.from)
   const to = findToken(core, command.network, command.to)
-  const wallet = core.directory.wallets.get(
-    placeOf(command.network, readAddress('wallet', command.network, command.wallet)),
-  )
+  const wallet = core.directory.wallets.get(placeOf(command.network, command.wallet))
   const traded = wallet === undefined ? null : executeSwap(core, wallet, from, to)
   if (traded === null) {
     throw new WorldRefusal(
@@ -200,7 +178,7 @@ function swapAll(core: Core, command: CommandOf<'swap'>): Result {
   return toResult(core, traded, command.network)
 }
 
-function toResult(core: Core, traded: Traded, network: NetworkId): Result {
+function toResult(core: Core, traded: Traded, network: NetworkId): CommandResult {
   const txHash = core.txHash(network, traded.seq)
   return { tx_hash: txHash, type: traded.kind, wallet: walletAt(core, traded.wallet).address, seq: traded.seq }
 }
@@ -208,10 +186,7 @@ function toResult(core: Core, traded: Traded, network: NetworkId): Result {
 const smallestMove = 1e-6
 
 /** Moves a price by trades. Throws `WorldRefusal` if they can't. */
-function priceMove(core: Core, command: CommandOf<'price-move'>): Result {
-  if ((command.priceUsd === undefined) === (command.percent === undefined)) {
-    throw new WorldRefusal('expected either `priceUsd` or `percent`')
-  }
+function priceMove(core: Core, command: CommandOf<'price-move'>): CommandResult {
   const token = findToken(core, command.network, command.token)
   const before = priceUsd(core, token)
   const ratio = command.priceUsd === undefined ? 1 + (command.percent ?? 0) / 100 : command.priceUsd / before
@@ -229,19 +204,9 @@ function priceMove(core: Core, command: CommandOf<'price-move'>): Result {
   return { token: tokenAt(core, token).address, before, after: priceUsd(core, token) }
 }
 
-const maxActivity = 100_000
-/** Practically none: a minute of activity takes two years. */
-const minActivity = 0.000_001
-
-/** Checks a factor of activity; 0 = wallets don't trade on their own. Throws `WorldRefusal`. */
-export function readActivity(factor: number): number {
-  if (factor >= 0 && factor <= maxActivity) return Math.max(factor, minActivity)
-  throw new WorldRefusal(`activity: expected a number from 0 to ${maxActivity}, received ${factor}`)
-}
-
 /** Changes the activity. Planned paced tasks move accordingly. */
-function changeActivity({ state }: Core, wanted: number): Result {
-  const factor = readActivity(wanted)
+function changeActivity({ state }: Core, wanted: number): CommandResult {
+  const factor = Math.max(wanted, minActivity)
   const ratio = state.activity / factor
   const planned = state.agenda.splice(0)
   state.activity = factor

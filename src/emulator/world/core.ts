@@ -1,11 +1,12 @@
 import type { KnownEvent, NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
 import type { Chance, Stream } from './chance.ts'
+import type { Directory } from './directory.ts'
 import { toEventId, type TxHashes } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
-import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
+import type { HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
 
 /** Shared state of the world's modules. */
@@ -15,33 +16,10 @@ export interface Core {
   readonly txHash: TxHashes
   state: WorldState
   readonly trades: TradeLog
-  readonly directory: Directory
-  readonly listeners: Set<(event: WorldEvent) => void>
+  directory: Directory
+  listeners: Set<(event: WorldEvent) => void>
   /** Wallets whose milestones are checked after their trades of this moment; null: after each trade. */
   pendingMilestones: Set<number> | null
-}
-
-/** Kinds of alert conditions. */
-export type Watch = 'price' | 'volume' | 'trade'
-
-/** Indexes of wallets, tokens and holdings. Rebuilt from the state after a restore. */
-export interface Directory {
-  readonly wallets: Map<string, number>
-  readonly tokens: Map<string, number>
-  readonly holdings: Map<number, number>
-  /** Non-empty holdings by token. */
-  readonly holders: Set<number>[]
-  /** Actively traded tokens with a pool, by network. */
-  readonly markets: Record<NetworkId, number[]>
-  /** Market makers by network. */
-  readonly bots: Record<NetworkId, number[]>
-  /** Alerts by kind of condition and by the place of their address, in the order of creation. */
-  readonly alerts: Record<Watch, Map<string, readonly AlertState[]>>
-}
-
-/** Map key of a canonical address. */
-export function placeOf(network: NetworkId, address: string): string {
-  return `${network}:${address}`
 }
 
 export function walletAt(core: Core, index: number): WalletState {
@@ -110,6 +88,9 @@ type Plannable = Task extends infer T
 /** Prices move before wallets act on them. */
 const minutePriority = 0
 const usualPriority = 1
+
+/** Activity of a world without spontaneous trades: a minute of activity takes two years. */
+export const minActivity = 0.000_001
 
 /** Schedules a task in `waitMs`. Paced tasks come sooner at higher activity. */
 export function plan(core: Core, task: Plannable, waitMs: number, isPaced = true): void {

@@ -1,67 +1,49 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
-import { holdersOf, placeOf, type Core, type Directory, type Watch } from './core.ts'
-import type { AlertState, TokenState } from './state.ts'
+import type { AlertState, WorldState } from './state.ts'
 import { holdingKey } from './trade-log.ts'
-import type { AlertType } from '../../../schema/rest/alert.ts'
 
-export function emptyDirectory(): Directory {
+/** Indexes of wallets, tokens, holdings and alerts. Built from the state. */
+export interface Directory {
+  readonly wallets: Map<string, number>
+  readonly tokens: Map<string, number>
+  readonly holdings: Map<number, number>
+  /** Non-empty holdings by token. */
+  readonly holders: Set<number>[]
+  /** Actively traded tokens with a pool, by network. */
+  readonly markets: Readonly<Record<NetworkId, number[]>>
+  /** Market makers by network. */
+  readonly bots: Readonly<Record<NetworkId, number[]>>
+  /** Alerts by the place of their address, in the order of creation. */
+  alerts: ReadonlyMap<string, readonly AlertState[]>
+}
+
+/** Map key of a canonical address. */
+export function placeOf(network: NetworkId, address: string): string {
+  return `${network}:${address}`
+}
+
+export function createDirectory({ wallets, tokens, openedMarkets, holdings, alerts }: WorldState): Directory {
+  const holders: Set<number>[] = tokens.map(() => new Set())
+  holdings.forEach(({ token, balance }, index) => balance > 0n && holders[token]?.add(index))
+  const open = openedMarkets.filter((token) => tokens[token]?.isAbandoned === false)
+  const indexes = wallets.map((_, index) => index)
   return {
-    wallets: new Map(),
-    tokens: new Map(),
-    holdings: new Map(),
-    holders: [],
-    markets: lists(),
-    bots: lists(),
-    alerts: { price: new Map(), volume: new Map(), trade: new Map() },
+    wallets: new Map(wallets.map(({ network, address }, index) => [placeOf(network, address), index])),
+    tokens: new Map(tokens.map(({ network, address }, index) => [placeOf(network, address), index])),
+    holdings: new Map(holdings.map(({ wallet, token }, index) => [holdingKey(wallet, token), index])),
+    holders,
+    markets: byNetwork((network) => open.filter((token) => tokens[token]?.network === network)),
+    bots: byNetwork((network) =>
+      indexes.filter((index) => wallets[index]?.network === network && wallets[index].archetype === 'bot'),
+    ),
+    alerts: alertsByPlace(alerts),
   }
 }
 
-function lists(): Record<NetworkId, number[]> {
-  return Object.fromEntries(networkIds.map((network) => [network, []])) as unknown as Record<NetworkId, number[]>
+function byNetwork(of: (network: NetworkId) => number[]): Record<NetworkId, number[]> {
+  return Object.fromEntries(networkIds.map((network) => [network, of(network)])) as Record<NetworkId, number[]>
 }
 
-/** Rebuilds the directory from the state. */
-export function fillDirectory(core: Core): void {
-  Object.assign(core.directory, emptyDirectory())
-  const { directory, state } = core
-  state.wallets.forEach(({ network, address, archetype }, index) => {
-    directory.wallets.set(placeOf(network, address), index)
-    if (archetype === 'bot') directory.bots[network].push(index)
-  })
-  state.tokens.forEach((token, index) => addTokenToDirectory(core, token, index))
-  for (const index of state.openedMarkets) {
-    const token = state.tokens[index]
-    if (token?.isAbandoned === false) directory.markets[token.network].push(index)
-  }
-  state.holdings.forEach(({ wallet, token, balance }, index) => {
-    directory.holdings.set(holdingKey(wallet, token), index)
-    if (balance > 0n) holdersOf(core, token).add(index)
-  })
-  for (const alert of state.alerts) addAlertToDirectory(core, alert)
-}
-
-export function addTokenToDirectory({ directory }: Core, token: TokenState, index: number): void {
-  directory.tokens.set(placeOf(token.network, token.address), index)
-}
-
-const watchOf: Readonly<Record<AlertType, Watch>> = {
-  price_above: 'price',
-  price_below: 'price',
-  volume_spike: 'volume',
-  whale_buy: 'trade',
-  whale_sell: 'trade',
-}
-
-export function addAlertToDirectory({ directory }: Core, alert: AlertState): void {
-  const alerts = directory.alerts[watchOf[alert.type]]
-  const place = placeOf(alert.network, alert.address)
-  alerts.set(place, [...(alerts.get(place) ?? []), alert])
-}
-
-export function removeAlertFromDirectory({ directory }: Core, alert: AlertState): void {
-  const alerts = directory.alerts[watchOf[alert.type]]
-  const place = placeOf(alert.network, alert.address)
-  const left = alerts.get(place)?.filter((other) => other !== alert) ?? []
-  if (left.length > 0) alerts.set(place, left)
-  else alerts.delete(place)
+export function alertsByPlace(alerts: readonly AlertState[]): Directory['alerts'] {
+  return Map.groupBy(alerts, ({ network, address }) => placeOf(network, address))
 }

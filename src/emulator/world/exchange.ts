@@ -1,77 +1,52 @@
-import { type Core, tokenAt } from './core.ts'
+import type { Core } from './core.ts'
 import { networkFacts } from './networks.ts'
 import { toMark } from './numbers.ts'
 import type { Curve, Pool, TokenState } from './state.ts'
 
-/** Quotes a sale to a pool with these reserves. A sell tax stays in the pool and yields nothing. */
-export function quoteSale({ contract, pool }: TokenState, reserves: Pool, units: bigint): Quote {
-  const tax = (units * BigInt(contract.sellTaxBps)) / 10_000n
-  return { ...quoteSell(reserves, units - tax, pool?.feeBps ?? 0), paid: units }
+export interface Quote {
+  readonly paid: bigint
+  readonly received: bigint
+  /** In units of the paid side; for `quoteSale` in coins. */
+  readonly fee: bigint
+  /** Price impact, in percent to a millionth. */
+  readonly impactPct: number
 }
 
-/** Coins that a sale would yield; 0 if the token has no pool. */
-export function proceedsOf(core: Core, token: number, units: bigint): bigint {
-  const sold = tokenAt(core, token)
-  return sold.pool === null ? 0n : quoteSale(sold, sold.pool, units).received
+/** Quotes a purchase for `coins`; null if it buys nothing. */
+export function quotePurchase({ pool, curve }: TokenState, coins: bigint): Quote | null {
+  if (coins <= 1n) return null
+  const fromCurve = curve === null || curve.realTokens === 0n ? null : quoteCurveBuy(curve, coins)
+  const quote = pool === null ? fromCurve : quoteBuy(pool, coins, pool.feeBps)
+  return quote !== null && quote.received > 0n && quote.paid <= coins ? quote : null
 }
 
-/** Units that `coins` would buy; 0 if none. */
-export function unitsFor(core: Core, token: number, coins: bigint): bigint {
-  const { pool, curve } = tokenAt(core, token)
-  if (coins <= 1n) return 0n
-  if (pool !== null) return quoteBuy(pool, coins, pool.feeBps).received
-  if (curve === null || curve.realTokens === 0n) return 0n
-  const { paid, received } = quoteCurveBuy(curve, coins)
-  return paid <= coins ? received : 0n
+/** Quotes a sale; null if it yields nothing. A sell tax stays in the pool. The fee is in coins. */
+export function quoteSale({ contract, pool, curve }: TokenState, units: bigint): Quote | null {
+  if (pool === null) {
+    if (curve === null || curve.realTokens === 0n) return null
+    const quote = quoteCurveSell(curve, units)
+    return quote.received > 0n && quote.received + quote.fee <= curve.realCoins ? quote : null
+  }
+  const tax = (units * BigInt(contract.sellTaxBps)) / bps
+  const { received, fee, impactPct } = quoteSell(pool, units - tax, pool.feeBps)
+  if (received <= 0n) return null
+  return { paid: units, received, fee: (fee * pool.coins) / pool.tokens, impactPct }
 }
 
-/** A completed exchange; its fee is in coins. */
-type Exchange = Quote
-
-export function buyFromPool({ pool }: TokenState, coins: bigint): Exchange | null {
-  if (pool === null) return null
-  const quote = quoteBuy(pool, coins, pool.feeBps)
-  if (quote.received <= 0n || quote.received >= pool.tokens) return null
-  pool.coins += quote.paid
-  pool.tokens -= quote.received
-  return quote
-}
-
-export function buyFromCurve(core: Core, token: TokenState, coins: bigint): Exchange | null {
-  const { curve, network } = token
-  if (curve === null || curve.realTokens === 0n) return null
-  const { paid, net, received, impactPct } = quoteCurveBuy(curve, coins)
-  if (received <= 0n || paid > coins) return null
-  curve.virtualCoins += net
-  curve.realCoins += net
-  curve.virtualTokens -= received
-  curve.realTokens -= received
-  core.state.networks[network].elsewhere += paid - net
-  return { paid, received, fee: paid - net, impactPct }
-}
-
-export function sellToPool(token: TokenState, units: bigint): Exchange | null {
-  const { pool } = token
-  if (pool === null) return null
-  const quote = quoteSale(token, pool, units)
-  if (quote.received <= 0n || quote.received >= pool.coins) return null
-  const fee = (quote.fee * pool.coins) / pool.tokens
-  pool.tokens += quote.paid
-  pool.coins -= quote.received
-  return { ...quote, fee }
-}
-
-export function sellToCurve(core: Core, token: TokenState, units: bigint): Exchange | null {
-  const { curve, network } = token
-  if (curve === null || curve.realTokens === 0n) return null
-  const { gross, received, impactPct } = quoteCurveSell(curve, units)
-  if (received <= 0n || gross > curve.realCoins) return null
-  curve.virtualCoins -= gross
-  curve.realCoins -= gross
-  curve.virtualTokens += units
-  curve.realTokens += units
-  core.state.networks[network].elsewhere += gross - received
-  return { paid: units, received, fee: gross - received, impactPct }
+/** Books a trade in the pool or curve. `coins` and `tokens` come from the trader; negative: they go to the trader. */
+export function settle(core: Core, token: TokenState, coins: bigint, tokens: bigint, fee: bigint): void {
+  const { pool, curve, network } = token
+  if (pool !== null) {
+    pool.coins += coins
+    pool.tokens += tokens
+  } else if (curve !== null) {
+    curve.virtualCoins += coins - fee
+    curve.realCoins += coins - fee
+    curve.virtualTokens += tokens
+    curve.realTokens += tokens
+    core.state.networks[network].elsewhere += fee
+  }
+  markToMarket(token)
 }
 
 /** Sets the price of a token from its pool or curve. */
@@ -88,15 +63,6 @@ export function poolRatio(token: TokenState): bigint {
   return token.pool ? (token.pool.coins * 10n ** 24n) / token.pool.tokens : 0n
 }
 
-export interface Quote {
-  readonly paid: bigint
-  readonly received: bigint
-  /** Part of `paid` that stays with the pool's owners. */
-  readonly fee: bigint
-  /** Price impact, in percent to a millionth. */
-  readonly impactPct: number
-}
-
 const bps = 10_000n
 
 /** out = a(1−f)·y / (x + a(1−f)), rounded down. */
@@ -111,7 +77,7 @@ export function quoteSell(pool: Pool, tokens: bigint, feeBps: number): Quote {
 function quote(reserveIn: bigint, reserveOut: bigint, paid: bigint, feeBps: number): Quote {
   const net = (paid * (bps - BigInt(feeBps))) / bps
   const received = (net * reserveOut) / (reserveIn + net)
-  return { paid, received, fee: paid - net, impactPct: Number((net * 100_000_000n) / (reserveIn + net)) / 1e6 }
+  return { paid, received, fee: paid - net, impactPct: toImpact(net, reserveIn) }
 }
 
 /** Reserves below this are dust and give no price. */
@@ -150,38 +116,21 @@ export function createCurve(): Curve {
   }
 }
 
-export interface CurveQuote {
-  /** Total paid by the buyer. */
-  readonly paid: bigint
-  /** Part of `paid` that goes to the reserve. */
-  readonly net: bigint
-  readonly received: bigint
-  readonly impactPct: number
-}
-
 /** Quotes a purchase for `coins`, fee included. The last purchase gets the remaining tokens and pays only for them. */
-export function quoteCurveBuy(curve: Curve, coins: bigint): CurveQuote {
-  const { virtualCoins: x, virtualTokens: y, realTokens } = curve
-  const net = ((coins - 1n) * 10_000n) / BigInt(10_000 + curveFeeBps)
+export function quoteCurveBuy({ virtualCoins: x, virtualTokens: y, realTokens }: Curve, coins: bigint): Quote {
+  const net = ((coins - 1n) * bps) / BigInt(10_000 + curveFeeBps)
   const received = (net * y) / (x + net)
-  if (received < realTokens) return { paid: coins, net, received, impactPct: toImpact(net, x) }
+  if (received < realTokens) return { paid: coins, received, fee: coins - net, impactPct: toImpact(net, x) }
   const exact = (realTokens * x) / (y - realTokens) + 1n
-  const paid = (exact * BigInt(10_000 + curveFeeBps) + 9999n) / 10_000n + 1n
-  return { paid, net: exact, received: realTokens, impactPct: toImpact(exact, x) }
+  const paid = (exact * BigInt(10_000 + curveFeeBps) + 9999n) / bps + 1n
+  return { paid, received: realTokens, fee: paid - exact, impactPct: toImpact(exact, x) }
 }
 
-export interface CurveSale {
-  /** Coins that leave the reserve, fee included. */
-  readonly gross: bigint
-  readonly received: bigint
-  readonly impactPct: number
-}
-
-export function quoteCurveSell(curve: Curve, tokens: bigint): CurveSale {
-  const { virtualCoins: x, virtualTokens: y } = curve
+/** Quotes a sale. The fee is in coins. */
+export function quoteCurveSell({ virtualCoins: x, virtualTokens: y }: Curve, tokens: bigint): Quote {
   const gross = (tokens * x) / (y + tokens)
-  const received = (gross * BigInt(10_000 - curveFeeBps)) / 10_000n
-  return { gross, received, impactPct: toImpact(tokens, y) }
+  const received = (gross * BigInt(10_000 - curveFeeBps)) / bps
+  return { paid: tokens, received, fee: gross - received, impactPct: toImpact(tokens, y) }
 }
 
 function toImpact(amount: bigint, reserve: bigint): number {

@@ -2,8 +2,8 @@ import type { NetworkId } from '../../../schema/index.ts'
 import { isHoneypot } from './audit.ts'
 import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import { executeBuy, executeSellAll } from './trading.ts'
-import { poolRatio, quoteSale, unitsFor } from './exchange.ts'
-import { maxTradeUsd } from './limits.ts'
+import { poolRatio, quotePurchase, quoteSale } from './exchange.ts'
+import { maxTradeUsd } from './port.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
 // Trades that commands and stories make to reach a goal. A seller gets missing units minted.
@@ -52,17 +52,16 @@ function planMove(core: Core, token: number, ratio: number): Move | null {
   if (ratio > 1) {
     const amount = share(pool.coins, ratio, keptByPool)
     if (usdOfCoins(core, network, amount) > BigInt(maxTradeUsd) * 1_000_000n) return null
-    return unitsFor(core, token, amount) > 0n ? { kind: 'buy', amount } : null
+    return quotePurchase(moved, amount) !== null ? { kind: 'buy', amount } : null
   }
   if (isHoneypot(moved)) return null
   const amount = share(pool.tokens, 1 / ratio, keptByPool * (1 - contract.sellTaxBps / 10_000))
-  const { received } = quoteSale(moved, pool, amount)
-  return received > 0n && received < pool.coins ? { kind: 'sell', amount } : null
+  return quoteSale(moved, amount) !== null ? { kind: 'sell', amount } : null
 }
 
 /**
- * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part that
- * counts after fees, (1 + s)(1 + n·s) = ratio.
+ * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part
+ * that counts after fees, (1 + s)(1 + n·s) = ratio.
  */
 function share(reserve: bigint, ratio: number, n: number): bigint {
   const root = Math.sqrt((1 + n) ** 2 + 4 * n * (ratio - 1))
@@ -71,7 +70,7 @@ function share(reserve: bigint, ratio: number, n: number): bigint {
 }
 
 /** Mints the units that a wallet lacks to sell `units`, at no cost (A12). */
-export function supply(core: Core, wallet: number, token: number, units: bigint): void {
+function supply(core: Core, wallet: number, token: number, units: bigint): void {
   const lacking = units - (holdingOf(core, wallet, token)?.balance ?? 0n)
   if (lacking <= 0n) return
   tokenAt(core, token).supply += lacking
@@ -79,7 +78,7 @@ export function supply(core: Core, wallet: number, token: number, units: bigint)
 }
 
 /** Units to sell for `coins`; null if the pool doesn't hold them or the token can't be sold. */
-export function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
+function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
   const sold = tokenAt(core, token)
   const { pool, contract } = sold
   if (pool === null || isHoneypot(sold) || coins >= pool.coins) return null

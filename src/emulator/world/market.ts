@@ -1,6 +1,6 @@
 import { isHoneypot } from './audit.ts'
 import { holdingOf, tokenAt, usdOfCoins, walletAt, type Core } from './core.ts'
-import { buyFromCurve, buyFromPool, markToMarket, proceedsOf, sellToCurve, sellToPool, unitsFor } from './exchange.ts'
+import { quotePurchase, quoteSale, settle } from './exchange.ts'
 import { roundUsd } from './numbers.ts'
 import { book, realize } from './wallets.ts'
 import type { HoldingState } from './state.ts'
@@ -52,14 +52,15 @@ export function sell(core: Core, wallet: number, token: number, units: bigint): 
 
 /**
  * Swaps all of one token for another, in one transaction. Null as for `buy` and `sell`. The value shown for the sold
- * token
- * is both its proceeds and the cost of the bought one.
+ * token is both its proceeds and the cost of the bought one.
  */
 export function swap(core: Core, wallet: number, from: number, to: number): Traded | null {
   const units = holdingOf(core, wallet, from)?.balance ?? 0n
+  const [source, target] = [tokenAt(core, from), tokenAt(core, to)]
+  if (from === to || source.pool === null || target.pool === null) return null
   // The first half must not happen if the second could fail.
-  const canBuy = tokenAt(core, to).pool !== null && unitsFor(core, to, proceedsOf(core, from, units)) > 0n
-  if (from === to || !canBuy) return null
+  const proceeds = quoteSale(source, units)?.received ?? 0n
+  if (quotePurchase(target, proceeds) === null) return null
   const sold = sellHalf(core, wallet, from, units, true)
   const bought = sold && buyHalf(core, wallet, to, sold.leg.coins, sold.value)
   return bought && record(core, wallet, [sold, bought])
@@ -68,10 +69,10 @@ export function swap(core: Core, wallet: number, from: number, to: number): Trad
 function buyHalf(core: Core, wallet: number, token: number, coins: bigint, cost?: bigint): Half | null {
   const buyer = walletAt(core, wallet)
   const bought = tokenAt(core, token)
-  if (coins <= 1n || buyer.coins < coins) return null
-  const exchange = bought.pool ? buyFromPool(bought, coins) : buyFromCurve(core, bought, coins)
-  if (exchange === null) return null
-  const { paid, received, fee, impactPct } = exchange
+  const quote = quotePurchase(bought, coins)
+  if (quote === null || buyer.coins < coins) return null
+  const { paid, received, fee, impactPct } = quote
+  settle(core, bought, paid, -received, fee)
   buyer.coins -= paid
   const isNewPosition = holdingOf(core, wallet, token) === undefined
   const coinValue = roundUsd(usdOfCoins(core, bought.network, paid))
@@ -86,10 +87,10 @@ function sellHalf(core: Core, wallet: number, token: number, units: bigint, isSw
   const holding = holdingOf(core, wallet, token)
   const seller = walletAt(core, wallet)
   if (units <= 0n || holding === undefined || holding.balance < units) return null
-  if (isHoneypot(sold)) return null
-  const exchange = sold.pool ? sellToPool(sold, units) : sellToCurve(core, sold, units)
-  if (exchange === null) return null
-  const { received, fee, impactPct } = exchange
+  const quote = isHoneypot(sold) ? null : quoteSale(sold, units)
+  if (quote === null) return null
+  const { received, fee, impactPct } = quote
+  settle(core, sold, -received, units, fee)
   seller.coins += received
   const coinValue = roundUsd(usdOfCoins(core, sold.network, received))
   const cost = (holding.cost * units) / holding.balance
@@ -111,7 +112,6 @@ function toLeg(
   holding: HoldingState,
 ): Leg {
   const traded = tokenAt(core, token)
-  markToMarket(traded)
   traded.volume += value
   return {
     token,

@@ -1,6 +1,5 @@
-// The ledger uses base units and millionths of a dollar (`micro`), all BigInt. This module converts to numbers at the
-// edge
-// (A16).
+// The ledger uses base units and millionths of a dollar (`micro`), all BigInt. This module converts them to numbers
+// for display (A16).
 
 const powers = Array.from({ length: 100 }, (_, n) => 10n ** BigInt(n))
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { type EventType, type KnownEvent, type NetworkId, networkIds } from '../../../schema/index.ts'
-import type { AlertType } from '../../../schema/rest/alert.ts'
+import { eventTypes, type KnownEvent, type NetworkId, networkIds } from '../../../schema/index.ts'
+import { alertTypes } from '../../../schema/rest/alert.ts'
 import { type NetworkStatus, networkStatuses } from '../../../schema/rest/network.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
 import type { token } from '../../../schema/rest/token.ts'
@@ -13,8 +13,7 @@ import type { TradePortion } from './trade-log.ts'
  * can't disagree.
  *
  * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
- * with 12
- * significant digits, amounts of tokens with at most 15 (A16).
+ * with 12 significant digits, amounts of tokens with at most 15 (A16).
  */
 export interface World {
   /** Present world time: all tasks due up to it have run. */
@@ -40,6 +39,8 @@ export interface World {
   /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot
   restore(snapshot: WorldSnapshot): void
+  /** Calls `fn` with this world, then undoes everything. Events that arise in it reach listeners of `fn` only. */
+  rehearse<T>(fn: (world: World) => T): T
 }
 
 /** Snapshots of one world share full portions of trades, which never change. */
@@ -61,8 +62,7 @@ export interface WorldEvent {
 
 /**
  * Recipients of an event. `all`: every subscriber. `owners`: accounts that own one of its alerts (R93, A14). `alerts`:
- * only
- * URLs of its alerts, for trades of untracked wallets (A15).
+ * only URLs of its alerts, for trades of untracked wallets (A15).
  */
 export type Audience = 'all' | 'owners' | 'alerts'
 
@@ -186,44 +186,62 @@ export class WorldRefusal extends Error {
  * again: the same commands at the same moments give the same world.
  */
 export interface WorldCommands {
-  /** Applies a command and returns its result as JSON. Throws `WorldRefusal`. */
-  apply(command: WorldCommand): Readonly<Record<string, unknown>>
+  /** Applies a command. Throws `WorldRefusal`. */
+  apply(command: WorldCommand): CommandResult
 }
+
+/** Result of a command: JSON. */
+export type CommandResult = Readonly<Record<string, unknown>>
 
 export const storyNames = ['scam', 'launch', 'whale', 'crash', 'bag-holder'] as const
 export type StoryName = (typeof storyNames)[number]
 
+/** Maximum of one trade and of the liquidity of one listing, in USD. */
+export const maxTradeUsd = 1_000_000_000
+
 const network = z.enum(networkIds)
 const address = z.string()
-const usd = numberUpTo(1e15)
+const tradeUsd = numberUpTo(maxTradeUsd)
+const aboveZero = 'expected a number above 0'
 
 export const thresholdsSchema = z.strictObject({
   largeTradeUsd: z.exactOptional(positive),
   milestonesUsd: z.exactOptional(z.array(positive).min(1).max(100)),
-  riskSensitivity: z.exactOptional(z.number().min(0).max(100)),
+  riskSensitivity: z.exactOptional(numberFrom(0, 100)),
 })
 
-/** Commands of the control API by kind. Addresses become canonical. */
+/** Bodies of the commands of the control API by kind. Addresses become canonical. */
 export const commandBodies = {
-  /** A wallet, known or new, trades a token against the native coin. A sale takes `usd` or `fraction` (of the balance). */
+  /** A wallet, known or new, trades a token against the native coin. A sale without an amount sells everything. */
   trade: z
     .strictObject({
       network,
       wallet: address,
       side: z.enum(['buy', 'sell']),
       token: address,
-      usd: z.exactOptional(usd),
+      usd: z.exactOptional(tradeUsd),
+      /** Part of the balance. */
       fraction: z.exactOptional(numberUpTo(1)),
     })
+    .refine(
+      ({ side, usd, fraction }) =>
+        fraction === undefined ? side === 'sell' || usd !== undefined : side === 'sell' && usd === undefined,
+      'a purchase takes usd; a sale takes usd or fraction',
+    )
     .transform(canonical('wallet', 'token')),
   /** A wallet swaps all of one token for another, in one transaction. */
   swap: z
     .strictObject({ network, wallet: address, from: address, to: address })
     .transform(canonical('wallet', 'from', 'to')),
   /** A new token with a pool. */
-  list: z.strictObject({ network, symbol: lineOf('a symbol', 32), name: lineOf('a name', 64), liquidityUsd: usd }),
-  /** Removes `percent` of the pool's liquidity at once. */
-  rug: z.strictObject({ network, token: address, percent: numberUpTo(100) }).transform(canonical('token')),
+  list: z.strictObject({
+    network,
+    symbol: lineOf('a symbol', 32),
+    name: lineOf('a name', 64),
+    liquidityUsd: numberFrom(1, maxTradeUsd),
+  }),
+  /** Removes `percent` of the pool's liquidity at once. A pool needs something left. */
+  rug: z.strictObject({ network, token: address, percent: numberFrom(0.01, 99.99) }).transform(canonical('token')),
   /** `to` null = renounced. */
   'transfer-owner': z
     .strictObject({ network, token: address, to: address.nullable() })
@@ -235,12 +253,12 @@ export const commandBodies = {
     symbol: z.exactOptional(lineOf('a symbol', 32)),
     name: z.exactOptional(lineOf('a name', 64)),
   }),
-  /** Trades move the price of a token to `priceUsd`, or by `percent`. */
+  /** A trade moves the price of a token to `priceUsd`, or by `percent`. */
   'price-move': z
     .strictObject({
       network,
       token: address,
-      priceUsd: z.exactOptional(usd),
+      priceUsd: z.exactOptional(numberUpTo(1e15)),
       percent: z.exactOptional(numberFrom(-99.9, 1e6)),
     })
     .refine(
@@ -258,26 +276,31 @@ export const commandBodies = {
   thresholds: thresholdsSchema,
 } as const
 
-type Asked = typeof commandBodies
-
-export type WorldCommand =
-  | { readonly [K in keyof Asked]: Readonly<{ kind: K } & z.output<Asked[K]>> }[keyof Asked]
+/** Bodies of all commands by kind. */
+export const allCommandBodies = {
+  ...commandBodies,
   /** Runs the shortest story that leads to an event of the type, within five seconds of world time. */
-  | { readonly kind: 'trigger'; readonly type: EventType }
+  trigger: z.strictObject({ type: z.enum(eventTypes) }),
   /** Adds an alert: an event arises when its condition comes true (R42, R93, R104, A14, A15, A17). */
-  | {
-      readonly kind: 'add-alert'
-      readonly alertId: string
-      readonly type: AlertType
-      readonly network: NetworkId
-      readonly address: string
-      readonly threshold: number
-      /** True if it fires only once (A17). Default false. */
-      readonly isOneShot?: boolean
-    }
-  | { readonly kind: 'remove-alert'; readonly alertId: string }
-  /** Makes the condition of an alert come true; its event arises at once. */
-  | { readonly kind: 'fire-alert'; readonly alertId: string }
+  'add-alert': z
+    .strictObject({
+      alertId: z.string(),
+      type: z.enum(alertTypes),
+      network,
+      address,
+      threshold: z.number(aboveZero).positive(aboveZero),
+      /** True if it fires only once (A17). */
+      isOneShot: z.boolean().default(false),
+    })
+    .transform(canonical('address')),
+  'remove-alert': z.strictObject({ alertId: z.string() }),
+} as const
+
+type Bodies = typeof allCommandBodies
+export type CommandKind = keyof Bodies
+export type WorldCommand = { [K in CommandKind]: Readonly<{ kind: K } & z.input<Bodies[K]>> }[CommandKind]
+/** A validated command of one kind, with its defaults. */
+export type CommandOf<K extends CommandKind> = Readonly<z.output<Bodies[K]>>
 
 export interface WorldOptions {
   readonly seed: string

@@ -53,8 +53,6 @@ function volumeAfter(trade: LoggedTrade | undefined, token: number): bigint {
 /** Volume of the last hour compared with the hours before it. USD in millionths. */
 export interface HourlyVolume {
   readonly lastHour: bigint
-  /** Total of the 24 hours before the last one, above 0. */
-  readonly before: bigint
   /** Mean of these 24 hours. */
   readonly mean: bigint
   /** Excess of the last hour over the mean in percent, to a millionth; with the latest trade and without it. */
@@ -73,16 +71,10 @@ export function hourlyVolume(core: Core, token: number): HourlyVolume | null {
   const increase = (lastHour: bigint) => toPercent(lastHour * hours - before, before)
   return {
     lastHour: volume - hourAgo,
-    before,
     mean: before / hours,
     increasePct: increase(volume - hourAgo),
     increaseBeforePct: increase(volumeAfter(core.trades.ofToken(token).at(-2), token) - hourAgo),
   }
-}
-
-/** Volume missing until the last hour is `percent` above the mean; millionths of a dollar. */
-export function volumeToSpike({ before, lastHour }: HourlyVolume, percent: number): number {
-  return (Number(before) / hoursBefore) * (1 + percent / 100) - Number(lastHour)
 }
 
 /** Mark of a token after log entry `seq`; null before its first price. */

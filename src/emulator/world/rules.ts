@@ -1,4 +1,12 @@
-import { audit, isHoneypot, liquidityMicro, riskLevel, summarise, summariseHoneypot } from './audit.ts'
+import {
+  type AuditResult,
+  audit,
+  isHoneypot,
+  liquidityMicro,
+  riskLevel,
+  summarise,
+  summariseHoneypot,
+} from './audit.ts'
 import { coinPrice, emit, holdersOf, holdingAt, tokenAt, walletAt, writeLog, type Core } from './core.ts'
 import type { Traded } from './market.ts'
 import { toSignificant, toUsd } from './numbers.ts'
@@ -103,8 +111,7 @@ function checkMilestones(core: Core, wallet: number): void {
 export function auditContract(core: Core, token: number): void {
   const audited = tokenAt(core, token)
   const { network, address, symbol, risk } = audited
-  const price = coinPrice(core, network)
-  const { score, checks } = audit(audited, { coinPrice: price, top10: top10Of(core, token) })
+  const { score, checks } = auditOf(core, token)
   if (checks.join() === risk.checks.join()) return
   const isNewHoneypot = isHoneypot(audited) && !risk.checks.includes('cannot_sell')
   const { toldScore, toldChecks } = risk
@@ -136,15 +143,20 @@ export function auditContract(core: Core, token: number): void {
     symbol,
     risk_score: score,
     honeypot_type: type,
-    liquidity_usd: toUsd(liquidityMicro(audited, price)),
+    liquidity_usd: toUsd(liquidityMicro(audited, coinPrice(core, network))),
     holder_count: holderCount,
     ai_summary: summariseHoneypot(symbol, type, holderCount),
   }
   emit(core, 'contract.honeypot_detected', data, seq)
 }
 
+/** Audit of a token as it is now, or with the changes of `changed`. */
+export function auditOf(core: Core, token: number, changed = tokenAt(core, token)): AuditResult {
+  return audit(changed, { coinPrice: coinPrice(core, changed.network), top10: top10Of(core, token) })
+}
+
 /** Units of the ten largest holders together. */
-export function top10Of(core: Core, token: number): bigint {
+function top10Of(core: Core, token: number): bigint {
   return [...holdersOf(core, token)]
     .map((holding) => holdingAt(core, holding).balance)
     .toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))

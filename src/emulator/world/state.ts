@@ -26,8 +26,7 @@ export type AuditCheck =
   | 'transfer_fee'
 
 // The state of the world as plain data. A snapshot is this and the trades, and the data file stores it: field names are
-// part
-// of the file format. Entities refer to each other by list index, which never changes.
+// part of the file format. Entities refer to each other by list index, which never changes.
 
 export interface WorldState {
   now: number

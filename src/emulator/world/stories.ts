@@ -6,7 +6,7 @@ import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, usdOfCoins, walletAt,
 import { executeBuy, executeBuyUsd, executeSellAll } from './trading.ts'
 import { atRaisedPrice, canEarn, canMovePrice, earn, openTracked } from './interventions.ts'
 import { freshName } from './names.ts'
-import { honeypotTypes, WorldRefusal, type StoryName } from './port.ts'
+import { honeypotTypes, WorldRefusal, type CommandResult, type StoryName } from './port.ts'
 import { marketsOf } from './prices.ts'
 import { tradeAtOnce } from './rules.ts'
 import type { DailyStory } from './state.ts'
@@ -217,10 +217,8 @@ export function trackedOf(core: Core, network: NetworkId): readonly number[] {
   return core.state.wallets.flatMap((owner, wallet) => (owner.isTracked && owner.network === network ? [wallet] : []))
 }
 
-type Result = Readonly<Record<string, unknown>>
-
 /** Starts a named story on a network where it is possible. Throws `WorldRefusal` if there is none. */
-export function startStory(core: Core, story: StoryName): Result {
+export function startStory(core: Core, story: StoryName): CommandResult {
   const pick = <T>(items: readonly T[]) => core.chance.pick(core.state.streams.acts, items)
   switch (story) {
     case 'scam': {
@@ -256,7 +254,7 @@ export function startStory(core: Core, story: StoryName): Result {
 }
 
 /** Uses the first possible network, starting at `network`. */
-function bagHolder(core: Core, network: NetworkId): Result {
+function bagHolder(core: Core, network: NetworkId): CommandResult {
   const first = networkIds.indexOf(network)
   for (const one of [...networkIds.slice(first), ...networkIds.slice(0, first)]) {
     const wallet = makeBagHolder(core, one)
@@ -276,7 +274,7 @@ function somewhere<T>(places: readonly T[], what: string): readonly T[] {
 }
 
 /** A wallet buys for `usd`. Missing funds are minted. */
-export function spend(core: Core, wallet: number, token: number, usd: number): Result {
+export function spend(core: Core, wallet: number, token: number, usd: number): CommandResult {
   const { network, address } = walletAt(core, wallet)
   const coins = coinsForUsd(core, network, usd)
   fund(core, wallet, coins)

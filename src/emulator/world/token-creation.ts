@@ -1,19 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toContractAddress, toMint, toProgramAddress, toPumpMint } from './addresses.ts'
-import { audit } from './audit.ts'
 import { nobody } from './contracts.ts'
-import {
-  type Core,
-  coinPrice,
-  coinsForUsd,
-  emit,
-  newStream,
-  plan,
-  tokenAt,
-  usdOfCoins,
-  walletAt,
-  writeLog,
-} from './core.ts'
+import { type Core, coinsForUsd, emit, newStream, plan, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import {
   createCurve,
   curveDecimals,
@@ -23,12 +11,12 @@ import {
   migrationTokens,
   poolRatio,
 } from './exchange.ts'
-import { addTokenToDirectory } from './directory.ts'
+import { placeOf } from './directory.ts'
 import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 import { checkPriceAlerts } from './alerts.ts'
-import { top10Of } from './rules.ts'
+import { auditOf } from './rules.ts'
 import type { ContractState, TokenState } from './state.ts'
 
 const meanLifeMs = 9 * 3_600_000
@@ -175,10 +163,8 @@ function openMarket(core: Core, token: number, seq: number, isAnnounced: boolean
 
 /** First audit: the baseline of later ones. */
 function auditFirst(core: Core, token: number): void {
-  const audited = tokenAt(core, token)
-  const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
-  const { score, checks } = audit(audited, facts)
-  audited.risk = { score, checks, toldScore: score, toldChecks: checks }
+  const { score, checks } = auditOf(core, token)
+  tokenAt(core, token).risk = { score, checks, toldScore: score, toldChecks: checks }
 }
 
 /** Emits the listing of a new token (R94). */
@@ -226,7 +212,7 @@ function unaudited(stream: TokenState['stream']) {
 
 function addToken(core: Core, token: TokenState): number {
   const index = core.state.tokens.push(token) - 1
-  addTokenToDirectory(core, token, index)
+  core.directory.tokens.set(placeOf(token.network, token.address), index)
   return index
 }
 

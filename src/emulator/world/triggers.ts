@@ -1,30 +1,28 @@
 import { networkIds, type EventType } from '../../../schema/index.ts'
-import { audit, isHoneypot, isRenounced } from './audit.ts'
+import { isHoneypot, isRenounced } from './audit.ts'
 import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { coinPrice, holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { holdingOf, tokenAt, walletAt, type Core } from './core.ts'
+import { placeOf } from './directory.ts'
 import { executeBuy } from './trading.ts'
-import { fireAPriceAlert } from './firing.ts'
-import { canEarn, earn, openTracked } from './interventions.ts'
-import { maxTradeUsd } from './limits.ts'
+import { isOnPrice, isResting, isSpent } from './alerts.ts'
+import { canEarn, canMovePrice, earn, movePrice, openTracked } from './interventions.ts'
 import { freshName } from './names.ts'
 import { canWithdraw } from './exchange.ts'
-import { honeypotTypes, WorldRefusal } from './port.ts'
-import { marketsOf } from './prices.ts'
-import { top10Of } from './rules.ts'
-import type { ContractState } from './state.ts'
+import { honeypotTypes, maxTradeUsd, WorldRefusal, type CommandResult } from './port.ts'
+import { marketsOf, priceUsd } from './prices.ts'
+import { auditOf } from './rules.ts'
+import type { AlertState, ContractState } from './state.ts'
 import { establishedOf, spend, startListing, trackedOf } from './stories.ts'
 import { createCurveToken } from './token-creation.ts'
 import { addressFor, fund } from './wallets.ts'
 
-type Result = Readonly<Record<string, unknown>>
-
 /** Runs the shortest story that leads to an event of the type. Throws `WorldRefusal` if there is none now. */
-export function trigger(core: Core, type: EventType): Result {
+export function trigger(core: Core, type: EventType): CommandResult {
   return { type, ...stories[type](core) }
 }
 
-const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
-  'token.price_alert': fireAPriceAlert,
+const stories: Readonly<Record<EventType, (core: Core) => CommandResult>> = {
+  'token.price_alert': crossNearestThreshold,
   'token.new_listing': (core) => ({ token: tokenAt(core, startListing(core, pickNetwork(core))).address }),
   'token.risk_change': upgradeSomeContract,
   'wallet.large_trade': tradeLargely,
@@ -53,11 +51,50 @@ const stories: Readonly<Record<EventType, (core: Core) => Result>> = {
   'pump.graduation': (core) => graduateNow(core, null, {}),
 }
 
+interface Crossing {
+  readonly alert: AlertState
+  readonly token: number
+  /** Prices to reach one after the other, in USD. A fired alert re-arms first, so its price goes back (A17). */
+  readonly targets: readonly [number, ...number[]]
+}
+
+/** Moves the price nearest to the threshold of its alert across it. Throws `WorldRefusal` if no alert can fire now. */
+function crossNearestThreshold(core: Core): CommandResult {
+  const crossings = core.state.alerts.flatMap((alert) => planCrossing(core, alert) ?? [])
+  const distanceOf = ({ token, targets: [target] }: Crossing) => Math.abs(Math.log(target / priceUsd(core, token)))
+  const [nearest] = crossings.toSorted((a, b) => a.targets.length - b.targets.length || distanceOf(a) - distanceOf(b))
+  if (nearest === undefined) {
+    throw new WorldRefusal(
+      'no price alert can fire now: create one with POST /v1/alerts, or let five minutes pass after the last one fired',
+    )
+  }
+  const { token, targets, alert } = nearest
+  for (const target of targets) movePrice(core, token, target / priceUsd(core, token))
+  return { token: tokenAt(core, token).address, alert: alert.alertId }
+}
+
+/** How trades could make a price alert fire; null if they can't now. */
+function planCrossing(core: Core, alert: AlertState): Crossing | null {
+  const { type, network, address, threshold, isArmed } = alert
+  const token = core.directory.tokens.get(placeOf(network, address))
+  if (token === undefined || !isOnPrice(type) || isSpent(alert) || isResting(alert, core.state.now)) return null
+  const direction = type === 'price_above' ? 1 : -1
+  const beyond = threshold * (1 + direction * 0.001)
+  // A re-crossing upwards needs a buyer; downwards it needs a sellable token.
+  if (!isArmed && direction < 0 && isHoneypot(tokenAt(core, token))) return null
+  const targets = isArmed ? ([beyond] as const) : ([threshold * (1 - direction * 0.006), beyond] as const)
+  return canMovePrice(core, token, targets[0] / priceUsd(core, token)) ? { alert, token, targets } : null
+}
+
 /**
  * Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no
  * curve.
  */
-export function graduateNow(core: Core, known: number | null, names: { symbol?: string; name?: string }): Result {
+export function graduateNow(
+  core: Core,
+  known: number | null,
+  names: { symbol?: string; name?: string },
+): CommandResult {
   if (known !== null && tokenAt(core, known).curve === null) {
     throw new WorldRefusal('the token is not on a bonding curve')
   }
@@ -75,7 +112,7 @@ export function graduateNow(core: Core, known: number | null, names: { symbol?: 
   return { token: tokenAt(core, token).address, pool: tokenAt(core, token).pool?.address }
 }
 
-function tradeLargely(core: Core): Result {
+function tradeLargely(core: Core): CommandResult {
   const { largeTradeUsd } = core.state.rules
   if (largeTradeUsd > maxTradeUsd) {
     throw new WorldRefusal(`largeTradeUsd must be at most ${maxTradeUsd} for this trigger (is ${largeTradeUsd})`)
@@ -85,7 +122,7 @@ function tradeLargely(core: Core): Result {
   return spend(core, wallet, token, Math.min(usd, maxTradeUsd))
 }
 
-function openSomePosition(core: Core): Result {
+function openSomePosition(core: Core): CommandResult {
   const { acts } = core.state.streams
   const pairs = pairsOf(core)
   const fresh = pairs.filter(([wallet, token]) => holdingOf(core, wallet, token) === undefined)
@@ -120,7 +157,7 @@ const upgrades: readonly Partial<ContractState>[] = [
 ]
 
 /** Changes an established contract so that its score moves: more owner powers, or none. */
-function upgradeSomeContract(core: Core): Result {
+function upgradeSomeContract(core: Core): CommandResult {
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))
     .flatMap((token) => {
@@ -139,16 +176,14 @@ function upgradeSomeContract(core: Core): Result {
 function isReported(core: Core, token: number, change: Partial<ContractState>): boolean {
   const audited = tokenAt(core, token)
   const changed = { ...audited, contract: { ...audited.contract, ...change } }
-  const facts = { coinPrice: coinPrice(core, audited.network), top10: top10Of(core, token) }
-  const { score, checks } = audit(changed, facts)
+  const { score, checks } = auditOf(core, token, changed)
   const changesChecks = checks.join() !== audited.risk.checks.join()
   return changesChecks && Math.abs(score - audited.risk.toldScore) > core.state.rules.riskSensitivity
 }
 
 /** A new wallet buys and sells with a gain. */
-function earnAMilestone(core: Core): Result {
-  const [milestone] = core.state.rules.milestonesUsd
-  if (milestone === undefined) throw new WorldRefusal('no milestones are set')
+function earnAMilestone(core: Core): CommandResult {
+  const [milestone = 1] = core.state.rules.milestonesUsd
   const [stakeUsd, gainUsd] = [Math.max(1, milestone * 4), milestone * 1.01 + 0.01]
   const possible = networkIds
     .flatMap((network) => establishedOf(core, network))

@@ -1,6 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toWalletAddress } from './addresses.ts'
-import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, placeOf, walletAt } from './core.ts'
+import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, walletAt } from './core.ts'
+import { placeOf } from './directory.ts'
 import type { Archetype } from './port.ts'
 import type { HoldingState, WalletState } from './state.ts'
 import { holdingKey } from './trade-log.ts'
@@ -78,8 +79,7 @@ export function transfer(core: Core, wallet: number, token: number, units: bigin
 
 /**
  * Realizes a gain when the position is closed (R22, A12), or at once in mode `disposals`. True if realized now. From
- * then
- * on it is coins, whose value moves with the price (R26).
+ * then on it is coins, whose value moves with the price (R26).
  */
 export function realize(core: Core, seller: WalletState, holding: HoldingState, gain: bigint, cost: bigint): boolean {
   holding.partGain += gain

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import { takeDue } from '../sorted-list.ts'
-import { createWorldCommands, readActivity } from './commands.ts'
+import { createWorldCommands } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
 import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
 import { createChance } from './chance.ts'
-import { type Core, coinsForUsd, eventsAfter, newStream, plan, tokenAt, walletAt } from './core.ts'
+import { type Core, coinsForUsd, eventsAfter, minActivity, newStream, plan, tokenAt, walletAt } from './core.ts'
 import { executeSellAll } from './trading.ts'
-import { emptyDirectory, fillDirectory } from './directory.ts'
+import { createDirectory } from './directory.ts'
 import { createTxHashes } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import { type Archetype, type World, type WorldOptions, type WorldSnapshot, archetypes } from './port.ts'
@@ -23,8 +23,8 @@ import { establishedNames } from './names.ts'
 
 /**
  * A simulated world of seven networks in which wallets trade tokens. All events arise from this discrete-event
- * simulation,
- * and all responses read it. The same options and commands at the same moments give the same world, byte for byte.
+ * simulation, and all responses read it. The same options and commands at the same moments give the same world, byte
+ * for byte.
  *
  * @example
  * const world = createWorld({ seed: 'demo', startAt: Date.UTC(2026, 0, 1) })
@@ -40,19 +40,20 @@ export function createWorld(options: WorldOptions): World {
     whaleSupplyPct: 1,
     ...options,
   } as const
+  const state = emptyState(full.startAt, Math.max(full.activity, minActivity))
   const core: Core = {
     options: full,
     chance: createChance(full.seed),
     txHash: createTxHashes(full.seed),
-    state: emptyState(full.startAt, readActivity(full.activity)),
+    state,
     trades: new TradeLog(),
-    directory: emptyDirectory(),
+    directory: createDirectory(state),
     pendingMilestones: null,
     listeners: new Set(),
   }
   populate(core)
 
-  return {
+  const world: World = {
     now: () => core.state.now,
     seq: () => core.state.seq,
     nextAt: () => core.state.agenda[0]?.at ?? null,
@@ -68,7 +69,19 @@ export function createWorld(options: WorldOptions): World {
     acts: createWorldCommands(core),
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
+    rehearse(fn) {
+      const before = takeSnapshot(core)
+      const { listeners } = core
+      core.listeners = new Set()
+      try {
+        return fn(world)
+      } finally {
+        core.listeners = listeners
+        restoreSnapshot(core, before)
+      }
+    },
   }
+  return world
 }
 
 function takeSnapshot({ state, trades }: Core): WorldSnapshot {
@@ -78,7 +91,7 @@ function takeSnapshot({ state, trades }: Core): WorldSnapshot {
 function restoreSnapshot(core: Core, { state, trades }: WorldSnapshot): void {
   core.state = deserialize(state) as WorldState
   core.trades.load(trades)
-  fillDirectory(core)
+  core.directory = createDirectory(core.state)
 }
 
 /** Equal states have equal digests. Hex SHA-256. */
