@@ -35,8 +35,8 @@ test('a run prints a line per rule and writes a JUnit report; what needs other o
     '             expected: an answer that is not 2xx',
     expect.stringMatching(/^ {13}came: 200 after \d+ ms$/),
     '             to do: accept POST only, and answer anything else 405',
-    'not checked  rotation      the present secret is accepted during a rotation: --next-secret is needed for a second secret',
-    'not checked  rotation      the next secret is accepted: --next-secret is needed for a second secret',
+    'not checked  rotation      an event signed with --secret is acknowledged: --next-secret is needed for a second secret',
+    'not checked  rotation      an event signed with --next-secret is acknowledged: --next-secret is needed for a second secret',
     'passed       repeated      every delivery of one event is acknowledged',
     'not checked  repeated      an event that was delivered several times is done once: --effects is needed to see what the receiver did',
     expect.stringMatching(/^1 passed, 1 failed, 3 not checked, in \d+\.\d s$/),
@@ -68,5 +68,5 @@ test('a receiver on another machine costs one line of warning', async () => {
   const { code, out, errors } = await runCli(argsFor(`${url}?token=hidden`, '--only', 'repeated'), options)
   expect(code).toBe(0)
   expect(out).toContain('1 passed, 0 failed, 1 not checked')
-  expect(errors).toBe(`warning: ${url} is not this machine, and will get thousands of requests\n`)
+  expect(errors).toBe(`warning: ${url} is not this machine, and will get over a thousand requests\n`)
 })

@@ -43,21 +43,11 @@ test('effects that can be read no more fail the rule', async () => {
   expect(report.verdicts[0]?.detail).toContain(`can't read the effects: ${reason}`)
 })
 
-test('R79 a redirect, an error and no answer are no acknowledgement, each with what to do', async () => {
+test('R79 redirects are not followed; a receiver that stops answering ends the run', async () => {
   await using app = await AppServer.start()
-  for (const [status, todo] of [
-    [302, 'give the final address as --url'],
-    [401, 'give the receiver the same secret as --secret'],
-    [404, 'check the path of --url'],
-    [500, 'read the log of the receiver'],
-    [422, 'answer 2xx to every signed delivery'],
-  ] as const) {
-    app.answer = () => ({ status, headers: { Location: '/elsewhere' } })
-    const report = await conformance(app.url, 'acceptance,methods,repeated')
-    expect(failedScenarios(report)).toEqual([...Array<string>(10).fill('acceptance'), 'repeated'])
-    expect(report.verdicts[0]?.detail).toMatch(`came: ${status} after `)
-    expect(report.verdicts[0]?.detail).toContain(`to do: ${todo}`)
-  }
+  app.answer = () => ({ status: 302, headers: { Location: '/elsewhere' } })
+  const report = await conformance(app.url, 'acceptance,methods')
+  expect(failedScenarios(report)).toEqual(Array(10).fill('acceptance'))
   expect(new Set(app.requests.map(({ path }) => path))).toEqual(new Set(['/app?token=of-the-app']))
 
   // The first request is answered: the receiver is there.
@@ -88,13 +78,8 @@ test('R92 a receiver that always answers too late, or 503, was reached, and fail
 test('a receiver that acknowledges everything fails what must be refused', async () => {
   await using app = await AppServer.start()
   const report = await conformance(app.url, null, { many: 10, skip: ['slow'] })
-  const counts = Map.groupBy(failedScenarios(report), (name) => name)
-  expect([...counts].map(([name, { length }]) => [name, length])).toEqual([
-    ['forgery', 15],
-    ['tampering', 1],
-    ['methods', 1],
-    ['sizes', 1],
-  ])
+  const expected = [...Array<string>(15).fill('forgery'), 'tampering', 'methods', 'sizes']
+  expect(failedScenarios(report)).toEqual(expected)
   expect(JSON.stringify(report)).not.toContain(testSecret)
 })
 
@@ -119,12 +104,12 @@ test('--insecure accepts a self-signed certificate', async () => {
   })
   const url = `https://127.0.0.1:${await listen(server)}/webhooks`
   const options = { many: 30, timeoutMs: 2_000 }
-  const strict = await conformance(url, 'repeated,late', options)
-  const insecure = await conformance(url, 'repeated,late', { ...options, isInsecure: true })
+  const strict = await conformance(url, 'repeated,burst', options)
+  const insecure = await conformance(url, 'repeated,burst', { ...options, isInsecure: true })
   server.closeAllConnections()
   server.close()
   expect(strict).toMatchObject({ outcome: 'unreachable', reason: expect.stringContaining('--insecure accepts it') })
-  expect(insecure).toMatchObject({ outcome: 'passed', passed: 2 })
+  expect(insecure).toMatchObject({ outcome: 'passed', passed: 3 })
 })
 
 async function listen(server: net.Server): Promise<number> {
@@ -134,7 +119,7 @@ async function listen(server: net.Server): Promise<number> {
 
 test.each([
   ['exit 3', 'the command exited with 3; run it by hand to see what it prints'],
-  ['echo \'{"event":1}\'', 'line 1 of the effects is invalid'],
+  ['echo \'{"event":1}\'', 'entry 1 of effects is invalid'],
   ['http://127.0.0.1:9/effects', 'the connection was refused'],
   ['the app', 'a GET of the effects was answered 500, expected 200'],
 ])('effects of %j that cannot be read are a usage error, before anything is sent', async (effects, reason) => {
@@ -190,7 +175,7 @@ test.each<[string, string, Behaviour, RegExp]>([
   ],
   ['R75', 'tampering', { isCareless: true }, /came: done: evt_conf_/],
   ['R88', 'repeated', doubled, /came: done 2 times: evt_conf_/],
-  ['R88', 'late', doubled, /came: done 2 times: evt_conf_/],
+  ['R88', 'burst', doubled, /came: done 2 times: evt_conf_/],
 ])('%s a receiver with wrong effects fails %s', async (_, scenario, behaviour, detail) => {
   const failures = verdictsOf(await withEffects(scenario, behaviour), 'failed')
   expect(failures).toMatchObject([{ scenario, detail: expect.stringMatching(detail) }])
