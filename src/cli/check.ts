@@ -8,8 +8,7 @@ import { describeConfig } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
 import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
-import { InboxError } from '../base/errors.ts'
-import { host } from './host.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { configSources, withConfigOption, type ConfigOption } from './settings.ts'
 import { checkHandlers } from '../dispatch/check-handlers.ts'
@@ -79,10 +78,8 @@ async function writeTypes(flags: CheckFlags): Promise<void> {
     const message = 'the handlers folder is unknown: set INBOX_HANDLERS'
     throw new InboxError('config_invalid', message)
   }
-  host().stderr.write(`writing types for ${handlersDir} to ${typesFileOf(handlersDir)}\n`)
-  printResult(writeTypesFile(handlersDir, { isForced: flags.force ?? false }), flags, ({ file, result }) =>
-    result === 'kept' ? `${file} is up to date` : `wrote ${file}`,
-  )
+  const file = writeTypesFile(handlersDir, flags.force ?? false)
+  printResult({ file, result: 'written' }, flags, () => `wrote ${file}`)
 }
 
 async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | null> {
@@ -101,8 +98,8 @@ interface FoundHandlers {
   readonly isNeeded: boolean
 }
 
-/** Handlers to check when other settings are invalid. */
-async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
+/** Handlers to check when other settings are invalid; null if their folder is unknown or may be missing. */
+export async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
   const found = await findHandlersDir(sources)
   if (found === null) return null
   const { handlersDir, isNeeded } = found
@@ -146,36 +143,22 @@ function isDocumented(pattern: string): boolean {
   )
 }
 
-export interface TypesFile {
-  readonly file: string
-  /** `kept`: the file was up to date. */
-  readonly result: 'written' | 'kept'
-}
-
 /** First line of a generated file, which later runs may replace. */
 const mark =
   '// Written by `onchain-inbox check --types` so that editors find the types of handlers. Later runs may replace it.'
 
-/** The tsconfig.json beside the handlers folder, so that files beside that folder get types too. */
-export function typesFileOf(handlersDir: string): string {
-  return join(dirname(handlersDir), 'tsconfig.json')
-}
-
 /**
- * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. The file that `init` wrote
- * is kept if the package is installed near it, and replaced otherwise.
+ * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. It is beside the handlers
+ * folder, so that files beside that folder get types too.
  *
  * @throws InboxError `usage` if the user wrote the file, unless `isForced`; `config_invalid` if it can't be written
  */
-export function writeTypesFile(handlersDir: string, { isForced }: { readonly isForced: boolean }): TypesFile {
-  const file = typesFileOf(handlersDir)
-  const settings = settingsFor(dirname(file))
-  const text = `${mark}\n${JSON.stringify(settings, null, 2)}\n`
-  const present = existsSync(file) ? readFileSync(file, 'utf8') : null
-  const isOfInit = present === compilerSettings
-  if (present === text || (isOfInit && isInstalledNear(file))) return { file, result: 'kept' }
-  if (present !== null && !isOfInit && !present.startsWith(mark) && !isForced) {
-    const { paths } = settings.compilerOptions
+function writeTypesFile(handlersDir: string, isForced: boolean): string {
+  const folder = dirname(handlersDir)
+  const file = join(folder, 'tsconfig.json')
+  const compilerOptions = compilerOptionsFor(folder)
+  if (existsSync(file) && !readFileSync(file, 'utf8').startsWith(mark) && !isForced) {
+    const { paths } = compilerOptions
     throw new InboxError(
       'usage',
       `${file} is your own and was left unchanged: add these "paths" to its "compilerOptions", or replace it with ` +
@@ -183,44 +166,28 @@ export function writeTypesFile(handlersDir: string, { isForced }: { readonly isF
     )
   }
   try {
-    writeFileSync(file, text)
+    writeFileSync(file, `${mark}\n${JSON.stringify({ compilerOptions }, null, 2)}\n`)
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    throw new InboxError('config_invalid', `${file} can't be written (${reason}): give this user write access`, {
-      cause: error,
-    })
+    const message = `${file} can't be written (${messageOf(error)}): give this user write access`
+    throw new InboxError('config_invalid', message, { cause: error })
   }
-  return { file, result: 'written' }
-}
-
-/** True if `file` can resolve the package from a node_modules folder at or above it. */
-function isInstalledNear(file: string): boolean {
-  const folders = createRequire(file).resolve.paths('onchain-inbox') ?? []
-  return folders.some((folder) => existsSync(join(folder, 'onchain-inbox', 'package.json')))
+  return file
 }
 
 /** Compiler options for handlers, which Node runs with types erased. Paths are relative to `folder`. */
-function settingsFor(folder: string) {
+function compilerOptionsFor(folder: string) {
   const at = (path: string) => {
     const steps = relative(folder, path).split(sep).join('/')
     return steps.startsWith('.') ? steps : `./${steps}`
   }
   const nodeTypes = findNodeTypes()
+  const { compilerOptions } = JSON.parse(compilerSettings) as { readonly compilerOptions: object }
   return {
-    compilerOptions: {
-      target: 'es2024',
-      lib: ['es2024', 'esnext.disposable', 'esnext.iterator', 'dom', 'dom.iterable'],
-      // Handlers are ES modules, whatever package.json is near.
-      module: 'preserve',
-      strict: true,
-      noEmit: true,
-      erasableSyntaxOnly: true,
-      verbatimModuleSyntax: true,
-      allowImportingTsExtensions: true,
-      skipLibCheck: true,
-      ...(nodeTypes === null ? { types: [] } : { types: ['node'], typeRoots: [at(nodeTypes)] }),
-      paths: Object.fromEntries(publicTypes().map(([name, path]) => [name, [at(path)]])),
-    },
+    ...compilerOptions,
+    // Handlers are ES modules, whatever package.json is near.
+    module: 'preserve',
+    ...(nodeTypes === null ? { types: [] } : { typeRoots: [at(nodeTypes)] }),
+    paths: Object.fromEntries(publicTypes().map(([name, path]) => [name, [at(path)]])),
   }
 }
 

@@ -5,13 +5,13 @@ import { systemClock } from '../base/clock.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineMachine } from './doctor/examine.ts'
-import { fail, type Finding, ok, warn } from './doctor/machine.ts'
+import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { host } from './host.ts'
 import { openEvents } from './open-events.ts'
-import { counted, printResult, renderTable } from './output.ts'
+import { counted, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
@@ -63,7 +63,7 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
     // The findings already have it.
     if (error.code === 'config_invalid') return { checks: findings, health: null }
     const advice = 'start the sidecar, and give doctor its settings: the admin address and token'
-    return { checks: [...findings, fail('inbox', error.message, advice)], health: null }
+    return { checks: [...findings, check('inbox').fail(error.message, advice)], health: null }
   }
 }
 
@@ -92,7 +92,7 @@ function render({ checks, health }: DoctorJson): string {
   const lines = checks.map((finding) => renderFinding(finding, width)).join('\n')
   const count = (wanted: Finding['result']) => checks.filter(({ result }) => result === wanted).length
   const sum = `${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok`
-  return [lines, sum, ...(health === null ? [] : [renderHealth(health)])].join('\n\n')
+  return [lines, sum, ...(health === null ? [] : renderGaps(health.gaps))].join('\n\n')
 }
 
 const tones = { ok: 'green', warn: 'yellow', fail: 'red' } as const
@@ -113,28 +113,26 @@ function renderAcknowledged({ missing_sequence_numbers: missing, gaps }: Acknowl
 
 /** The state of the inbox as one finding. */
 export function judgeHealth(health: HealthJson): Finding {
-  const { missing_sequence_numbers: missing, gaps, dead_letters: dead, quarantined, paused } = health
-  const lost = gaps.filter(needsReplay).length
-  if (missing > 0 || lost > 0) {
-    const found = [
-      ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
-      ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
-    ].join(', ')
-    const advice = 'replay them in the dashboard of the service, then: onchain-inbox doctor --acknowledge'
-    return fail('inbox', found, advice)
-  }
-  const isPaused = paused || health.paused_handlers.length > 0
+  const { missing_sequence_numbers: missing, dead_letters: dead, quarantined, not_loaded: notLoaded } = health
+  const lost = health.gaps.filter(needsReplay).length
+  const paused = health.paused ? 'all handlers' : health.paused_handlers.join(', ')
+  const bodies = counted(quarantined, 'body', 'bodies')
   const open = [
+    ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
+    ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
     ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (onchain-inbox dead list)`]),
-    ...(quarantined === 0
-      ? []
-      : [`${counted(quarantined, 'body', 'bodies')} in quarantine (onchain-inbox quarantine list)`]),
-    ...(isPaused ? ['handlers are paused (onchain-inbox handlers list)'] : []),
+    ...(quarantined === 0 ? [] : [`${bodies} in quarantine (onchain-inbox quarantine list)`]),
+    ...(paused === '' ? [] : [`paused: ${paused} (onchain-inbox handlers list)`]),
     ...health.shut_sinks.map(renderShutSink),
-    ...(health.not_loaded ?? []).map(renderNotLoaded),
+    ...(notLoaded ?? []).map(renderNotLoaded),
   ]
-  if (open.length === 0) return ok('inbox', 'no missing events, nothing needs an operator')
-  return warn('inbox', open.join(', '), 'run the commands in brackets')
+  const { ok, warn, fail } = check('inbox')
+  if (open.length === 0) return ok('no missing events, nothing needs an operator')
+  if (missing + lost === 0) return warn(open.join(', '), 'run the commands in brackets')
+  return fail(
+    open.join(', '),
+    'replay lost events in the dashboard of the service, then: onchain-inbox doctor --acknowledge',
+  )
 }
 
 function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
@@ -142,36 +140,13 @@ function renderShutSink({ handler, reason, since, until, open_runs: open }: Heal
   return `the sink ${handler} ${why}: ${counted(open, 'item')} pending (onchain-inbox handlers list)`
 }
 
-function renderNotLoaded({
-  handler,
-  open_runs: open,
-}: {
-  readonly handler: string
-  readonly open_runs: number
-}): string {
+function renderNotLoaded({ handler, open_runs: open }: NonNullable<HealthJson['not_loaded']>[number]): string {
   const which = `${counted(open, 'open run')} of ${handler}, which is not loaded`
   return `${which} (restore it, or: onchain-inbox handlers drop ${handler} --reason …)`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {
   return lost !== null && acknowledgedAt === null
-}
-
-/** Formats open work and outages for people. */
-export function renderHealth(health: HealthJson): string {
-  const rows = [
-    ['missing events (accepted, not in the database)', String(health.missing_sequence_numbers)],
-    ['dead letters', String(health.dead_letters)],
-    ['bodies in quarantine', String(health.quarantined)],
-    ['oldest open run', health.oldest_open_at ?? '-'],
-    ['registered with the service', renderRegistration(health.subscription)],
-    ['failing or paused sinks', health.shut_sinks.map(({ handler }) => handler).join(', ') || '-'],
-    ['open runs of handlers not loaded', health.not_loaded?.map(({ handler }) => handler).join(', ') || '-'],
-    ['paused', health.paused ? 'all handlers' : health.paused_handlers.join(', ') || '-'],
-  ]
-  const isOver = judgeHealth(health).result !== 'fail'
-  const next = isOver ? [] : ['When you have replayed them: onchain-inbox doctor --acknowledge']
-  return [renderTable(['inbox', ''], rows), ...renderGaps(health.gaps), ...next].join('\n\n')
 }
 
 const shortMs = 60_000
@@ -234,27 +209,19 @@ export function judgeRegistration(
   wanted: LabelledSubscribe | null,
   now: number,
 ): readonly Finding[] {
-  if (found === null) return wanted === null ? [] : [notRegistered]
+  const { ok, warn } = check('registration')
+  if (found === null) {
+    const advice = '`serve` registers it after start and logs errors; to do it by hand: `onchain-inbox subscribe`'
+    return wanted === null ? [] : [warn('not registered with the service, though subscribe is set', advice)]
+  }
   const { state, at, url } = withoutQuery(found)
   if (state === 'begun') {
-    if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok('registration', `begun at ${at}: ${url}`)]
-    return [warn('registration', `begun at ${at}, outcome unknown: the receiver may be registered`, lookThere(url))]
+    if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok(`begun at ${at}: ${url}`)]
+    return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, lookThere(url))]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
     const advice = '`onchain-inbox subscribe` shows the difference and what to do'
-    return [warn('registration', `registered since ${at}, but differs from the setting subscribe`, advice)]
+    return [warn(`registered since ${at}, but differs from the setting subscribe`, advice)]
   }
-  return [ok('registration', `registered since ${at}: ${url}`)]
-}
-
-const notRegistered = warn(
-  'registration',
-  'not registered with the service, though subscribe is set',
-  '`serve` registers it after start and logs errors; to do it by hand: `onchain-inbox subscribe`',
-)
-
-function renderRegistration(found: SubscriptionJson | null): string {
-  if (found === null) return '-'
-  const { state, at, url } = withoutQuery(found)
-  return `${state === 'begun' ? 'begun at' : 'since'} ${at}, ${url}`
+  return [ok(`registered since ${at}: ${url}`)]
 }

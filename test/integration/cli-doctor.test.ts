@@ -34,7 +34,6 @@ test('doctor looks at the machine before the first start, and leaves it as it wa
     'disk speed',
     'database',
     'secrets',
-    'admin tokens',
     'handlers',
     'webhook port',
     'admin port',
@@ -98,7 +97,7 @@ test('beside a sidecar doctor asks that for what is in the inbox, and finds its 
   expect(found('webhook port')).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
   expect(found('admin port')).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
   expect(found('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('held by a process') })
-  expect(found('inbox')).toMatchObject({ result: 'warn', found: 'handlers are paused (onchain-inbox handlers list)' })
+  expect(found('inbox')).toMatchObject({ result: 'warn', found: 'paused: all handlers (onchain-inbox handlers list)' })
 
   // Asked for elsewhere, it is not found.
   const lost = await runCli(['doctor', '--json'], {

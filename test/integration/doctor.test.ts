@@ -70,8 +70,6 @@ out of service from 2026-01-02T00:00:00.000Z to 2026-01-02T13:00:00.000Z (stoppe
   latest arrival 2026-01-06T14:00:05.500Z
 
 2 more since 2026-01-03T13:00:00.000Z, each under a minute: 4 s in all
-
-When you have replayed them: onchain-inbox doctor --acknowledge
 `)
   expect(await doctor('--acknowledge')).toEqual({
     code: 0,
@@ -130,7 +128,7 @@ test('each start says what is to be replayed, and who is paused, until somebody 
 
   const found = await cli('doctor')
   expect(found.code).toBe(1)
-  expect(found.out).toMatch(/^paused +quiet$/m)
+  expect(found.out).toContain('paused: quiet (onchain-inbox handlers list)')
   const { code, out } = await cli('doctor', '--acknowledge', '--json')
   expect(code).toBe(0)
   const { gaps } = JSON.parse(out) as { gaps: number }
