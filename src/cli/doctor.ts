@@ -9,7 +9,7 @@ import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
-import { host } from './host.ts'
+import { commandLine, host } from './host.ts'
 import { openEvents } from './open-events.ts'
 import { counted, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
@@ -120,9 +120,9 @@ export function judgeHealth(health: HealthJson): Finding {
   const open = [
     ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
     ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
-    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (onchain-inbox dead list)`]),
-    ...(quarantined === 0 ? [] : [`${bodies} in quarantine (onchain-inbox quarantine list)`]),
-    ...(paused === '' ? [] : [`paused: ${paused} (onchain-inbox handlers list)`]),
+    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (${commandLine('dead list')})`]),
+    ...(quarantined === 0 ? [] : [`${bodies} in quarantine (${commandLine('quarantine list')})`]),
+    ...(paused === '' ? [] : [`paused: ${paused} (${commandLine('handlers list')})`]),
     ...health.shut_sinks.map(renderShutSink),
     ...(notLoaded ?? []).map(renderNotLoaded),
   ]
@@ -131,18 +131,18 @@ export function judgeHealth(health: HealthJson): Finding {
   if (missing + lost === 0) return warn(open.join(', '), 'run the commands in brackets')
   return fail(
     open.join(', '),
-    'replay lost events in the dashboard of the service, then: onchain-inbox doctor --acknowledge',
+    `replay lost events in the dashboard of the service, then: ${commandLine('doctor --acknowledge')}`,
   )
 }
 
 function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
   const why = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
-  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending (onchain-inbox handlers list)`
+  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending (${commandLine('handlers list')})`
 }
 
 function renderNotLoaded({ handler, open_runs: open }: NonNullable<HealthJson['not_loaded']>[number]): string {
   const which = `${counted(open, 'open run')} of ${handler}, which is not loaded`
-  return `${which} (restore it, or: onchain-inbox handlers drop ${handler} --reason …)`
+  return `${which} (restore it, or: ${commandLine(`handlers drop ${handler} --reason …`)})`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {
@@ -211,7 +211,7 @@ export function judgeRegistration(
 ): readonly Finding[] {
   const { ok, warn } = check('registration')
   if (found === null) {
-    const advice = '`serve` registers it after start and logs errors; to do it by hand: `onchain-inbox subscribe`'
+    const advice = `\`serve\` registers it after start and logs errors; to do it by hand: ${commandLine('subscribe')}`
     return wanted === null ? [] : [warn('not registered with the service, though subscribe is set', advice)]
   }
   const { state, at, url } = withoutQuery(found)
@@ -220,7 +220,7 @@ export function judgeRegistration(
     return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, lookThere(url))]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
-    const advice = '`onchain-inbox subscribe` shows the difference and what to do'
+    const advice = `for the difference and what to do: ${commandLine('subscribe')}`
     return [warn(`registered since ${at}, but differs from the setting subscribe`, advice)]
   }
   return [ok(`registered since ${at}: ${url}`)]

@@ -12,6 +12,7 @@ import {
   withEvents,
   type EventCommandOptions,
 } from './event-command.ts'
+import { commandLine } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { counted, printResult } from './output.ts'
 import { createProgress } from './screen.ts'
@@ -148,7 +149,7 @@ function renderReplay(replay: ReplayJson): string {
     ['started', replay.created_at],
     ['ended', replay.ended_at ?? '-'],
   ]
-  const hint = replay.state === 'running' ? `\n\nfollow it: onchain-inbox replays show ${replay.id}` : ''
+  const hint = replay.state === 'running' ? `\n\nfollow it: ${commandLine(`replays show ${replay.id}`)}` : ''
   return `${rows.map(([name = '', value = '']) => `${name.padEnd(18)}${safeText(value)}`).join('\n')}${hint}`
 }
 

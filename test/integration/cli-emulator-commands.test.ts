@@ -123,10 +123,9 @@ test('A46 what matches is replayed by as many requests as it takes, those that f
       return { matched: 2_500, replayed }
     },
   } as unknown as ControlClient
-  const { replays, look } = await replayAll(client, { since: '2026-01-01T00:00:00Z' })
+  const replays = await replayAll(client, { since: '2026-01-01T00:00:00Z' })
   expect(calls).toEqual([1_000, 1_000, 500])
   expect(replays.map(({ deliveryId }) => deliveryId)).toEqual(known.slice(1))
-  expect(await look(replays.slice(0, 1))).toMatchObject([{ deliveries: [{ deliveryId: known[1] }] }])
 })
 
 test('R76, A32 secret gives a webhook another one, shown once, and the next attempt is signed with it', async () => {

@@ -42,7 +42,7 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
   const [, retried] = await output.see(/↳ unlucky failed on (evt_\w+) \(on purpose\); next attempt in 1 s\n/)
   await output.see(new RegExp(`↳ unlucky handled ${retried} this time\n`))
   const [, dead] = await output.see(
-    /↳ unlucky failed on (evt_\w+) \(gave up on purpose\); now a dead letter: onchain-inbox dead list\n/,
+    /↳ unlucky failed on (evt_\w+) \(gave up on purpose\); now a dead letter: onchain-inbox dead list --admin-url \S+\n/,
   )
   await output.see(/↳ [\w.]+ evt_\w+ delivered twice; answered 200 as a duplicate; not handled again\n/)
 

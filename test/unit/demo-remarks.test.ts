@@ -78,7 +78,10 @@ test('a failed attempt is shown with the frame of the handler and its replay', (
     frame: 'at run (/handlers/trades.ts:8:11)',
     nextAt: '2026-01-01T00:00:02.000Z',
   }
-  expect(logRemark(entry)).toContain(
-    'trades failed on evt_1 in replay 3 (Error: down) at run (/handlers/trades.ts:8:11); next attempt in 2 s',
+  const failed = 'trades failed on evt_1 in replay 3 (Error: down) at run (/handlers/trades.ts:8:11)'
+  expect(logRemark(entry, '')).toContain(`${failed}; next attempt in 2 s`)
+  const dead = { ...entry, nextAt: undefined }
+  expect(logRemark(dead, 'npx onchain-inbox dead list')).toContain(
+    `${failed}; now a dead letter: npx onchain-inbox dead list`,
   )
 })

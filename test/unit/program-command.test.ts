@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { programCommand } from '../../src/cli/demo.ts'
+import { programCommand } from '../../src/cli/host.ts'
 
 test.each([
   ['/work/app/node_modules/.bin/onchain-inbox', '/work/app', 'npx onchain-inbox'],

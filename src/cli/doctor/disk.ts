@@ -4,6 +4,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeBytes, type DatabaseSetting } from '../../config/values.ts'
 import { messageOf } from '../../base/errors.ts'
+import { commandLine } from '../host.ts'
 import { check, type Finding } from './machine.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import { lookAtSchema } from '../../inbox/postgres/migrate.ts'
@@ -69,9 +70,8 @@ export function judgeSpace({ freeBytes, usedBytes, reserveBytes, retention }: Sp
   const { ok, warn, fail } = check('disk space')
   const free = `${roughBytes(freeBytes)} free, ${describeBytes(reserveBytes)} reserved (INBOX_DISK_RESERVE)`
   if (freeBytes < reserveBytes) {
-    const advice =
-      'free space, for example with onchain-inbox prune --older-than 7; until then deliveries are answered 503'
-    return fail(free, advice)
+    const prune = commandLine('prune --older-than 7')
+    return fail(free, `free space, for example with ${prune}; until then deliveries are answered 503`)
   }
   const room = usedBytes + freeBytes - reserveBytes
   const { days, maxBytes } = retention
@@ -236,7 +236,7 @@ async function examinePostgres(url: string): Promise<Finding> {
     const found = `${describeDatabase(url)} is PostgreSQL ${server}`
     if (schema === null) return ok(`${found}, empty: \`serve\` creates the schema`)
     if (!isOlder) return ok(`${found}, schema ${schema}`)
-    const advice = 'onchain-inbox migrate, once for all replicas; or INBOX_MIGRATE=auto'
+    const advice = `${commandLine('migrate')}, once for all replicas; or INBOX_MIGRATE=auto`
     return warn(`${found}, schema ${schema}: this version needs a newer one`, advice)
   } catch (error) {
     return fail(messageOf(error), 'fix INBOX_DATABASE_URL or the database')
@@ -254,7 +254,7 @@ function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstan
   const { ok, warn, fail } = check('database')
   const { file, size, isChecked, isHeld } = circumstances
   if (damage !== null)
-    return fail(`${file} is damaged, or not an inbox database: ${damage}`, 'onchain-inbox restore FILE')
+    return fail(`${file} is damaged, or not an inbox database: ${damage}`, commandLine('restore FILE'))
   if (schema !== null && schema > newestSchema) {
     const advice = 'run the newer version, or restore the backup it made beside the file'
     return fail(`${file} was written by a newer version (schema ${schema})`, advice)
@@ -263,9 +263,9 @@ function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstan
     const found = `${file} has schema ${schema ?? '(none)'}, this version has ${newestSchema}`
     return isHeld
       ? warn(`${found}: an older version holds it`, 'upgrade the sidecar, or run doctor of its version')
-      : warn(found, 'nothing: `serve` copies and upgrades it; or run onchain-inbox migrate now')
+      : warn(found, `nothing: \`serve\` copies and upgrades it; or now: ${commandLine('migrate')}`)
   }
-  const structure = isChecked ? 'structure intact' : 'too large to check here: onchain-inbox backup checks its copy'
+  const structure = isChecked ? 'structure intact' : 'too large to check here; `backup` checks its copy'
   const holder = isHeld ? 'held by a process' : 'held by no process'
   return ok(`${file} has schema ${schema} and ${roughBytes(size)}; ${structure}; ${holder}`)
 }

@@ -12,6 +12,7 @@ import { InboxError } from '../../base/errors.ts'
 import type { LabelledSubscribe } from '../../config/subscribe.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
 import { findHandlersAlone } from '../check.ts'
+import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
 import {
@@ -79,7 +80,7 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
 function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {
   const { ok, warn, fail } = check('configuration')
   if (loaded instanceof InboxError)
-    return [fail(loaded.message, 'fix it; `onchain-inbox check` shows the resulting settings')]
+    return [fail(loaded.message, `fix it; for the resulting settings: ${commandLine('check')}`)]
   if (loaded.warnings.length === 0) return [ok(`${count} settings are set, all valid`)]
   return loaded.warnings.map((warning) => warn(warning, 'fix its name or value, or remove it'))
 }
@@ -148,9 +149,9 @@ async function examineHandlers(sources: HandlerSources): Promise<ExaminedHandler
     if (handlers.length > 0) return { finding: ok(handlers.map(({ name }) => name).join(', ')), handlers }
     const place = handlersDir === null ? '' : ` in ${handlersDir}`
     const found = `none${place}: events are only stored`
-    return { finding: warn(found, 'onchain-inbox init writes an example'), handlers }
+    return { finding: warn(found, `for an example: ${commandLine('init my-inbox')}`), handlers }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
-    return { finding: fail(error.message, 'fix it; `onchain-inbox check` lists the handlers'), handlers: null }
+    return { finding: fail(error.message, `fix it; to list the handlers: ${commandLine('check')}`), handlers: null }
   }
 }
