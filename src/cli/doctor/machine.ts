@@ -68,7 +68,7 @@ export function openFilesLimit(): number | null {
 }
 
 /** Date header of another machine, read between two times of this clock. Milliseconds since 1970. */
-export interface OtherClock {
+interface OtherClock {
   readonly askedAt: number
   readonly answeredAt: number
   /** Truncated to whole seconds. */
@@ -82,7 +82,7 @@ const maxSkewMs = 5_000
 const clockTimeoutMs = 5_000
 
 /** Milliseconds that this clock is ahead of the other; 0 if both may be right. */
-export function skewOf({ askedAt, answeredAt, date }: OtherClock): number {
+function skewOf({ askedAt, answeredAt, date }: OtherClock): number {
   if (askedAt >= date + 1_000) return askedAt - (date + 1_000)
   return answeredAt < date ? answeredAt - date : 0
 }
