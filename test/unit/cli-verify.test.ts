@@ -22,14 +22,14 @@ describe('verify', () => {
       THE_SIGNATURE: sign(Buffer.from(body), secret),
     })
 
-  test('R75 ends with 0 for a valid signature and with 1 for any other', async () => {
+  test('R75 exits with 0 for a valid signature, and with 1 for others', async () => {
     const valid = await verify(sign(Buffer.from(body), secret))
     expect(valid).toMatchObject({ code: 0, out: expect.stringMatching(/^valid \(secret: secret-1\)\n/) })
     const invalid = await verify('0'.repeat(64))
     expect(invalid).toMatchObject({ code: 1, out: expect.stringContaining('not valid: wrong_secret') })
   })
 
-  test('R73 explains a near miss, as JSON too', async () => {
+  test('R73 explains a near miss in JSON', async () => {
     const { code, out } = await verify(sign(Buffer.from(`${body}\n`), secret), '--json')
     expect(code).toBe(1)
     expect(JSON.parse(out)).toEqual({
@@ -40,19 +40,19 @@ describe('verify', () => {
     })
   })
 
-  test('A31 without a signature says that it is missing', async () => {
+  test('A31 reports a missing signature', async () => {
     const missing = await run(['--secret', '@secret', '--body', '@body.json'])
     expect(missing).toMatchObject({ code: 1, out: expect.stringContaining('not valid: missing') })
   })
 
-  test('A32 takes all secrets of INBOX_SECRETS', async () => {
+  test('A32 tries all secrets of INBOX_SECRETS', async () => {
     const signature = sign(Buffer.from(body), secret)
     const args = ['--secret', 'env:INBOX_SECRETS', '--body', '@body.json', '--signature', signature]
     const valid = await run(args, { INBOX_SECRETS: `new:fedcba9876543210,old:${secret}` })
     expect(valid).toMatchObject({ code: 0, out: expect.stringContaining('(secret: old)') })
   })
 
-  test('P8 takes the signature from a file or the environment, and warns of one on the command line', async () => {
+  test('P8 reads the signature from a file or the environment, and warns about a literal', async () => {
     const signature = sign(Buffer.from(body), secret)
     await writeFile(join(cwd, 'signature'), `${signature}\n`)
     for (const argument of ['@signature', 'env:THE_SIGNATURE']) {
@@ -81,8 +81,8 @@ describe('verify', () => {
   test.each([
     ['P8 a literal secret', [secret, '@body.json'], 'can read a secret on the command line'],
     ['a literal body', ['@secret', body], '--body must be @file'],
-    ['a body that is not there', ['@secret', '@/gone'], "can't read /gone"],
-    ['a secret that is not there', ['@/gone', '@body.json'], '/gone cannot be read (ENOENT)'],
+    ['a missing body file', ['@secret', '@/gone'], "can't read /gone"],
+    ['a missing secret file', ['@/gone', '@body.json'], '/gone cannot be read (ENOENT)'],
     ['an unset variable', ['env:NOT_SET_ANYWHERE', '@body.json'], 'NOT_SET_ANYWHERE is not set'],
     ['P8 a literal after env:', [`env:${secret}`, '@body.json'], 'env: must be followed by the name'],
     ['standard input for both', ['-', '-'], 'can come from standard input'],
@@ -96,7 +96,7 @@ describe('verify', () => {
 
 describe('secret argument', () => {
   test.each(['http://127.0.0.1:8080/webhooks', 'http://localhost/', 'https://[::1]:1/'])(
-    'P8 is taken as a literal, with a warning, for %s',
+    'P8 is accepted as a literal, with a warning, for %s',
     async (url) => {
       let errors = ''
       const stderr = { write: (text: string) => (errors += text) !== '' }
