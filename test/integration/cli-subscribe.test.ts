@@ -24,7 +24,7 @@ async function webhooks(): Promise<readonly { webhook_id: string; events: readon
 const url = 'https://inbox.example.com/webhooks'
 const wanted = ['--url', url, '--events', 'token.new_listing']
 
-/** A folder with an empty database, and how `subscribe` is run in it. */
+/** Creates a folder with an empty database, and runs `subscribe` there. */
 async function setUp(settings: Readonly<Record<string, string>> = {}) {
   const dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
@@ -46,7 +46,7 @@ async function setUp(settings: Readonly<Record<string, string>> = {}) {
   }
 }
 
-test('beside a running sidecar commands and the sidecar register once together, through the admin API', async () => {
+test('subscribe commands and the sidecar together register once', async () => {
   await using at = await setUp()
   await mkdir(join(at.options.cwd, 'handlers'))
   const { INBOX_ADMIN_PORT: _, ...settings } = at.options.env
@@ -68,7 +68,6 @@ test('beside a running sidecar commands and the sidecar register once together, 
   await until(async () => (await app.inbox.subscription())?.state === 'registered', 'it was registered')
   expect(await webhooks()).toHaveLength(1)
 
-  // What is wanted stands in the setting.
   const settled = await runCli(['subscribe', '--json'], {
     ...at.options,
     env: { ...env, INBOX_SUBSCRIBE: JSON.stringify({ url, events: 'token.new_listing' }) },
@@ -82,7 +81,7 @@ test('beside a running sidecar commands and the sidecar register once together, 
   ])
 })
 
-test('begun before a crash: nobody knows, it is not sent again, and somebody who has looked confirms it', async () => {
+test('a registration of unknown outcome is not sent again, and --confirm records it', async () => {
   await using at = await setUp({ INBOX_API_URL: 'http://127.0.0.1:9/v1' })
   const begin = async (ageMs: number) => {
     const inbox = await createSqliteInbox({ file: at.file })

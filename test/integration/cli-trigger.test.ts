@@ -11,7 +11,7 @@ test('R92 trigger makes a running emulator send an event, and prints who acknowl
   const result = await steered.run('trigger wallet.large_trade --json')
   expect(result).toMatchObject({ code: 0, errors: '' })
   const [event, delivery, finished] = linesOf(result)
-  const { eventId } = event ?? {}
+  const eventId = event?.['eventId']
   expect(event).toEqual({ msg: 'event', eventId: expect.any(String), type: 'wallet.large_trade', isRaw: false })
   expect(delivery).toMatchObject({ msg: 'delivery', eventId, state: 'acknowledged', url: steered.receiver.url })
   const none = { notAcknowledged: 0, nobody: 0, untold: 0, following: 0 }
