@@ -10,7 +10,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 
 const escape = '\u001b['
 
-/** A demo that runs. `see` waits for something in what it prints, and gives the match. */
+/** Starts a demo. `see` waits for a match in its output. */
 function beginDemo(args: readonly string[], cwd: string) {
   const { stdout, text, ended, kill } = beginCli(['demo', ...args], { cwd })
   stdout.setMaxListeners(0)
@@ -32,7 +32,7 @@ function beginDemo(args: readonly string[], cwd: string) {
   }
 }
 
-test('the demo shows all ten types first, then duplicates, retries and a dead letter (R78, R81, R88, R92)', async () => {
+test('the demo shows all ten types, duplicates, retries and a dead letter (R78, R81, R88, R92)', async () => {
   await using dir = await createTempDir()
   const output = beginDemo([], dir.path)
   await Promise.all(
@@ -55,7 +55,7 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
   await runCli(['dead', 'requeue', '--all', '--admin-url', adminUrl], atAdmin)
   await output.see(new RegExp(`↳ unlucky handled ${dead} this time\n`))
 
-  // More of a type than are delivered between two of which one has a wrong signature.
+  // One delivery of 40 has a wrong signature.
   const trigger = ['trigger', 'wallet.new_position', '-n', '41', '--timeout', '0', '--emulator', dashboard]
   expect(await runCli(trigger, { cwd: dir.path })).toMatchObject({ code: 0, errors: '' })
   await output.see(/↳ wallet\.new_position evt_\w+: wrong signature, on purpose; answered 401; next attempt in 1 min\n/)
@@ -70,7 +70,7 @@ test('the demo shows all ten types first, then duplicates, retries and a dead le
   db.close()
 })
 
-test('with --json each line is an object, those of handlers and of the log as well', async () => {
+test('demo --json prints one object per line, also for handlers and the log', async () => {
   await using dir = await createTempDir()
   const output = beginDemo(['--json'], dir.path)
   await Promise.all([output.see(/retry scheduled/), output.see(/became a dead letter/), output.see(/"msg":"output"/)])
@@ -84,34 +84,24 @@ test('with --json each line is an object, those of handlers and of the log as we
   expect(failed).toEqual(expect.arrayContaining(['attempt failed, retry scheduled', 'run became a dead letter']))
 })
 
-test('a demo that is started again the next day says nothing of events that were not received in between', async () => {
+test('the demo ignores settings of its folder, stays on loopback, and reports no outage the next day', async () => {
   await using dir = await createTempDir()
-  const demo = () => runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path })
-  expect((await demo()).code).toBe(0)
-  const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'))
-  db.exec(
-    `UPDATE meta SET value = value - ${24 * 3_600_000} WHERE name = 'served_at'; UPDATE event SET received_at = 0`,
-  )
-  db.close()
-  const again = await demo()
-  expect(again).toMatchObject({ code: 0, errors: '' })
-  expect(again.out).not.toContain('out of service')
-})
-
-test('the demo, whose credentials are published, takes nothing from the settings of the folder and stays on loopback', async () => {
-  await using dir = await createTempDir()
-  const settings = {
-    INBOX_PATH: '/elsewhere',
-    INBOX_HOST: '0.0.0.0',
-    INBOX_ADMIN_HOST: '0.0.0.0',
-    INBOX_ADMIN_HOSTS: ['inbox.example.com'],
-  }
+  const settings = { INBOX_PATH: '/elsewhere', INBOX_HOST: '0.0.0.0', INBOX_ADMIN_HOSTS: ['inbox.example.com'] }
   await writeFile(join(dir.path, 'onchain-inbox.config.mjs'), `export default ${JSON.stringify(settings)}`)
   const env = { INBOX_ADMIN_HOST: '0.0.0.0' }
-  const { code, out } = await runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path, env })
+  const demo = () => runCli(['demo', '--seconds', '0.1', '--json'], { cwd: dir.path, env })
+  const { code, out } = await demo()
   expect(code).toBe(0)
   const line = out.split('\n').find((text) => text.includes('"msg":"listening"')) ?? ''
   const { url, adminUrl } = JSON.parse(line) as { url: string; adminUrl: string }
   expect([new URL(url).hostname, new URL(adminUrl).hostname]).toEqual(['127.0.0.1', '127.0.0.1'])
   expect(new URL(url).pathname).toBe('/webhooks')
+
+  const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'))
+  const dayAgo = `UPDATE meta SET value = value - ${24 * 3_600_000} WHERE name = 'served_at'`
+  db.exec(`${dayAgo}; UPDATE event SET received_at = 0`)
+  db.close()
+  const again = await demo()
+  expect(again).toMatchObject({ code: 0, errors: '' })
+  expect(again.out).not.toContain('out of service')
 })

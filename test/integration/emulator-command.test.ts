@@ -15,7 +15,7 @@ const secret = 'whsec_0123456789abcdef'
 const argsOf = (line: string) => `emulator --port 0 --history 0s ${line}`.split(' ').filter((word) => word !== '')
 const run = (line: string) => runCli(argsOf(line), { cwd: tmpdir(), env: { WEBHOOK_SECRET: secret } })
 
-/** Runs `emulator` with these arguments, parted by spaces, on a free port, in a folder and a process of its own. */
+/** Runs `emulator` in its own folder and process. */
 async function runEmulator(line: string) {
   const dir = await createTempDir()
   const process = startCli(argsOf(line), { cwd: dir.path, env: { WEBHOOK_SECRET: secret } })
@@ -36,7 +36,7 @@ async function runEmulator(line: string) {
 
 const get = (url: string, token: string) => ask(url, { headers: { Authorization: `Bearer ${token}` } })
 
-test('with --count it ends with exit code 0 once that many events are acknowledged, signed with the secret', async () => {
+test('emulator --count exits with 0 when that many signed events are acknowledged', async () => {
   await using receiver = await createTestReceiver(answerStatus(200))
   const { code, out, errors } = await run(
     `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 12 --rate 1000 --duplicates 0 --json`,
@@ -56,7 +56,7 @@ test('with --count it ends with exit code 0 once that many events are acknowledg
   }
 })
 
-test('R86 with --count it ends with exit code 1 if an event ended undelivered, one line per attempt', async () => {
+test('R86 emulator --count exits with 1 after an undelivered event, and prints a line per attempt', async () => {
   await using receiver = await createTestReceiver(answerStatus(500))
   const { code, out } = await run(
     `--webhook ${receiver.url} --secret env:WEBHOOK_SECRET --count 1 --rate 10 --speed 10000 --activity 0.001 --duplicates 0`,
@@ -73,7 +73,7 @@ test('R86 with --count it ends with exit code 1 if an event ended undelivered, o
   expect(attempts[6]).toBe('0 acknowledged, 1 undelivered, 0 not settled')
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)('it serves REST until %s and ends with exit code 0', async (signal) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('emulator serves REST until %s, and exits with 0', async (signal) => {
   await using emulator = await runEmulator('--json')
   const { url, apiKey, controlToken } = await emulator.listening()
   expect([apiKey, controlToken]).toEqual([demoCredentials.apiKey, demoCredentials.controlToken])
@@ -85,7 +85,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('it serves REST until %s and ends with
   expect(await emulator.ended).toMatchObject({ code: 0, errors: '' })
 })
 
-test('R5 with --tls it serves HTTPS alone, by a certificate whose file it names', async () => {
+test('R5 emulator --tls serves only HTTPS, and removes its certificate at the end', async () => {
   await using emulator = await runEmulator('--tls --json')
   const { url, certFile } = await emulator.listening()
   expect(url).toMatch(/^https:/)
@@ -111,7 +111,7 @@ test.each([
   ['--speed 2 --manual-clock', "cannot be used with option '--speed <number>'"],
   ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
   ['--seed-file none.yaml', 'none.yaml: ENOENT'],
-])('arguments it cannot use end with exit code 1 and say why: %s', async (line, message) => {
+])('emulator %s is a usage error', async (line, message) => {
   const { code, errors } = await run(line)
   expect(code).toBe(1)
   expect(errors).toContain(message)

@@ -2,38 +2,35 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { startCli } from '../support/cli.ts'
+import { beginCli } from '../support/cli.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 import { ask } from './emulator-stage.ts'
 
-/** Runs `emulator` on a free port until all of its start is printed, then interrupts it; gives all that it printed. */
-async function outputOf(dir: TempDir, args: readonly string[]) {
-  using process = startCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
-  let text = ''
-  process.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  await until(() => / {2}try .*\n/.test(text), 'what it prints')
-  process.child.kill('SIGINT')
-  return await process.ended
+/** Runs `emulator` on a free port until its start is printed and `work` is done, then interrupts it. */
+async function outputOf(dir: TempDir, args: readonly string[], work = async (_out: string) => {}) {
+  const run = beginCli(['emulator', '--port', '0', ...args], { cwd: dir.path })
+  await until(() => / {2}try .*\n/.test(run.text.out), 'the printed start')
+  await work(run.text.out)
+  run.kill('SIGINT')
+  return await run.ended
 }
 
-test('it says at its start who there is, how time goes and what to try, in ten lines', async () => {
+test('emulator prints accounts, clock and a working example in ten lines', async () => {
   await using dir = await createTempDir()
-  using process = startCli(['emulator', '--port', '0', '--history', '6h', '--speed', '60'], { cwd: dir.path })
-  let text = ''
-  process.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
-  await until(() => / {2}try .*\n/.test(text), 'what it prints')
-  expect(text).toMatch(/ {2}accounts {7}demo \(pro, key first\)\n/)
-  expect(text).toMatch(/ {2}webhooks {7}none yet; --webhook and --secret, or POST \/v1\/webhooks\n/)
-  expect(text).toMatch(/ {2}world {10}seed demo, 6h of history, the clock goes ×60\n/)
-  const [, header = '', url = ''] = / {2}try +curl -H '(.*)' '(.*)'\n/.exec(text) ?? []
-  expect(text.split('\n').filter((line) => /^(listening| {2})/.test(line)).length).toBeLessThanOrEqual(10)
-  expect(header).toBe(`Authorization: Bearer ${demoCredentials.apiKey}`)
-  expect(url).toContain('/v1/wallets/')
-  expect((await ask(url, { headers: { Authorization: header.replace('Authorization: ', '') } })).status).toBe(200)
+  await outputOf(dir, ['--history', '6h', '--speed', '60'], async (text) => {
+    expect(text).toMatch(/ {2}accounts {7}demo \(pro, key first\)\n/)
+    expect(text).toMatch(/ {2}webhooks {7}none yet; --webhook and --secret, or POST \/v1\/webhooks\n/)
+    expect(text).toMatch(/ {2}world {10}seed demo, 6h of history, the clock goes ×60\n/)
+    expect(text.split('\n').filter((line) => /^(listening| {2})/.test(line)).length).toBeLessThanOrEqual(10)
+    const [, header = '', url = ''] = / {2}try +curl -H '(.*)' '(.*)'\n/.exec(text) ?? []
+    expect(header).toBe(`Authorization: Bearer ${demoCredentials.apiKey}`)
+    expect(url).toContain('/v1/wallets/')
+    expect((await ask(url, { headers: { Authorization: header.replace('Authorization: ', '') } })).status).toBe(200)
+  })
 })
 
-test('R68 on a restart it says that the keys of before are valid, and that the control token is another', async () => {
+test('R68 a restarted emulator keeps its keys and draws a new control token', async () => {
   await using dir = await createTempDir()
   const args = ['--seed', 'other', '--history', '0', '--data', 'state/emulator.db', '--manual-clock']
   const first = await outputOf(dir, args)
@@ -47,7 +44,7 @@ test('R68 on a restart it says that the keys of before are valid, and that the c
   expect(tokenOf(second)).not.toBe(tokenOf(first))
 })
 
-test('of a seed file it names accounts and webhooks, and warns of short secrets and wallets that never traded', async () => {
+test('emulator prints accounts and webhooks of a seed file, and warns about short secrets and unknown wallets', async () => {
   await using dir = await createTempDir()
   const seedFile = `world: { seed: mine, history: 2h }
 controlToken: control-token-of-mine

@@ -5,7 +5,7 @@ import { apiKey, ask, controlToken, testSeed, type Answer } from './emulator-sta
 
 const listen = { host: '127.0.0.1', port: 0 }
 
-test('while the history is made requests get 503 in the envelope, then they are answered', async () => {
+test('answers 503 in the envelope until the history is simulated', async () => {
   await using emulator = createEmulator({ seed: testSeed({ world: { seed: 'test', history: '12h' } }), listen })
   const early = Promise.withResolvers<Answer[]>()
   let isAsked = false
@@ -28,7 +28,7 @@ test('while the history is made requests get 503 in the envelope, then they are 
   expect((await askFor(emulator, '/v1/networks', apiKey)).status).toBe(200)
 })
 
-test('a port that is taken and a host of another machine are noticed before any history is made', async () => {
+test('refuses a used port and a foreign host before it simulates the history', async () => {
   const holder = createServer()
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
   const { port } = holder.address() as AddressInfo
@@ -40,7 +40,7 @@ test('a port that is taken and a host of another machine are noticed before any 
   await new Promise((resolve) => holder.close(resolve))
 })
 
-test('a start that fails leaves the port to others', async () => {
+test('frees the port after a failed start', async () => {
   const tracked = [{ network: 'base', wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }] as const
   const emulator = createEmulator({ seed: testSeed({ tracked: [...tracked] }), listen })
   emulator.world.acts.apply = () => {
@@ -55,7 +55,7 @@ function askFor({ url }: Emulator, path: string, token: string): Promise<Answer>
   return ask(`${url}${path}`, { headers: { Authorization: `Bearer ${token}` } })
 }
 
-/** Why it does not start there; the history is too long to be waited for. */
+/** The error of a start there. A test would time out if it simulated this history. */
 async function refusal(there: { host: string; port: number }): Promise<string> {
   await using emulator = createEmulator({
     seed: testSeed({ world: { seed: 'test', history: '365d' } }),

@@ -13,14 +13,14 @@ const steps = [...tour.matchAll(/```sh\n(.*?)```(?:\n+```json\n(.*?)```)?/gs)].m
   answer,
 }))
 
-/** The words of a command as a shell parts them, with its variables put in. */
+/** Splits a command as a shell does, with variables replaced. */
 function wordsOf(command: string, variables: ReadonlyMap<string, string>): string[] {
   const parts = command.matchAll(/'([^']*)'|"((?:\\.|[^"])*)"|(\S+)/g)
   const fill = (text: string) => text.replaceAll(/\$(\w+)/g, (_, name: string) => variables.get(name) ?? `$${name}`)
   return [...parts].map(([, quoted, filled, bare]) => quoted ?? fill((filled ?? bare ?? '').replaceAll('\\"', '"')))
 }
 
-/** What curl would send. */
+/** The request that curl would send. */
 function toRequest(words: readonly string[]): { url: string; init: RequestInit } {
   const after = (flag: string) => words.flatMap((word, at) => (words[at - 1] === flag ? [word] : []))
   const [body] = after('-d')
@@ -29,7 +29,7 @@ function toRequest(words: readonly string[]): { url: string; init: RequestInit }
   return { url: words.at(-1) ?? '', init: { method, headers, ...(body !== undefined && { body }) } }
 }
 
-/** What is shown, where `…` stands for anything: a value, the rest of a list, or other members. */
+/** A matcher for a shown answer: `…` is any value, the rest of a list, or other members. */
 function toPattern(shown: unknown): unknown {
   if (shown === '…') return expect.anything()
   if (Array.isArray(shown)) {
@@ -40,7 +40,7 @@ function toPattern(shown: unknown): unknown {
   return expect.objectContaining(Object.fromEntries(members.map(([name, value]) => [name, toPattern(value)])))
 }
 
-test('the tour in docs/emulator.md gives the answers that the page shows', async () => {
+test('docs/emulator.md shows the answers of its tour', async () => {
   await using emulator = createEmulator({
     seed: { ...builtInSeed('demo'), clock: { mode: 'manual' } },
     listen: { host: '127.0.0.1', port: 0 },
