@@ -8,7 +8,7 @@ import { Sidecar } from '../support/sidecar.ts'
 const root = join(import.meta.dirname, '../..')
 const failedMessage = 'reload failed, old handlers continue'
 
-/** A clone, built. */
+/** Builds a copy of this clone. */
 async function build(dir: string): Promise<void> {
   for (const part of ['.ci/build.mjs', 'src', 'schema', 'handlers', 'package.json', 'tsconfig.json']) {
     await cp(join(root, part), join(dir, part), { recursive: true })
@@ -17,7 +17,7 @@ async function build(dir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [join(dir, '.ci/build.mjs')])
 }
 
-test('`npm start` in a clone takes up edits of its handlers', { timeout: 90_000 }, async () => {
+test('`npm start` in a clone reloads edited handlers', { timeout: 90_000 }, async () => {
   const handler = 'handlers/pump.graduation.ts'
   await using sidecar = await Sidecar.create()
   const copy = join(sidecar.dir, 'copy')
@@ -30,7 +30,7 @@ test('`npm start` in a clone takes up edits of its handlers', { timeout: 90_000 
   await writeFile(file, `${source}\nconsole.log('edited')\n`)
   await demo.output.waitFor(({ msg, line }) => msg === 'output' && line === 'edited', 'the edited handler', 20_000)
   const { handlers, changed } = await demo.log('handlers reloaded')
-  // The ten bundled ones, and the one that only the demo has.
+  // Ten bundled handlers, and one of the demo.
   expect(handlers).toHaveLength(11)
   expect(changed).toEqual([basename(file)])
   await writeFile(file, 'export default {')
@@ -38,7 +38,7 @@ test('`npm start` in a clone takes up edits of its handlers', { timeout: 90_000 
     changed: [basename(file)],
     error: expect.stringContaining(`${file} cannot be loaded`),
   })
-  await writeFile(file, `${source}\nconsole.log('mended')\n`)
-  await demo.output.waitFor(({ msg, line }) => msg === 'output' && line === 'mended', 'the mended handler', 20_000)
+  await writeFile(file, `${source}\nconsole.log('fixed')\n`)
+  await demo.output.waitFor(({ msg, line }) => msg === 'output' && line === 'fixed', 'the fixed handler', 20_000)
   expect(await demo.stop()).toEqual({ code: 0, signal: null })
 })

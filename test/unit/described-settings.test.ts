@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true }))
 
 const secret = 'the-secret-of-the-webhook'
 
-test('each row says where it was set: nowhere, in the environment, in the config file, or in a file of its own', async () => {
+test('each row names where it was set: default, environment, config file or file', async () => {
   await writeFile(join(dir, 'admin-token'), 'the-token-of-the-operator\n')
   await writeFile(
     join(dir, 'onchain-inbox.config.mjs'),
@@ -29,7 +29,7 @@ test('each row says where it was set: nowhere, in the environment, in the config
   expect(rows.get('body limit')).toMatchObject({ source: 'default' })
 })
 
-test('nothing secret stands in any row: no secret, token or key, nor what a URL may hold', async () => {
+test('no row holds a secret, token or key, also not in a URL', async () => {
   const hidden = [
     'hidden-webhook-secret',
     'hidden-admin-token-1',

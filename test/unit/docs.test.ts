@@ -10,7 +10,7 @@ import type { InboxStats } from '../../src/inbox/port.ts'
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-/** The rows of the tables of a section, or of the whole page, whose first cell is `code`. */
+/** Table rows of a section, or of the page, whose first cell is `code`. */
 function rowsOf(page: string, section?: string): string[][] {
   const text = section === undefined ? page : (page.split(/^## /m).find((part) => part.startsWith(section)) ?? '')
   return [...text.matchAll(/^\| `([^`]+)` \|(.*)\|$/gm)].map(([, name = '', cells = '']) => [
@@ -22,7 +22,7 @@ function rowsOf(page: string, section?: string): string[][] {
 describe('docs/operations.md', () => {
   const rows = rowsOf(read('docs/operations.md'), 'Settings')
 
-  test('lists exactly the settings there are, in their order', () => {
+  test('lists all settings in order', () => {
     expect(rows.map(([name]) => name)).toEqual(settingNames)
   })
 
@@ -35,7 +35,7 @@ describe('docs/operations.md', () => {
   })
 })
 
-test('docs/errors.md lists exactly the codes there are, each with its status and exit code', () => {
+test('docs/errors.md lists all codes with status and exit code', () => {
   const rows = rowsOf(read('docs/errors.md'))
   const listed = rows.map(([code = '', status, exitCode]) => [
     code,
@@ -45,7 +45,7 @@ test('docs/errors.md lists exactly the codes there are, each with its status and
   expect(rows).toHaveLength(Object.keys(errorCatalogue).length)
 })
 
-test('the program runs with the same options of Node everywhere: none but the one against SIGUSR1', () => {
+test('the program always runs with --disable-sigusr1 and no other Node option', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
   for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
@@ -57,41 +57,21 @@ test('the program runs with the same options of Node everywhere: none but the on
   expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve'],")
 })
 
-test('the folder that docs/compose.yaml has secrets put into is kept out of git', () => {
+test('git ignores the secrets folder of docs/compose.yaml', () => {
   expect(read('docs/compose.yaml')).toContain('file: ./secrets/webhook')
   expect(read('.gitignore').split('\n')).toContain('docs/secrets/')
 })
 
-test('docs/operations.md names the metrics that are missing while the store cannot be read', async () => {
-  const empty = {
-    lastSeq: 0,
-    quarantined: 0,
-    conflicts: 0,
-    oldestOpenAt: null,
-    sizeBytes: 4096,
-    missingSeqs: 0,
-    paused: false,
-  }
-  const handlers = [
-    {
-      handler: 'a',
-      paused: false,
-      superseded: 0,
-      backfillSeq: null,
-      concurrency: null,
-      waiting: 0,
-      ready: 0,
-      suspect: 0,
-      running: 0,
-      held: 0,
-      dead: 0,
-    },
-  ]
-  const namesOf = async (stats: () => Promise<InboxStats>) => {
-    const text = await createMetrics({ inbox: { stats }, clock: createTestClock() }).scrape()
+test('docs/operations.md names the metrics that are missing while the store is unreadable', async () => {
+  const counts = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0, superseded: 0 }
+  const handlers = [{ handler: 'a', paused: false, backfillSeq: null, concurrency: null, ...counts }]
+  const sizes = { lastSeq: 0, quarantined: 0, conflicts: 0, sizeBytes: 4096, missingSeqs: 0 }
+  const stats: InboxStats = { ...sizes, oldestOpenAt: null, paused: false, handlers }
+  const namesOf = async (read: () => Promise<InboxStats>) => {
+    const text = await createMetrics({ inbox: { stats: read }, clock: createTestClock() }).scrape()
     return new Set([...text.matchAll(/^(inbox_\w+)[ {]/gm)].map(([, name = '']) => name))
   }
-  const all = await namesOf(async () => ({ ...empty, handlers }))
+  const all = await namesOf(async () => stats)
   const left = await namesOf(() => Promise.reject(new Error('unreadable')))
   const row =
     rowsOf(read('docs/operations.md'))

@@ -23,7 +23,7 @@ function anEvent(data: Record<string, unknown>, type = 'x.y'): AnyEvent {
 }
 
 describe('explorerLinks', () => {
-  test.each(networkIds)('R4 leads to the explorer of %s: transaction, token, wallet', (network) => {
+  test.each(networkIds)('R4 links transaction, token and wallet to the explorer of %s', (network) => {
     const isSolana = network === 'solana'
     const [address, hash] = isSolana ? [mint, signature] : [evm, tx]
     const event = anEvent({ network, token_address: address, wallet_address: address, tx_hash: hash })
@@ -38,7 +38,7 @@ describe('explorerLinks', () => {
     expect(explorerLinks(eventSamples[type]).length).toBeGreaterThan(0)
   })
 
-  test('R102 takes pump.graduation, which has no network, for Solana', () => {
+  test('R102 links pump.graduation, which has no network, to Solana', () => {
     expect(explorerLinks(anEvent({ token_address: mint }, 'pump.graduation'))).toEqual([
       { label: 'token', url: `https://solscan.io/token/${mint}` },
     ])
@@ -57,7 +57,7 @@ describe('explorerLinks', () => {
     expect(explorerLinks(anEvent(data))).toEqual([])
   })
 
-  test('leads nowhere else, whatever the event holds', () => {
+  test('links to no other site for any event', () => {
     const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(evm, tx, mint, signature, `${evm}#`, '//x.y'))
     const data = fc.record({
       network: fc.constantFrom(...networkIds),
