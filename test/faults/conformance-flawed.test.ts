@@ -55,7 +55,7 @@ test.each<[string, string, string, (receiver: Restartable) => object, readonly s
   ['R88 A52 (c)', 'looks up, then inserts', 'repeated,at-once', () => ({}), ['at-once'], twice],
   [
     'A44 (k)',
-    'drops what is older than the newest event',
+    'drops events older than the newest one',
     'order,out-of-order,burst',
     () => ({}),
     ['out-of-order'],

@@ -17,7 +17,7 @@ const argsFor = (url: string, ...more: readonly string[]) => [
   ...more,
 ]
 
-test('a run prints a line per rule and writes a JUnit report; what needs other options is not checked, and says why', async () => {
+test('conformance prints a line per rule, names missing options, and writes a JUnit report', async () => {
   await using app = await AppServer.start()
   await using dir = await createTempDir()
   const junit = join(dir.path, 'report.xml')
@@ -45,7 +45,7 @@ test('a run prints a line per rule and writes a JUnit report; what needs other o
   expect((await readFile(junit, 'utf8')).match(/<testcase /g)).toHaveLength(5)
 })
 
-test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
+test('Ctrl-C ends conformance, and the report holds the verdicts so far', async () => {
   await using app = await AppServer.start()
   const run = beginCli(argsFor(app.url, '--only', 'repeated,slow', '--json'), options)
   await once(run.stdout, 'data')
@@ -61,7 +61,7 @@ test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
   expect(lines.at(-1)).toMatchObject({ msg: 'finished', outcome: 'interrupted', reason: 'interrupted' })
 })
 
-test('a receiver on another machine costs one line of warning', async () => {
+test('conformance warns about a receiver on another machine', async () => {
   await using app = await AppServer.start()
   // This machine, under a name that doesn't say so.
   const url = `http://0.0.0.0:${app.port}/webhooks`

@@ -13,7 +13,7 @@ async function outputOf(dir: TempDir, args: readonly string[], work = async (_ou
   await until(() => / {2}try .*\n/.test(run.text.out), 'the printed start')
   await work(run.text.out)
   run.kill('SIGINT')
-  return await run.ended
+  return run.ended
 }
 
 test('emulator prints accounts, clock and a working example in ten lines', async () => {

@@ -1,30 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator } from '../../src/emulator/emulator.ts'
-import { headerOf, jsonOf, RawConnection } from '../support/raw-http.ts'
-import { createTestReceiver } from './emulator-receiver.ts'
 import { testSeed } from './emulator-stage.ts'
-
-const secret = 'whsec_0123456789abcdef'
-
-test('finishes when `count` events are acknowledged or undelivered', async () => {
-  await using receiver = await createTestReceiver((response, { body }) => {
-    response.writeHead(body.includes('wallet.') ? 500 : 200).end()
-  })
-  await using emulator = createEmulator({ seed: testSeed(), count: 12, endpoints: [{ url: receiver.url, secret }] })
-  await emulator.start()
-  let isFinished = false
-  const finished = emulator.finished().then(() => (isFinished = true))
-  emulator.tour()
-  await emulator.advance(3_600_000)
-  const { pending, acknowledged } = emulator.deliveries.counts()
-  expect(pending).toBeGreaterThan(0)
-  expect(acknowledged + pending).toBe(12)
-  expect(isFinished).toBe(false)
-  await emulator.advance(24 * 3_600_000)
-  await finished
-  expect(emulator.deliveries.counts()).toMatchObject({ acknowledged, undelivered: pending, pending: 0, inFlight: 0 })
-})
 
 test('mode real follows the given clock, after the history', async () => {
   const clock = createTestClock()
@@ -59,15 +36,4 @@ test('A34 applies tracked wallets, networks and stories of the seed', async () =
   expect([views.networkStatus('solana'), views.networkStatus('base')]).toEqual(['degraded', 'operational'])
   await emulator.advance(6 * 3_600_000)
   expect(types).toContain('pump.graduation')
-})
-
-test('R1 A3 answers requests that reach no route in the envelope', async () => {
-  await using emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 } })
-  await emulator.start()
-  using connection = await RawConnection.open(Number(new URL(emulator.url ?? '').port))
-  connection.send('CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n')
-  const answer = await connection.answer()
-  expect(answer.status).toBe(405)
-  expect(jsonOf(answer)).toMatchObject({ success: false, error: { code: 'method_not_allowed' } })
-  expect(headerOf(answer, 'x-ratelimit-limit')).toBe('10')
 })

@@ -93,14 +93,14 @@ test.each([
   expect(detail).toContain(`came: ${status} after 1 ms\nto do: ${todo}`)
 })
 
-test('a delivery that loses at once is told to answer 200', () => {
+test('the advice on a delivery that loses the race is to answer 200', () => {
   const todo = scenarios['at-once']?.[0]?.checks[0]?.todo
   const answers = [200, 500].map((status) => ({ status, failure: null, isLate: false, ms: 1 }))
   const { detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000, todo })
   expect(detail).toContain('to do: answer 200 to a delivery that loses the race')
 })
 
-test('a rule about repeats that fails because work is missing does not ask for a unique key', async () => {
+test('the advice on missing effects is to do the work', async () => {
   const effects = createEffects({
     source: 'true',
     isInsecure: false,
