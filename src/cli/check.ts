@@ -73,7 +73,8 @@ async function run(flags: CheckFlags): Promise<void> {
 
 /** Needs only the handlers folder, which need not exist yet. */
 async function writeTypes(flags: CheckFlags): Promise<void> {
-  const handlersDir = (await findHandlersDir(configSources(flags)))?.handlersDir ?? null
+  const sources = configSources(flags)
+  const handlersDir = findHandlersDir(await collectSettings(sources), sources.cwd)
   if (handlersDir === null) {
     const message = 'the handlers folder is unknown: set INBOX_HANDLERS'
     throw new InboxError('config_invalid', message)
@@ -92,33 +93,22 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
   }
 }
 
-interface FoundHandlers {
-  readonly handlersDir: string
-  /** False if the folder may be missing. */
-  readonly isNeeded: boolean
-}
-
 /** Handlers to check when other settings are invalid; null if their folder is unknown or may be missing. */
 export async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
-  const found = await findHandlersDir(sources)
-  if (found === null) return null
-  const { handlersDir, isNeeded } = found
-  return isNeeded || existsSync(handlersDir) ? { handlersDir } : null
+  const given = await collectSettings(sources)
+  const handlersDir = findHandlersDir(given, sources.cwd)
+  const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = given.values
+  // With sinks the folder is optional, unless it is set.
+  const isNeeded = INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined
+  return handlersDir !== null && (isNeeded || existsSync(handlersDir)) ? { handlersDir } : null
 }
 
-/** The handlers folder when other settings are invalid; null if unknown. */
-async function findHandlersDir(sources: ConfigSources): Promise<FoundHandlers | null> {
-  const given = await collectSettings(sources)
-  const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = given.values
-  // An invalid config file may name it.
+/** Null if an invalid setting or config file may name it. */
+function findHandlersDir(given: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
+  const { INBOX_HANDLERS } = given.values
   if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
-  if (problems.length > 0) return null
-  return {
-    handlersDir: resolve(sources.cwd, values.INBOX_HANDLERS),
-    // With sinks the folder is optional, unless it is set.
-    isNeeded: INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined,
-  }
+  return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
 }
 
 function renderHandlers(handlers: readonly CheckedHandler[]): string {

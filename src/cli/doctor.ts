@@ -8,7 +8,7 @@ import { examineMachine } from './doctor/examine.ts'
 import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { asEventCommand, eventCommandLine, withEvents, type EventCommandOptions } from './event-command.ts'
 import { commandLine, host } from './host.ts'
 import { openEvents } from './open-events.ts'
 import { counted, printResult } from './output.ts'
@@ -57,7 +57,7 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
     const health = await readHealth(options, handlers ?? undefined)
-    return { checks: [...findings, ...judge(health, subscribe)], health }
+    return { checks: [...findings, ...judge(health, subscribe, options)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
     // The findings already have it.
@@ -70,11 +70,11 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
 /** Checks only the inbox: the sidecar may run on another machine. */
 async function examineRemote(options: DoctorOptions): Promise<DoctorJson> {
   const health = await readHealth(options)
-  return { checks: judge(health, null), health }
+  return { checks: judge(health, null, options), health }
 }
 
-function judge(health: HealthJson, wanted: LabelledSubscribe | null): readonly Finding[] {
-  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health)]
+function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
+  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
 }
 
 /** `handlers`: those that a sidecar would load, when none runs. */
@@ -112,7 +112,8 @@ function renderAcknowledged({ missing_sequence_numbers: missing, gaps }: Acknowl
 }
 
 /** The state of the inbox as one finding. */
-export function judgeHealth(health: HealthJson): Finding {
+function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
+  const commandFor = (words: string) => eventCommandLine(words, options)
   const { missing_sequence_numbers: missing, dead_letters: dead, quarantined, not_loaded: notLoaded } = health
   const lost = health.gaps.filter(needsReplay).length
   const paused = health.paused ? 'all handlers' : health.paused_handlers.join(', ')
@@ -120,29 +121,27 @@ export function judgeHealth(health: HealthJson): Finding {
   const open = [
     ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
     ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
-    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (${commandLine('dead list')})`]),
-    ...(quarantined === 0 ? [] : [`${bodies} in quarantine (${commandLine('quarantine list')})`]),
-    ...(paused === '' ? [] : [`paused: ${paused} (${commandLine('handlers list')})`]),
-    ...health.shut_sinks.map(renderShutSink),
-    ...(notLoaded ?? []).map(renderNotLoaded),
+    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (${commandFor('dead list')})`]),
+    ...(quarantined === 0 ? [] : [`${bodies} in quarantine (${commandFor('quarantine list')})`]),
+    ...(paused === '' ? [] : [`paused: ${paused} (${commandFor('handlers list')})`]),
+    ...health.shut_sinks.map((sink) => `${renderShutSink(sink)} (${commandFor('handlers list')})`),
+    ...(notLoaded ?? []).map(({ handler, open_runs: runs }) => {
+      const drop = commandFor(`handlers drop ${handler} --reason …`)
+      return `${counted(runs, 'open run')} of ${handler}, which is not loaded (restore it, or: ${drop})`
+    }),
   ]
   const { ok, warn, fail } = check('inbox')
   if (open.length === 0) return ok('no missing events, nothing needs an operator')
   if (missing + lost === 0) return warn(open.join(', '), 'run the commands in brackets')
   return fail(
     open.join(', '),
-    `replay lost events in the dashboard of the service, then: ${commandLine('doctor --acknowledge')}`,
+    `replay lost events in the dashboard of the service, then: ${commandFor('doctor --acknowledge')}`,
   )
 }
 
 function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
   const why = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
-  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending (${commandLine('handlers list')})`
-}
-
-function renderNotLoaded({ handler, open_runs: open }: NonNullable<HealthJson['not_loaded']>[number]): string {
-  const which = `${counted(open, 'open run')} of ${handler}, which is not loaded`
-  return `${which} (restore it, or: ${commandLine(`handlers drop ${handler} --reason …`)})`
+  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {

@@ -128,7 +128,7 @@ test('each start logs lost events and paused handlers until they are acknowledge
 
   const found = await cli('doctor')
   expect(found.code).toBe(1)
-  expect(found.out).toContain('paused: quiet (onchain-inbox handlers list)')
+  expect(found.out).toContain(`paused: quiet (onchain-inbox handlers list --admin-url ${app.adminUrl})`)
   const { code, out } = await cli('doctor', '--acknowledge', '--json')
   expect(code).toBe(0)
   const { gaps } = JSON.parse(out) as { gaps: number }
