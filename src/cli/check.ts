@@ -138,8 +138,8 @@ const mark =
   '// Written by `onchain-inbox check --types` so that editors find the types of handlers. Later runs may replace it.'
 
 /**
- * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. It is beside the handlers
- * folder, so that files beside that folder get types too.
+ * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. It is next to the handlers
+ * folder, so that files there get types too.
  *
  * @throws InboxError `usage` if the user wrote the file, unless `isForced`; `config_invalid` if it can't be written
  */
@@ -174,7 +174,7 @@ function compilerOptionsFor(folder: string) {
   const { compilerOptions } = JSON.parse(compilerSettings) as { readonly compilerOptions: object }
   return {
     ...compilerOptions,
-    // Handlers are ES modules, whatever package.json is near.
+    // Handlers are ES modules, also under a package.json without `type`.
     module: 'preserve',
     ...(nodeTypes === null ? { types: [] } : { typeRoots: [at(nodeTypes)] }),
     paths: Object.fromEntries(publicTypes().map(([name, path]) => [name, [at(path)]])),
@@ -195,7 +195,7 @@ function publicTypes(): readonly (readonly [name: string, path: string])[] {
   })
 }
 
-/** The `@types` folder with Node's types if it is installed beside this program; else null. */
+/** The `@types` folder with Node's types if it is installed with this program; else null. */
 function findNodeTypes(): string | null {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve('@types/node/package.json')))

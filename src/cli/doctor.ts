@@ -77,7 +77,7 @@ function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: Do
   return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
 }
 
-/** `handlers`: those that a sidecar would load, when none runs. */
+/** `handlers`: the handlers that a sidecar would load, if none runs. */
 async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
   const events = await openEvents({ ...options, ...(handlers && { handlers }) })
   try {

@@ -86,7 +86,7 @@ test('check exits although a handler file is stuck in a native call, and ignores
   using process = startCli(['check'], { cwd: dir.path, env: { INBOX_SECRETS: secret } })
   const { code, errors } = await process.ended
   expect([code, errors]).toEqual([1, expect.stringMatching(/took longer than 10000 ms.*stuck\.mjs/)])
-}, 45_000)
+}, 180_000)
 
 test('check --types writes a tsconfig.json with which handlers compile without node_modules', async () => {
   await using dir = await createTempDir()
@@ -102,7 +102,7 @@ test('check --types writes a tsconfig.json with which handlers compile without n
     expect.stringMatching(/handlers\/mistaken\.ts\(7,\d+\): error TS2551: Property 'amount_eur' does not exist/),
   ])
   expect(await check()).toMatchObject({ code: 0, out: `wrote ${file}\n` })
-}, 90_000)
+}, 180_000)
 
 test('check --types keeps a tsconfig.json of the user, and replaces it with --force', async () => {
   await using dir = await createTempDir()

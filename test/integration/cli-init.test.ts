@@ -87,7 +87,7 @@ test('init writes a project that compiles, and whose test finds a broken handler
   const handler = join(project, 'handlers/large-trades.ts')
   writeFileSync(handler, read(handler).replace('+ 1', '+ 2'))
   expect(runItsTest(project).status).toBe(1)
-}, 90_000)
+}, 180_000)
 
 test('R72 a new project passes check, and serve handles a signed event', async () => {
   await using dir = await createTempDir()

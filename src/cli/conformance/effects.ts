@@ -95,7 +95,7 @@ export function createEffects({ source, isInsecure, signal, settleMs, prefix }: 
         )
       }
     },
-    /** Waits until the receiver is quiet, and compares what it did. */
+    /** Waits until the receiver is quiet, and compares its effects. */
     async judge({ sent, rule, ids, never = [], todo }: ExpectedEffects): Promise<Outcome> {
       if (ids.length === 0) return notChecked('no event was accepted')
       const expected = [phrases[rule], ...(never.length > 0 ? ['no rejected event done'] : [])].join(', ')
@@ -196,7 +196,7 @@ interface ShellOptions {
 export async function runShell(command: string, { limitMs, signal, isRead }: ShellOptions): Promise<string> {
   const limit = AbortSignal.timeout(limitMs)
   const ending = AbortSignal.any([signal, limit])
-  // A process group of its own, so that all of it can be killed.
+  // A new process group, so that all of it can be killed.
   const child = spawn(command, { shell: true, detached: true, stdio: ['ignore', isRead ? 'pipe' : 'ignore', 'ignore'] })
   const kill = () => {
     try {

@@ -483,7 +483,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
   },
 }
 
-/** All scenarios in order. Those that cause much work come last. */
+/** All scenarios in order. Scenarios that cause much work come last. */
 export const scenarios = Object.fromEntries(
   Object.entries(table).map(([name, cases]): [string, readonly Case[]] => [name, [cases].flat()]),
 )

@@ -130,7 +130,7 @@ const fileSystems: Readonly<Record<number, readonly [name: string, risk?: keyof 
   0x794c7630: ['overlay', 'overlay'],
 }
 
-/** Judges a file system by its statfs type. The types are those of Linux. */
+/** Judges a file system by its statfs type on Linux. */
 export function judgeFileSystem(type: number, folder: string, platform: string = process.platform): Finding {
   const { ok, warn, fail } = check('file system')
   if (platform !== 'linux') return ok(`${folder}: unknown on ${platform}; must be a local disk`)

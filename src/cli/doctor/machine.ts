@@ -34,7 +34,7 @@ export function check(name: string) {
 }
 
 const oldestNode = 24
-/** Files besides connections: database, admin API, and files that handlers open. */
+/** Other open files: database, admin API, and files that handlers open. */
 const otherFiles = 250
 
 export function examineVersions(nodeVersion: string = process.versions.node): Finding {
