@@ -25,7 +25,7 @@ const handlers = {
 }
 
 test('events show prints the handler frame of an error, and the replay of an attempt', async () => {
-  await using app = await startTestApp({ handlers })
+  await using app = await startTestApp({ handlers, settings: { INBOX_ACK_TIMEOUT_MS: '600000' } })
   const { headers, body } = signedRequest(createEvent('wallet.large_trade', { id: 'evt_1' }), testSecret)
   for (let n = 0; n < 2; n++) expect((await fetch(app.url, { method: 'POST', headers, body })).status).toBe(200)
   const runs = async () => (await app.inbox.event('evt_1'))?.runs ?? []
