@@ -26,7 +26,7 @@ COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
 # `docker exec CONTAINER onchain-inbox …` works. The folder of the handlers is empty until yours are mounted there.
-RUN ln -s ../../dist/src/cli.js node_modules/.bin/onchain-inbox && mkdir /app/handlers /data && chown 1000:1000 /data
+RUN ln -sf ../../dist/src/cli.js node_modules/.bin/onchain-inbox && mkdir /app/handlers /data && chown 1000:1000 /data
 USER 1000:1000
 VOLUME /data
 EXPOSE 8080

@@ -1,7 +1,7 @@
 // Compiles src, handlers and schema, and builds the pages, from scratch, so that no file of an older build survives: to dist/, or to
 // the folder that is named.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -15,6 +15,12 @@ for (const page of ['src/web/console', 'src/web/dashboard']) {
   run('vite/bin/vite.js', 'build', '--config', `${page}/vite.config.ts`, ...to)
 }
 chmodSync(join(out, 'src/cli.js'), 0o755)
+if (process.argv[2] === undefined) {
+  // npx would keep a broken copy of the package if it was called before the first build. It prefers this link.
+  const link = 'node_modules/.bin/onchain-inbox'
+  rmSync(link, { force: true })
+  symlinkSync('../../dist/src/cli.js', link)
+}
 
 function run(file, ...args) {
   const { status } = spawnSync(process.execPath, [`node_modules/${file}`, ...args], {

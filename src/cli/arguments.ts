@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { InboxError } from '../base/errors.ts'
 import { durationForm, maxDurationMs, parseDuration } from '../emulator/duration.ts'
 
 // Parsers of arguments and options. Each throws InvalidArgumentError for invalid text.
@@ -37,4 +38,10 @@ export function duration(text: string): number {
   const ms = parseDuration(text)
   if (ms !== undefined && ms <= maxDurationMs) return ms
   throw new InvalidArgumentError(`Expected ${durationForm}; at most 366d.`)
+}
+
+/** Encodes an id as a path segment. URLs treat `.` and `..` as special even when encoded. */
+export function segment(id: string): string {
+  if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
+  throw new InboxError('usage', `${JSON.stringify(id)} is not a valid id`)
 }

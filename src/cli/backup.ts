@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
-import { fromCwd } from './host.ts'
+import { commandLine, fromCwd } from './host.ts'
 import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
 import { readDatabaseSetting, withConfigOption } from './settings.ts'
@@ -78,7 +78,7 @@ async function restore(file: string, options: BackupOptions): Promise<void> {
   const { report: found, kept } = await restoreDatabase(fromCwd(file), await databaseFile(options), systemClock.now())
   printResult({ ...found, kept }, options, () => {
     const old = kept === null ? '' : `\nthe old database is kept as ${kept}`
-    return `restored ${found.file}${old}\n\n${render(found)}\n\nEvents accepted since the backup are gone: onchain-inbox doctor says what to replay.`
+    return `restored ${found.file}${old}\n\n${render(found)}\n\nEvents accepted since the backup are gone. What to replay: ${commandLine('doctor')}`
   })
 }
 

@@ -8,8 +8,7 @@ import { describeConfig } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
 import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
-import { InboxError } from '../base/errors.ts'
-import { host } from './host.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { configSources, withConfigOption, type ConfigOption } from './settings.ts'
 import { checkHandlers } from '../dispatch/check-handlers.ts'
@@ -74,15 +73,14 @@ async function run(flags: CheckFlags): Promise<void> {
 
 /** Needs only the handlers folder, which need not exist yet. */
 async function writeTypes(flags: CheckFlags): Promise<void> {
-  const handlersDir = (await findHandlersDir(configSources(flags)))?.handlersDir ?? null
+  const sources = configSources(flags)
+  const handlersDir = findHandlersDir(await collectSettings(sources), sources.cwd)
   if (handlersDir === null) {
     const message = 'the handlers folder is unknown: set INBOX_HANDLERS'
     throw new InboxError('config_invalid', message)
   }
-  host().stderr.write(`writing types for ${handlersDir} to ${typesFileOf(handlersDir)}\n`)
-  printResult(writeTypesFile(handlersDir, { isForced: flags.force ?? false }), flags, ({ file, result }) =>
-    result === 'kept' ? `${file} is up to date` : `wrote ${file}`,
-  )
+  const file = writeTypesFile(handlersDir, flags.force ?? false)
+  printResult({ file, result: 'written' }, flags, () => `wrote ${file}`)
 }
 
 async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | null> {
@@ -95,33 +93,22 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
   }
 }
 
-interface FoundHandlers {
-  readonly handlersDir: string
-  /** False if the folder may be missing. */
-  readonly isNeeded: boolean
-}
-
-/** Handlers to check when other settings are invalid. */
-async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
-  const found = await findHandlersDir(sources)
-  if (found === null) return null
-  const { handlersDir, isNeeded } = found
-  return isNeeded || existsSync(handlersDir) ? { handlersDir } : null
-}
-
-/** The handlers folder when other settings are invalid; null if unknown. */
-async function findHandlersDir(sources: ConfigSources): Promise<FoundHandlers | null> {
+/** Handlers to check when other settings are invalid; null if their folder is unknown or may be missing. */
+export async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
   const given = await collectSettings(sources)
+  const handlersDir = findHandlersDir(given, sources.cwd)
   const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = given.values
-  // An invalid config file may name it.
+  // With sinks the folder is optional, unless it is set.
+  const isNeeded = INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined
+  return handlersDir !== null && (isNeeded || existsSync(handlersDir)) ? { handlersDir } : null
+}
+
+/** Null if an invalid setting or config file may name it. */
+function findHandlersDir(given: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
+  const { INBOX_HANDLERS } = given.values
   if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
-  if (problems.length > 0) return null
-  return {
-    handlersDir: resolve(sources.cwd, values.INBOX_HANDLERS),
-    // With sinks the folder is optional, unless it is set.
-    isNeeded: INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined,
-  }
+  return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
 }
 
 function renderHandlers(handlers: readonly CheckedHandler[]): string {
@@ -146,36 +133,22 @@ function isDocumented(pattern: string): boolean {
   )
 }
 
-export interface TypesFile {
-  readonly file: string
-  /** `kept`: the file was up to date. */
-  readonly result: 'written' | 'kept'
-}
-
 /** First line of a generated file, which later runs may replace. */
 const mark =
   '// Written by `onchain-inbox check --types` so that editors find the types of handlers. Later runs may replace it.'
 
-/** The tsconfig.json beside the handlers folder, so that files beside that folder get types too. */
-export function typesFileOf(handlersDir: string): string {
-  return join(dirname(handlersDir), 'tsconfig.json')
-}
-
 /**
- * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. The file that `init` wrote
- * is kept if the package is installed near it, and replaced otherwise.
+ * Writes a tsconfig.json that lets editors resolve `onchain-inbox` without a node_modules folder nearby. It is next to the handlers
+ * folder, so that files there get types too.
  *
  * @throws InboxError `usage` if the user wrote the file, unless `isForced`; `config_invalid` if it can't be written
  */
-export function writeTypesFile(handlersDir: string, { isForced }: { readonly isForced: boolean }): TypesFile {
-  const file = typesFileOf(handlersDir)
-  const settings = settingsFor(dirname(file))
-  const text = `${mark}\n${JSON.stringify(settings, null, 2)}\n`
-  const present = existsSync(file) ? readFileSync(file, 'utf8') : null
-  const isOfInit = present === compilerSettings
-  if (present === text || (isOfInit && isInstalledNear(file))) return { file, result: 'kept' }
-  if (present !== null && !isOfInit && !present.startsWith(mark) && !isForced) {
-    const { paths } = settings.compilerOptions
+function writeTypesFile(handlersDir: string, isForced: boolean): string {
+  const folder = dirname(handlersDir)
+  const file = join(folder, 'tsconfig.json')
+  const compilerOptions = compilerOptionsFor(folder)
+  if (existsSync(file) && !readFileSync(file, 'utf8').startsWith(mark) && !isForced) {
+    const { paths } = compilerOptions
     throw new InboxError(
       'usage',
       `${file} is your own and was left unchanged: add these "paths" to its "compilerOptions", or replace it with ` +
@@ -183,44 +156,28 @@ export function writeTypesFile(handlersDir: string, { isForced }: { readonly isF
     )
   }
   try {
-    writeFileSync(file, text)
+    writeFileSync(file, `${mark}\n${JSON.stringify({ compilerOptions }, null, 2)}\n`)
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    throw new InboxError('config_invalid', `${file} can't be written (${reason}): give this user write access`, {
-      cause: error,
-    })
+    const message = `${file} can't be written (${messageOf(error)}): give this user write access`
+    throw new InboxError('config_invalid', message, { cause: error })
   }
-  return { file, result: 'written' }
-}
-
-/** True if `file` can resolve the package from a node_modules folder at or above it. */
-function isInstalledNear(file: string): boolean {
-  const folders = createRequire(file).resolve.paths('onchain-inbox') ?? []
-  return folders.some((folder) => existsSync(join(folder, 'onchain-inbox', 'package.json')))
+  return file
 }
 
 /** Compiler options for handlers, which Node runs with types erased. Paths are relative to `folder`. */
-function settingsFor(folder: string) {
+function compilerOptionsFor(folder: string) {
   const at = (path: string) => {
     const steps = relative(folder, path).split(sep).join('/')
     return steps.startsWith('.') ? steps : `./${steps}`
   }
   const nodeTypes = findNodeTypes()
+  const { compilerOptions } = JSON.parse(compilerSettings) as { readonly compilerOptions: object }
   return {
-    compilerOptions: {
-      target: 'es2024',
-      lib: ['es2024', 'esnext.disposable', 'esnext.iterator', 'dom', 'dom.iterable'],
-      // Handlers are ES modules, whatever package.json is near.
-      module: 'preserve',
-      strict: true,
-      noEmit: true,
-      erasableSyntaxOnly: true,
-      verbatimModuleSyntax: true,
-      allowImportingTsExtensions: true,
-      skipLibCheck: true,
-      ...(nodeTypes === null ? { types: [] } : { types: ['node'], typeRoots: [at(nodeTypes)] }),
-      paths: Object.fromEntries(publicTypes().map(([name, path]) => [name, [at(path)]])),
-    },
+    ...compilerOptions,
+    // Handlers are ES modules, also under a package.json without `type`.
+    module: 'preserve',
+    ...(nodeTypes === null ? { types: [] } : { typeRoots: [at(nodeTypes)] }),
+    paths: Object.fromEntries(publicTypes().map(([name, path]) => [name, [at(path)]])),
   }
 }
 
@@ -238,7 +195,7 @@ function publicTypes(): readonly (readonly [name: string, path: string])[] {
   })
 }
 
-/** The `@types` folder with Node's types if it is installed beside this program; else null. */
+/** The `@types` folder with Node's types if it is installed with this program; else null. */
 function findNodeTypes(): string | null {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve('@types/node/package.json')))

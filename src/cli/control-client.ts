@@ -11,6 +11,7 @@ import type { Command } from 'commander'
 import { demoCredentials } from '../base/demo-credentials.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { host } from './host.ts'
+import { segment } from './arguments.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -213,12 +214,6 @@ function toError(status: number, { message }: Refusal, { origin }: URL): InboxEr
 
 function search(query: Readonly<Record<string, string>>): string {
   return new URLSearchParams(query).toString()
-}
-
-/** Encodes an id as a path segment. URLs treat `.` and `..` as special even when encoded. */
-function segment(id: string): string {
-  if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
-  throw new InboxError('usage', `${JSON.stringify(id)} is not a valid id`)
 }
 
 /** Options of commands on a running emulator. */

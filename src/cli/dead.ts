@@ -5,6 +5,7 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { parseCount } from './arguments.ts'
 import {
+  asCallCommand,
   asEventCommand,
   asListCommand,
   definedOf,
@@ -52,11 +53,7 @@ export function addDeadCommand(program: Command): void {
     .command('show')
     .description('Show a dead letter with its last error')
     .argument('<run-id>', 'run number, as in `dead list`')
-  asEventCommand(show, 'dead show 17').action(async (runId: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) =>
-      printResult(await opened.call('getDeadLetter', { id: runId }), options, renderDeadLetter),
-    )
-  })
+  asCallCommand(show, 'getDeadLetter', { example: 'dead show 17', render: renderDeadLetter })
 
   const drop = asBulkAction(
     dead.command('drop').description('Drop dead letters for good, and unblock their keys'),

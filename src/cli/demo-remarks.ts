@@ -70,14 +70,14 @@ function roughly(ms: number): string {
 /** Prefix of the product's own errors, which a remark omits. */
 const internalCode = /^handler_(?:retryable|terminal): /
 
-/** Formats a log entry as one line. Failures of handlers are put in words. */
-export function logRemark({ level, msg, time, ...fields }: LogEntry): string {
+/** Formats a log entry as one line. Failures of handlers are put in words. `deadList`: the command that lists dead letters. */
+export function logRemark({ level, msg, time, ...fields }: LogEntry, deadList: string): string {
   const { handler, eventId, error, nextAt, frame, replay } = fields
   if (typeof handler === 'string' && typeof eventId === 'string' && typeof error === 'string') {
     const run = typeof replay === 'number' ? `${eventId} in replay ${replay}` : eventId
     const place = typeof frame === 'string' ? ` ${frame}` : ''
     const failure = `${indent}${handler} failed on ${run} (${error.replace(internalCode, '')})${place}`
-    if (typeof nextAt !== 'string') return `${failure}; now a dead letter: onchain-inbox dead list`
+    if (typeof nextAt !== 'string') return `${failure}; now a dead letter: ${deadList}`
     return `${failure}; next attempt in ${roughly(Date.parse(nextAt) - Date.parse(time))}`
   }
   const known = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)

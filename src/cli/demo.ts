@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { basename, join, relative, sep } from 'node:path'
+import { relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { startApp, type App } from '../app/app.ts'
+import { startApp } from '../app/app.ts'
 import { systemClock } from '../base/clock.ts'
 import { loadConfig, type Config } from '../config/config.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
-import { createEmulator, type AttemptReport, type Emulator, type SeedInput } from '../emulator/emulator.ts'
+import { createEmulator, type SeedInput } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/parse-seed.ts'
 import { InboxError } from '../base/errors.ts'
 import type { InboxStats, RunCounts } from '../inbox/port.ts'
@@ -16,9 +16,9 @@ import { createLogger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import { logRemark, parseLogEntry, parseObject, remark } from './demo-remarks.ts'
 import { numberFrom } from './arguments.ts'
-import { host, untilSignal } from './host.ts'
+import { commandLine, host, untilSignal } from './host.ts'
 import { counted, printBytes, printError, printResult, type OutputOptions } from './output.ts'
-import { createProgress } from './screen.ts'
+import { startEmulator } from './emulator-listening.ts'
 
 interface DemoOptions extends OutputOptions {
   readonly seconds?: number
@@ -50,6 +50,12 @@ async function demo(options: DemoOptions): Promise<void> {
   const print = (value: object, line: string) =>
     isJson ? printResult(value, options, () => line) : printBytes(`${line}\n`)
   const config = await demoConfig()
+  let deadList = commandLine('dead list')
+  /** Prints a line of a handler thread: an entry of the log, or what a handler printed. */
+  const show = (line: string) => {
+    const entry = parseLogEntry(line)
+    printBytes(`${entry === null ? line : logRemark(entry, deadList)}\n`)
+  }
   const app = await startApp({
     config,
     log: createLogger({
@@ -76,12 +82,27 @@ async function demo(options: DemoOptions): Promise<void> {
       process.kill(process.pid, 'SIGTERM')
     },
   })
+  deadList += ` --admin-url ${app.adminUrl}`
   const before = await app.inbox.stats()
-  const emulator = await startEmulator(app, (report) => {
-    const line = remark(report)
-    if (line !== null) print({ msg: 'attempt', ...report }, line)
+  const emulator = createEmulator({
+    seed: demoSeed(systemClock.now()),
+    listen: { host: '127.0.0.1', port: await freePort(8090) },
+    endpoints: [{ url: app.url, secret: demoCredentials.secret }],
+    onAttempt(report) {
+      const line = remark(report)
+      if (line !== null) print({ msg: 'attempt', ...report }, line)
+    },
   })
-  printListening()
+  await startEmulator(emulator)
+  const { url, adminUrl } = app
+  const emulatorUrl = emulator.url ?? ''
+  const { apiKey, controlToken, dashboardPassword: password } = demoCredentials
+  const dashboard = { url: `${emulatorUrl}/`, user: emulator.login.user, password }
+  const urls = { url, adminUrl, restUrl: `${emulatorUrl}/v1`, controlUrl: `${emulatorUrl}/_emulator` }
+  print(
+    { msg: 'listening', ...urls, dashboard, apiKey, controlToken },
+    welcome(url, adminUrl, emulatorUrl, config.handlersDir ?? ''),
+  )
   emulator.tour()
   emulator.world.acts.apply({ kind: 'activity', factor: activity })
 
@@ -101,34 +122,6 @@ async function demo(options: DemoOptions): Promise<void> {
     `\nStopped: ${counted(acknowledged, 'event')} acknowledged, ${result.stored} stored, ${result.openRuns} not handled yet, ` +
       `${counted(result.deadLetters, 'dead letter')}. They are kept in ${demoDataDir}.`,
   )
-
-  function printListening(): void {
-    const { url, adminUrl } = app
-    const emulatorUrl = emulator.url ?? ''
-    const { apiKey, controlToken, dashboardPassword: password } = demoCredentials
-    const dashboard = { url: `${emulatorUrl}/`, user: emulator.login.user, password }
-    const [restUrl, controlUrl] = [`${emulatorUrl}/v1`, `${emulatorUrl}/_emulator`]
-    const databaseFile = `${demoDataDir}/inbox.db`
-    print(
-      { msg: 'listening', url, adminUrl, restUrl, controlUrl, dashboard, apiKey, controlToken },
-      welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir: config.handlersDir ?? '' }),
-    )
-  }
-}
-
-async function startEmulator(app: App, onAttempt: (report: AttemptReport) => void): Promise<Emulator> {
-  const emulator = createEmulator({
-    seed: demoSeed(systemClock.now()),
-    listen: { host: '127.0.0.1', port: await freePort(8090) },
-    endpoints: [{ url: app.url, secret: demoCredentials.secret }],
-    onAttempt,
-  })
-  const progress = createProgress()
-  const startedAt = emulator.world.now()
-  await emulator
-    .start((at, until) => progress.show((at - startedAt) / Math.max(1, until - startedAt), 'creating the world'))
-    .finally(() => progress.end())
-  return emulator
 }
 
 const openStates = ['waiting', 'ready', 'suspect', 'running'] as const
@@ -145,18 +138,13 @@ function explainInUse(error: unknown): unknown {
   return new InboxError('database_in_use', message, { cause: error })
 }
 
-/** Prints a line of a handler thread: an entry of the log, or what a handler printed. */
-function show(line: string): void {
-  const entry = parseLogEntry(line)
-  printBytes(`${entry === null ? line : logRemark(entry)}\n`)
-}
-
 function printAsJson(line: string): void {
   printBytes(`${parseObject(line) === null ? JSON.stringify({ msg: 'output', line }) : line}\n`)
 }
 
 /** Data folder, relative to the working directory. */
 const demoDataDir = './data/demo'
+const databaseFile = `${demoDataDir}/inbox.db`
 
 /** Settings on loopback with the published credentials. Ports are the default ones if free. */
 async function demoConfig(): Promise<Config> {
@@ -168,7 +156,7 @@ async function demoConfig(): Promise<Config> {
       INBOX_PORT: String(await freePort(8080)),
       INBOX_ADMIN_HOST: '127.0.0.1',
       INBOX_ADMIN_PORT: String(await freePort(8081)),
-      INBOX_DATABASE_URL: `sqlite:${demoDataDir}/inbox.db`,
+      INBOX_DATABASE_URL: `sqlite:${databaseFile}`,
       INBOX_HANDLERS: findHandlers(),
       INBOX_LOG_LEVEL: 'warn',
     },
@@ -221,23 +209,12 @@ function demoSeed(startedAt: number): SeedInput {
   return { ...seed, faults: [...faults], world: { ...seed.world, seed: `demo-${startedAt}`, history } }
 }
 
-interface DemoAddresses {
-  /** Webhook URL of the receiver. */
-  readonly url: string
-  readonly adminUrl: string
-  /** Serves dashboard, REST and control routes. */
-  readonly emulatorUrl: string
-  readonly databaseFile: string
-  readonly handlersDir: string
-}
-
 /** Default of `--emulator`. */
 const defaultEmulatorUrl = 'http://127.0.0.1:8090'
 
 /** Introduction, addresses and commands to try, in at most 24 lines. */
-function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: DemoAddresses): string {
+function welcome(url: string, adminUrl: string, emulatorUrl: string, handlersDir: string): string {
   const { apiKey, adminToken, controlToken, dashboardPassword } = demoCredentials
-  const command = programCommand(process.argv[1] ?? '', host().cwd())
   const at = `--admin-url ${adminUrl}`
   const emulator = emulatorUrl === defaultEmulatorUrl ? '' : ` --emulator ${emulatorUrl}`
   return [
@@ -255,10 +232,10 @@ function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: Demo
     '',
     'From another terminal: list events, list and requeue dead letters, trigger a graduation:',
     `  export INBOX_ADMIN_TOKEN=${adminToken}`,
-    `  ${command} events list ${at}`,
-    `  ${command} dead list ${at}`,
-    `  ${command} dead requeue --all ${at}`,
-    `  ${command} trigger pump.graduation${emulator}`,
+    `  ${commandLine('events list')} ${at}`,
+    `  ${commandLine('dead list')} ${at}`,
+    `  ${commandLine('dead requeue --all')} ${at}`,
+    `  ${commandLine('trigger pump.graduation')}${emulator}`,
     '',
     'First comes one event of each of the ten types, then one every few seconds. Ctrl-C stops the demo.',
     '',
@@ -269,18 +246,4 @@ function welcome({ url, adminUrl, emulatorUrl, databaseFile, handlersDir }: Demo
 function shortPath(path: string): string {
   const steps = relative('', path)
   return steps.startsWith('..') ? path : `./${steps}`
-}
-
-const name = 'onchain-inbox'
-
-/**
- * The command that runs this program again from `cwd`: its name if it is installed, otherwise `node <script>`. In a clone it is npx, which
- * finds the clone's Node where the user's own is too old.
- */
-export function programCommand(script: string, cwd: string): string {
-  if (basename(script) === name) return script.includes(`${sep}node_modules${sep}`) ? `npx ${name}` : name
-  const steps = relative(cwd, script)
-  if (steps === join('dist', 'src', 'cli.js')) return `npx ${name}`
-  const file = steps.startsWith('..') ? script : steps
-  return `node ${/^[\w./\\:-]+$/.test(file) ? file : `'${file}'`}`
 }

@@ -5,13 +5,13 @@ import { systemClock } from '../base/clock.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineMachine } from './doctor/examine.ts'
-import { fail, type Finding, ok, warn } from './doctor/machine.ts'
+import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
-import { host } from './host.ts'
+import { asEventCommand, eventCommandLine, withEvents, type EventCommandOptions } from './event-command.ts'
+import { commandLine, host } from './host.ts'
 import { openEvents } from './open-events.ts'
-import { counted, printResult, renderTable } from './output.ts'
+import { counted, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
@@ -57,27 +57,27 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
     const health = await readHealth(options, handlers ?? undefined)
-    return { checks: [...findings, ...judge(health, subscribe)], health }
+    return { checks: [...findings, ...judge(health, subscribe, options)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
     // The findings already have it.
     if (error.code === 'config_invalid') return { checks: findings, health: null }
     const advice = 'start the sidecar, and give doctor its settings: the admin address and token'
-    return { checks: [...findings, fail('inbox', error.message, advice)], health: null }
+    return { checks: [...findings, check('inbox').fail(error.message, advice)], health: null }
   }
 }
 
 /** Checks only the inbox: the sidecar may run on another machine. */
 async function examineRemote(options: DoctorOptions): Promise<DoctorJson> {
   const health = await readHealth(options)
-  return { checks: judge(health, null), health }
+  return { checks: judge(health, null, options), health }
 }
 
-function judge(health: HealthJson, wanted: LabelledSubscribe | null): readonly Finding[] {
-  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health)]
+function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
+  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
 }
 
-/** `handlers`: those that a sidecar would load, when none runs. */
+/** `handlers`: the handlers that a sidecar would load, if none runs. */
 async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
   const events = await openEvents({ ...options, ...(handlers && { handlers }) })
   try {
@@ -92,7 +92,7 @@ function render({ checks, health }: DoctorJson): string {
   const lines = checks.map((finding) => renderFinding(finding, width)).join('\n')
   const count = (wanted: Finding['result']) => checks.filter(({ result }) => result === wanted).length
   const sum = `${count('fail')} failed, ${counted(count('warn'), 'warning')}, ${count('ok')} ok`
-  return [lines, sum, ...(health === null ? [] : [renderHealth(health)])].join('\n\n')
+  return [lines, sum, ...(health === null ? [] : renderGaps(health.gaps))].join('\n\n')
 }
 
 const tones = { ok: 'green', warn: 'yellow', fail: 'red' } as const
@@ -112,66 +112,40 @@ function renderAcknowledged({ missing_sequence_numbers: missing, gaps }: Acknowl
 }
 
 /** The state of the inbox as one finding. */
-export function judgeHealth(health: HealthJson): Finding {
-  const { missing_sequence_numbers: missing, gaps, dead_letters: dead, quarantined, paused } = health
-  const lost = gaps.filter(needsReplay).length
-  if (missing > 0 || lost > 0) {
-    const found = [
-      ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
-      ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
-    ].join(', ')
-    const advice = 'replay them in the dashboard of the service, then: onchain-inbox doctor --acknowledge'
-    return fail('inbox', found, advice)
-  }
-  const isPaused = paused || health.paused_handlers.length > 0
+function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
+  const commandFor = (words: string) => eventCommandLine(words, options)
+  const { missing_sequence_numbers: missing, dead_letters: dead, quarantined, not_loaded: notLoaded } = health
+  const lost = health.gaps.filter(needsReplay).length
+  const paused = health.paused ? 'all handlers' : health.paused_handlers.join(', ')
+  const bodies = counted(quarantined, 'body', 'bodies')
   const open = [
-    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (onchain-inbox dead list)`]),
-    ...(quarantined === 0
-      ? []
-      : [`${counted(quarantined, 'body', 'bodies')} in quarantine (onchain-inbox quarantine list)`]),
-    ...(isPaused ? ['handlers are paused (onchain-inbox handlers list)'] : []),
-    ...health.shut_sinks.map(renderShutSink),
-    ...(health.not_loaded ?? []).map(renderNotLoaded),
+    ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
+    ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
+    ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (${commandFor('dead list')})`]),
+    ...(quarantined === 0 ? [] : [`${bodies} in quarantine (${commandFor('quarantine list')})`]),
+    ...(paused === '' ? [] : [`paused: ${paused} (${commandFor('handlers list')})`]),
+    ...health.shut_sinks.map((sink) => `${renderShutSink(sink)} (${commandFor('handlers list')})`),
+    ...(notLoaded ?? []).map(({ handler, open_runs: runs }) => {
+      const drop = commandFor(`handlers drop ${handler} --reason …`)
+      return `${counted(runs, 'open run')} of ${handler}, which is not loaded (restore it, or: ${drop})`
+    }),
   ]
-  if (open.length === 0) return ok('inbox', 'no missing events, nothing needs an operator')
-  return warn('inbox', open.join(', '), 'run the commands in brackets')
+  const { ok, warn, fail } = check('inbox')
+  if (open.length === 0) return ok('no missing events, nothing needs an operator')
+  if (missing + lost === 0) return warn(open.join(', '), 'run the commands in brackets')
+  return fail(
+    open.join(', '),
+    `replay lost events in the dashboard of the service, then: ${commandFor('doctor --acknowledge')}`,
+  )
 }
 
 function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
   const why = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
-  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending (onchain-inbox handlers list)`
-}
-
-function renderNotLoaded({
-  handler,
-  open_runs: open,
-}: {
-  readonly handler: string
-  readonly open_runs: number
-}): string {
-  const which = `${counted(open, 'open run')} of ${handler}, which is not loaded`
-  return `${which} (restore it, or: onchain-inbox handlers drop ${handler} --reason …)`
+  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {
   return lost !== null && acknowledgedAt === null
-}
-
-/** Formats open work and outages for people. */
-export function renderHealth(health: HealthJson): string {
-  const rows = [
-    ['missing events (accepted, not in the database)', String(health.missing_sequence_numbers)],
-    ['dead letters', String(health.dead_letters)],
-    ['bodies in quarantine', String(health.quarantined)],
-    ['oldest open run', health.oldest_open_at ?? '-'],
-    ['registered with the service', renderRegistration(health.subscription)],
-    ['failing or paused sinks', health.shut_sinks.map(({ handler }) => handler).join(', ') || '-'],
-    ['open runs of handlers not loaded', health.not_loaded?.map(({ handler }) => handler).join(', ') || '-'],
-    ['paused', health.paused ? 'all handlers' : health.paused_handlers.join(', ') || '-'],
-  ]
-  const isOver = judgeHealth(health).result !== 'fail'
-  const next = isOver ? [] : ['When you have replayed them: onchain-inbox doctor --acknowledge']
-  return [renderTable(['inbox', ''], rows), ...renderGaps(health.gaps), ...next].join('\n\n')
 }
 
 const shortMs = 60_000
@@ -234,27 +208,19 @@ export function judgeRegistration(
   wanted: LabelledSubscribe | null,
   now: number,
 ): readonly Finding[] {
-  if (found === null) return wanted === null ? [] : [notRegistered]
+  const { ok, warn } = check('registration')
+  if (found === null) {
+    const advice = `\`serve\` registers it after start and logs errors; to do it by hand: ${commandLine('subscribe')}`
+    return wanted === null ? [] : [warn('not registered with the service, though subscribe is set', advice)]
+  }
   const { state, at, url } = withoutQuery(found)
   if (state === 'begun') {
-    if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok('registration', `begun at ${at}: ${url}`)]
-    return [warn('registration', `begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
+    if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok(`begun at ${at}: ${url}`)]
+    return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
-    const advice = '`onchain-inbox subscribe` shows the difference and what to do'
-    return [warn('registration', `registered since ${at}, but differs from the setting subscribe`, advice)]
+    const advice = `for the difference and what to do: ${commandLine('subscribe')}`
+    return [warn(`registered since ${at}, but differs from the setting subscribe`, advice)]
   }
-  return [ok('registration', `registered since ${at}: ${url}`)]
-}
-
-const notRegistered = warn(
-  'registration',
-  'not registered with the service, though subscribe is set',
-  '`serve` registers it after start and logs errors; to do it by hand: `onchain-inbox subscribe`',
-)
-
-function renderRegistration(found: SubscriptionJson | null): string {
-  if (found === null) return '-'
-  const { state, at, url } = withoutQuery(found)
-  return `${state === 'begun' ? 'begun at' : 'since'} ${at}, ${url}`
+  return [ok(`registered since ${at}: ${url}`)]
 }

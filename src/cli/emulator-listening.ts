@@ -4,6 +4,7 @@ import type { Begun, Emulator } from '../emulator/emulator.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
 import { safeText } from '../base/log.ts'
 import { printResult, type OutputOptions } from './output.ts'
+import { createProgress } from './screen.ts'
 
 export interface Listening {
   readonly emulator: Emulator
@@ -11,6 +12,15 @@ export interface Listening {
   readonly begun: Begun
   /** Certificate file that clients must trust, if it was created here. */
   readonly certFile: string | undefined
+}
+
+/** Starts an emulator, with a progress line while it simulates the past. */
+export async function startEmulator(emulator: Emulator): Promise<Begun> {
+  using progress = createProgress()
+  const startedAt = emulator.world.now()
+  return await emulator.start((at, until) =>
+    progress.show((at - startedAt) / Math.max(1, until - startedAt), 'simulating the past'),
+  )
 }
 
 /** Prints the addresses and initial state of an emulator. Drawn secrets are shown only here (R68), given ones only if published. */

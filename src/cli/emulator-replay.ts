@@ -5,9 +5,9 @@ import { InboxError } from '../base/errors.ts'
 import { parseSeconds } from './arguments.ts'
 import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliveries.ts'
-import { followDeliveries, lookAtEach, printDelivery, type Standing } from './follow-deliveries.ts'
+import { followDeliveries, printDelivery } from './follow-deliveries.ts'
 import { host } from './host.ts'
-import { printResult } from './output.ts'
+import { counted, printResult } from './output.ts'
 
 interface ReplayOptions extends ControlOptions {
   readonly since?: string
@@ -47,25 +47,10 @@ export function addEmulatorReplayCommand(emulator: Command): void {
 async function replayOne(client: ControlClient, id: string, options: ReplayOptions): Promise<0 | 1> {
   const given = (['endpoint', 'type', 'dryRun'] as const).find((name) => options[name] !== undefined)
   if (given !== undefined) {
-    throw new InboxError(
-      'usage',
-      `--${given === 'dryRun' ? 'dry-run' : given} goes with --since, not with one delivery`,
-    )
+    const name = given === 'dryRun' ? 'dry-run' : given
+    throw new InboxError('usage', `--${name} goes with --since, not with one delivery`)
   }
-  const replayed = await client.replay(id)
-  let exitCode: 0 | 1 = 0
-  await followDeliveries({
-    items: [replayed],
-    look: lookAtEach(async ({ deliveryId }) => [await client.delivery(deliveryId)]),
-    timeoutMs: options.timeout * 1_000,
-    onEnd(_, deliveries) {
-      for (const delivery of deliveries) {
-        printDelivery(delivery, options)
-        if (delivery.state !== 'acknowledged') exitCode = 1
-      }
-    },
-  })
-  return exitCode
+  return (await follow(client, [await client.replay(id)], options)) === 1 ? 0 : 1
 }
 
 /** Returns exit code 0 if only counted, or all are acknowledged. */
@@ -77,49 +62,41 @@ async function replaySince(client: ControlClient, since: string, options: Replay
     ...(type !== undefined && { type }),
   }
   if (dryRun || !yes) {
-    const counted = await client.replayAll({ ...filter, dryRun: true })
-    const isWanted = !dryRun && counted.matched > 0 && (await confirm(counted.matched))
+    const found = await client.replayAll({ ...filter, dryRun: true })
+    const isWanted = !dryRun && found.matched > 0 && (await confirm(found.matched))
     if (!isWanted) {
-      printResult(
-        { msg: 'counted', since: filter.since, ...counted },
-        options,
-        ({ matched }) => `${several(matched)} would be replayed`,
-      )
+      const result = { msg: 'counted', since: filter.since, ...found }
+      printResult(result, options, ({ matched }) => `${several(matched)} would be replayed`)
       return 0
     }
   }
-  const { replays, look } = await replayAll(client, filter)
-  printResult(
-    { msg: 'replayed', since: filter.since, replayed: replays.length },
-    options,
-    ({ replayed }) => `${several(replayed)} replayed`,
-  )
-  return (await followAll(replays, look, options)) ? 0 : 1
+  const replays = await replayAll(client, filter)
+  const result = { msg: 'replayed', since: filter.since, replayed: replays.length }
+  printResult(result, options, ({ replayed }) => `${several(replayed)} replayed`)
+  if (replays.length === 0) return 0
+  const acknowledged = await follow(client, replays, options)
+  const finished = { msg: 'finished', acknowledged, notAcknowledged: replays.length - acknowledged }
+  printResult(finished, options, ({ notAcknowledged }) => `${acknowledged} acknowledged, ${notAcknowledged} not`)
+  return finished.notAcknowledged === 0 ? 0 : 1
 }
 
-/** Returns true if all were acknowledged in time. */
-async function followAll(
+/** Follows replays and prints each when it is settled. Returns how many were acknowledged in time. */
+async function follow(
+  client: ControlClient,
   replays: readonly ShownDelivery[],
-  look: ReplayedAll['look'],
   options: ReplayOptions,
-): Promise<boolean> {
-  if (replays.length === 0) return true
-  const counts = { acknowledged: 0, notAcknowledged: 0 }
+): Promise<number> {
+  let acknowledged = 0
   await followDeliveries({
     items: replays,
-    look,
+    deliveriesOf: async ({ deliveryId }) => [await client.delivery(deliveryId)],
     timeoutMs: options.timeout * 1_000,
     onEnd(_, deliveries) {
       for (const delivery of deliveries) printDelivery(delivery, options)
-      counts[deliveries[0]?.state === 'acknowledged' ? 'acknowledged' : 'notAcknowledged']++
+      if (deliveries[0]?.state === 'acknowledged') acknowledged++
     },
   })
-  printResult(
-    { msg: 'finished', ...counts },
-    options,
-    ({ acknowledged, notAcknowledged }) => `${acknowledged} acknowledged, ${notAcknowledged} not`,
-  )
-  return counts.notAcknowledged === 0
+  return acknowledged
 }
 
 /** Parses a time, or a duration before now on the world clock. Returns ISO 8601. */
@@ -150,21 +127,12 @@ async function confirm(count: number): Promise<boolean> {
   }
 }
 
-function several(count: number): string {
-  return count === 1 ? '1 delivery' : `${count} deliveries`
-}
-
-/** Replays in their order. */
-interface ReplayedAll {
-  readonly replays: readonly ShownDelivery[]
-  /** Fetches the current deliveries. A replay that is no longer known has none. */
-  readonly look: (replays: readonly ShownDelivery[]) => Promise<readonly Standing<ShownDelivery>[]>
-}
+const several = (count: number) => counted(count, 'delivery', 'deliveries')
 
 const perPage = 1_000
 
-/** Replays all matching deliveries (A46), in as many requests as needed. */
-export async function replayAll(client: ControlClient, filter: ReplayRequest): Promise<ReplayedAll> {
+/** Replays all matching deliveries (A46), in as many requests as needed. Returns the replays in their order. */
+export async function replayAll(client: ControlClient, filter: ReplayRequest): Promise<readonly ShownDelivery[]> {
   const { type, endpoint } = filter
   const narrowed = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
   const [newest] = await client.deliveries({ limit: 1 })
@@ -173,29 +141,15 @@ export async function replayAll(client: ControlClient, filter: ReplayRequest): P
   for (let [done, last] = [replayed, replayed]; last > 0 && done < matched; done += last) {
     ;({ replayed: last } = await client.replayAll(filter))
   }
-
-  /** Newest first. Ids have one length and increase. */
-  async function newerThan(id: string): Promise<readonly ShownDelivery[]> {
-    const found: ShownDelivery[] = []
-    for (;;) {
-      const oldest = found.at(-1)
-      const after = oldest === undefined ? {} : { after: oldest.deliveryId }
-      const page = await client.deliveries({ ...narrowed, ...after, limit: perPage })
-      const newer = page.filter(({ deliveryId }) => deliveryId > id)
-      found.push(...newer)
-      if (newer.length < perPage) return found.filter(({ isReplay }) => isReplay)
-    }
-  }
-
   const before = newest?.deliveryId ?? ''
-  return {
-    replays: (await newerThan(before)).toReversed(),
-    async look(replays) {
-      const byId = new Map((await newerThan(before)).map((delivery) => [delivery.deliveryId, delivery]))
-      return replays.map((item) => {
-        const delivery = byId.get(item.deliveryId)
-        return { item, deliveries: delivery === undefined ? [] : [delivery] }
-      })
-    },
+  const found: ShownDelivery[] = []
+  for (;;) {
+    const oldest = found.at(-1)
+    const after = oldest === undefined ? {} : { after: oldest.deliveryId }
+    const page = await client.deliveries({ ...narrowed, ...after, limit: perPage })
+    // Newest first. Ids have one length and increase.
+    const newer = page.filter(({ deliveryId }) => deliveryId > before)
+    found.push(...newer)
+    if (newer.length < perPage) return found.filter(({ isReplay }) => isReplay).toReversed()
   }
 }

@@ -14,14 +14,14 @@ import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
 import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
 import { attemptJson, attemptLine, eventLine } from './follow-deliveries.ts'
-import { printListening } from './emulator-listening.ts'
+import { printListening, startEmulator } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
 import type { Counts } from '../emulator/deliveries/port.ts'
 import { drawSecret } from '../emulator/random.ts'
 import { safeText } from '../base/log.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { fromCwd, host, untilSignal } from './host.ts'
-import { printResult, type OutputOptions } from './output.ts'
+import { counted, printNote, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
 import { readEndpoint, readSecretArgument } from './secret-argument.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
@@ -96,7 +96,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   const endpoints = (webhook ?? secret) === undefined ? [] : [await readEndpoint('--webhook', webhook, secret)]
   const tls = await readTls(options, cleanup)
   const { host, port, rate, count, duplicates } = options
-  warn(warningsBefore({ seed, endpoints, options }))
+  warn(warningsBefore(seed, endpoints, host))
   let arisen = 0
 
   await using emulator = createEmulator({
@@ -119,14 +119,8 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     ...(options.data !== undefined && { dataFile: fromCwd(options.data) }),
     ...(count !== undefined && { count }),
   })
-  const progress = createProgress()
-  const startedAt = emulator.world.now()
-  const begun = await emulator
-    .start((at, until) => {
-      progress.show((at - startedAt) / Math.max(1, until - startedAt), 'simulating the past')
-    })
-    .finally(() => progress.end())
-  warn(warningsAfter({ emulator, seed, count }))
+  const begun = await startEmulator(emulator)
+  warn(warningsAfter(emulator, seed, count))
   printListening({ emulator, seed, begun, certFile: tls?.certFile }, options)
   await untilSignal(emulator.finished())
 
@@ -137,13 +131,13 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   printResult(summary, options, () =>
     hasReceiver || acknowledged + undelivered > 0
       ? `${acknowledged} acknowledged, ${undelivered} undelivered, ${summary.unsettled} not settled`
-      : `${arisen} ${arisen === 1 ? 'event' : 'events'} arose; no webhook was registered`,
+      : `${counted(arisen, 'event')} arose; no webhook was registered`,
   )
   return count === undefined || !hasReceiver || acknowledged >= count ? 0 : 1
 }
 
 function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) host().stderr.write(`warning: ${warning}\n`)
+  for (const warning of warnings) printNote(`warning: ${warning}`)
 }
 
 function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCommandOptions): Seed {
@@ -184,37 +178,21 @@ function seedName(text: string): string {
 const minSecretLength = 16
 const shownWallets = 3
 
-interface Before {
-  readonly seed: Seed
-  readonly endpoints: readonly StartEndpoint[]
-  readonly options: { readonly host: string }
-}
-
 /** Warnings about the options. */
-function warningsBefore({ seed, endpoints, options: { host } }: Before): readonly string[] {
+function warningsBefore(seed: Seed, endpoints: readonly StartEndpoint[], address: string): readonly string[] {
   const isDemo = seed.controlToken === demoCredentials.controlToken
+  const short = endpoints.flatMap(({ secret }) => secret?.length ?? []).filter((length) => length < minSecretLength)
   return [
-    ...(isDemo && !isLoopback(host)
+    ...(isDemo && !isLoopback(address)
       ? ['other machines can reach this emulator, and the keys of the demo seed are public']
       : []),
-    ...endpoints.flatMap(({ secret }) =>
-      secret === undefined || secret.length >= minSecretLength
-        ? []
-        : [`--secret has ${secret.length} characters; receivers need ${minSecretLength} or more`],
-    ),
+    ...short.map((length) => `--secret has ${length} characters; receivers need ${minSecretLength} or more`),
   ]
 }
 
-interface After {
-  readonly emulator: Emulator
-  readonly seed: Seed
-  readonly count: number | undefined
-}
-
 /** Warnings about the world, once it exists. */
-function warningsAfter({ emulator: { accounts, world }, seed, count }: After): readonly string[] {
-  const { tracked } = seed
-  const unseen = tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
+function warningsAfter({ accounts, world }: Emulator, seed: Seed, count: number | undefined): readonly string[] {
+  const unseen = seed.tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
   const names = unseen.slice(0, shownWallets).map(({ network, wallet }) => `${wallet} (${network})`)
   const others = unseen.length > shownWallets ? ` and ${unseen.length - shownWallets} more` : ''
   return [
@@ -251,7 +229,7 @@ function addEmulatorAdvanceCommand(emulator: Command): void {
           const { attempts, acknowledged, failed, undelivered, pending } = result
           return (
             `advanced by ${formatDuration(ms)} to ${clock.now}\n` +
-            `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${acknowledged} acknowledged, ` +
+            `${counted(attempts, 'attempt')}: ${acknowledged} acknowledged, ` +
             `${failed} failed${isRepeating ? ' or repeated' : ''}; ${undelivered} undelivered, ${pending} pending now`
           )
         })

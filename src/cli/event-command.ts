@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import type { Query } from '../admin/parse.ts'
+import type { AdminCalls, AnswerOf, OperationId } from '../admin/routes.ts'
 import type { ListJson } from '../admin/wire.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
+import { commandLine, host } from './host.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openEvents, type OpenedEvents } from './open-events.ts'
 import { printNote, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
@@ -23,6 +25,43 @@ export function asEventCommand(command: Command, example: string, note = ''): Co
     'after',
     `${note && `\n${note}\n`}\nExample:\n  $ onchain-inbox ${example}`,
   )
+}
+
+/** A command on the same inbox that works as printed. */
+export function eventCommandLine(words: string, { adminUrl }: EventCommandOptions): string {
+  return commandLine(adminUrl === undefined ? words : `${words} --admin-url ${adminUrl}`)
+}
+
+type Request = Parameters<AdminCalls['call']>[1]
+
+interface Call<Id extends OperationId, Argument, Options extends EventCommandOptions> {
+  readonly example: string
+  readonly note?: string
+  /** The request for the argument and options. Default: the argument is the id. */
+  readonly toRequest?: (argument: Argument, options: Options) => Request
+  readonly render: (answer: AnswerOf<Id>, options: EventCommandOptions) => string
+  /** Exit code for an answer; default: 0. */
+  readonly exitCode?: (answer: AnswerOf<Id>) => 0 | 1
+}
+
+/** Adds options and action of a command that makes one call, and prints the answer. */
+export function asCallCommand<
+  Id extends OperationId,
+  Argument = string | undefined,
+  Options extends EventCommandOptions = EventCommandOptions,
+>(command: Command, operation: Id, call: Call<Id, Argument, Options>): void {
+  const { example, note, render, exitCode = () => 0 } = call
+  const toRequest = call.toRequest ?? ((id: Argument) => (typeof id === 'string' ? { id } : {}))
+  asEventCommand(command, example, note).action(async (...given: readonly unknown[]) => {
+    const isNamed = command.registeredArguments.length > 0
+    const options = given[isNamed ? 1 : 0] as Options
+    const request = toRequest((isNamed ? given[0] : undefined) as Argument, options)
+    await withEvents(options, async (opened) => {
+      const answer = await opened.call(operation, request)
+      printResult(answer, options, () => render(answer, options))
+      host().exitCode = exitCode(answer)
+    })
+  })
 }
 
 /** Opens the inbox for `work`, and closes it afterwards. */

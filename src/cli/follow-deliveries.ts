@@ -1,3 +1,4 @@
+import PQueue from 'p-queue'
 import { setTimeout as wait } from 'node:timers/promises'
 import { safeText } from '../base/log.ts'
 import type { ShownDelivery } from '../emulator/control/deliveries.ts'
@@ -5,15 +6,9 @@ import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
 import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
 
-/** An item with its current deliveries. */
-export interface Standing<T> {
-  readonly item: T
-  readonly deliveries: readonly ShownDelivery[]
-}
-
 export interface FollowOptions<T> {
   readonly items: readonly T[]
-  readonly look: (items: readonly T[]) => Promise<readonly Standing<T>[]>
+  readonly deliveriesOf: (item: T) => Promise<readonly ShownDelivery[]>
   readonly timeoutMs: number
   /** True if a delivery is final. Default: its state is not pending. */
   readonly isSettled?: (delivery: ShownDelivery) => boolean
@@ -22,36 +17,26 @@ export interface FollowOptions<T> {
 }
 
 const lookMs = 200
-const maxConcurrentReads = 8
+const concurrency = 8
 
 /** Polls deliveries until all are settled or the time is up. An item without deliveries is settled. */
 export async function followDeliveries<T>(options: FollowOptions<T>): Promise<void> {
-  const { items, look, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
-  const areSettled = (deliveries: readonly ShownDelivery[]) => deliveries.every(isSettled)
+  const { items, deliveriesOf, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
   const deadline = performance.now() + timeoutMs
   using progress = createProgress()
   for (let open = items; open.length > 0;) {
-    const found = await look(open)
+    const reads = open.map((item) => async () => ({ item, deliveries: await deliveriesOf(item) }))
+    const found = await new PQueue({ concurrency }).addAll(reads)
     const isTimeUp = performance.now() >= deadline
     progress.end()
-    for (const { item, deliveries } of found) if (isTimeUp || areSettled(deliveries)) onEnd(item, deliveries)
-    if (isTimeUp) return
-    open = found.filter(({ deliveries }) => !areSettled(deliveries)).map(({ item }) => item)
+    open = []
+    for (const { item, deliveries } of found) {
+      if (isTimeUp || deliveries.every(isSettled)) onEnd(item, deliveries)
+      else open = [...open, item]
+    }
     if (open.length === 0) return
     progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
     await wait(Math.min(lookMs, Math.max(0, deadline - performance.now())))
-  }
-}
-
-/** Reads the deliveries of each item, a few items at a time. */
-export function lookAtEach<T>(deliveriesOf: (item: T) => Promise<readonly ShownDelivery[]>): FollowOptions<T>['look'] {
-  return async (items) => {
-    const found: Standing<T>[] = []
-    for (let at = 0; at < items.length; at += maxConcurrentReads) {
-      const some = items.slice(at, at + maxConcurrentReads)
-      found.push(...(await Promise.all(some.map(async (item) => ({ item, deliveries: await deliveriesOf(item) })))))
-    }
-    return found
   }
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
-import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { asCallCommand, asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { counted, printResult, renderTable } from './output.ts'
 
 interface SetOptions extends EventCommandOptions {
@@ -35,13 +35,8 @@ export function addHandlersCommand(program: Command): void {
   const handlers = program.command('handlers').description('List, pause, resume, change and drop handlers')
 
   const list = handlers.command('list').description('List handlers with their open runs and dead letters')
-  asEventCommand(list, 'handlers list')
-    .addHelpText('after', columnsHelp)
-    .action(async (options: EventCommandOptions) => {
-      await withEvents(options, async (opened) =>
-        printResult(await opened.call('listHandlers'), options, renderHandlers),
-      )
-    })
+  asCallCommand(list, 'listHandlers', { example: 'handlers list', render: renderHandlers })
+  list.addHelpText('after', columnsHelp)
 
   addPauseCommand(handlers, 'pause', true, 'Pause a handler: events are stored, and no run starts')
   addPauseCommand(handlers, 'resume', false, 'Resume a handler, oldest runs first')
@@ -55,30 +50,25 @@ export function addHandlersCommand(program: Command): void {
       'maximum of concurrent runs, or `default` for its own setting',
       toConcurrency,
     )
-  asEventCommand(set, 'handlers set wallet.large_trade --concurrency 2').action(
-    async (name: string, options: SetOptions) => {
-      await withEvents(options, async (opened) => {
-        const concurrency = options.concurrency === 'default' ? null : options.concurrency
-        const changed = await opened.call('changeHandler', { id: name, body: { concurrency } })
-        printResult(changed, options, () => `${name}: ${renderConcurrency(changed.concurrency)}`)
-      })
-    },
-  )
+  asCallCommand(set, 'changeHandler', {
+    example: 'handlers set wallet.large_trade --concurrency 2',
+    toRequest: (id: string, { concurrency }: SetOptions) => ({
+      id,
+      body: { concurrency: concurrency === 'default' ? null : concurrency },
+    }),
+    render: ({ handler, concurrency }) => `${handler}: ${renderConcurrency(concurrency)}`,
+  })
 
   const drop = handlers
     .command('drop')
     .description('Drop all open runs of a handler')
     .argument('<name>', 'handler name, as in `handlers list`')
     .requiredOption('--reason <text>', 'why; stored with each run')
-  asEventCommand(drop, 'handlers drop old-handler --reason "replaced"').action(
-    async (name: string, options: DropOptions) => {
-      await withEvents(options, async (opened) => {
-        const result = await opened.call('dropHandlerRuns', { id: name, body: { reason: options.reason } })
-        const { dropped } = result
-        printResult(result, options, () => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`))
-      })
-    },
-  )
+  asCallCommand(drop, 'dropHandlerRuns', {
+    example: 'handlers drop old-handler --reason "replaced"',
+    toRequest: (id: string, { reason }: DropOptions) => ({ id, body: { reason } }),
+    render: ({ dropped }) => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`),
+  })
 }
 
 function addPauseCommand(handlers: Command, verb: string, paused: boolean, description: string): void {

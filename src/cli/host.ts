@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { resolve } from 'node:path'
+import { basename, join, relative, resolve, sep } from 'node:path'
 
 /** The part of a process that commands use. Tests pass their own, to run many commands in one process. */
 export interface Host extends Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env' | 'cwd' | 'exit'> {
   exitCode?: NodeJS.Process['exitCode']
+  /** The second item is the script of the program. */
+  readonly argv?: readonly string[]
   on(event: string, listener: () => void): unknown
   off(event: string, listener: () => void): unknown
 }
@@ -23,6 +25,26 @@ export function withHost<T>(given: Host, work: () => T): T {
 export function fromCwd(path: string): string {
   const folder = host().cwd()
   return folder === process.cwd() ? path : resolve(folder, path)
+}
+
+const programName = 'onchain-inbox'
+
+/** A command of this program that works as printed, from this folder. */
+export function commandLine(words: string): string {
+  return `${programCommand(host().argv?.[1] ?? programName, host().cwd())} ${words}`
+}
+
+/**
+ * The command that runs this program again from `cwd`: its name if it is installed, otherwise `node <script>`. In a clone it is npx, which
+ * finds the clone's Node where the user's own is too old.
+ */
+export function programCommand(script: string, cwd: string): string {
+  if (basename(script) === programName)
+    return script.includes(`${sep}node_modules${sep}`) ? `npx ${programName}` : programName
+  const steps = relative(cwd, script)
+  if (steps === join('dist', 'src', 'cli.js')) return `npx ${programName}`
+  const file = steps.startsWith('..') ? script : steps
+  return `node ${/^[\w./\\:-]+$/.test(file) ? file : `'${file}'`}`
 }
 
 const maxTimeoutMs = 2 ** 31 - 1

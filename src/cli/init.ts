@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { basename, relative, dirname, join } from 'node:path'
-import { fromCwd, host } from './host.ts'
+import { commandLine, fromCwd, host } from './host.ts'
 import { newSecret, packageName, projectFiles, type ProjectFile } from './init/project.ts'
 import { version } from '../base/version.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
@@ -75,7 +75,7 @@ export async function refuseUsedFolder(folder: string): Promise<void> {
   throw new InboxError(
     'usage',
     `${folder} is not empty (${names.slice(0, maxListed).join(', ')}${more}), and init overwrites nothing: ` +
-      'name a new folder: onchain-inbox init my-inbox',
+      `name a new folder: ${commandLine('init my-inbox')}`,
   )
 }
 

@@ -34,7 +34,7 @@ export function addMoveCommand(program: Command): void {
         '  $ onchain-inbox move --from sqlite:./data/inbox.db --undo',
     )
     .action(async (options: MoveCommandOptions) => {
-      // Files created beside the database must be readable by their owner only.
+      // New files next to the database must be readable by their owner only.
       process.umask(0o077)
       await run(options)
     })

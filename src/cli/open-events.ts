@@ -10,6 +10,7 @@ import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/e
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/ingest.ts'
 import { readSecretFile } from '../base/secret-file.ts'
+import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
 import { readSettings, type ConfigOption } from './settings.ts'
 import { parseExactJson } from '../admin/exact-json.ts'
@@ -222,10 +223,4 @@ function readError(bytes: Buffer): { code: ErrorCode | undefined; message: strin
 function search(query: Query): string {
   const given = Object.entries(query).map(([name, value]) => [name, String(value)])
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
-}
-
-/** Encodes an id as a path segment. URLs treat `.` and `..` as special even when encoded. */
-function segment(id: string): string {
-  if (id !== '' && id !== '.' && id !== '..') return encodeURIComponent(id)
-  throw new InboxError('usage', `"${id}" is not a valid id`)
 }

@@ -1,8 +1,14 @@
 import type { Command } from 'commander'
 import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/quarantine.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, asListCommand, onlyWay, withEvents, type EventCommandOptions } from './event-command.ts'
-import { host } from './host.ts'
+import {
+  asCallCommand,
+  asEventCommand,
+  asListCommand,
+  onlyWay,
+  withEvents,
+  type EventCommandOptions,
+} from './event-command.ts'
 import { printRaw, printResult, renderTable, counted } from './output.ts'
 
 interface ShowOptions extends EventCommandOptions {
@@ -67,13 +73,13 @@ export function addQuarantineCommand(program: Command): void {
     .option('--all', 'all bodies')
     .option('--reason <code>', 'all with this reason, as in `quarantine list`')
     .option('--dry-run', 'only count what would be accepted')
-  asEventCommand(retry, 'quarantine retry --all').action(async (ids: readonly string[], options: RetryOptions) => {
-    const which = whichOf(ids, options.all, options.reason, '--reason')
-    await withEvents(options, async (opened) => {
-      const result = await opened.call('retryQuarantine', { body: { ...which, dryRun: options.dryRun ?? false } })
-      printResult(result, options, renderRetried)
-      if (result.still_unusable > 0) host().exitCode = 1
-    })
+  asCallCommand(retry, 'retryQuarantine', {
+    example: 'quarantine retry --all',
+    toRequest: (ids: readonly string[], { all, reason, dryRun = false }: RetryOptions) => ({
+      body: { ...whichOf(ids, all, reason, '--reason'), dryRun },
+    }),
+    render: renderRetried,
+    exitCode: (result) => (result.still_unusable > 0 ? 1 : 0),
   })
 
   const drop = quarantine
@@ -84,16 +90,13 @@ export function addQuarantineCommand(program: Command): void {
     .option('--only <code>', 'all with this reason, as in `quarantine list`')
     .option('--dry-run', 'only count them')
     .requiredOption('--reason <text>', 'why; stored in the audit log')
-  asEventCommand(drop, 'quarantine drop sha256:9f86… --reason "a test of the sender"').action(
-    async (ids: readonly string[], options: DropOptions) => {
-      const { all, only, reason, dryRun = false } = options
-      const which = whichOf(ids, all, only, '--only')
-      await withEvents(options, async (opened) => {
-        const result = await opened.call('dropQuarantine', { body: { ...which, reason, dryRun } })
-        printResult(result, options, renderDropped)
-      })
-    },
-  )
+  asCallCommand(drop, 'dropQuarantine', {
+    example: 'quarantine drop sha256:9f86… --reason "a test of the sender"',
+    toRequest: (ids: readonly string[], { all, only, reason, dryRun = false }: DropOptions) => ({
+      body: { ...whichOf(ids, all, only, '--only'), reason, dryRun },
+    }),
+    render: renderDropped,
+  })
 }
 
 /** The selection of bodies, as the admin API takes it. */

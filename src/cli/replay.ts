@@ -5,9 +5,11 @@ import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { parseCount, time } from './arguments.ts'
 import {
+  asCallCommand,
   asEventCommand,
   asListCommand,
   definedOf,
+  eventCommandLine,
   noteUnknownNames,
   withEvents,
   type EventCommandOptions,
@@ -58,7 +60,7 @@ export function addReplayCommand(program: Command): void {
         const started = await opened.call('startReplay', { body: toBody(ids, options) })
         if ('dry_run' in started) return printResult(started, options, renderCount)
         const shown = options.wait ? await waitFor(opened, started) : started
-        printResult(shown, options, renderReplay)
+        printResult(shown, options, (replay) => renderReplay(replay, options))
       })
     },
   )
@@ -88,21 +90,13 @@ export function addReplaysCommand(program: Command): void {
     .command('show')
     .description('Show the progress of a replay')
     .argument('<id>', 'number of the replay')
-  asEventCommand(show, 'replays show 3').action(async (id: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) =>
-      printResult(await opened.call('getReplay', { id }), options, renderReplay),
-    )
-  })
+  asCallCommand(show, 'getReplay', { example: 'replays show 3', render: renderReplay })
 
   const cancel = replays
     .command('cancel')
     .description('Cancel a replay and drop its pending runs')
     .argument('<id>', 'number of the replay')
-  asEventCommand(cancel, 'replays cancel 3').action(async (id: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) =>
-      printResult(await opened.call('cancelReplay', { id }), options, renderCancelled),
-    )
-  })
+  asCallCommand(cancel, 'cancelReplay', { example: 'replays cancel 3', render: renderCancelled })
 }
 
 function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record<string, unknown>> {
@@ -134,7 +128,7 @@ function renderCount({ events, skipped }: ReplayCountJson): string {
   return skipped === 0 ? `${found} would be replayed` : `${found} found; the bodies of ${skipped} are deleted`
 }
 
-function renderReplay(replay: ReplayJson): string {
+function renderReplay(replay: ReplayJson, options: EventCommandOptions): string {
   const rows = [
     ['replay', String(replay.id)],
     ['state', replay.state],
@@ -148,13 +142,14 @@ function renderReplay(replay: ReplayJson): string {
     ['started', replay.created_at],
     ['ended', replay.ended_at ?? '-'],
   ]
-  const hint = replay.state === 'running' ? `\n\nfollow it: onchain-inbox replays show ${replay.id}` : ''
+  const follow = `\n\nfollow it: ${eventCommandLine(`replays show ${replay.id}`, options)}`
+  const hint = replay.state === 'running' ? follow : ''
   return `${rows.map(([name = '', value = '']) => `${name.padEnd(18)}${safeText(value)}`).join('\n')}${hint}`
 }
 
-function renderCancelled(replay: CancelledJson): string {
+function renderCancelled(replay: CancelledJson, options: EventCommandOptions): string {
   const note = replay.cancelled ? '' : `replay ${replay.id} has already ended: nothing was cancelled\n\n`
-  return `${note}${renderReplay(replay)}`
+  return `${note}${renderReplay(replay, options)}`
 }
 
 function describeFilter({ filter }: ReplayJson): string {

@@ -96,7 +96,7 @@ const commands: Readonly<Record<string, RestCommand>> = {
   },
 }
 
-/** The request fields of an operation, without those of paging. */
+/** The request fields of an operation, without paging. */
 function fieldsOf(operation: OperationId): readonly (readonly [name: string, schema: z.ZodType])[] {
   const { params, query, body } = operations.find(({ id }) => id === operation) as Operation
   const fields: Readonly<Record<string, z.ZodType>> = { ...params.shape, ...query.shape, ...body?.shape }

@@ -15,7 +15,7 @@ import {
   type ControlOptions,
 } from './control-client.ts'
 import type { ShownDelivery } from '../emulator/control/deliveries.ts'
-import { followDeliveries, lookAtEach, printDelivery } from './follow-deliveries.ts'
+import { followDeliveries, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readEndpoint } from './secret-argument.ts'
 import { host } from './host.ts'
@@ -145,7 +145,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
   let isAnswered = false
   await followDeliveries({
     items: events,
-    look: lookAtEach(async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId))),
+    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId)),
     timeoutMs: Math.max(0, timeoutS * 1_000 - (performance.now() - startedAt)),
     // The private emulator of --url never retries.
     isSettled: ({ state, attempts }) => state !== 'pending' || (options.url !== undefined && attempts > 0),

@@ -11,13 +11,13 @@ import { effectsHandler, readEffects, readLedger, type StoredCopy } from '../sup
 import { serveCommand, Sidecar, testToken, type SidecarOptions } from '../support/sidecar.ts'
 import { canTrace } from '../support/tools.ts'
 
-/** A receiver of any make, to be examined from outside. */
+/** A receiver under test. */
 interface Subject {
   readonly command: readonly string[]
   readonly options: Omit<SidecarOptions, 'command'>
-  /** Lets all work be done, then stops it. */
+  /** Waits for all work, then stops the receiver. */
   finish(sidecar: Sidecar): Promise<unknown>
-  /** What it has stored, read while it does not run. */
+  /** Reads the stored events while the receiver is stopped. */
   readStored(sidecar: Sidecar): Promise<readonly StoredCopy[]>
 }
 
@@ -45,7 +45,7 @@ type ProbeStep = keyof typeof steps
 
 const allSteps = Object.keys(steps) as ProbeStep[]
 
-/** Takes the steps, sends everything again, and checks. */
+/** Runs the steps, resends, and checks. */
 async function probe(subject: Subject, names: readonly ProbeStep[]): Promise<Finding[]> {
   const { command, options } = subject
   await using sidecar = await Sidecar.start({ ...options, command })
@@ -54,7 +54,7 @@ async function probe(subject: Subject, names: readonly ProbeStep[]): Promise<Fin
   return await conclude(subject, sidecar, client)
 }
 
-/** Of several secrets one is empty: it must not start, or not take what is signed with nothing. */
+/** One secret of several is empty: the receiver must not start, or must reject signatures made with an empty secret. */
 async function probeEmptySecret({ command, options }: Subject): Promise<Finding[]> {
   const env = { ...options.env, INBOX_SECRETS: `${testSecret},` }
   await using sidecar = await Sidecar.create({ ...options, command, env })
@@ -69,20 +69,20 @@ async function probeEmptySecret({ command, options }: Subject): Promise<Finding[
     : [{ property: 'P2', what: `a signature made with an empty secret was answered ${answer}` }]
 }
 
-/** Files may not grow beyond a few MB, and more than that is sent. Then the limit is gone. */
+/** Limits files to a few MB and sends more than that. Then the limit is lifted. */
 async function probeFileLimit(subject: Subject): Promise<Finding[]> {
   const { command, options } = subject
   const limited = ['sh', '-c', 'ulimit -f "$FILE_LIMIT"; exec "$@"', 'sh', ...command]
   await using sidecar = await Sidecar.create({ ...options, command: limited })
   await sidecar.start({ FILE_LIMIT: '4096' })
   using client = new RecordingClient({ url: () => sidecar.url })
-  for (let n = 0; n < 200; n++) await client.deliver(anEvent(`large_${n}`, { note: 'x'.repeat(50_000) }))
+  for (let n = 0; n < 80; n++) await client.deliver(anEvent(`large_${n}`, { note: 'x'.repeat(50_000) }))
   await sidecar.kill()
   await sidecar.start({ FILE_LIMIT: 'unlimited' })
   return await conclude(subject, sidecar, client)
 }
 
-/** P5, by the system calls of a traced process: before each 2xx for a new event an fsync has returned since the last one. */
+/** P5, by traced system calls: an fsync returns before each 2xx for a new event. */
 async function probeHonestAck({ command, options }: Subject): Promise<Finding[]> {
   const calls = 'trace=fsync,fdatasync,write,writev,sendto,sendmsg'
   const traced = ['strace', '-f', '--seccomp-bpf', '-e', calls, '-o', 'trace', ...command]
@@ -149,7 +149,7 @@ async function probeLateEvent(client: RecordingClient): Promise<void> {
   await client.deliver(anEvent('older', { key: address, createdAt: '2026-01-01T00:00:00Z' }))
 }
 
-/** Sends what is not known to be stored once more, waits for all work, reads and checks. What is acknowledged is left to itself. */
+/** Resends events that were not acknowledged, waits for all work, and checks. */
 async function conclude(subject: Subject, sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
   const unsure = new Map<string, Delivery>()
   for (const { op, id, delivery } of client.requests) if (op === 'deliver') unsure.set(id, delivery)
@@ -224,21 +224,21 @@ const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, findi
   ['a', 'acknowledges before the commit', by('kills'), /^P1 .* was acknowledged and is not stored/],
   ['c', 'checks, then inserts', by('duplicates'), /^P3 at_once is stored twice/],
   ['d', 'marks an event as processed before the effect', by('kills'), /^P3 .* was handled 0 times/],
-  ['e', 'has the effect before it dedupes', by('duplicates'), /^P3 at_once was handled again although/],
-  ['f', 'verifies over JSON made anew', by('signatures'), /^P2 a forged .* was answered 200/],
-  ['g', 'takes an empty secret', probeEmptySecret, /^P2 .* empty secret was answered 200/],
+  ['e', 'has the effect before it deduplicates', by('duplicates'), /^P3 at_once was handled again although/],
+  ['f', 'verifies over re-serialized JSON', by('signatures'), /^P2 a forged .* was answered 200/],
+  ['g', 'accepts an empty secret', probeEmptySecret, /^P2 .* empty secret was answered 200/],
   ['h', 'throws on a signature of another length', by('signatures'), /^P7 .* ended by itself/],
   ['i', 'forgets ids on restart', by('duplicates', 'a restart'), /^P3 .* is stored twice/],
   ['j', 'logs the signature', by('duplicates'), /^P8 the output shows the signature/],
-  ['k', 'assumes order', by('a late event'), /^P1 older was acknowledged and is not stored/],
-  ['l', 'acknowledges what the disk did not take', probeFileLimit, /^P1 large_.* not stored/],
+  ['k', 'drops events older than the newest one', by('a late event'), /^P1 older was acknowledged and is not stored/],
+  ['l', 'acknowledges events that the disk refused', probeFileLimit, /^P1 large_.* not stored/],
 ]
 
 async function findings(run: Probe, subject: Subject): Promise<string[]> {
   return (await run(subject)).map(({ property, what }) => `${property} ${what}`)
 }
 
-describe('the checks flag a receiver that', () => {
+describe('finds a receiver that', () => {
   test.each(flaws)('(%s) %s', async (flaw, _, run, finding) => {
     expect(await findings(run, receiverWith(flaw))).toContainEqual(expect.stringMatching(finding))
   })
@@ -251,20 +251,20 @@ describe('the checks flag a receiver that', () => {
 describe.each([
   { name: 'a receiver without a flaw', subject: receiverWith('none') },
   { name: 'ours', subject: ours },
-])('the checks find nothing in $name', ({ subject }) => {
-  test('under forgeries, duplicates, late events, kills and restarts', async () => {
+])('finds nothing in $name', ({ subject }) => {
+  test('with forgeries, duplicates, late events, kills and restarts', async () => {
     expect(await findings(by(...allSteps), subject)).toEqual([])
   })
 
-  test('that is given an empty secret', async () => {
+  test('with an empty secret', async () => {
     expect(await findings(probeEmptySecret, subject)).toEqual([])
   })
 
-  test('whose files may not grow any more', async () => {
+  test('with a limit of file sizes', async () => {
     expect(await findings(probeFileLimit, subject)).toEqual([])
   })
 
-  test.skipIf(!canTrace())('whose system calls are traced (needs strace)', async () => {
+  test.skipIf(!canTrace())('with traced system calls (needs strace)', async () => {
     expect(await findings(probeHonestAck, subject)).toEqual([])
   })
 })

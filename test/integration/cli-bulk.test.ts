@@ -4,7 +4,7 @@ import { createAdminStage } from '../support/admin-stage.ts'
 import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
-test('commands act on what a filter finds, and only count with --dry-run', { timeout: 120_000 }, async () => {
+test('bulk commands act on the filtered items, and only count with --dry-run', { timeout: 120_000 }, async () => {
   await using dir = await createTempDir()
   await using stage = await createAdminStage()
   const { inbox, env } = stage

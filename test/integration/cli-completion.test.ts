@@ -11,16 +11,8 @@ import { has } from '../support/tools.ts'
 const dir = await createTempDir()
 afterAll(() => dir[Symbol.asyncDispose]())
 
-const made = new Map<string, Promise<string>>()
-
-/** The file with the script for a shell. */
-function scriptFor(shell: string): Promise<string> {
-  const script = made.get(shell) ?? makeScript(shell)
-  made.set(shell, script)
-  return script
-}
-
-async function makeScript(shell: string): Promise<string> {
+/** Writes the script for a shell, and returns its file. */
+async function scriptFor(shell: string): Promise<string> {
   const { code, out, errors } = await runCli(['completion', shell], { cwd: tmpdir() })
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   const file = join(dir.path, `completion.${shell}`)
@@ -28,7 +20,7 @@ async function makeScript(shell: string): Promise<string> {
   return file
 }
 
-/** What is typed, and what is offered for its last word. `[]` = names of files. */
+/** Typed text, and candidates for its last word. `[]` = file names. */
 const cases: readonly (readonly [string, readonly string[]])[] = [
   ['onchain-inbox ev', ['events']],
   ['onchain-inbox events ', ['list', 'show', 'tail']],
@@ -47,57 +39,55 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['onchain-inbox backup ', []],
 ]
 
+const wordsOf = (line: string) => line.split(' ').filter((word) => word !== '')
+const quoted = (line: string) =>
+  line
+    .split(' ')
+    .map((word) => `'${word}'`)
+    .join(' ')
+
+/** Runs a script, and returns its lines as words. */
+function run(shell: string, args: readonly string[], script: string): readonly (readonly string[])[] {
+  const env = { PATH: process.env['PATH'], HOME: dir.path }
+  const { stdout, stderr } = spawnSync(shell, [...args, '-c', script], { encoding: 'utf8', env })
+  expect(stderr).toBe('')
+  return stdout.split('\n').map(wordsOf)
+}
+
 test.skipIf(!has('bash'))(
-  'bash completes commands, options and known values, and starts no program for it (needs bash)',
+  'bash completes commands, options and values without running a program (needs bash)',
   async () => {
-    const file = await scriptFor('bash')
     const asked = cases.map(([line]) => {
-      const words = line.split(' ')
-      return `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _onchain_inbox; echo "\${COMPREPLY[*]}"`
+      const index = line.split(' ').length - 1
+      return `COMP_WORDS=(${quoted(line)}); COMP_CWORD=${index}; _onchain_inbox; echo "\${COMPREPLY[*]}"`
     })
-    // Nothing is on the PATH: the script has what it needs.
-    const script = `PATH=/nowhere; source ${file}; ${asked.join('\n')}`
-    const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' })
-    expect(stderr).toBe('')
-    const offered = stdout.split('\n').map((line) =>
-      line
-        .split(' ')
-        .filter((word) => word !== '')
-        .toSorted(),
-    )
-    expect(cases.map(([line], index) => [line, offered[index]])).toEqual(
+    const offered = run('bash', ['--norc'], `PATH=/nowhere; source ${await scriptFor('bash')}; ${asked.join('\n')}`)
+    expect(cases.map(([line], index) => [line, offered[index]?.toSorted()])).toEqual(
       cases.map(([line, words]) => [line, words.toSorted()]),
     )
   },
 )
 
-test.skipIf(!has('fish'))('fish completes commands, options and known values (needs fish)', async () => {
+test.skipIf(!has('fish'))('fish completes commands, options and values (needs fish)', async () => {
   const file = await scriptFor('fish')
   for (const [line, words] of cases.filter(([, offered]) => offered.length > 0)) {
-    const { stdout } = spawnSync('fish', ['--no-config', '-c', `source ${file}; complete -C '${line}'`], {
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'], HOME: dir.path },
-    })
-    const offered = stdout.split('\n').map((text) => text.split('\t')[0] ?? '')
-    for (const word of words) expect(offered, line).toContain(word)
+    const offered = run('fish', ['--no-config'], `source ${file}; complete -C '${line}'`)
+    expect(
+      offered.map(([word]) => word?.split('\t')[0]),
+      line,
+    ).toEqual(expect.arrayContaining([...words]))
   }
 })
 
-test.skipIf(!has('zsh'))('zsh takes the script, and finds the words at a place (needs zsh)', async () => {
-  const file = await scriptFor('zsh')
-  // What zsh itself does with the words that were found is left out: it needs a terminal.
+test.skipIf(!has('zsh'))('zsh completes commands, options and values (needs zsh)', async () => {
+  // The menu of zsh itself needs a terminal.
   const asked = cases.map(([line]) => {
-    const words = line.split(' ')
-    return `words=(${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length}; shown=; _onchain-inbox; print -r -- "$shown"`
+    const current = line.split(' ').length
+    return `words=(${quoted(line)}); CURRENT=${current}; shown=; _onchain-inbox; print -r -- "$shown"`
   })
   const stubs = `compdef() { :; }; _files() { shown=; }; _describe() { local -a all=(\${(P)2}); shown="\${(j: :)all[@]%%:*}"; }`
-  const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', `${stubs}\nsource ${file}\n${asked.join('\n')}`], {
-    encoding: 'utf8',
-  })
-  expect(stderr).toBe('')
+  const offered = run('zsh', ['-f'], `${stubs}\nsource ${await scriptFor('zsh')}\n${asked.join('\n')}`)
   for (const [index, [line, words]] of cases.entries()) {
-    const offered = (stdout.split('\n')[index] ?? '').split(' ').filter((word) => word !== '')
-    for (const word of words) expect(offered, line).toContain(word)
-    if (words.length === 0) expect(offered, line).toEqual([])
+    expect(offered[index], line).toEqual(words.length === 0 ? [] : expect.arrayContaining([...words]))
   }
 })

@@ -17,7 +17,7 @@ const argsFor = (url: string, ...more: readonly string[]) => [
   ...more,
 ]
 
-test('a run prints a line per rule and writes a JUnit report; what needs other options is not checked, and says why', async () => {
+test('conformance prints a line per rule, names missing options, and writes a JUnit report', async () => {
   await using app = await AppServer.start()
   await using dir = await createTempDir()
   const junit = join(dir.path, 'report.xml')
@@ -35,8 +35,8 @@ test('a run prints a line per rule and writes a JUnit report; what needs other o
     '             expected: an answer that is not 2xx',
     expect.stringMatching(/^ {13}came: 200 after \d+ ms$/),
     '             to do: accept POST only, and answer anything else 405',
-    'not checked  rotation      the present secret is accepted during a rotation: --next-secret is needed for a second secret',
-    'not checked  rotation      the next secret is accepted: --next-secret is needed for a second secret',
+    'not checked  rotation      an event signed with --secret is acknowledged: --next-secret is needed for a second secret',
+    'not checked  rotation      an event signed with --next-secret is acknowledged: --next-secret is needed for a second secret',
     'passed       repeated      every delivery of one event is acknowledged',
     'not checked  repeated      an event that was delivered several times is done once: --effects is needed to see what the receiver did',
     expect.stringMatching(/^1 passed, 1 failed, 3 not checked, in \d+\.\d s$/),
@@ -45,7 +45,7 @@ test('a run prints a line per rule and writes a JUnit report; what needs other o
   expect((await readFile(junit, 'utf8')).match(/<testcase /g)).toHaveLength(5)
 })
 
-test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
+test('Ctrl-C ends conformance, and the report holds the verdicts so far', async () => {
   await using app = await AppServer.start()
   const run = beginCli(argsFor(app.url, '--only', 'repeated,slow', '--json'), options)
   await once(run.stdout, 'data')
@@ -61,12 +61,12 @@ test('Ctrl-C ends a run; its report holds the verdicts so far', async () => {
   expect(lines.at(-1)).toMatchObject({ msg: 'finished', outcome: 'interrupted', reason: 'interrupted' })
 })
 
-test('a receiver on another machine costs one line of warning', async () => {
+test('conformance warns about a receiver on another machine', async () => {
   await using app = await AppServer.start()
   // This machine, under a name that doesn't say so.
   const url = `http://0.0.0.0:${app.port}/webhooks`
   const { code, out, errors } = await runCli(argsFor(`${url}?token=hidden`, '--only', 'repeated'), options)
   expect(code).toBe(0)
   expect(out).toContain('1 passed, 0 failed, 1 not checked')
-  expect(errors).toBe(`warning: ${url} is not this machine, and will get thousands of requests\n`)
+  expect(errors).toBe(`warning: ${url} is not this machine, and will get over a thousand requests\n`)
 })

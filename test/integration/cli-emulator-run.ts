@@ -9,12 +9,12 @@ export const secret = 'whsec_of-the-cli-test-0001'
 export interface Steered extends AsyncDisposable {
   readonly stage: Stage
   readonly receiver: TestReceiver
-  /** Runs a command, its words parted by spaces, on this emulator. Without `--json` it prints for people. */
+  /** Runs a command line on this emulator. */
   run(line: string, env?: Readonly<Record<string, string>>): Promise<CliResult>
   start(line: string): CliRun
 }
 
-/** A running emulator with one webhook, and commands that work on it. */
+/** Starts an emulator with one webhook, for commands. */
 export async function startSteered(answer: Answer, options: Partial<EmulatorOptions> = {}): Promise<Steered> {
   const receiver = await createTestReceiver(answer)
   const stage = await startStage({ endpoints: [{ url: receiver.url, secret }], ...options })
@@ -37,7 +37,7 @@ export interface Line {
   readonly [name: string]: unknown
 }
 
-/** What a command printed with `--json`. */
+/** Parses the output of a command with `--json`. */
 export function linesOf({ out }: Pick<CliResult, 'out'>): readonly Line[] {
   return out
     .trim()

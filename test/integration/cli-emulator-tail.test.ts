@@ -10,7 +10,7 @@ import { stageOf, testSeed } from './emulator-stage.ts'
 
 const quiet = { seed: testSeed({ world: { seed: 'test', history: '0s', activity: 0 } }) }
 
-/** Changes the clock until the tail says so: it listens now. */
+/** Sets the clock until the tail prints it. */
 async function untilListening({ stage }: Steered, tail: CliRun): Promise<void> {
   await until(async () => {
     await stage.control('POST', '/clock', { mode: 'manual' })
@@ -18,7 +18,7 @@ async function untilListening({ stage }: Steered, tail: CliRun): Promise<void> {
   }, 'tail to listen')
 }
 
-/** Cuts the first connection to a port, then leaves it. */
+/** Cuts the first connection to a port, then frees the port. */
 async function refuseOne(port: number): Promise<void> {
   const server = createServer((socket) => {
     socket.destroy()
@@ -28,7 +28,7 @@ async function refuseOne(port: number): Promise<void> {
   await once(server, 'close')
 }
 
-test('tail prints events and attempts as they happen, and ends with Ctrl-C and exit code 0', async () => {
+test('emulator tail prints events and attempts as they happen until Ctrl-C', async () => {
   await using steered = await startSteered(answerStatus(500), quiet)
   const tail = steered.start('emulator tail --json')
   await untilListening(steered, tail)
@@ -51,7 +51,7 @@ test('tail prints events and attempts as they happen, and ends with Ctrl-C and e
   expect(linesOf(ended).every(({ msg }) => ['event', 'attempt', 'clock'].includes(msg))).toBe(true)
 })
 
-test('for people it prints the lines of the emulator, of the kinds that are asked for, and goes on when it restarts', async () => {
+test('emulator tail --types prints these kinds, and reconnects to a restarted emulator', async () => {
   await using steered = await startSteered(answerStatus(200), quiet)
   const url = steered.stage.emulator.url ?? ''
   const tail = steered.start('emulator tail --types attempt,clock')
@@ -60,12 +60,12 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
   await until(async () => tail.text.out.includes('acknowledged'), 'the attempt')
 
   await steered.stage.emulator.stop()
-  await until(async () => tail.text.errors.includes('lost '), 'tail to miss the emulator')
+  await until(async () => tail.text.errors.includes('lost '), 'the lost connection')
   const port = Number(new URL(url).port)
   await refuseOne(port)
   await using again = createEmulator({ ...quiet, listen: { host: '127.0.0.1', port } })
   await again.start()
-  await until(async () => tail.text.errors.includes('is back'), 'tail to find the emulator again')
+  await until(async () => tail.text.errors.includes('is back'), 'the reconnection')
   await stageOf(again).control('POST', '/clock', { mode: 'scaled', speed: 60 })
   await until(async () => tail.text.out.includes('scaled'), 'the change of the clock')
   tail.kill('SIGINT')
@@ -79,7 +79,7 @@ test('for people it prints the lines of the emulator, of the kinds that are aske
   expect(errors).toBe(`lost ${url}: reconnecting\n${url} is back\n`)
 })
 
-test('where nothing answers at first tail ends with exit code 75', async () => {
+test('emulator tail exits with 75 if no emulator answers', async () => {
   const steered = await startSteered(answerStatus(200), quiet)
   await steered[Symbol.asyncDispose]()
   expect(await steered.run('emulator tail')).toMatchObject({

@@ -16,7 +16,7 @@ const idsOf = (out: string) =>
     .slice(0, -1)
     .map((line) => (JSON.parse(line) as { id: string }).id)
 
-test('R93 events tail prints the newest, in the order that they came in, with their envelope', async () => {
+test('R93 events tail prints the newest events in order, with their envelope', async () => {
   await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_2'), arrivalOf('evt_3', 'token.price_alert')])
   const { code, out, errors } = await runCli(args('-n 2 --json'), options)
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
@@ -26,7 +26,7 @@ test('R93 events tail prints the newest, in the order that they came in, with th
   expect(typed.out).toMatch(/^\S+ UTC {2}token\.price_alert .* {2}evt_3\n$/)
 })
 
-test('R93 events tail formats numbers that JavaScript would spell otherwise, and prints them in JSON as they came', async () => {
+test('R93 events tail prints exact numbers in JSON', async () => {
   const trade = arrivalOf('evt_exact')
   const raw = trade.raw.toString().replace('"amount":1', '"amount_usd":250000.0')
   await using other = await createAdminStage()
@@ -38,7 +38,7 @@ test('R93 events tail formats numbers that JavaScript would spell otherwise, and
   expect(lines?.out).toContain('"amount_usd":250000.0}')
 })
 
-test('R127 a type or network that no document names is listed and replayed like any other, with a note of the likely one', async () => {
+test('R127 filters by undocumented types and networks, with a note that suggests a known one', async () => {
   const run = (...line: string[]) => runCli(line, options)
   const [list, tail, replay, known] = await Promise.all([
     run('events', 'list', '--type', 'walet.large_trade'),
@@ -59,16 +59,16 @@ test('R127 a type or network that no document names is listed and replayed like 
   expect(known).toMatchObject({ code: 0, errors: '' })
 })
 
-test('events tail --follow goes on with those that come, outlives a restart of the sidecar, and ends with 0 on SIGINT', async () => {
+test('events tail --follow prints new events, survives a restart of the sidecar, and exits with 0 on SIGINT', async () => {
   const { text, ...tail } = beginCli(args('-n 1 --json --follow'), options)
   await until(() => text.out.includes('\n'), 'the first line')
   await stage.inbox.accept([arrivalOf('evt_4'), arrivalOf('evt_5')])
-  await until(() => text.out.includes('evt_5'), 'what came')
+  await until(() => text.out.includes('evt_5'), 'new events')
   await stage.close()
   await until(() => text.errors.includes('\n'), 'a notice')
   await stage.inbox.accept([arrivalOf('evt_6')])
   await stage.open()
-  await until(() => text.out.includes('evt_6'), 'what came meanwhile')
+  await until(() => text.out.includes('evt_6'), 'the event of the meantime')
   tail.kill('SIGINT')
   const { code, out, errors } = await tail.ended
   expect(code).toBe(0)
@@ -76,7 +76,7 @@ test('events tail --follow goes on with those that come, outlives a restart of t
   expect(errors).toBe('lost the sidecar: reconnecting\nthe sidecar is back\n')
 })
 
-test('events tail --follow ends with 0 when its reader has gone', async () => {
+test('events tail --follow exits with 0 when its reader is gone', async () => {
   using tail = startCli(args('-n 0 --follow'), options)
   tail.child.stdout.destroy()
   const accept = setInterval(() => void stage.inbox.accept([arrivalOf(`evt_${performance.now()}`)]), 100)

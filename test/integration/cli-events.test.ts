@@ -19,24 +19,19 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-type Run = CliResult
-
-/** Runs a command with no settings but the given ones. Without `--json` it prints for people. */
-function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
-  // A port where nothing listens, so that a sidecar of this machine is not taken for the one of the test.
-  return runCli(args, {
-    cwd: dir,
-    env: { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1', ...env },
-  })
+/** Runs a command on the file. Nothing listens on port 1. */
+function run(line: string, env: Record<string, string> = {}): Promise<CliResult> {
+  const settings = { INBOX_DATABASE_URL: `sqlite:${file}`, INBOX_ADMIN_PORT: '1' }
+  return runCli(line.split(' '), { cwd: dir, env: { ...settings, ...env } })
 }
 
-/** The file's inbox without threads. */
+/** Opens the file without threads. */
 async function openInbox() {
   const clock = systemClock
   return createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
 }
 
-/** A file with two dead letters, of `evt_1` and `evt_2`, and an event of another type. Gives the run ids. */
+/** Stores `evt_1` and `evt_2` as dead letters, and an event of another type. Returns the run ids. */
 async function fill(): Promise<number[]> {
   const inbox = await openInbox()
   const runs = await giveUp(inbox, ['evt_1', 'evt_2'], 'no \u001b[31m pair')
@@ -46,7 +41,7 @@ async function fill(): Promise<number[]> {
   return runs
 }
 
-/** The inbox of the file and its admin server in this process, which holds the file as a sidecar does. */
+/** Opens the file and its admin API in this process, as a sidecar does. */
 async function startSidecar(setToken?: string) {
   const inbox = await openInbox()
   const admin = { host: '127.0.0.1', port: 0, hosts: [], ...(setToken === undefined ? {} : { token: setToken }) }
@@ -58,171 +53,144 @@ async function startSidecar(setToken?: string) {
 
 const idsOf = (out: string) => (JSON.parse(out) as { data: { id: string }[] }).data.map(({ id }) => id)
 
-test('with no process on the file, events are read from it', async () => {
+test('events are read from the file when no sidecar runs', async () => {
   const runs = await fill()
-  const list = await run(['events', 'list', '--json'])
+  const list = await run('events list --json')
   expect(list).toMatchObject({ code: 0, errors: '' })
   expect(idsOf(list.out)).toEqual(['evt_3', 'evt_2', 'evt_1'])
 
-  const filtered = await run(['events', 'list', '--status', 'dead', '--type', 'wallet.large_trade'])
+  const filtered = await run('events list --status dead --type wallet.large_trade')
   expect(filtered.code).toBe(0)
   expect(filtered.out.trim().split('\n')).toHaveLength(3)
   expect(filtered.out).toMatch(/^received +status +type +network +address +id\n2026-01-31T14:00:00.000Z +dead /)
 
-  const shown = await run(['events', 'show', 'evt_1'])
+  const shown = await run('events show evt_1')
   expect(shown.code).toBe(0)
   expect(shown.out).toMatch(/^status +dead$/m)
   expect(shown.out).toMatch(new RegExp(`^${runs[0]} +trades +dead +1 +- +-$`, 'm'))
   expect(shown.out).toContain('TerminalError: no \\u001b[31m pair')
   expect(shown.out).toContain('"amount": 1')
 
-  const raw = await run(['events', 'show', 'evt_3', '--raw'])
+  const raw = await run('events show evt_3 --raw')
   expect(raw.out).toBe(Buffer.from(arrivalOf('evt_3', 'token.price_alert', '18446744073709551615').raw).toString())
-  const json = await run(['events', 'show', 'evt_3', '--json'])
-  expect(json.out).toContain('"amount":18446744073709551615')
 })
 
-test('what a command makes beside the database is for its own user only', async () => {
+test('files created beside the database are private', async () => {
   await fill()
   for (const name of await readdir(dir)) if (name !== 'inbox.db') await rm(join(dir, name))
-  // SQLite gives the rights of the database to what belongs to it.
+  // SQLite copies the mode of the database.
   await chmod(file, 0o600)
   const before = process.umask(0o022)
   try {
-    expect((await run(['events', 'list'])).code).toBe(0)
+    expect((await run('events list')).code).toBe(0)
   } finally {
     process.umask(before)
   }
-  const made = (await readdir(dir)).filter((name) => name !== 'inbox.db')
-  expect(made).not.toEqual([])
-  for (const name of made) expect([name, (await stat(join(dir, name))).mode & 0o077]).toEqual([name, 0])
+  const created = (await readdir(dir)).filter((name) => name !== 'inbox.db')
+  expect(created).not.toEqual([])
+  for (const name of created) expect([name, (await stat(join(dir, name))).mode & 0o077]).toEqual([name, 0])
 })
 
-test('handlers are listed, paused and resumed', async () => {
+test('handlers are listed, paused, resumed and changed', async () => {
   await fill()
-  const commands = [
-    ['handlers', 'pause', 'trades'],
-    ['handlers', 'list'],
-    ['handlers', 'pause', '--all', '--json'],
-    ['handlers', 'list', '--json'],
-    ['handlers', 'resume', '--all'],
-    ['handlers', 'pause', 'nobody'],
-    ['handlers', 'set', 'nobody', '--concurrency', '2'],
-    ['handlers', 'drop', 'nobody', '--reason', 'gone'],
-    ['handlers', 'set', 'trades', '--concurrency', 'default'],
-  ]
-  const direct: Run[] = []
   await using sidecar = await startSidecar()
-  for (const args of commands) direct.push(await run(args, sidecar.env))
-  expect(direct.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 0])
-  const [pause, list, pauseAll, listAll, resumeAll, nobody, setNobody, dropNobody, set] = direct
-  expect(pause?.out).toBe('paused: trades; runs in flight finish\n')
-  expect(list?.out).toMatch(
+  const done = async (line: string) => {
+    const { code, out, errors } = await run(`handlers ${line}`, sidecar.env)
+    expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    return out
+  }
+  expect(await done('pause trades')).toBe('paused: trades; runs in flight finish\n')
+  expect(await done('list')).toMatch(
     /^handler +state +at once +waiting +ready +suspect +handed out +held +dead\ntrades +paused +- +\d/,
   )
-  expect(JSON.parse(pauseAll?.out ?? '')).toEqual({ handler: null, paused: true })
-  expect(JSON.parse(listAll?.out ?? '')).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
-  expect(resumeAll?.out).toBe('resumed: all handlers\n')
-  const unknown = 'not_found: there is no handler "nobody": expected one of trades\n'
-  expect([nobody, setNobody, dropNobody].map((each) => each?.errors)).toEqual([unknown, unknown, unknown])
-  expect(set?.out).toBe('trades: the concurrency of its own setting\n')
+  expect(JSON.parse(await done('pause --all --json'))).toEqual({ handler: null, paused: true })
+  const list = JSON.parse(await done('list --json')) as object
+  expect(list).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
+  expect(await done('resume --all')).toBe('resumed: all handlers\n')
+  expect(await done('set trades --concurrency default')).toBe('trades: the concurrency of its own setting\n')
+  const errors = 'not_found: there is no handler "nobody": expected one of trades\n'
+  for (const line of ['pause nobody', 'set nobody --concurrency 2', 'drop nobody --reason gone'])
+    expect(await run(`handlers ${line}`, sidecar.env)).toEqual({ code: 1, out: '', errors })
 })
 
-test('over the admin API of the sidecar that holds the file, the same commands print the same', async () => {
+test('commands print the same from the file as from the admin API', async () => {
   await fill()
-  const commands = [
-    ['events', 'list', '--limit', '2'],
-    ['events', 'show', 'evt_3', '--raw'],
-    ['events', 'show', 'none'],
-    ['dead', 'list', '--json'],
-    ['dead', 'requeue', '99999'],
+  const lines = [
+    'events list --limit 2',
+    'events show evt_3 --raw',
+    'events show none',
+    'dead list --json',
+    'dead requeue 99999',
   ]
-  const direct: Run[] = []
-  for (const args of commands) direct.push(await run(args))
+  const direct: CliResult[] = []
+  for (const line of lines) direct.push(await run(line))
   await using sidecar = await startSidecar()
-  const remote = await Promise.all(commands.map((args) => run(args, sidecar.env)))
-  expect(remote).toEqual(direct)
+  expect(await Promise.all(lines.map((line) => run(line, sidecar.env)))).toEqual(direct)
   expect(direct.map(({ code }) => code)).toEqual([0, 0, 1, 0, 1])
 })
 
-test('dead letters are requeued from the file, by number and then all of them', async () => {
+test('dead letters are requeued by number, then all of them', async () => {
   const [first] = await fill()
-  expect(await run(['dead', 'requeue', String(first)])).toEqual({
-    code: 0,
-    out: '1 run will run again\n',
-    errors: '',
-  })
-  const left = await run(['dead', 'list'])
+  expect(await run(`dead requeue ${first}`)).toEqual({ code: 0, out: '1 run will run again\n', errors: '' })
+  const left = await run('dead list')
   expect(left.out).toContain('TerminalError: no \\u001b[31m pair')
   expect(left.out).toContain('evt_2')
   expect(left.out).not.toContain('evt_1')
-  expect((await run(['dead', 'requeue', '--all', '--json'])).out).toBe('{"requeued":1,"complete":true}\n')
-  expect((await run(['dead', 'list'])).out).toBe('no dead letters\n')
+  expect((await run('dead requeue --all --json')).out).toBe('{"requeued":1,"complete":true}\n')
+  expect((await run('dead list')).out).toBe('no dead letters\n')
 })
 
-test('a token that was set is taken from the settings, a wrong one is explained', async () => {
+test('the token comes from the settings, and a wrong or missing one is explained', async () => {
   await fill()
   await using sidecar = await startSidecar('a-token-that-is-set')
-  const right = await run(['events', 'list', '--json', '--admin-url', sidecar.url], {
-    INBOX_ADMIN_TOKEN: 'a-token-that-is-set',
-  })
-  expect(idsOf(right.out)).toHaveLength(3)
-  const wrong = await run(['events', 'list'], { ...sidecar.env, INBOX_ADMIN_TOKEN: 'another-token-than-that' })
-  expect(wrong).toMatchObject({ code: 1, out: '' })
-  expect(wrong.errors).toMatch(/^unauthorized: .*set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE/)
-  const none = await run(['events', 'list'], sidecar.env)
-  expect(none).toMatchObject({ code: 1, out: '' })
-  expect(none.errors).toMatch(/^unauthorized: .*set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE/)
+  const token = { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' }
+  expect(idsOf((await run(`events list --json --admin-url ${sidecar.url}`, token)).out)).toHaveLength(3)
+  for (const env of [{ INBOX_ADMIN_TOKEN: 'another-token-than-that' }, {}]) {
+    const { code, out, errors } = await run('events list', { ...sidecar.env, ...env })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(errors).toMatch(/^unauthorized: .*set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE/)
+  }
 })
 
-test('if a process holds the file and its admin API does not answer, try again later: exit code 75', async () => {
+test('commands exit with 75 if a process holds the file and no admin API answers', async () => {
   await fill()
   await using _sidecar = await startSidecar()
-  const { code, out, errors } = await run(['events', 'list'])
+  const { code, out, errors } = await run('events list')
   expect({ code, out }).toEqual({ code: 75, out: '' })
   expect(errors).toMatch(
     /^admin_unreachable: .* holds .*inbox\.db.* at http:\/\/127\.0\.0\.1:1\. If the process is a sidecar, set its URL with --admin-url, .* own app .* stop the app first/,
   )
-  const named = await run(['events', 'list', '--admin-url', 'http://127.0.0.1:1', '--json'])
+  const named = await run('events list --admin-url http://127.0.0.1:1 --json')
   expect(named.code).toBe(75)
   expect(JSON.parse(named.errors)).toMatchObject({ error: { code: 'admin_unreachable' } })
 })
 
-test('another program at the address is not taken for the admin API, and no redirect of it is followed', async () => {
-  const stranger = await AppServer.start()
-  stranger.answer = () =>
-    stranger.requests.length === 1
-      ? { status: 302, headers: { Location: '/elsewhere' } }
-      : { status: 404, body: '<h1>not here</h1>' }
-  const url = `http://127.0.0.1:${stranger.port}`
-  const env = { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' }
-  const redirected = await run(['events', 'list', '--admin-url', url], env)
-  const other = await run(['events', 'list', '--admin-url', url], env)
-  await stranger[Symbol.asyncDispose]()
-  expect(redirected).toMatchObject({ code: 75, errors: expect.stringMatching(/^admin_unreachable: no answer/) })
-  expect(other).toMatchObject({
-    code: 75,
-    errors: expect.stringMatching(/^admin_unreachable: http\S+ is not an admin API \(status 404\)/),
-  })
-  expect(stranger.requests.map(({ path }) => path)).toEqual(['/api/v1/events?limit=50', '/api/v1/events?limit=50'])
+test('commands follow no redirect, and report an address that is no admin API', async () => {
+  await using stranger = await AppServer.start()
+  const list = () =>
+    run(`events list --admin-url http://127.0.0.1:${stranger.port}`, { INBOX_ADMIN_TOKEN: 'a-token-that-is-set' })
+  stranger.answer = () => ({ status: 302, headers: { Location: '/elsewhere' } })
+  expect(await list()).toMatchObject({ code: 75, errors: expect.stringMatching(/^admin_unreachable: no answer/) })
+  stranger.answer = () => ({ status: 404, body: '<h1>not here</h1>' })
+  const errors = expect.stringMatching(/^admin_unreachable: http\S+ is not an admin API \(status 404\)/)
+  expect(await list()).toMatchObject({ code: 75, errors })
+  expect(stranger.requests.map(({ path }) => path)).toEqual(Array(2).fill('/api/v1/events?limit=50'))
 })
 
-test('a database that is not there is not made', async () => {
-  const { code, errors } = await run(['dead', 'list'])
-  expect(code).toBe(1)
-  expect(errors).toMatch(/^not_found: no database at .*inbox\.db/)
+test('commands create no database', async () => {
+  expect(await run('dead list')).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/^not_found: no database at .*inbox\.db/),
+  })
   expect(await readdir(dir)).toEqual([])
 })
 
-test('the token beside the database is not sent to another program at the port while no process holds the file', async () => {
+test('the token file is not sent to another program while no process holds the database', async () => {
   await fill()
-  await using sidecar = await startSidecar()
-  await sidecar[Symbol.asyncDispose]()
-  const stranger = await AppServer.start()
+  await (await startSidecar())[Symbol.asyncDispose]()
+  await using stranger = await AppServer.start()
   stranger.answer = () => ({ status: 200, body: '{"status":"alive"}' })
-  const env = { INBOX_ADMIN_PORT: String(stranger.port) }
-  const list = await run(['events', 'list', '--json'], env)
-  await stranger[Symbol.asyncDispose]()
+  const list = await run('events list --json', { INBOX_ADMIN_PORT: String(stranger.port) })
   expect(idsOf(list.out)).toHaveLength(3)
   expect(stranger.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([])
 })

@@ -37,12 +37,12 @@ test('every command has a description of one imperative line of at most 72 chara
   expect(wrong).toEqual([])
 })
 
-test('no help names a number of the requirements, which users cannot look up', () => {
+test('no help names a requirement by its number', () => {
   const texts = all.map(({ command }) => command.helpInformation() + examplesOf(command).join('\n'))
   expect(texts.filter((text) => /\b[RAP]\d{1,3}\b/.test(text))).toEqual([])
 })
 
-test.each(leaves)('the help of $name has examples, and each is a valid call', async ({ name, command }) => {
+test.each(leaves)('the help of $name has valid examples', async ({ name, command }) => {
   const calls = callsOf(examplesOf(command).join('\n'), 'onchain-inbox')
   expect(calls.length).toBeGreaterThan(0)
   expect(calls.map((args) => args.join(' '))).toContainEqual(expect.stringMatching(new RegExp(`^${name}\\b`)))
@@ -60,7 +60,7 @@ test('an unknown option is refused', async () => {
   await expect(program.parseAsync(['events', 'list', '--tpe', 'x'], { from: 'user' })).rejects.toThrow('--tpe')
 })
 
-test('help lists every command, in groups', async () => {
+test('help lists all commands in groups', async () => {
   const { code, out } = await run('--help')
   expect(code).toBe(0)
   for (const group of ['Start:', 'Events and handlers:', 'Database:', 'Development and tests:', 'Other:']) {
@@ -83,7 +83,7 @@ test.each([
   expect(errors).toContain(words)
 })
 
-test('docs/commands.md is up to date (made by: node docs/make-commands.ts)', async () => {
+test('docs/commands.md is current (node docs/make-commands.ts)', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/commands.md'), 'utf8')
   expect(page).toBe(await commandsPage())
 })

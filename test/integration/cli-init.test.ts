@@ -21,6 +21,7 @@ import { compileCache } from '../support/compile-cache.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (...path: readonly string[]) => readFileSync(join(...path), 'utf8')
 
 const written = [
   'package.json',
@@ -41,41 +42,34 @@ const filesIn = (folder: string) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
 
-/** What `npm install` would do, with the sources of this tree in the place of the package. */
+/** Installs the sources of this tree as the package. */
 function install(project: string): void {
   const own = join(project, 'node_modules/onchain-inbox')
   mkdirSync(own, { recursive: true })
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    exports: Record<string, unknown>
-  }
+  const { exports } = JSON.parse(read(root, 'package.json')) as { exports: object }
   const sources = JSON.stringify(exports).replaceAll(/"\.\/dist\/([^"]*?)(?:\.d\.ts|\.js)"/g, '"./$1.ts"')
   writeFileSync(join(own, 'package.json'), `{"name":"onchain-inbox","type":"module","exports":${sources}}`)
   for (const folder of ['src', 'schema', 'handlers', 'node_modules']) symlinkSync(join(root, folder), join(own, folder))
   symlinkSync(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'))
 }
 
-/** Runs what `npm test` runs. */
+/** Runs the project's `npm test`. */
 function runItsTest(project: string) {
-  const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>
-  }
+  const { scripts } = JSON.parse(read(project, 'package.json')) as { scripts: Record<string, string> }
   const [program, ...args] = scripts['test']?.split(' ') ?? []
   expect(program).toBe('node')
-  return spawnSync(process.execPath, args, {
-    cwd: project,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache },
-  })
+  const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCache }
+  return spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8', env })
 }
 
-test('init writes a project whose own test passes, and fails when its handler is broken; its types are right', async () => {
+test('init writes a project that compiles, and whose test finds a broken handler', async () => {
   await using dir = await createTempDir()
   const project = join(dir.path, 'My Inbox')
   const { code, out, errors } = await runCli(['init', 'My Inbox', '--json'], { cwd: dir.path })
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   expect(JSON.parse(out)).toEqual({ folder: project, files: written, written: true })
   expect(filesIn(project).toSorted()).toEqual(written.toSorted())
-  expect(JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))).toMatchObject({
+  expect(JSON.parse(read(project, 'package.json'))).toMatchObject({
     name: 'my-inbox',
     type: 'module',
     dependencies: { 'onchain-inbox': version },
@@ -91,11 +85,11 @@ test('init writes a project whose own test passes, and fails when its handler is
   expect(compiled).toMatchObject({ status: 0, stdout: '' })
 
   const handler = join(project, 'handlers/large-trades.ts')
-  writeFileSync(handler, readFileSync(handler, 'utf8').replace('+ 1', '+ 2'))
+  writeFileSync(handler, read(handler).replace('+ 1', '+ 2'))
   expect(runItsTest(project).status).toBe(1)
-}, 90_000)
+}, 180_000)
 
-test('R72 what init wrote is checked without a warning, and served: an event that is signed with its secret is handled', async () => {
+test('R72 a new project passes check, and serve handles a signed event', async () => {
   await using dir = await createTempDir()
   await runCli(['init'], { cwd: dir.path })
   const checked = await runCli(['check', '--json'], { cwd: dir.path })
@@ -123,20 +117,18 @@ test('R72 what init wrote is checked without a warning, and served: an event tha
   expect((await serving.ended).code).toBe(0)
 })
 
-test('the secret of a new project is its own, and for its user only; a container gets it as a file', async () => {
+test('a new project has its own private secret, which the container gets as a file', async () => {
   await using dir = await createTempDir()
   await Promise.all(['a', 'b'].map((name) => runCli(['init', name], { cwd: dir.path })))
-  const [one = '', other = ''] = ['a', 'b'].map((name) => readFileSync(join(dir.path, name, 'secrets/webhook'), 'utf8'))
+  const [one = '', other = ''] = ['a', 'b'].map((name) => read(dir.path, name, 'secrets/webhook'))
   expect(one).toMatch(/^[\w-]{43}\n$/)
   expect(other).not.toBe(one)
   expect(statSync(join(dir.path, 'a/secrets/webhook')).mode & 0o777).toBe(0o600)
-  const holders = filesIn(join(dir.path, 'a')).filter((file) =>
-    readFileSync(join(dir.path, 'a', file), 'utf8').includes(one.trim()),
-  )
+  const holders = filesIn(join(dir.path, 'a')).filter((file) => read(dir.path, 'a', file).includes(one.trim()))
   expect(holders).toEqual(['secrets/webhook'])
 
   const owner = statSync(join(dir.path, 'a/secrets/webhook')).uid
-  expect(parse(readFileSync(join(dir.path, 'a/compose.yaml'), 'utf8'))).toMatchObject({
+  expect(parse(read(dir.path, 'a/compose.yaml'))).toMatchObject({
     services: {
       inbox: {
         user: `${owner}:${owner}`,
@@ -147,26 +139,23 @@ test('the secret of a new project is its own, and for its user only; a container
     },
     secrets: { webhook: { file: './secrets/webhook' } },
   })
-  expect(readFileSync(join(dir.path, 'a/Dockerfile'), 'utf8')).toContain(`USER ${owner}:${owner}\n`)
+  expect(read(dir.path, 'a/Dockerfile')).toContain(`USER ${owner}:${owner}\n`)
 })
 
 const hasGit = spawnSync('git', ['--version']).status === 0
 
-test.skipIf(!hasGit)(
-  'init takes a repository without files, and git does not see secret and database (needs git)',
-  async () => {
-    await using dir = await createTempDir()
-    execFileSync('git', ['init', '--quiet'], { cwd: dir.path })
-    expect(await runCli(['init'], { cwd: dir.path })).toMatchObject({ code: 0 })
-    mkdirSync(join(dir.path, 'data'))
-    writeFileSync(join(dir.path, 'data/inbox.db'), '')
-    const seen = execFileSync('git', ['ls-files', '--others', '--exclude-standard'], {
-      cwd: dir.path,
-      encoding: 'utf8',
-    })
-    expect(seen.trim().split('\n').toSorted()).toEqual(written.filter((file) => !file.startsWith('secrets')).toSorted())
-  },
-)
+test.skipIf(!hasGit)('init accepts an empty repository, and git ignores secret and database (needs git)', async () => {
+  await using dir = await createTempDir()
+  execFileSync('git', ['init', '--quiet'], { cwd: dir.path })
+  expect(await runCli(['init'], { cwd: dir.path })).toMatchObject({ code: 0 })
+  mkdirSync(join(dir.path, 'data'))
+  writeFileSync(join(dir.path, 'data/inbox.db'), '')
+  const seen = execFileSync('git', ['ls-files', '--others', '--exclude-standard'], {
+    cwd: dir.path,
+    encoding: 'utf8',
+  })
+  expect(seen.trim().split('\n').toSorted()).toEqual(written.filter((file) => !file.startsWith('secrets')).toSorted())
+})
 
 test.skipIf(process.getuid?.() !== 0)(
   'init as root leaves all files to the owner of the folder (needs root)',
@@ -180,7 +169,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('init overwrites nothing: it lists what is there, and stops; --dry-run writes nothing', async () => {
+test('init refuses a used folder, and --dry-run writes nothing', async () => {
   await using dir = await createTempDir()
   const dry = await runCli(['init', 'new', '--dry-run'], { cwd: dir.path })
   expect(dry.code).toBe(0)
@@ -193,30 +182,19 @@ test('init overwrites nothing: it lists what is there, and stops; --dry-run writ
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(errors).toContain(`usage: ${dir.path} is not empty (notes.txt), and init overwrites nothing:`)
   }
-  const file = await runCli(['init', 'notes.txt', '--json'], { cwd: dir.path })
-  expect(file.code).toBe(1)
-  expect(JSON.parse(file.errors)).toMatchObject({
-    error: { code: 'usage', message: expect.stringContaining('ENOTDIR') },
-  })
+  const file = await runCli(['init', 'notes.txt'], { cwd: dir.path })
+  expect(file).toMatchObject({ code: 1, errors: expect.stringMatching(/^usage: .*ENOTDIR/) })
   expect(filesIn(dir.path)).toEqual(['notes.txt'])
-  expect(readFileSync(join(dir.path, 'notes.txt'), 'utf8')).toBe('mine')
+  expect(read(dir.path, 'notes.txt')).toBe('mine')
 })
 
-test('docs/start.md shows the handler and the test that init writes, and the README the commands of docs/start.md', () => {
-  const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
+test('docs/start.md shows the files and commands of a new project', () => {
+  const page = read(root, 'docs/start.md')
   const files = projectFiles({ name: 'my-inbox', dependency: version, user: 1_000, secret: 'the-secret-of-the-test' })
   const contentOf = (path: string) => files.find((file) => file.path === path)?.content ?? ''
   const shown = [...page.matchAll(/^```ts\n\/\/ (\S+)\n([^]*?)^```$/gm)].map(([, path = '', code]) => [path, code])
   expect(shown.map(([path]) => path)).toEqual(['handlers/large-trades.ts', 'test/large-trades.test.ts'])
   for (const [path = '', code] of shown) expect(code).toBe(contentOf(path))
-  for (const command of [
-    'npm install',
-    'npm test',
-    'npm start',
-    'docker compose up --build',
-    'npx onchain-inbox doctor',
-  ]) {
-    expect(page).toContain(command)
-    expect(contentOf('README.md')).toContain(command)
-  }
+  const commands = ['npm install', 'npm test', 'npm start', 'docker compose up --build', 'npx onchain-inbox doctor']
+  for (const text of [page, contentOf('README.md')]) for (const command of commands) expect(text).toContain(command)
 })

@@ -20,7 +20,7 @@ const schemasOf = (file: string) => {
   }
 }
 
-test('migrate brings an older database to the schema of this version, keeps a copy, and then has nothing to do', async () => {
+test('migrate upgrades an older database once, and keeps a copy', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
   const migrate = (...args: string[]) =>
@@ -50,7 +50,7 @@ test('migrate brings an older database to the schema of this version, keeps a co
   expect(await migrate()).toMatchObject({ code: 0, out: `nothing to do: ${file} has schema ${newest}\n` })
 })
 
-test('migrate leaves a newer database alone with exit 1, one that a process works on with exit 75, and refuses memory:', async () => {
+test('migrate refuses a newer database, one in use (75), and memory:', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
   const migrate = (url = 'sqlite:./inbox.db') =>

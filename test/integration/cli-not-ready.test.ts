@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createControlClient } from '../../src/cli/control-client.ts'
 import { createEarlyRefusal } from '../../src/emulator/server.ts'
 
-/** What an emulator answers while it makes its world, so many times, and then to any request the same. */
+/** An emulator that is still creating its world for some requests, and answers all others with `data`. */
 async function startLate(refusals: number, data: unknown) {
   const refuse = createEarlyRefusal(systemClock, systemClock)
   let asked = 0
@@ -29,7 +29,7 @@ async function startLate(refusals: number, data: unknown) {
 
 const triggered = { type: 'wallet.large_trade', count: 1, isRaw: false, events: [{ eventId: 'evt_1', token: null }] }
 
-test('R92 trigger and secret wait for an emulator that is still making its world', async () => {
+test('R92 trigger and secret wait for an emulator that is still creating its world', async () => {
   await using forTrigger = await startLate(2, triggered)
   await using forSecret = await startLate(1, { alertSecret: 'whsec_1' })
   const run = (line: string, url: string) =>
@@ -43,7 +43,7 @@ test('R92 trigger and secret wait for an emulator that is still making its world
   expect([forTrigger.asked(), forSecret.asked()]).toEqual([3, 2])
 })
 
-test('it is told of once, and waited for only so long; the stream waits, too, until it is told to end', async () => {
+test('the control client reports its wait once, and ends at the time limit or the abort signal', async () => {
   await using late = await startLate(2, [])
   let waits = 0
   const access = { url: late.url, token: 'token', onWait: () => void waits++ }

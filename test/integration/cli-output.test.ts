@@ -12,7 +12,7 @@ import { eventBytes } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
-/** Prints in every way a handler can, more than a pipe holds, and then leaves a trace. */
+/** Prints more than a pipe holds, then appends to a file. */
 const talkative = {
   'talkative.mjs': `
 import { appendFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ export default defineHandler({
 `,
 }
 
-test('serve receives and handles events after the reader of its log has died, and stops as asked', async () => {
+test('serve handles events after the reader of its log is gone', async () => {
   await using sidecar = await Sidecar.start({ handlers: talkative, env: { INBOX_LOG_LEVEL: 'debug' } })
   using client = new RecordingClient({ url: () => sidecar.url })
   sidecar.stopReading()
@@ -44,7 +44,7 @@ test('serve receives and handles events after the reader of its log has died, an
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
 })
 
-test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no success (needs /dev/full)', async () => {
+test.skipIf(!existsSync('/dev/full'))('a failed write of the result exits with 1 (needs /dev/full)', async () => {
   await using dir = await createTempDir()
   const full = openSync('/dev/full', 'w')
   const env = { PATH: process.env['PATH'], INBOX_SECRETS: 'the-secret-of-the-test' }
@@ -57,7 +57,7 @@ test.skipIf(!existsSync('/dev/full'))('a result that cannot be written is no suc
   expect(errors).toContain("usage: can't write to standard output (ENOSPC")
 })
 
-test('a second demo in the same folder says that one is running, and which process that is', async () => {
+test('a second demo in the same folder names the process of the first', async () => {
   await using dir = await createTempDir()
   mkdirSync(join(dir.path, 'data/demo'), { recursive: true })
   const first = lockDatabase(join(dir.path, 'data/demo/inbox.db'))

@@ -25,7 +25,7 @@ interface ListOfIds {
   readonly next_cursor: string | null
 }
 
-test('prints text in a pipe too, without colours unless FORCE_COLOR asks for them', async () => {
+test('prints text in a pipe, with colours only if FORCE_COLOR is set', async () => {
   const { code, out, errors } = await run('dead list')
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   expect(out).toMatch(/^run +died +handler +type +attempts +event +error\n/)
@@ -36,7 +36,7 @@ test('prints text in a pipe too, without colours unless FORCE_COLOR asks for the
   expect(colored.out).toContain(`${escape}31mdead${escape}39m`)
 })
 
-test('--json prints one document with exact numbers and the cursor to go on from', async () => {
+test('--json prints one document with exact numbers and the next cursor', async () => {
   const first = JSON.parse((await run('events list --limit 2 --json')).out) as ListOfIds
   expect(first.data.map(({ id }) => id)).toEqual(['evt_4', 'evt_3'])
   const rest = JSON.parse((await run(`events list --json --cursor ${first.next_cursor}`)).out) as ListOfIds
@@ -45,7 +45,7 @@ test('--json prints one document with exact numbers and the cursor to go on from
   expect((await run('handlers pause --all --json')).out).toBe('{"handler":null,"paused":true}\n')
 })
 
-test('no control character of an event comes to a terminal, as JSON and as raw bytes too', async () => {
+test('escapes control characters of events on a terminal, also in JSON and raw bytes', async () => {
   const { id } = quarantinedOf(Buffer.from(`{${escape}2J`))
   await stage.inbox.accept([quarantinedOf(Buffer.from(`{${escape}2J`))])
   const lines = [
@@ -64,14 +64,14 @@ test('no control character of an event comes to a terminal, as JSON and as raw b
   expect(texts[3]).toBe('{\\u001b[2J\n')
 })
 
-test.skipIf(!hasTerminals)('on a terminal a list is a table as wide as that, with colours (needs script)', async () => {
+test.skipIf(!hasTerminals)('fits a table to the terminal, with colours (needs script)', async () => {
   const command = inTerminal([process.execPath, cliFile, 'dead', 'list'], 60)
   const [title = '', first = ''] = (await outputOf(command, stage.env)).split('\r\n')
   expect(title).toContain(`${escape}1mrun${escape}22m`)
   expect(first).toContain('…')
 })
 
-test('events of the last hour are found by how long ago they were received', async () => {
+test('--from and --to take ages', async () => {
   await stage.inbox.accept([{ ...arrivalOf('evt_now'), receivedAt: Date.now() }])
   const idsOf = async (args: string) =>
     (JSON.parse((await run(`events list --json ${args}`)).out) as ListOfIds).data.map(({ id }) => id)

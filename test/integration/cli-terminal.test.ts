@@ -14,13 +14,13 @@ const logForPeople = fileURLToPath(new URL('../fixtures/log-for-people.ts', impo
 const escape = '\u001b['
 const command = [process.execPath, logForPeople]
 
-test('a log for people has no colours where no terminal is, whichever thread writes it', async () => {
+test('a pretty log has no colours in a pipe, from any thread', async () => {
   const text = await outputOf(command, { GITHUB_ACTIONS: 'true', CI: 'true' })
   expect(text).toMatch(/WARN: in the main thread\n.*WARN: in a worker\n/)
   expect(text).not.toContain(escape)
 })
 
-test.skipIf(!hasTerminals)('it has colours on a terminal, and none with NO_COLOR (needs script)', async () => {
+test.skipIf(!hasTerminals)('a pretty log has colours on a terminal unless NO_COLOR is set (needs script)', async () => {
   const coloured = (await outputOf(inTerminal(command))).trim().split('\n')
   expect(coloured).toHaveLength(2)
   for (const line of coloured) expect(line).toContain(`${escape}33mWARN`)
@@ -29,7 +29,7 @@ test.skipIf(!hasTerminals)('it has colours on a terminal, and none with NO_COLOR
   expect(plain).not.toContain(escape)
 })
 
-/** Runs until it is aborted, so that a stop takes a while. */
+/** Runs until it is aborted. */
 const slow = `
 import { defineHandler } from 'onchain-inbox'
 export default defineHandler({
@@ -42,8 +42,8 @@ export default defineHandler({
 `
 
 test.skipIf(!hasTerminals).each(['once', 'twice'])(
-  'closing the terminal, told %s, stops serve in order (needs script)',
-  async (told) => {
+  'closing the terminal stops serve cleanly, with SIGHUP sent %s (needs script)',
+  async (times) => {
     await using sidecar = await Sidecar.start({
       command: inTerminal([...serveCommand, '--json']),
       handlers: { 'slow.mjs': slow },
@@ -55,8 +55,8 @@ test.skipIf(!hasTerminals).each(['once', 'twice'])(
     const pid = Number(await readFile(`${sidecar.databaseFile}.pid`, 'utf8'))
     using leftover = new DisposableStack()
     leftover.defer(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
-    // As a shell tells its jobs before it ends; then the terminal itself goes.
-    if (told === 'twice') {
+    // A shell sends one SIGHUP to its jobs, and the terminal another.
+    if (times === 'twice') {
       process.kill(pid, 'SIGHUP')
       await sidecar.log('stopping')
     }
@@ -82,7 +82,7 @@ test('SIGUSR1 opens no debugger', async () => {
   expect(sidecar.output.text).not.toContain('Debugger')
 })
 
-/** Has a debugger opened by SIGUSR1 before the first line of the program runs. */
+/** Opens a debugger by SIGUSR1 before the first line of the program. */
 const early = `
 import { isMainThread } from 'node:worker_threads'
 import inspector from 'node:inspector'
@@ -92,7 +92,7 @@ if (isMainThread) {
   while (inspector.url() === undefined) await new Promise(setImmediate)
 }`
 
-test('a debugger that SIGUSR1 opened before the program could prevent it is closed; one that was asked for is not', async () => {
+test('a debugger that SIGUSR1 opened before the start is closed, and one of --inspect stays', async () => {
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(early)}`
   const debuggerOf = async (sidecar: Sidecar) => {
     const [, origin] = /Debugger listening on ws:\/\/([\d.:]+)/.exec(sidecar.output.text) ?? []

@@ -21,7 +21,6 @@ export function conformance(
   })
 }
 
-/** The verdicts of one kind. */
 export function verdictsOf({ verdicts }: Report, verdict: Report['verdicts'][number]['verdict']) {
   return verdicts.filter((one) => one.verdict === verdict)
 }
@@ -31,7 +30,7 @@ export function failedScenarios(report: Report): readonly string[] {
   return verdictsOf(report, 'failed').map(({ scenario }) => scenario)
 }
 
-/** A receiver in its own process that reports what it did and can be restarted. */
+/** A receiver in its own process, with commands that read its effects and restart it. */
 export interface Restartable extends AsyncDisposable {
   readonly sidecar: Sidecar
   readonly effects: string

@@ -12,7 +12,7 @@ import { conformance, failedScenarios, nextSecret, startRestartable, verdictsOf 
 
 const ruleCount = Object.values(scenarios).flatMap((cases) => cases.flatMap(({ checks }) => checks)).length
 
-/** Runs for longer than the service waits. */
+/** Runs longer than the time limit of an answer. */
 const slow = `
 import { setTimeout as wait } from 'node:timers/promises'
 export default { type: '*', run: (event, ctx) => wait(30_000, undefined, { signal: ctx.signal }), timeoutMs: 60_000 }
@@ -34,7 +34,7 @@ test('R71 R72 R73 R75 R79 R88 R89 R90 R92 R103 R127 our sidecar passes every rul
   expect(again).toMatchObject({ outcome: 'passed', failed: 0 })
 }, 180_000)
 
-test('effects that can be read no more fail the rule', async () => {
+test('unreadable effects fail the rule', async () => {
   await using app = await AppServer.start()
   let reads = 0
   app.answer = ({ method }) => ({ status: method === 'GET' && ++reads > 1 ? 500 : 200 })
@@ -43,21 +43,11 @@ test('effects that can be read no more fail the rule', async () => {
   expect(report.verdicts[0]?.detail).toContain(`can't read the effects: ${reason}`)
 })
 
-test('R79 a redirect, an error and no answer are no acknowledgement, each with what to do', async () => {
+test('R79 a run follows no redirects, and ends if the receiver stops answering', async () => {
   await using app = await AppServer.start()
-  for (const [status, todo] of [
-    [302, 'give the final address as --url'],
-    [401, 'give the receiver the same secret as --secret'],
-    [404, 'check the path of --url'],
-    [500, 'read the log of the receiver'],
-    [422, 'answer 2xx to every signed delivery'],
-  ] as const) {
-    app.answer = () => ({ status, headers: { Location: '/elsewhere' } })
-    const report = await conformance(app.url, 'acceptance,methods,repeated')
-    expect(failedScenarios(report)).toEqual([...Array<string>(10).fill('acceptance'), 'repeated'])
-    expect(report.verdicts[0]?.detail).toMatch(`came: ${status} after `)
-    expect(report.verdicts[0]?.detail).toContain(`to do: ${todo}`)
-  }
+  app.answer = () => ({ status: 302, headers: { Location: '/elsewhere' } })
+  const report = await conformance(app.url, 'acceptance,methods')
+  expect(failedScenarios(report)).toEqual(Array(10).fill('acceptance'))
   expect(new Set(app.requests.map(({ path }) => path))).toEqual(new Set(['/app?token=of-the-app']))
 
   // The first request is answered: the receiver is there.
@@ -69,7 +59,7 @@ test('R79 a redirect, an error and no answer are no acknowledgement, each with w
   expect(reason).toContain('the receiver no longer answers')
 })
 
-test('R92 a receiver that always answers too late, or 503, was reached, and fails', async () => {
+test('R92 a receiver that always answers late or 503 fails', async () => {
   await using app = await AppServer.start()
   app.answer = async ({ method }) => {
     if (method === 'POST') await wait(700)
@@ -85,23 +75,18 @@ test('R92 a receiver that always answers too late, or 503, was reached, and fail
   expect(failedScenarios(busy)).toEqual(Array(10).fill('acceptance'))
 })
 
-test('a receiver that acknowledges everything fails what must be refused', async () => {
+test('a receiver that acknowledges everything fails forgery, tampering, methods and sizes', async () => {
   await using app = await AppServer.start()
   const report = await conformance(app.url, null, { many: 10, skip: ['slow'] })
-  const counts = Map.groupBy(failedScenarios(report), (name) => name)
-  expect([...counts].map(([name, { length }]) => [name, length])).toEqual([
-    ['forgery', 15],
-    ['tampering', 1],
-    ['methods', 1],
-    ['sizes', 1],
-  ])
+  const expected = [...Array<string>(15).fill('forgery'), 'tampering', 'methods', 'sizes']
+  expect(failedScenarios(report)).toEqual(expected)
   expect(JSON.stringify(report)).not.toContain(testSecret)
 })
 
 test.each([
   ['closes each connection without an answer', 'http', true, 'the connection was cut without an answer'],
   ['does not speak TLS', 'https', false, 'no connection within 500 ms'],
-])('a receiver that %s could not be reached', async (_, protocol, isClosing, reason) => {
+])('a receiver that %s is unreachable', async (_, protocol, isClosing, reason) => {
   const server = net.createServer((socket) => {
     socket.on('error', () => {})
     socket.on('data', () => isClosing && socket.resetAndDestroy())
@@ -119,12 +104,12 @@ test('--insecure accepts a self-signed certificate', async () => {
   })
   const url = `https://127.0.0.1:${await listen(server)}/webhooks`
   const options = { many: 30, timeoutMs: 2_000 }
-  const strict = await conformance(url, 'repeated,late', options)
-  const insecure = await conformance(url, 'repeated,late', { ...options, isInsecure: true })
+  const strict = await conformance(url, 'repeated,burst', options)
+  const insecure = await conformance(url, 'repeated,burst', { ...options, isInsecure: true })
   server.closeAllConnections()
   server.close()
   expect(strict).toMatchObject({ outcome: 'unreachable', reason: expect.stringContaining('--insecure accepts it') })
-  expect(insecure).toMatchObject({ outcome: 'passed', passed: 2 })
+  expect(insecure).toMatchObject({ outcome: 'passed', passed: 3 })
 })
 
 async function listen(server: net.Server): Promise<number> {
@@ -134,10 +119,10 @@ async function listen(server: net.Server): Promise<number> {
 
 test.each([
   ['exit 3', 'the command exited with 3; run it by hand to see what it prints'],
-  ['echo \'{"event":1}\'', 'line 1 of the effects is invalid'],
+  ['echo \'{"event":1}\'', 'entry 1 of effects is invalid'],
   ['http://127.0.0.1:9/effects', 'the connection was refused'],
   ['the app', 'a GET of the effects was answered 500, expected 200'],
-])('effects of %j that cannot be read are a usage error, before anything is sent', async (effects, reason) => {
+])('unreadable effects of %j are a usage error before the first event', async (effects, reason) => {
   await using app = await AppServer.start()
   app.answer = ({ method }) => ({ status: method === 'GET' ? 500 : 200 })
   const running = conformance(app.url, 'repeated', { effects: effects === 'the app' ? app.url : effects })
@@ -149,13 +134,13 @@ test.each([
 })
 
 interface Behaviour {
-  /** What it reports, of the ids of all that it did. */
+  /** Reported effects, from the ids of all handled events. */
   readonly report?: (ids: readonly string[]) => readonly string[]
-  /** Also does what it refuses. */
+  /** Also handles rejected events. */
   readonly isCareless?: boolean
 }
 
-/** Tests a receiver that verifies signatures and reports its effects as told. */
+/** Tests a receiver that verifies signatures, and reports its effects as `report` returns them. */
 async function withEffects(only: string, { report = (ids) => ids, isCareless = false }: Behaviour) {
   await using app = await AppServer.start()
   const done: string[] = []
@@ -169,7 +154,7 @@ async function withEffects(only: string, { report = (ids) => ids, isCareless = f
   return await conformance(app.url, only, { effects: app.url, settleMs: 2_000, many: 20 })
 }
 
-test('a receiver that reports what it did at a URL passes, whatever it did before', async () => {
+test('a receiver that reports its effects at a URL passes, also with effects of earlier runs', async () => {
   const earlier = ['evt_conf_of_an_earlier_run_1', 'evt_conf_of_an_earlier_run_1', 'evt_7']
   const report = await withEffects('forgery,tampering,order,burst', { report: (ids) => [...earlier, ...ids] })
   expect(report).toMatchObject({ outcome: 'passed', failed: 0, notChecked: 0 })
@@ -190,13 +175,13 @@ test.each<[string, string, Behaviour, RegExp]>([
   ],
   ['R75', 'tampering', { isCareless: true }, /came: done: evt_conf_/],
   ['R88', 'repeated', doubled, /came: done 2 times: evt_conf_/],
-  ['R88', 'late', doubled, /came: done 2 times: evt_conf_/],
+  ['R88', 'burst', doubled, /came: done 2 times: evt_conf_/],
 ])('%s a receiver with wrong effects fails %s', async (_, scenario, behaviour, detail) => {
   const failures = verdictsOf(await withEffects(scenario, behaviour), 'failed')
   expect(failures).toMatchObject([{ scenario, detail: expect.stringMatching(detail) }])
 })
 
-test('a receiver that never becomes quiet is not judged', async () => {
+test('effects that never settle are not checked', async () => {
   let reads = 0
   const { outcome, verdicts } = await withEffects('repeated', {
     report: (ids) => [

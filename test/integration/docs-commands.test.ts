@@ -9,7 +9,7 @@ beforeAll(async () => {
   program = await loadProgram()
   for (const command of commandsOf(program)) {
     const { _actionHandler: action } = command as unknown as { readonly _actionHandler: unknown }
-    // One without an action shows its help, or says that it does not know a sub-command.
+    // A command without an action shows its help, or refuses an unknown sub-command.
     if (action !== null) command.action(() => {})
   }
 })
@@ -18,7 +18,7 @@ function commandsOf(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(commandsOf)]
 }
 
-/** What the program says of a call; null if it takes it. */
+/** The error of a call; null if it is valid. */
 async function complaintAbout(args: readonly string[]): Promise<string | null> {
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -32,11 +32,11 @@ async function complaintAbout(args: readonly string[]): Promise<string | null> {
 interface ShellCode {
   readonly line: number
   readonly code: string
-  /** Within a sentence: the name of a command, perhaps without all that it needs. */
+  /** In a sentence, where required options may be missing. */
   readonly isMention?: boolean
 }
 
-/** Code of a page that is for a shell: blocks, and what stands within a sentence with `npx` before it. */
+/** Shell code of a page: blocks, and inline code that begins with `npx`. */
 function shellCode(page: string): readonly ShellCode[] {
   const text = readPage(page)
   const inline = [...text.matchAll(/`(npx onchain-inbox [^`…]+)`/g)].map(({ 1: code = '', index }) => {
@@ -52,7 +52,7 @@ const calls = pages.flatMap((page) =>
 )
 
 describe('commands in the docs', () => {
-  test('every call of onchain-inbox is one that the program takes', async () => {
+  test('calls of onchain-inbox are valid', async () => {
     vi.spyOn(process.stdout, 'write').mockReturnValue(true)
     const wrong: string[] = []
     for (const { page, line, args, isMention } of calls) {
@@ -65,7 +65,7 @@ describe('commands in the docs', () => {
     expect(calls.length).toBeGreaterThan(30)
   })
 
-  test('`npm run …` names scripts that there are', () => {
+  test('`npm run` names existing scripts', () => {
     const { scripts } = JSON.parse(readPage('package.json')) as { readonly scripts: Readonly<Record<string, string>> }
     const named = pages.flatMap((page) =>
       shellCode(page)

@@ -13,16 +13,15 @@ const snippets = pages.flatMap((page) => snippetsOf(page))
 const inLanguage = (...languages: string[]) => snippets.filter(({ language }) => languages.includes(language))
 const at = ({ page, line }: Snippet) => `${page}:${line}`
 
-/** The file of this repository that a block is. */
+/** The file of this repository that a block shows. */
 function fileOf(snippet: Snippet): string | undefined {
   const path = pathOf(snippet)
   return path !== undefined && existsSync(join(root, path)) ? path : undefined
 }
 
-/** What the compiler says of blocks of TypeScript, each a module of its own, with the options of this repository. */
+/** Compiler errors of blocks, each compiled as a module with the options of this repository. */
 async function complaintsOn(blocks: readonly Snippet[]): Promise<readonly string[]> {
   await using dir = await createTempDir()
-  // Packages are looked for from the folder of a file.
   await symlink(join(root, 'node_modules'), join(dir.path, 'node_modules'))
   await writeFile(join(dir.path, 'package.json'), '{"type":"module"}')
   const places = placesOf(blocks)
@@ -53,7 +52,7 @@ async function complaintsOn(blocks: readonly Snippet[]): Promise<readonly string
 }
 
 describe('code in the docs', () => {
-  test('every block of TypeScript compiles; one that did not would be found, with its line', async () => {
+  test('TypeScript compiles, and a broken block is found with its line', async () => {
     const page = [
       '# Page',
       '```ts',
@@ -68,7 +67,7 @@ describe('code in the docs', () => {
     expect(blocks.length).toBeGreaterThan(5)
   }, 60_000)
 
-  test('a block that begins with the path of a file of this repository is that file; each of docs/examples is shown', () => {
+  test('blocks that name a file show it, and all files of docs/examples are shown', () => {
     const shown = snippets.filter((snippet) => fileOf(snippet) !== undefined)
     for (const snippet of shown) {
       const { code } = snippet
@@ -77,14 +76,14 @@ describe('code in the docs', () => {
     expect(shown.map(fileOf)).toEqual(expect.arrayContaining(globSync('docs/examples/*.ts', { cwd: root })))
   })
 
-  test('every block of JSON parses, line by line where it is NDJSON', () => {
+  test('JSON and NDJSON parse', () => {
     const wrong = inLanguage('json', 'ndjson').filter(
       ({ code }) => !isJson(code) && !code.trim().split('\n').every(isJson),
     )
     expect(wrong.map(at)).toEqual([])
   })
 
-  test('every block of YAML parses', () => {
+  test('YAML parses', () => {
     const wrong = inLanguage('yaml').flatMap((snippet) =>
       parseAllDocuments(snippet.code).flatMap(({ errors }) =>
         errors.map(({ message }) => `${at(snippet)}: ${message}`),
@@ -93,24 +92,8 @@ describe('code in the docs', () => {
     expect(wrong).toEqual([])
   })
 
-  test('every block says what it is in, or is plain output', () => {
-    const known = [
-      '',
-      'sh',
-      'ts',
-      'js',
-      'json',
-      'ndjson',
-      'yaml',
-      'ini',
-      'nginx',
-      'sql',
-      'python',
-      'go',
-      'dockerfile',
-      'text',
-      'diff',
-    ]
+  test('every block names a known language, or none', () => {
+    const known = ['', ...'sh ts js json ndjson yaml ini nginx sql python go dockerfile text diff'.split(' ')]
     expect(snippets.filter(({ language }) => !known.includes(language)).map(at)).toEqual([])
   })
 })

@@ -1,140 +1,224 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/cli/doctor/disk.ts'
 import { examineMachine } from '../../src/cli/doctor/examine.ts'
-import type { Finding } from '../../src/cli/doctor/machine.ts'
+import { examineClock, examineVersions, judgeClock, judgeLimits, openFilesLimit } from '../../src/cli/doctor/machine.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
 import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { AppServer } from '../support/app-server.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
-/** What is found in a folder with these settings, over some that are well. */
-async function look(dir: string, settings: Readonly<Record<string, string>> = {}) {
-  mkdirSync(join(dir, 'handlers'), { recursive: true })
-  const secrets = settings['INBOX_SECRETS_FILE'] === undefined ? { INBOX_SECRETS: `main:${testSecret}` } : {}
-  const env = {
-    ...secrets,
-    INBOX_PORT: '0',
-    INBOX_ADMIN_PORT: '0',
-    INBOX_DATABASE_URL: 'sqlite:./inbox.db',
-    ...settings,
+const noon = Date.UTC(2027, 0, 1, 12)
+
+test.each([
+  [0x6969, 'fail', 'nfs'],
+  // As a system with 32-bit numbers gives it.
+  [0xff534d42 - 2 ** 32, 'fail', 'cifs'],
+  [0x65735546, 'warn', 'FUSE'],
+  [0x01021994, 'warn', 'tmpfs'],
+  [0x794c7630, 'warn', 'overlay'],
+  [0xef53, 'ok', 'ext4'],
+  [0x12345678, 'ok', 'unknown'],
+])('judges a database on file system %i: %s, %s', (type, result, found) => {
+  const finding = judgeFileSystem(type, '/data', 'linux')
+  expect(finding).toMatchObject({ result, found: expect.stringContaining(found) })
+  expect(finding.advice === null).toBe(result === 'ok')
+  expect(judgeFileSystem(type, '/data', 'darwin')).toMatchObject({ result: 'ok' })
+})
+
+const skewed = (askedAt: number, answeredAt: number) => judgeClock(answeredAt, { askedAt, answeredAt, date: noon })
+
+test.each([
+  ['an impossible year', judgeClock(0, null), 'fail', 'the year is 1970'],
+  ['a year far ahead', judgeClock(Date.UTC(2150, 0), null), 'fail', 'the year is'],
+  ['a clock without another one', judgeClock(noon, null), 'ok', 'set INBOX_API_URL'],
+  // A Date header has whole seconds, and the answer takes time: only what is beyond both is skew.
+  ['a difference within the header', skewed(noon + 999, noon + 1_500), 'ok', 'same as the service'],
+  ['a slow answer', skewed(noon - 9_000, noon), 'ok', 'same as the service'],
+  ['a clock ahead', skewed(noon + 10_000, noon + 10_001), 'warn', '9 s ahead of'],
+  ['a clock behind', skewed(noon - 9_000, noon - 8_000), 'warn', '8 s behind'],
+])('judges %s', (_, finding, result, found) => {
+  expect(finding).toMatchObject({ check: 'clock', result, found: expect.stringContaining(found) })
+})
+
+test('compares the clock with the Date header of the service without sending the key', async () => {
+  const service = await AppServer.start()
+  service.answer = () => ({ status: 200, headers: { Date: new Date(noon).toUTCString() } })
+  const { url } = service
+  const look = () => examineClock(url, () => noon + 400)
+  expect(await look()).toMatchObject([{ result: 'ok', found: expect.stringContaining('same as') }])
+  expect(service.requests).toMatchObject([{ method: 'HEAD' }])
+  expect(service.requests[0]?.headers.authorization).toBeUndefined()
+  await service[Symbol.asyncDispose]()
+  expect(await look()).toMatchObject([
+    { check: 'clock', result: 'ok' },
+    { check: 'service', result: 'warn', found: expect.stringContaining('no answer from') },
+  ])
+})
+
+const mb = 1024 ** 2
+
+test.each([
+  [255, 30, undefined, 'fail', 'reserved'],
+  [300, 30, undefined, 'warn', 'reserved'],
+  [5_000, 30, undefined, 'ok', 'the database takes 10mb'],
+  [5_000, 30, 20_480 * mb, 'warn', 'may grow to 20gb, but there is room for only 4.6gb'],
+  [50_000, 30, 20_480 * mb, 'ok', 'the database takes 10mb'],
+  [5_000, 0, undefined, 'ok', 'never deleted'],
+])(
+  'judges %i MB of free space, with bodies kept for %i days and %s bytes: %s',
+  (freeMb, days, maxBytes, result, found) => {
+    const space = { usedBytes: 10 * mb, freeBytes: freeMb * mb, reserveBytes: 256 * mb, retention: { days, maxBytes } }
+    expect(judgeSpace(space)).toMatchObject({ result, found: expect.stringContaining(found) })
+  },
+)
+
+test('formats sizes in the largest fitting unit', () => {
+  const sizes = [0, 1_023, 1_536, 200 * mb, 3 * 1024 * mb].map(roughBytes)
+  expect(sizes).toEqual(['0 bytes', '1023 bytes', '1.5kb', '200mb', '3.0gb'])
+})
+
+test.each([
+  [0.8, 3, 'ok', 'within about 1.6 ms, sometimes 6 ms'],
+  [80, 300, 'warn', 'expect acknowledgements'],
+  [5, 1_200, 'warn', 'expect acknowledgements'],
+  [5, 4_000, 'fail', '503'],
+  [0.001, 0.002, 'warn', 'too fast for a disk'],
+])('R115 judges a disk that writes in %d ms, at worst %d ms: %s', (medianMs, worstMs, result, found) => {
+  const finding = judgeSync({ medianMs, worstMs, writes: 20 }, 4_000)
+  expect(finding).toMatchObject({ result, found: expect.stringContaining(found) })
+})
+
+test('measures 20 durable writes, and removes the file', async () => {
+  await using dir = await createTempDir()
+  const { writes, medianMs, worstMs } = measureSync(dir.path)
+  expect(writes).toBe(20)
+  expect(0 < medianMs && medianMs <= worstMs).toBe(true)
+  expect(readdirSync(dir.path)).toEqual([])
+})
+
+test('compares the limit of open files with the connections, and the Node version with the oldest', () => {
+  expect(judgeLimits(1_024, 1_000)).toMatchObject({ result: 'warn', advice: expect.stringContaining('ulimit -n') })
+  expect(judgeLimits(20_000, 1_000)).toMatchObject({ result: 'ok' })
+  expect(judgeLimits(null, 1_000)).toMatchObject({ result: 'ok', found: expect.stringContaining('unknown') })
+  expect(openFilesLimit()).toBeGreaterThan(100)
+  expect(examineVersions('22.11.0')).toMatchObject({ result: 'fail' })
+  expect(examineVersions()).toMatchObject({ result: 'ok', found: expect.stringMatching(/Node [\d.]+, SQLite 3/) })
+})
+
+describe('examines the machine', () => {
+  /** Looks up findings by check, in a folder with these settings on top of valid ones. */
+  async function look(dir: string, settings: Readonly<Record<string, string>> = {}) {
+    mkdirSync(join(dir, 'handlers'), { recursive: true })
+    const secrets = settings['INBOX_SECRETS_FILE'] === undefined ? { INBOX_SECRETS: `main:${testSecret}` } : {}
+    const valid = { INBOX_PORT: '0', INBOX_ADMIN_PORT: '0', INBOX_DATABASE_URL: 'sqlite:./inbox.db' }
+    const env = { ...secrets, ...valid, ...settings }
+    const { findings } = await examineMachine({ env, cwd: dir, configFile: null }, () => Date.now())
+    return (check: string) => findings.find((finding) => finding.check === check)
   }
-  const { findings } = await examineMachine({ env, cwd: dir, configFile: null }, () => Date.now())
-  return (check: string): Finding | undefined => findings.find((finding) => finding.check === check)
-}
 
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return String((server.address() as AddressInfo).port)
-}
-
-test('a port that another program has fails; one of a sidecar is well, unless that has another database', async () => {
-  await using dir = await createTempDir()
-  const stranger = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
-  const taken = await look(dir.path, { INBOX_PORT: await listen(stranger) })
-  expect(taken('webhook port')).toMatchObject({
-    result: 'fail',
-    found: expect.stringContaining('by another program'),
-    advice: expect.stringContaining('change INBOX_PORT'),
-  })
-  stranger.close()
-
-  await using app = await startTestApp({ settings: { INBOX_DATABASE_URL: 'sqlite:./inbox.db' } })
-  const ports = { INBOX_PORT: String(app.port), INBOX_ADMIN_PORT: String(app.adminPort) }
-  const beside = await look(app.dir, ports)
-  for (const check of ['webhook port', 'admin port']) expect(beside(check)).toMatchObject({ result: 'ok' })
-  const elsewhere = await look(dir.path, { ...ports, INBOX_DATABASE_URL: 'sqlite:./other/inbox.db' })
-  for (const check of ['webhook port', 'admin port']) {
-    expect(elsewhere(check)).toMatchObject({ result: 'fail', found: expect.stringContaining('another database') })
+  async function listen(server: Server): Promise<string> {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return String((server.address() as AddressInfo).port)
   }
-})
 
-test('an address that this machine does not have fails; a free port beside a database in use is told', async () => {
-  await using dir = await createTempDir()
-  const foreign = await look(dir.path, { INBOX_HOST: '192.0.2.1', INBOX_PORT: '8080' })
-  expect(foreign('webhook port')).toMatchObject({ result: 'fail', found: expect.stringContaining('EADDRNOTAVAIL') })
-
-  const probe = createServer()
-  const free = await listen(probe)
-  await new Promise((resolve) => probe.close(resolve))
-  ;(await openWriterConnection(join(dir.path, 'inbox.db'))).close()
-  expect((await look(dir.path, { INBOX_PORT: free }))('webhook port')).toMatchObject({ result: 'ok' })
-  const lock = lockDatabase(join(dir.path, 'inbox.db'))
-  const held = await look(dir.path, { INBOX_PORT: free })
-  lock.release()
-  expect(held('webhook port')).toMatchObject({ result: 'warn' })
-  expect(held('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('held by a process') })
-})
-
-test('an older schema is told and left as it is; a newer one, damage, and what is no database fail', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'inbox.db')
-  const judge = async () => (await look(dir.path))('database')
-  ;(await openWriterConnection(file, { known: migrations.slice(0, 1) })).close()
-  const before = readFileSync(file)
-  expect(await judge()).toMatchObject({ result: 'warn', advice: expect.stringContaining('onchain-inbox migrate') })
-  expect(readFileSync(file).equals(before)).toBe(true)
-
-  const db = await openWriterConnection(file)
-  expect(await judge()).toMatchObject({ result: 'ok', found: expect.stringContaining('structure intact') })
-  db.prepare(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2030')`).run()
-  db.close()
-  expect(await judge()).toMatchObject({ result: 'fail', found: expect.stringContaining('by a newer version') })
-
-  // From the second page on; the first one says that it is a database.
-  const damaged = before.fill(0x5a, 4_096)
-  writeFileSync(file, damaged)
-  expect(await judge()).toMatchObject({ result: 'fail', found: expect.stringContaining('is damaged') })
-  writeFileSync(file, 'notes about nothing in particular, which are no database'.repeat(100))
-  expect(await judge()).toMatchObject({ result: 'fail', advice: expect.stringContaining('restore') })
-})
-
-test('files that other users can read are told: the secret, and the database', async () => {
-  await using dir = await createTempDir()
-  const secret = join(dir.path, 'secret')
-  writeFileSync(secret, `{"main": "${testSecret}", "old": "${testSecret}-of-before"}`, { mode: 0o600 })
-  const settings = { INBOX_SECRETS_FILE: './secret' }
-  expect((await look(dir.path, settings))('secrets')).toMatchObject({
-    result: 'ok',
-    found: `2 webhook secrets: main (${testSecret.length} bytes), old (${testSecret.length + 10} bytes)`,
+  test('a port fails if another program or a sidecar with another database has it', async () => {
+    await using dir = await createTempDir()
+    const stranger = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'))
+    const taken = await look(dir.path, { INBOX_PORT: await listen(stranger) })
+    stranger.close()
+    expect(taken('webhook port')).toMatchObject({
+      result: 'fail',
+      found: expect.stringContaining('by another program'),
+      advice: expect.stringContaining('change INBOX_PORT'),
+    })
+    await using app = await startTestApp({ settings: { INBOX_DATABASE_URL: 'sqlite:./inbox.db' } })
+    const ports = { INBOX_PORT: String(app.port), INBOX_ADMIN_PORT: String(app.adminPort) }
+    const elsewhere = await look(dir.path, { ...ports, INBOX_DATABASE_URL: 'sqlite:./other/inbox.db' })
+    for (const check of ['webhook port', 'admin port']) {
+      expect(elsewhere(check)).toMatchObject({ result: 'fail', found: expect.stringContaining('another database') })
+    }
   })
-  chmodSync(secret, 0o644)
-  expect((await look(dir.path, settings))('secrets')).toMatchObject({ result: 'warn', advice: `chmod 600 ${secret}` })
 
-  const file = join(dir.path, 'inbox.db')
-  ;(await openWriterConnection(file)).close()
-  chmodSync(file, 0o644)
-  expect((await look(dir.path))('folder')).toMatchObject({ result: 'warn', advice: `chmod 600 ${file}*` })
-  chmodSync(file, 0o600)
-  expect((await look(dir.path))('folder')).toMatchObject({ result: 'ok' })
-})
+  test('a foreign address fails, and a free port beside a held database is a warning', async () => {
+    await using dir = await createTempDir()
+    const foreign = await look(dir.path, { INBOX_HOST: '192.0.2.1', INBOX_PORT: '8080' })
+    expect(foreign('webhook port')).toMatchObject({ result: 'fail', found: expect.stringContaining('EADDRNOTAVAIL') })
 
-test('handlers are loaded: a broken file fails with its reason, and a folder without any is told', async () => {
-  await using dir = await createTempDir()
-  expect((await look(dir.path))('handlers')).toMatchObject({
-    result: 'warn',
-    found: expect.stringContaining('none in'),
+    const probe = createServer()
+    const free = await listen(probe)
+    await new Promise((resolve) => probe.close(resolve))
+    ;(await openWriterConnection(join(dir.path, 'inbox.db'))).close()
+    expect((await look(dir.path, { INBOX_PORT: free }))('webhook port')).toMatchObject({ result: 'ok' })
+    const lock = lockDatabase(join(dir.path, 'inbox.db'))
+    const held = await look(dir.path, { INBOX_PORT: free })
+    lock.release()
+    expect(held('webhook port')).toMatchObject({ result: 'warn' })
+    expect(held('database')).toMatchObject({ result: 'ok', found: expect.stringContaining('held by a process') })
   })
-  writeFileSync(join(dir.path, 'handlers/broken.ts'), 'export default {')
-  expect((await look(dir.path))('handlers')).toMatchObject({
-    result: 'fail',
-    found: expect.stringContaining('broken.ts cannot be loaded: invalid TypeScript'),
+
+  test('an older schema is a warning and stays; a newer one, damage and other files fail', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'inbox.db')
+    const judge = async () => (await look(dir.path))('database')
+    ;(await openWriterConnection(file, { known: migrations.slice(0, 1) })).close()
+    const before = readFileSync(file)
+    expect(await judge()).toMatchObject({ result: 'warn', advice: expect.stringMatching(/ migrate$/) })
+    expect(readFileSync(file).equals(before)).toBe(true)
+
+    const db = await openWriterConnection(file)
+    expect(await judge()).toMatchObject({ result: 'ok', found: expect.stringContaining('structure intact') })
+    db.prepare(`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999-later', '2030')`).run()
+    db.close()
+    expect(await judge()).toMatchObject({ result: 'fail', found: expect.stringContaining('by a newer version') })
+
+    // The first page still says that it is a database.
+    writeFileSync(file, before.fill(0x5a, 4_096))
+    expect(await judge()).toMatchObject({ result: 'fail', found: expect.stringContaining('is damaged') })
+    writeFileSync(file, 'plain text'.repeat(500))
+    expect(await judge()).toMatchObject({ result: 'fail', advice: expect.stringContaining('restore') })
   })
-})
 
-test('a folder in the place of which there is a file fails, and nothing is written then', async () => {
-  await using dir = await createTempDir()
-  writeFileSync(join(dir.path, 'file'), '')
-  const found = await look(dir.path, { INBOX_DATABASE_URL: 'sqlite:./file/inbox.db' })
-  expect(found('folder')).toMatchObject({ result: 'fail', advice: expect.stringContaining('INBOX_DATABASE_URL') })
-  expect(found('disk speed')).toBeUndefined()
-})
+  test('secrets and databases that other users can read are warnings', async () => {
+    await using dir = await createTempDir()
+    const secret = join(dir.path, 'secret')
+    writeFileSync(secret, `{"main": "${testSecret}", "old": "${testSecret}-old"}`, { mode: 0o600 })
+    const settings = { INBOX_SECRETS_FILE: './secret' }
+    const size = testSecret.length
+    expect((await look(dir.path, settings))('secrets')).toMatchObject({
+      result: 'ok',
+      found: `2 webhook secrets: main (${size} bytes), old (${size + 4} bytes)`,
+    })
+    const file = join(dir.path, 'inbox.db')
+    ;(await openWriterConnection(file)).close()
+    chmodSync(file, 0o600)
+    expect((await look(dir.path, settings))('folder')).toMatchObject({ result: 'ok' })
+    for (const open of [secret, file]) chmodSync(open, 0o644)
+    const found = await look(dir.path, settings)
+    expect(found('secrets')).toMatchObject({ result: 'warn', advice: `chmod 600 ${secret}` })
+    expect(found('folder')).toMatchObject({ result: 'warn', advice: `chmod 600 ${file}*` })
+  })
 
-test('memory: is told, and has no disk that is looked at', async () => {
-  await using dir = await createTempDir()
-  const found = await look(dir.path, { INBOX_DATABASE_URL: 'memory:', INBOX_ADMIN_TOKEN: 'the-token-of-the-test' })
-  expect(found('database')).toMatchObject({ result: 'warn' })
-  expect(found('disk speed')).toBeUndefined()
+  test('a broken handler fails with its reason, and an empty folder is a warning', async () => {
+    await using dir = await createTempDir()
+    const judge = async () => (await look(dir.path))('handlers')
+    expect(await judge()).toMatchObject({ result: 'warn', found: expect.stringContaining('none in') })
+    writeFileSync(join(dir.path, 'handlers/broken.ts'), 'export default {')
+    const reason = 'broken.ts cannot be loaded: invalid TypeScript'
+    expect(await judge()).toMatchObject({ result: 'fail', found: expect.stringContaining(reason) })
+  })
+
+  test('the disk speed is not measured in an unusable folder or for memory:', async () => {
+    await using dir = await createTempDir()
+    writeFileSync(join(dir.path, 'file'), '')
+    const unusable = await look(dir.path, { INBOX_DATABASE_URL: 'sqlite:./file/inbox.db' })
+    expect(unusable('folder')).toMatchObject({ result: 'fail', advice: expect.stringContaining('INBOX_DATABASE_URL') })
+    const memory = await look(dir.path, { INBOX_DATABASE_URL: 'memory:', INBOX_ADMIN_TOKEN: 'the-token-of-the-test' })
+    expect(memory('database')).toMatchObject({ result: 'warn' })
+    expect([unusable('disk speed'), memory('disk speed')]).toEqual([undefined, undefined])
+  })
 })

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { until } from '../support/until.ts'
 import { stageRunner, type RunnerStage } from './runner-stage.ts'
 
-/** Leaves a line when a run starts and when it ends. One that is told to be patient waits for a file in between. */
+/** A handler that appends a line when a run starts and ends. A patient run waits for the file `go` in between. */
 const tracing = (version: string) => `
   import { appendFileSync, existsSync } from 'node:fs'
   import { join } from 'node:path'
@@ -39,16 +39,16 @@ const failures = (stage: RunnerStage) => linesOf(stage, 'reload failed, old hand
 const reloaded = (stage: RunnerStage, count = 1) =>
   until(() => reloads(stage).length >= count, `${count} reloads; ${JSON.stringify(stage.lines)}`)
 const failed = (stage: RunnerStage, count = 1) =>
-  until(() => failures(stage).length >= count, `${count} vain reloads; ${JSON.stringify(stage.lines)}`)
+  until(() => failures(stage).length >= count, `${count} failed reloads; ${JSON.stringify(stage.lines)}`)
 
-/** Which version of its code a new event is handled by. */
+/** The end of a new event, with the version of the code that handled it. */
 async function versionNow(stage: RunnerStage, id: string): Promise<string> {
   await stage.accept({ id })
   await until(() => traceOf(stage).some((line) => line.startsWith(`end ${id} `)), `the end of ${id}`)
   return traceOf(stage).findLast((line) => line.startsWith(`end ${id} `)) ?? ''
 }
 
-it('P4: an edit takes effect while events come: each is handled once, and in order per key', async () => {
+it('P4: an edit under load handles each event once, and in order per key', async () => {
   await using stage = await stageTracing()
   const keys = ['a', 'b', 'c', 'd']
   const sent: string[] = []
@@ -81,7 +81,7 @@ it('P4: an edit takes effect while events come: each is handled once, and in ord
   await until(() => stage.threads().length === 3, 'the end of the old threads')
 })
 
-it('a run in flight finishes on the old code, its key waits for it, and what comes meanwhile is for the new', async () => {
+it('a run in flight finishes on the old code, and later runs use the new code', async () => {
   await using stage = await stageTracing()
   await stage.accept({ id: 'old', key: 'k', data: { isPatient: true } }, { id: 'next', key: 'k' })
   await until(() => traceOf(stage).length === 1, 'the start')
@@ -104,7 +104,7 @@ it('a run in flight finishes on the old code, its key waits for it, and what com
   await until(() => stage.threads().length === 3, 'the end of the old thread')
 })
 
-it('a broken edit keeps the old handlers and says why; a good one goes through', async () => {
+it('a broken edit keeps the old handlers, and the next good edit is loaded', async () => {
   await using stage = await stageTracing()
   const broken = [
     ['tracing.ts', 'export default {', 'tracing.ts cannot be loaded'],
@@ -117,7 +117,6 @@ it('a broken edit keeps the old handlers and says why; a good one goes through',
     expect(failures(stage).at(-1)).toMatchObject({ changed: [file], error: expect.stringContaining(reason) })
     expect(await versionNow(stage, `during_${index}`)).toBe(`end during_${index} v1`)
     expect(stage.runner.handlers.map(({ name }) => name)).toEqual(['tracing'])
-    // A good edit goes through.
     if (file === 'tracing.ts') await edit(stage, file, tracing('v1'))
     else await rm(join(stage.handlersDir, file))
     await reloaded(stage, index + 1)
@@ -129,7 +128,7 @@ it('a broken edit keeps the old handlers and says why; a good one goes through',
   expect(stage.replaced).toEqual([])
 })
 
-it('watches what handlers import, in subfolders and links, and what they import in vain', async () => {
+it('watches imports of handlers, in subfolders and links, also missing ones', async () => {
   const deep = (version: string) =>
     tracing(version).replaceAll('import.meta.dirname', `join(import.meta.dirname, '../..')`)
   const using = (file: string) => `export { default } from './${file}'`
@@ -149,7 +148,7 @@ it('watches what handlers import, in subfolders and links, and what they import 
   expect(reloads(stage).at(-1)).toMatchObject({ changed: ['lib/deep/er.ts'] })
   expect(await versionNow(stage, 'evt_2')).toBe('end evt_2 v2')
 
-  // As editors do it, and keeping time and size.
+  // Editors replace files.
   await edit(stage, 'lib/deep/new', deep('v3'))
   await rename(join(stage.handlersDir, 'lib/deep/new'), join(stage.handlersDir, 'lib/deep/er.ts'))
   await reloaded(stage, 2)
@@ -161,7 +160,7 @@ it('watches what handlers import, in subfolders and links, and what they import 
   await reloaded(stage, 3)
   expect(await versionNow(stage, 'evt_4')).toBe('end evt_4 v4')
 
-  // As Kubernetes mounts a ConfigMap: the files are links through a folder that is itself a link, which is turned at once.
+  // Kubernetes mounts a ConfigMap as links through a folder that is itself a link.
   const at = (path: string) => join(stage.handlersDir, path)
   for (const version of ['v5', 'v6']) {
     await mkdir(at(`..${version}`))
@@ -179,7 +178,7 @@ it('watches what handlers import, in subfolders and links, and what they import 
   expect(await versionNow(stage, 'evt_6')).toBe('end evt_6 v6')
 })
 
-it('takes up new, renamed and removed files', async () => {
+it('loads new and renamed files, and drops removed ones', async () => {
   await using stage = await stageTracing()
   const names = () => stage.runner.handlers.map(({ name }) => name)
   await edit(stage, 'new.ts', tracing('new'))
@@ -197,9 +196,9 @@ it('takes up new, renamed and removed files', async () => {
   expect(traceOf(stage)).toEqual(['start evt_1 new', 'end evt_1 new'])
 })
 
-it('what a thread leaves behind that is lost while it finishes its runs is tried again by the new code', async () => {
+it('the new code retries runs of an old thread that was lost', async () => {
   const before = (what: string) => tracing('v1').replace("leave('end", `if (isPatient) ${what}\n leave('end`)
-  // The other handler may take long, which is no reason to wait for a thread that is blocked.
+  // A blocked thread is not waited for, though another handler may take long.
   const other = `export default { type: 'none', timeoutMs: 600_000, run() {} }`
   const quick = before('for (;;);').replace("type: '*',", "type: '*', timeoutMs: 500,")
   await using stage = await stageRunner([], { watch: true, files: { 'tracing.ts': quick, 'other.ts': other } })
@@ -233,7 +232,7 @@ it('what a thread leaves behind that is lost while it finishes its runs is tried
   ])
 })
 
-it('P6: many edits lead to few reloads, and no more than two old threads finish their runs', async () => {
+it('P6: many edits cause few reloads and at most two old threads', async () => {
   await using stage = await stageTracing()
   for (let round = 1; round <= 4; round++) {
     await stage.accept({ id: `patient_${round}`, data: { isPatient: true } })
@@ -255,7 +254,7 @@ it('P6: many edits lead to few reloads, and no more than two old threads finish 
   }
 })
 
-it('stops while it reloads, and while old threads finish their runs', async () => {
+it('stops during a reload and while old threads finish', async () => {
   await using stage = await stageTracing()
   await stage.accept({ id: 'patient', data: { isPatient: true } })
   await until(() => traceOf(stage).length === 1, 'the start')
@@ -270,7 +269,7 @@ it('stops while it reloads, and while old threads finish their runs', async () =
   expect(failures(stage)).toEqual([])
 })
 
-it('without `watch`, an edit changes nothing', async () => {
+it('ignores edits without `watch`', async () => {
   await using stage = await stageRunner([], { files: { 'tracing.ts': tracing('v1') } })
   await edit(stage, 'tracing.ts', tracing('v2'))
   expect(await versionNow(stage, 'evt_1')).toBe('end evt_1 v1')

@@ -21,20 +21,20 @@ export interface CliResult {
   readonly errors: string
 }
 
-/** A command under way in this process, with no settings but the given ones. */
+/** A command that runs in this process. */
 export interface CliRun {
   readonly stdout: Readable
-  /** What it has printed so far. */
+  /** Output so far. */
   readonly text: { readonly out: string; readonly errors: string }
   readonly ended: Promise<CliResult>
-  /** Sends a signal, to the command alone. */
+  /** Sends a signal to the command only. */
   readonly kill: (signal?: NodeJS.Signals) => void
 }
 
 export interface RunOptions extends CliOptions {
   /** All of standard input. */
   readonly stdin?: string | Uint8Array
-  /** Makes standard output a terminal without colours, so many columns wide. */
+  /** Makes standard output a terminal of this width, without colours. */
   readonly columns?: number
 }
 
@@ -55,7 +55,7 @@ export function beginCli(args: readonly string[], { cwd, env = {}, stdin, column
     cwd: () => cwd,
     exit(code?: number) {
       host.exitCode = code
-      exited.reject(new Error('the command has ended its process'))
+      exited.reject(new Error('the command called exit'))
     },
     exitCode: undefined as number | undefined,
   })
@@ -69,14 +69,14 @@ export function runCli(args: readonly string[], options: RunOptions): Promise<Cl
   return beginCli(args, options).ended
 }
 
-/** Disposing of it kills the process, if that still runs. */
+/** Disposing kills the process. */
 export interface CliProcess extends Disposable {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
-  /** Resolves when it has ended and all its output was read. */
+  /** Resolves when it has exited and all output is read. */
   readonly ended: Promise<CliResult>
 }
 
-/** Starts `onchain-inbox` in a process of its own, with no settings but the given ones. For what only a process shows. */
+/** Starts `onchain-inbox` in its own process, for behaviour that needs one. */
 export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions): CliProcess {
   const child = spawn(process.execPath, [cliFile, ...args], {
     cwd,
@@ -90,13 +90,13 @@ export function startCli(args: readonly string[], { cwd, env = {} }: CliOptions)
   return { child, ended, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
-/** A program that runs another one in a terminal of its own, so many columns wide (needs script). */
+/** A command that runs another one in a terminal (needs script). */
 export function inTerminal(command: readonly string[], columns = 80): readonly string[] {
   const quoted = command.map((word) => `'${word}'`)
   return ['script', '-qefc', `stty cols ${columns}; exec ${quoted.join(' ')}`, '/dev/null']
 }
 
-/** All that a program prints. */
+/** Runs a program, and returns its standard output. */
 export async function outputOf([program = '', ...args]: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(program, args, {
     cwd: tmpdir(),

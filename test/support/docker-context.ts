@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The names that .dockerignore lets through: ours leaves out everything and takes single names back. */
+/** Names that .dockerignore includes. Ours excludes everything and includes single names. */
 export function dockerContext(root: string): string[] {
   const [first, ...others] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
   if (first !== '*' || others.some((line) => !/^![\w.-]+$/.test(line))) {

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { messageOf } from '../../src/base/errors.ts'
 
-/** One line of JSON that a process logged. */
+/** A JSON line of a process. */
 export interface LogLine {
   readonly msg: string
   readonly [name: string]: unknown
@@ -14,23 +14,23 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** What a service printed, over all of its lives. */
+/** Collects the output of a process across restarts. */
 export class ProcessOutput {
   #text = ''
   #lines: LogLine[] = []
   readonly #waiting = new Set<Waiting>()
 
-  /** Everything on standard output and standard error so far, of all lives. */
+  /** All output so far, across restarts. */
   get text(): string {
     return this.#text
   }
 
-  /** The log lines of the present life. */
+  /** Log lines since the last start. */
   get lines(): readonly LogLine[] {
     return this.#lines
   }
 
-  /** Begins a new life. */
+  /** Collects the output of a restarted process. */
   attach(child: ChildProcess): void {
     const lines: LogLine[] = []
     this.#lines = lines
@@ -49,7 +49,7 @@ export class ProcessOutput {
     })
   }
 
-  /** The first line of this life that matches; waits for it. Throws, with what was printed, if none comes. */
+  /** Waits for the first matching line since the last start. Throws with the output if none comes. */
   async waitFor(matches: (line: LogLine) => boolean, what: string, deadlineMs: number): Promise<LogLine> {
     const found = this.#lines.find(matches)
     if (found !== undefined) return found

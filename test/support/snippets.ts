@@ -14,7 +14,7 @@ export interface Snippet {
 
 const root = join(import.meta.dirname, '../..')
 
-/** The pages that people write; docs/api is generated. */
+/** Handwritten pages; docs/api is generated. */
 export const pages: readonly string[] = [
   'README.md',
   ...globSync('docs/**/*.md', { cwd: root, exclude: ['docs/api'] }).toSorted(),
@@ -24,7 +24,7 @@ export function readPage(page: string): string {
   return readFileSync(join(root, page), 'utf8')
 }
 
-/** The blocks of a page, those inside of lists as well. Throws where one is not closed. */
+/** The code blocks of a page, also in lists. Throws if one is not closed. */
 export function snippetsOf(page: string, text = readPage(page)): readonly Snippet[] {
   const snippets: Snippet[] = []
   let open: { indent: string; language: string; line: number; lines: string[] } | undefined
@@ -41,14 +41,14 @@ export function snippetsOf(page: string, text = readPage(page)): readonly Snippe
   return snippets
 }
 
-/** The path that is the first line of a block, as a comment: a file of this repository, or one of the reader's. */
+/** The path in a comment on the first line: a file of this repository or of the reader. */
 export function pathOf({ code }: Snippet): string | undefined {
   return /^(?:\/\/|#) (\S+\.\w+)\n/.exec(code)?.[1]
 }
 
 /**
- * Where to write blocks of TypeScript so that those of a page find each other: a folder per page, in which a block has the path that
- * it names.
+ * Files for blocks of TypeScript, so that the blocks of a page can import each other: a folder per page, and in it the path that a
+ * block names.
  */
 export function placesOf(snippets: readonly Snippet[]): readonly string[] {
   return snippets.map((snippet, index) => {
@@ -58,8 +58,8 @@ export function placesOf(snippets: readonly Snippet[]): readonly string[] {
 }
 
 /**
- * The calls of a program in a block for a shell, each as its arguments: with quotes, comments, line ends behind a backslash,
- * settings before the command, pipes and lists, as far as our pages use them.
+ * The arguments of each call of a program in shell code. Understands quotes, comments, continued lines, variables before the command,
+ * pipes and lists.
  */
 export function callsOf(code: string, program: string): readonly (readonly string[])[] {
   return commandsOf(code).flatMap((words) => {
@@ -78,7 +78,7 @@ function commandsOf(code: string): string[][] {
   for (token.lastIndex = 0; token.lastIndex < code.length;) {
     const at = token.lastIndex
     const [, comment, separator, word] = token.exec(code) ?? []
-    if (token.lastIndex === 0) throw new Error(`not understood as a shell would: ${code.slice(at, at + 60)}`)
+    if (token.lastIndex === 0) throw new Error(`unsupported shell syntax: ${code.slice(at, at + 60)}`)
     if (comment !== undefined) continue
     if (separator !== undefined) commands.push([])
     else if (word !== undefined) commands.at(-1)?.push(unquoted(word))
@@ -95,7 +95,7 @@ function unquoted(word: string): string {
   )
 }
 
-/** What a block may use without having said where it comes from, because the page said so before. */
+/** Names that a block may use without importing them, because the page introduced them. */
 const known: Readonly<Record<string, string>> = {
   ...from(
     'onchain-inbox',
@@ -125,14 +125,14 @@ function from(module: string, ...names: readonly string[]): Record<string, strin
   return Object.fromEntries(names.map((name) => [name, `import { ${name} } from '${module}'`]))
 }
 
-/** A block as a module that stands by itself: what it uses of the above and does not say itself comes first. */
+/** Completes a block to a module: declarations of the known names that it uses come first. */
 export function completed(code: string): { readonly prelude: string; readonly text: string } {
   const missing = Object.entries(known).filter(([name]) => uses(code, name) && !declares(code, name))
   const prelude = missing.map(([, statement]) => `${statement}\n`).join('')
   return { prelude, text: `${prelude}${code}export {}\n` }
 }
 
-/** Not as a member or a key. */
+/** True if the code uses the name, but not as a member or key. */
 function uses(code: string, name: string): boolean {
   return new RegExp(String.raw`(?<![.\w$'"/-])${name}(?![\w$'"/:-])`).test(code)
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { EventSummaryJson } from '../../src/admin/events.ts'
 import { createEventFollower, type EventFilters } from '../../src/cli/events-tail.ts'
 
-/** A list of events that grows, as the admin API gives it; `calls` counts its pages. */
+/** A growing list of events, as the admin API returns it. `calls` counts pages. */
 function createList() {
   const events: EventSummaryJson[] = []
   const list = {
@@ -30,7 +30,7 @@ function createList() {
 
 const seqs = (events: readonly EventSummaryJson[]) => events.map(({ seq }) => seq)
 
-test('each look gives what came since the one before, oldest first, over as many pages as that takes', async () => {
+test('returns new events, oldest first, over as many pages as needed', async () => {
   const list = createList()
   list.add(5_000)
   const follower = list.follow()
@@ -39,11 +39,11 @@ test('each look gives what came since the one before, oldest first, over as many
   list.add(450)
   expect(seqs(await follower.look())).toEqual(Array.from({ length: 450 }, (_, index) => 5_001 + index))
   expect(await follower.look()).toEqual([])
-  // A page for each 200 that came, one that shows that all was seen, and one where nothing came.
+  // A page per 200 events, and one without new events.
   expect(list.calls).toBe(1 + 3 + 1)
 })
 
-test('an empty store is followed from its first event on', async () => {
+test('follows an empty store from its first event', async () => {
   const list = createList()
   const follower = list.follow()
   await follower.look()
@@ -51,7 +51,7 @@ test('an empty store is followed from its first event on', async () => {
   expect(seqs(await follower.look())).toEqual([1])
 })
 
-test('filters let through what matches all of them; an EVM address in any case', async () => {
+test('applies all filters, to EVM addresses in any case', async () => {
   const list = createList()
   const address = `0x${'AB'.repeat(20)}`
   const follower = list.follow({ type: 'wallet.large_trade', network: 'base', address })
@@ -62,11 +62,11 @@ test('filters let through what matches all of them; an EVM address in any case',
   list.add(1, { ...wanted, address: '0xcd' })
   list.add(1, wanted)
   expect(seqs(await follower.look())).toEqual([4])
-  // It reads no further back than the last look, though nothing else matched.
+  // It reads back to the last look only.
   expect(list.calls).toBe(2)
 })
 
-test('with a status each event is given when it comes to it, and again when it comes back to it', async () => {
+test('with a status, returns an event each time it reaches the status', async () => {
   const list = createList()
   list.add(2_000)
   const set = (seq: number, status: EventSummaryJson['status']) =>
@@ -85,7 +85,7 @@ test('with a status each event is given when it comes to it, and again when it c
   expect(seqs(await follower.look())).toEqual([1_001])
 })
 
-test('a store with fewer events than before is followed from there on', async () => {
+test('follows a store that was replaced by a smaller one', async () => {
   const list = createList()
   list.add(10)
   const follower = list.follow()

@@ -11,7 +11,7 @@ const head = ['received', 'status', 'type', 'address', 'id']
 const row = ['2026-01-31T14:00:00.000Z', 'dead', 'contract.ownership_changed', address, id]
 
 describe('renderTable', () => {
-  test('has columns as wide as their widest cell, and no space at the end of a line', () => {
+  test('fits columns to their widest cell, without trailing spaces', () => {
     expect(
       renderTable(
         ['a', 'bb'],
@@ -34,19 +34,19 @@ describe('renderTable', () => {
     expect(line).toHaveLength(80)
   })
 
-  test('leaves a line longer than the terminal rather than cut what the next command needs', () => {
+  test('never cuts values that people copy into commands', () => {
     const [, line = ''] = renderTable(head, [row], plain(40)).split('\n')
     expect(line).toBe(row.join('  ').replace('  dead  ', '  dead    '))
     const sink = 'kind=http url=https://example.com/hooks where={"data.amount_usd":{"gte":1000}}'
     expect(renderTable(['setting', 'value'], [['sink a', sink]], plain(40))).toContain(sink)
   })
 
-  test('escapes the control characters of every cell', () => {
+  test('escapes control characters in cells', () => {
     const text = renderTable(['id', 'type'], [['\u001b[31mevt', 'a\u202eb\nc\u009b']], plain(80))
     expect(text.split('\n')[1]).toBe('\\u001b[31mevt  a\\u202eb\\u000ac\\u009b')
   })
 
-  test('paints titles and states, after their width was counted', () => {
+  test('paints titles and states without changing widths', () => {
     expect(
       renderTable(
         ['id', 'status'],
@@ -60,7 +60,7 @@ describe('renderTable', () => {
   })
 })
 
-test('cuts a text of wide characters between two of them', () => {
+test('cuts a text between wide characters', () => {
   const [, line] = renderTable(['id', 'reason'], [['1', '柴犬'.repeat(10)]], plain(19)).split('\n')
   expect(line).toBe(`1   ${'柴犬'.repeat(3)}柴…`)
 })

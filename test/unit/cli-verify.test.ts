@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { withHost, type Host } from '../../src/cli/host.ts'
 import { readSecretArgument } from '../../src/cli/secret-argument.ts'
 import { sign } from '../../src/signature/sign.ts'
@@ -16,101 +16,78 @@ afterAll(() => rm(cwd, { recursive: true }))
 
 const run = (args: readonly string[], env: Record<string, string> = {}) => runCli(['verify', ...args], { cwd, env })
 
-describe('verify', () => {
-  const verify = (signature: string, ...more: string[]) =>
-    run(['--secret', '@secret', '--body', '@body.json', '--signature', signature, ...more], {
-      THE_SIGNATURE: sign(Buffer.from(body), secret),
-    })
+const signature = sign(Buffer.from(body), secret)
+const verify = (argument: string, ...more: string[]) =>
+  run(['--secret', '@secret', '--body', '@body.json', '--signature', argument, ...more], { SIGNATURE: signature })
 
-  test('R75 ends with 0 for a valid signature and with 1 for any other', async () => {
-    const valid = await verify(sign(Buffer.from(body), secret))
-    expect(valid).toMatchObject({ code: 0, out: expect.stringMatching(/^valid \(secret: secret-1\)\n/) })
-    const invalid = await verify('0'.repeat(64))
-    expect(invalid).toMatchObject({ code: 1, out: expect.stringContaining('not valid: wrong_secret') })
+test('R73 R75 verify exits with 0 for a valid signature, and explains others', async () => {
+  expect(await verify(signature)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^valid \(secret: secret-1\)\n/),
   })
+  const wrong = await verify('0'.repeat(64))
+  expect(wrong).toMatchObject({ code: 1, out: expect.stringContaining('not valid: wrong_secret') })
+  const near = await verify(sign(Buffer.from(`${body}\n`), secret), '--json')
+  expect(near.code).toBe(1)
+  const message = expect.stringContaining('line break')
+  const expected = { valid: false, code: 'body_newline', matchedLabel: 'secret-1', message }
+  expect(JSON.parse(near.out)).toEqual(expected)
+})
 
-  test('R73 explains a near miss, as JSON too', async () => {
-    const { code, out } = await verify(sign(Buffer.from(`${body}\n`), secret), '--json')
-    expect(code).toBe(1)
-    expect(JSON.parse(out)).toEqual({
-      valid: false,
-      code: 'body_newline',
-      matchedLabel: 'secret-1',
-      message: expect.stringContaining('line break'),
-    })
-  })
+test('A31 A32 verify reports a missing signature, and tries all secrets of INBOX_SECRETS', async () => {
+  const missing = await run(['--secret', '@secret', '--body', '@body.json'])
+  expect(missing).toMatchObject({ code: 1, out: expect.stringContaining('not valid: missing') })
+  const args = ['--secret', 'env:INBOX_SECRETS', '--body', '@body.json', '--signature', signature]
+  const valid = await run(args, { INBOX_SECRETS: `new:fedcba9876543210,old:${secret}` })
+  expect(valid).toMatchObject({ code: 0, out: expect.stringContaining('(secret: old)') })
+})
 
-  test('A31 without a signature says that it is missing', async () => {
-    const missing = await run(['--secret', '@secret', '--body', '@body.json'])
-    expect(missing).toMatchObject({ code: 1, out: expect.stringContaining('not valid: missing') })
-  })
+test('P8 verify reads the signature from a file or the environment, and warns about a literal', async () => {
+  await writeFile(join(cwd, 'signature'), `${signature}\n`)
+  for (const argument of ['@signature', 'env:SIGNATURE'])
+    expect(await verify(argument)).toMatchObject({ code: 0, errors: '' })
+  const { errors } = await verify(signature)
+  expect(errors).toMatch(/^warning: every user of this machine can read a signature/)
+  expect(errors).not.toContain(signature)
+})
 
-  test('A32 takes all secrets of INBOX_SECRETS', async () => {
-    const signature = sign(Buffer.from(body), secret)
-    const args = ['--secret', 'env:INBOX_SECRETS', '--body', '@body.json', '--signature', signature]
-    const valid = await run(args, { INBOX_SECRETS: `new:fedcba9876543210,old:${secret}` })
-    expect(valid).toMatchObject({ code: 0, out: expect.stringContaining('(secret: old)') })
-  })
+test.each([
+  [['--secret', '@secret', '--body', '-'], body],
+  [['--secret', '-', '--body', '@body.json'], `${secret}\n`],
+])('verify %j reads standard input', async (args, stdin) => {
+  expect(await runCli(['verify', ...args, '--signature', signature], { cwd, stdin })).toMatchObject({ code: 0 })
+})
 
-  test('P8 takes the signature from a file or the environment, and warns of one on the command line', async () => {
-    const signature = sign(Buffer.from(body), secret)
-    await writeFile(join(cwd, 'signature'), `${signature}\n`)
-    for (const argument of ['@signature', 'env:THE_SIGNATURE']) {
-      expect(await verify(argument)).toMatchObject({ code: 0, errors: '' })
-    }
-    const literal = await verify(signature)
-    expect(literal.errors).toMatch(/^warning: every user of this machine can read a signature/)
-    expect(literal.errors).not.toContain(signature)
-    expect(await verify('@/gone')).toMatchObject({
-      code: 1,
-      errors: expect.stringContaining('/gone cannot be read (ENOENT)'),
-    })
-  })
+test.each([
+  ['P8 a literal secret', [secret, '@body.json'], 'can read a secret on the command line'],
+  ['a literal body', ['@secret', body], '--body must be @file'],
+  ['a missing body file', ['@secret', '@/gone'], "can't read /gone"],
+  ['a missing secret file', ['@/gone', '@body.json'], '/gone cannot be read (ENOENT)'],
+  ['an unset variable', ['env:NOT_SET_ANYWHERE', '@body.json'], 'NOT_SET_ANYWHERE is not set'],
+  ['P8 a literal after env:', [`env:${secret}`, '@body.json'], 'env: must be followed by the name'],
+  ['standard input for both', ['-', '-'], 'can come from standard input'],
+])('verify refuses %s', async (_title, [secretArgument = '', bodyArgument = ''], reason) => {
+  const { code, out, errors } = await run(['--secret', secretArgument, '--body', bodyArgument])
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(errors).toContain(reason)
+  expect(errors).not.toContain(secret)
+})
 
-  test('reads the body, or the secret, from standard input', async () => {
-    const signature = sign(Buffer.from(body), secret)
-    const inputs = [
-      [['--secret', '@secret', '--body', '-'], body],
-      [['--secret', '-', '--body', '@body.json'], `${secret}\n`],
-    ] as const
-    for (const [args, stdin] of inputs) {
-      expect(await runCli(['verify', ...args, '--signature', signature], { cwd, stdin })).toMatchObject({ code: 0 })
-    }
-  })
-
-  test.each([
-    ['P8 a literal secret', [secret, '@body.json'], 'can read a secret on the command line'],
-    ['a literal body', ['@secret', body], '--body must be @file'],
-    ['a body that is not there', ['@secret', '@/gone'], "can't read /gone"],
-    ['a secret that is not there', ['@/gone', '@body.json'], '/gone cannot be read (ENOENT)'],
-    ['an unset variable', ['env:NOT_SET_ANYWHERE', '@body.json'], 'NOT_SET_ANYWHERE is not set'],
-    ['P8 a literal after env:', [`env:${secret}`, '@body.json'], 'env: must be followed by the name'],
-    ['standard input for both', ['-', '-'], 'can come from standard input'],
-  ])('%s is refused', async (_title, [secretArgument = '', bodyArgument = ''], reason) => {
-    const { code, out, errors } = await run(['--secret', secretArgument, '--body', bodyArgument])
-    expect({ code, out }).toEqual({ code: 1, out: '' })
-    expect(errors).toContain(reason)
+test.each(['http://127.0.0.1:8080/webhooks', 'http://localhost/', 'https://[::1]:1/'])(
+  'P8 a literal secret for %s gets a warning',
+  async (url) => {
+    let errors = ''
+    const stderr = { write: (text: string) => (errors += text) !== '' }
+    const read = () => readSecretArgument(secret, { url })
+    expect(await withHost({ stderr } as unknown as Host, read)).toBe(secret)
+    expect(errors).toMatch(/^warning: /)
     expect(errors).not.toContain(secret)
-  })
-})
+  },
+)
 
-describe('secret argument', () => {
-  test.each(['http://127.0.0.1:8080/webhooks', 'http://localhost/', 'https://[::1]:1/'])(
-    'P8 is taken as a literal, with a warning, for %s',
-    async (url) => {
-      let errors = ''
-      const stderr = { write: (text: string) => (errors += text) !== '' }
-      const read = () => readSecretArgument(secret, { url })
-      expect(await withHost({ stderr } as unknown as Host, read)).toBe(secret)
-      expect(errors).toMatch(/^warning: /)
-      expect(errors).not.toContain(secret)
-    },
-  )
-
-  test.each(['https://example.com/', 'http://127.0.0.1.example.com/', 'http://localhost@example.com/', 'nonsense'])(
-    'P8 is refused as a literal for %s',
-    async (url) => {
-      await expect(readSecretArgument(secret, { url })).rejects.toThrow('can read a secret on the command line')
-    },
-  )
-})
+test.each(['https://example.com/', 'http://127.0.0.1.example.com/', 'http://localhost@example.com/', 'nonsense'])(
+  'P8 a literal secret for %s is refused',
+  async (url) => {
+    await expect(readSecretArgument(secret, { url })).rejects.toThrow('can read a secret on the command line')
+  },
+)

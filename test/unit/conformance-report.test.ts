@@ -19,49 +19,37 @@ const verdicts: readonly Verdict[] = [
   },
   { scenario: 'rotation', rule: 'both', verdict: 'not checked', detail: nasty, ms: 0 },
 ]
-const report = toReport({ url, verdicts, ms: 1_500, cut: null })
 
-describe('the JUnit report', () => {
-  test('has a suite per scenario and a case per verdict, and escapes what XML cannot hold', () => {
-    const shown =
-      "]]&gt; &lt;/failure&gt; &amp; &quot;quoted&quot; 'single' &lt;b&gt; tab&#9;nul\\u0000 bell\\u0007 escape\\u001b[31m half\ufffd end\\uffff"
-    const failure = `sent: ${shown}&#10;expected: 401&#10;came: 200&#10;to do: fix it`
-    expect(toJunit(report).split('\n')).toEqual([
-      '<?xml version="1.0" encoding="UTF-8"?>',
-      '<testsuites name="onchain-inbox conformance of https://hooks.example/in" tests="3" failures="1" errors="0" skipped="1" time="1.500">' +
-        '<testsuite name="acceptance" tests="1" failures="0" errors="0" skipped="0" time="0.004">' +
-        '<testcase classname="acceptance" name="is accepted" time="0.004"></testcase>',
-      '</testsuite>',
-      '<testsuite name="forgery" tests="1" failures="1" errors="0" skipped="0" time="1.234">' +
-        `<testcase classname="forgery" name="refuses ${shown}" time="1.234"><failure message="refuses ${shown}">${failure}</failure>`,
-      '</testcase>',
-      '</testsuite>',
-      '<testsuite name="rotation" tests="1" failures="0" errors="0" skipped="1" time="0.000">' +
-        `<testcase classname="rotation" name="both" time="0.000"><skipped message="${shown}"></skipped>`,
-      '</testcase>',
-      '</testsuite>',
-      '</testsuites>',
-      '',
-    ])
-  })
-
-  test('of a run that was cut short has an error', () => {
-    const cut = { outcome: 'interrupted', reason: 'it was <interrupted>' } as const
-    expect(toJunit(toReport({ url, verdicts: [], ms: 1, cut }))).toContain(
-      '<testcase classname="run" name="the run is complete"><error message="it was &lt;interrupted&gt;"></error>',
-    )
-  })
+test('the JUnit report has a case per verdict, an error if it was cut short, and escapes what XML cannot hold', () => {
+  const shown =
+    "]]&gt; &lt;/failure&gt; &amp; &quot;quoted&quot; 'single' &lt;b&gt; tab&#9;nul\\u0000 bell\\u0007 escape\\u001b[31m half\ufffd end\\uffff"
+  const failure = `sent: ${shown}&#10;expected: 401&#10;came: 200&#10;to do: fix it`
+  expect(toJunit(toReport(url, verdicts, 1_500, 'it was <cut>')).split('\n')).toEqual([
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuite name="onchain-inbox conformance of https://hooks.example/in" tests="4" failures="1" errors="1" skipped="1" time="1.500">' +
+      '<testcase classname="acceptance" name="is accepted" time="0.004"></testcase>',
+    `<testcase classname="forgery" name="refuses ${shown}" time="1.234"><failure message="refuses ${shown}">${failure}</failure>`,
+    '</testcase>',
+    `<testcase classname="rotation" name="both" time="0.000"><skipped message="${shown}"></skipped>`,
+    '</testcase>',
+    '<testcase classname="run" name="the run is complete"><error message="it was &lt;cut&gt;"></error>',
+    '</testcase>',
+    '</testsuite>',
+    '',
+  ])
 })
 
-test('a failed rule outweighs an early end; a run that checked nothing fails', () => {
-  const cut = { outcome: 'unreachable', reason: 'gone' } as const
-  const outcome = (some: readonly Verdict[], end: typeof cut | null) =>
-    toReport({ url, verdicts: some, ms: 1, cut: end }).outcome
-  expect(outcome(verdicts, cut)).toBe('failed')
-  expect(outcome([verdicts[0]!, verdicts[2]!], null)).toBe('passed')
-  expect(outcome([verdicts[0]!, verdicts[2]!], cut)).toBe('unreachable')
-  expect(outcome([verdicts[2]!], null)).toBe('failed')
-  expect(outcome([verdicts[2]!], cut)).toBe('unreachable')
+const [success, failure, unchecked] = verdicts as [Verdict, Verdict, Verdict]
+
+test.each([
+  ['failed', [success, failure], 'gone'],
+  ['passed', [success, unchecked], null],
+  ['unreachable', [success, unchecked], 'gone'],
+  ['interrupted', [success], 'interrupted'],
+  ['failed', [unchecked], null],
+  ['unreachable', [unchecked], 'gone'],
+])('the outcome is %s for %j, cut short by %j', (outcome, some, cut) => {
+  expect(toReport(url, some, 1, cut).outcome).toBe(outcome)
 })
 
 describe('effects are read from', () => {
@@ -74,38 +62,45 @@ describe('effects are read from', () => {
     expect(parseEffects(text)).toEqual(['evt_1', 'evt_2', 'evt_1'])
   })
 
-  test('nothing at all: nothing was done', () => {
-    expect(parseEffects('')).toEqual([])
-    expect(parseEffects('[]')).toEqual([])
+  test('an empty text or list', () => {
+    expect(['', '[]'].map(parseEffects)).toEqual([[], []])
   })
 
   test.each([
-    ['evt_1\ntwo words', 'line 2 of'],
-    ['{"event":"evt_1"}', 'line 1 of'],
-    ['{"id":1}', 'line 1 of'],
-    ['{"id":"evt_1"', 'line 1 of'],
-    ['<html>', 'line 1 of'],
-    ['[{"id":"evt_1"}', 'begin like a JSON array'],
-    ['[1]', 'begin like a JSON array'],
+    ['evt_1\ntwo words', 'entry 2 of'],
+    ['{"event":"evt_1"}', 'entry 1 of'],
+    ['{"id":1}', 'entry 1 of'],
+    ['{"id":"evt_1"', 'entry 1 of'],
+    ['<html>', 'entry 1 of'],
+    ['[{"id":"evt_1"}', 'the list of'],
+    ['[1]', 'entry 1 of'],
   ])('no other text: %j', (text, message) => {
     expect(() => parseEffects(text)).toThrow(message)
     expect(() => parseEffects(text)).toThrow('expected {"id": "evt_…"} or a plain id on each line')
   })
 })
 
-test.each(['at-once', 'race'])('a delivery that loses in %s is told to answer 200', (name) => {
-  const [check] = scenarios[name]?.[0]?.checks ?? []
-  const answer = (status: number) => ({ status, failure: null, isLate: false, ms: 1 })
-  const outcome = judge(accepted, {
-    sent: '',
-    answers: [answer(200), answer(500)],
-    timeoutMs: 5_000,
-    todo: check?.todo,
-  })
-  expect(outcome.detail).toContain('to do: answer 200 to a delivery that loses the race')
+test.each([
+  [302, 'give the final address as --url'],
+  [401, 'give the receiver the same secret as --secret'],
+  [404, 'check the path of --url'],
+  [500, 'read the log of the receiver'],
+  [422, 'answer 2xx to every signed delivery'],
+])('the advice on a delivery that is answered %i', (status, todo) => {
+  const answers = [{ status, failure: null, isLate: false, ms: 1 }]
+  const { verdict, detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000 })
+  expect(verdict).toBe('failed')
+  expect(detail).toContain(`came: ${status} after 1 ms\nto do: ${todo}`)
 })
 
-test('a rule about repeats that fails because work is missing does not ask for a unique key', async () => {
+test('the advice on a delivery that loses the race is to answer 200', () => {
+  const todo = scenarios['at-once']?.[0]?.checks[0]?.todo
+  const answers = [200, 500].map((status) => ({ status, failure: null, isLate: false, ms: 1 }))
+  const { detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000, todo })
+  expect(detail).toContain('to do: answer 200 to a delivery that loses the race')
+})
+
+test('the advice on missing effects is to do the work', async () => {
   const effects = createEffects({
     source: 'true',
     isInsecure: false,

@@ -31,22 +31,22 @@ test.each<[string, Partial<AttemptReport>, string]>([
     'delivered twice; answered 200 as a duplicate; not handled again',
   ],
   [
-    'a failure on purpose, with the retry that follows (R81)',
+    'a deliberate failure, with its retry (R81)',
     { ...refused, faults: ['signature-bad'] },
     'wrong signature, on purpose; answered 401; next attempt in 1 min',
   ],
   [
-    'a changed byte, and that it will be delivered twice',
+    'a changed byte',
     { ...refused, faults: ['tamper', 'duplicate'] },
     'a byte changed after signing, on purpose; answered 401; next attempt in 1 min',
   ],
   [
-    'an acknowledgement that got lost',
+    'a lost acknowledgement',
     { ...refused, status: 200, faults: ['drop-ack'], failure: 'answered 200; the fault drop-ack discarded it' },
     'acknowledgement lost, on purpose; answered 200; next attempt in 1 min',
   ],
   [
-    'a fault that somebody added',
+    'a fault of the operator',
     { ...refused, status: null, failure: 'the connection was cut', faults: ['reset'], nextAttemptAt: 7_201_000 },
     'reset on purpose; the connection was cut; next attempt in 2 h',
   ],
@@ -57,16 +57,16 @@ test.each<[string, Partial<AttemptReport>, string]>([
   ],
   ['a retry that is handled', { attempt: 2 }, 'delivered again (retry 1); answered 200'],
   [
-    'a retry of what is there already',
+    'a retry of a stored event',
     { ...duplicate, attempt: 3 },
     'delivered again (retry 2); answered 200 as a duplicate; not handled again',
   ],
-])('a line is said of %s', (_what, changes, text) => {
+])('describes %s', (_what, changes, text) => {
   const line = remark({ ...attempt, ...changes }) ?? ''
   expect(line.replace(/^ {10}↳ wallet\.large_trade evt_1:? /, '')).toBe(text)
 })
 
-test('a failed attempt is shown with the frame of the handler and its replay', () => {
+test('describes a failed attempt with its handler frame and replay', () => {
   const entry = {
     level: 'warn',
     time: '2026-01-01T00:00:00.000Z',
@@ -78,7 +78,10 @@ test('a failed attempt is shown with the frame of the handler and its replay', (
     frame: 'at run (/handlers/trades.ts:8:11)',
     nextAt: '2026-01-01T00:00:02.000Z',
   }
-  expect(logRemark(entry)).toContain(
-    'trades failed on evt_1 in replay 3 (Error: down) at run (/handlers/trades.ts:8:11); next attempt in 2 s',
+  const failed = 'trades failed on evt_1 in replay 3 (Error: down) at run (/handlers/trades.ts:8:11)'
+  expect(logRemark(entry, '')).toContain(`${failed}; next attempt in 2 s`)
+  const dead = { ...entry, nextAt: undefined }
+  expect(logRemark(dead, 'npx onchain-inbox dead list')).toContain(
+    `${failed}; now a dead letter: npx onchain-inbox dead list`,
   )
 })

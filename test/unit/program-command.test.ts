@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { programCommand } from '../../src/cli/demo.ts'
+import { programCommand } from '../../src/cli/host.ts'
 
 test.each([
   ['/work/app/node_modules/.bin/onchain-inbox', '/work/app', 'npx onchain-inbox'],
@@ -8,6 +8,6 @@ test.each([
   ['/work/clone/dist/src/cli.js', '/work/clone', 'npx onchain-inbox'],
   ['/work/clone/src/cli.ts', '/tmp/empty', 'node /work/clone/src/cli.ts'],
   ['/work/my clone/src/cli.ts', '/tmp', "node '/work/my clone/src/cli.ts'"],
-])('started as %s, from %s it is called again as %s', (script, cwd, command) => {
+])('a program started as %s is called in %s as %s', (script, cwd, command) => {
   expect(programCommand(script, cwd)).toBe(command)
 })

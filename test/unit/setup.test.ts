@@ -10,7 +10,7 @@ interface Installed {
   readonly packages: Record<string, { version: string; optional?: boolean }>
 }
 
-/** A clone after `npm ci`, without what the packages hold. Gives whether the set-up calls npm. */
+/** Sets up a copy of a clone after `npm ci`, with empty packages. Returns true if the set-up calls npm. */
 async function installs(spoil: (installed: Installed) => void, bins = ['node']): Promise<boolean> {
   await using dir = await createTempDir()
   const at = (path: string) => join(dir.path, path)
@@ -28,7 +28,7 @@ async function installs(spoil: (installed: Installed) => void, bins = ['node']):
   return String(stderr).includes('Installing packages')
 }
 
-test('nothing is installed where `npm ci` has been run, on whatever machine', async () => {
+test('installs nothing after `npm ci`, on any machine', async () => {
   expect(await installs(() => {})).toBe(false)
   const others = ({ packages }: Installed) => {
     for (const [path, { optional }] of Object.entries(packages)) if (optional) delete packages[path]
@@ -36,7 +36,7 @@ test('nothing is installed where `npm ci` has been run, on whatever machine', as
   expect(await installs(others)).toBe(false)
 })
 
-test('packages are installed where one is missing or of another version, or an install script was not run', async () => {
+test('installs if a package is missing or has another version, or an install script has not run', async () => {
   expect(await installs(({ packages }) => void delete packages['node_modules/vitest'])).toBe(true)
   expect(await installs(({ packages }) => void (packages['node_modules/zod'] = { version: '1.0.0' }))).toBe(true)
   expect(await installs(() => {}, [])).toBe(true)

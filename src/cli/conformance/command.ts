@@ -75,7 +75,9 @@ async function run(options: ConformanceCommandOptions): Promise<0 | 1 | 75> {
   const secrets = await readSecrets(options)
   if (junit !== undefined) await onJunitFile(junit, async () => (await open(junit, 'a')).close())
   if (!isLoopbackUrl(url.href))
-    host().stderr.write(`warning: ${withoutCredentials(url)} is not this machine, and will get thousands of requests\n`)
+    host().stderr.write(
+      `warning: ${withoutCredentials(url)} is not this machine, and will get over a thousand requests\n`,
+    )
   const progress = createProgress()
   const report = await runUntilSignal((signal) =>
     runConformance({
@@ -157,29 +159,16 @@ function summaryText({ outcome, reason, passed, failed, notChecked, ms }: Report
   return outcome === 'passed' || reason === null ? counts : `${counts}: ${reason}`
 }
 
-/**
- * A report in the JUnit format of CI systems: a suite per scenario, a case per verdict. `not checked` is skipped. An incomplete
- * run has an error in addition.
- */
+/** A report in the JUnit format of CI systems: a case per verdict. `not checked` is skipped. An incomplete run has an error in addition. */
 export function toJunit({ url, reason, failed, notChecked, ms, verdicts }: Report): string {
-  const suites = [...Map.groupBy(verdicts, ({ scenario }) => scenario)].map(([name, cases]) => {
-    const count = (verdict: Verdict['verdict']) => cases.filter((one) => one.verdict === verdict).length
-    const totals = { tests: cases.length, failures: count('failed'), errors: 0, skipped: count('not checked') }
-    const time = inSeconds(cases.reduce((sum, one) => sum + one.ms, 0))
-    return element('testsuite', { name, ...totals, time }, cases.map(testCase).join(''))
-  })
-  if (reason !== null) {
-    const incomplete = element(
-      'testcase',
-      { classname: 'run', name: 'the run is complete' },
-      element('error', { message: reason }),
-    )
-    suites.push(element('testsuite', { name: 'run', tests: 1, failures: 0, errors: 1, skipped: 0 }, incomplete))
-  }
-  const errors = reason === null ? 0 : 1
-  const totals = { tests: verdicts.length + errors, failures: failed, errors, skipped: notChecked }
-  const attributes = { name: `onchain-inbox conformance of ${url}`, ...totals, time: inSeconds(ms) }
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuites', attributes, suites.join(''))}`
+  const incomplete = reason === null ? [] : [element('error', { message: reason })]
+  const cases = [
+    ...verdicts.map(testCase),
+    ...incomplete.map((error) => element('testcase', { classname: 'run', name: 'the run is complete' }, error)),
+  ]
+  const name = `onchain-inbox conformance of ${url}`
+  const counts = { tests: cases.length, failures: failed, errors: incomplete.length, skipped: notChecked }
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuite', { name, ...counts, time: inSeconds(ms) }, cases.join(''))}`
 }
 
 function testCase({ scenario, rule, verdict, detail, ms }: Verdict): string {

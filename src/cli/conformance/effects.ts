@@ -7,7 +7,7 @@ import readBytes from 'raw-body'
 import { z } from 'zod'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { safeText } from '../../base/log.ts'
-import { failed, notChecked, passed, type Outcome } from './judge.ts'
+import { failed, notChecked, passed, type EffectsRule, type Outcome } from './judge.ts'
 
 interface EffectsOptions {
   /** A URL that answers GET, or a shell command. */
@@ -20,9 +20,6 @@ interface EffectsOptions {
   readonly prefix: string
 }
 
-/** How often acknowledged events must be done, or in which order. */
-export type EffectsRule = 'once' | 'done' | 'in order'
-
 export interface ExpectedEffects {
   /** The requests, described for people. */
   readonly sent: string
@@ -33,17 +30,6 @@ export interface ExpectedEffects {
   readonly never?: readonly string[]
   /** What to do if the rule is broken. */
   readonly todo: string
-}
-
-export interface Effects {
-  /**
-   * Reads the effects once, to find a wrong option before anything is sent.
-   *
-   * @throws InboxError `usage` if they cannot be read
-   */
-  check(): Promise<void>
-  /** Waits until the receiver is quiet, and compares what it did. */
-  judge(expected: ExpectedEffects): Promise<Outcome>
 }
 
 const readLimitMs = 10_000
@@ -61,7 +47,7 @@ const phrases: Readonly<Record<EffectsRule, string>> = {
 }
 
 /** Reads the effects of the receiver from a URL or a command. */
-export function createEffects({ source, isInsecure, signal, settleMs, prefix }: EffectsOptions): Effects {
+export function createEffects({ source, isInsecure, signal, settleMs, prefix }: EffectsOptions) {
   const isUrl = /^https?:\/\//i.test(source) && URL.canParse(source)
   const read = async () =>
     parseEffects(
@@ -91,7 +77,12 @@ export function createEffects({ source, isInsecure, signal, settleMs, prefix }: 
   }
 
   return {
-    async check() {
+    /**
+     * Reads the effects once, to find a wrong option before anything is sent.
+     *
+     * @throws InboxError `usage` if they cannot be read
+     */
+    async check(): Promise<void> {
       try {
         await read()
       } catch (error) {
@@ -104,7 +95,8 @@ export function createEffects({ source, isInsecure, signal, settleMs, prefix }: 
         )
       }
     },
-    async judge({ sent, rule, ids, never = [], todo }) {
+    /** Waits until the receiver is quiet, and compares its effects. */
+    async judge({ sent, rule, ids, never = [], todo }: ExpectedEffects): Promise<Outcome> {
       if (ids.length === 0) return notChecked('no event was accepted')
       const expected = [phrases[rule], ...(never.length > 0 ? ['no rejected event done'] : [])].join(', ')
       const wrong = (came: string, advice = todo) => failed({ sent, expected, came, todo: advice })
@@ -152,22 +144,16 @@ const forms = 'expected {"id": "evt_…"} or a plain id on each line, or a JSON 
  * The event id of each effect: lines, each `{"id": "evt_…"}` or a plain id, or one JSON array of either. Empty lines and members
  * beside `id` are ignored.
  *
- * @throws Error that names the first invalid line, without its text
+ * @throws Error that names the first invalid entry, without its text
  */
 export function parseEffects(text: string): readonly string[] {
   const content = text.trim()
-  if (content.startsWith('[')) {
-    const array = z.array(effect).safeParse(parseJson(content))
-    if (!array.success) throw new Error(`the effects begin like a JSON array, but are not an array of ids; ${forms}`)
-    return array.data
-  }
-  return content.split('\n').flatMap((untrimmed, index) => {
-    const line = untrimmed.trim()
-    if (line === '' || /^[^\s{}"<>]+$/.test(line)) return line === '' ? [] : [line]
-    const parsed = effect.safeParse(parseJson(line))
-    if (!parsed.success) throw new Error(`line ${index + 1} of the effects is invalid; ${forms}`)
-    return [parsed.data]
-  })
+  const lines = content.split('\n').flatMap((line) => line.trim() || [])
+  const toEntry = (line: string) => (/^[^\s{}"<>]+$/.test(line) ? line : parseJson(line))
+  const parsed = z.array(effect).safeParse(content.startsWith('[') ? parseJson(content) : lines.map(toEntry))
+  if (parsed.success) return parsed.data
+  const [index] = parsed.error.issues[0]?.path ?? []
+  throw new Error(`${index === undefined ? 'the list' : `entry ${Number(index) + 1}`} of effects is invalid; ${forms}`)
 }
 
 function parseJson(text: string): unknown {
@@ -210,7 +196,7 @@ interface ShellOptions {
 export async function runShell(command: string, { limitMs, signal, isRead }: ShellOptions): Promise<string> {
   const limit = AbortSignal.timeout(limitMs)
   const ending = AbortSignal.any([signal, limit])
-  // A process group of its own, so that all of it can be killed.
+  // A new process group, so that all of it can be killed.
   const child = spawn(command, { shell: true, detached: true, stdio: ['ignore', isRead ? 'pipe' : 'ignore', 'ignore'] })
   const kill = () => {
     try {

@@ -31,6 +31,22 @@ interface Judged {
 /** Advice on the first wrong answer and its index. Undefined: the advice of the expectation. */
 export type Advice = string | ((wrong: Answer, index: number) => string | undefined)
 
+/** How often acknowledged events must be done, or in which order. */
+export type EffectsRule = 'once' | 'done' | 'in order'
+
+/** An option that a check needs. */
+export type Need = 'effects' | 'restart' | 'nextSecret'
+
+export interface Check {
+  /** The rule, as a sentence. */
+  readonly rule: string
+  /** The expected answer to all deliveries; or the rule for effects of acknowledged events. */
+  readonly expected: Expectation | EffectsRule
+  readonly todo?: Advice | undefined
+  /** Deliveries to judge, by their `part`; default: those without one. */
+  readonly part?: string
+}
+
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail })
 export const notChecked = (detail: string): Outcome => ({ verdict: 'not checked', detail })
 

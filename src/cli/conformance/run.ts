@@ -1,8 +1,8 @@
 import { InboxError } from '../../base/errors.ts'
-import type { Case, Check, Need } from './cases.ts'
-import { createContext, type Context, type ContextOptions, type Delivery } from './context.ts'
-import { isAccepted, isHere, judge, notChecked, refused, summarize, type Answer, type Outcome } from './judge.ts'
-import { needsOf, scenarios } from './scenarios.ts'
+import { createContext, type ContextOptions, type Delivery } from './context.ts'
+import { isAccepted, isHere, judge, notChecked, refused, summarize } from './judge.ts'
+import type { Answer, Check, Need, Outcome } from './judge.ts'
+import { needsOf, scenarios, type Case } from './scenarios.ts'
 
 export interface ConformanceOptions extends ContextOptions {
   /** Names of scenarios; default: all. */
@@ -40,15 +40,14 @@ export interface Report {
 
 /** An answer that takes this many times the limit never comes. */
 const patience = 4
+const gone = 'the receiver no longer answers'
+const interrupted = 'interrupted'
 
 const missing: Readonly<Record<Need, string>> = {
   effects: '--effects is needed to see what the receiver did',
   restart: '--restart is needed to restart the receiver',
   nextSecret: '--next-secret is needed for a second secret',
 }
-
-/** Ends a run early because the receiver is gone. */
-class Unreachable extends Error {}
 
 /**
  * Tests a receiver by HTTP alone, with a verdict for each rule of the chosen scenarios. All event ids are new, so a run can be
@@ -66,7 +65,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     needsOf(one, check).flatMap((need) => (options[need] === undefined ? [missing[need]] : []))[0]
   const startedAt = Date.now()
   const context = createContext(options, signal)
-  const { timeoutMs } = context
+  const { timeoutMs, effects } = context
   const verdicts: Verdict[] = []
   let since = startedAt
   const report = (scenario: string, rule: string, outcome: Outcome) => {
@@ -76,26 +75,36 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     onVerdict?.(verdict)
   }
 
-  /** `refusedIds` collects the events of a scenario that must not be done. */
+  /** `refusedIds`: events of the scenario that must not be done. */
+  async function judgeCheck(one: Case, check: Check, part: readonly Delivery[], refusedIds: readonly string[]) {
+    const why = missingFor(one, check) ?? (part.length === 0 ? 'an earlier step failed' : undefined)
+    if (why !== undefined) return notChecked(why)
+    const { sent } = one
+    const { expected, todo } = check
+    if (typeof expected === 'object')
+      return judge(expected, { sent, answers: part.map(({ answer }) => answer), timeoutMs, todo })
+    const ids = idsOf(part.filter(({ answer }) => isAccepted(answer)))
+    const outcome = await effects?.judge({ sent, rule: expected, ids, never: refusedIds, todo: String(todo) })
+    return outcome ?? notChecked(missing.effects)
+  }
+
   async function runCase(scenario: string, one: Case, refusedIds: string[]): Promise<readonly Delivery[]> {
     const isWanted = one.checks.some((check) => missingFor(one, check) === undefined)
     const deliveries = isWanted ? await one.deliver(context) : []
     for (const check of one.checks) {
-      const why = missingFor(one, check)
       const part = deliveries.filter((delivery) => delivery.part === check.part)
-      const outcome = why === undefined ? await judgeCheck(context, { one, check, part, refusedIds }) : notChecked(why)
-      report(scenario, check.rule, outcome)
+      report(scenario, check.rule, await judgeCheck(one, check, part, refusedIds))
       if (check.expected === refused) refusedIds.push(...idsOf(part))
     }
     return deliveries
   }
 
-  async function runAll(): Promise<void> {
-    await context.effects?.check()
+  /** Returns why the run ended early; null if it is complete. */
+  async function runAll(): Promise<string | null> {
+    await effects?.check()
     // A late answer or a lasting 503 is a failure of the receiver, not its absence.
     const first = await context.poll((answer) => isHere(answer) || answer.isLate, timeoutMs, timeoutMs)
-    if (isCut(first))
-      throw new Unreachable(`the receiver could not be reached: ${summarize([first])}. Start it, and check --url`)
+    if (isCut(first)) return `the receiver could not be reached: ${summarize([first])}. Start it, and check --url`
     for (const [scenario, cases] of chosen) {
       onScenario?.(verdicts.length / checks.length, scenario)
       const before = verdicts.length
@@ -105,27 +114,22 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
         const hasFailed = verdicts.slice(before).some(({ verdict }) => verdict === 'failed')
         if (!hasFailed || !(one === cases.at(-1) || deliveries.some(({ answer }) => isCut(answer)))) continue
         const last = await context.poll(isHere, timeoutMs, patience * timeoutMs)
-        if (!isHere(last)) throw new Unreachable(`${gone}: ${summarize([last])}`)
+        if (!isHere(last)) return `${gone}: ${summarize([last])}`
       }
     }
+    return null
   }
 
-  let cut: Cut | null = null
-  try {
-    await runAll()
-  } catch (error) {
-    if (signal.aborted) cut = { outcome: 'interrupted', reason: interrupted }
-    else if (error instanceof Unreachable) cut = { outcome: 'unreachable', reason: error.message }
-    else throw error
-    const why = signal.aborted ? interrupted : gone
-    const rest = signal.aborted || verdicts.length > 0 ? checks.slice(verdicts.length) : []
-    for (const { scenario, one, check } of rest) report(scenario, check.rule, notChecked(missingFor(one, check) ?? why))
-  }
-  return toReport({ url: options.url, verdicts, ms: Date.now() - startedAt, cut })
+  const cut = await runAll().catch((error: unknown) => {
+    if (signal.aborted) return interrupted
+    throw error
+  })
+  // Of a receiver that was never reached, there are no verdicts.
+  const rest = cut === interrupted || verdicts.length > 0 ? checks.slice(verdicts.length) : []
+  const why = cut === interrupted ? interrupted : gone
+  for (const { scenario, one, check } of rest) report(scenario, check.rule, notChecked(missingFor(one, check) ?? why))
+  return toReport(options.url, verdicts, Date.now() - startedAt, cut)
 }
-
-const gone = 'the receiver no longer answers'
-const interrupted = 'interrupted'
 
 /** True if no connection could be made, or it was closed without an answer. */
 function isCut({ status, isLate }: Answer): boolean {
@@ -136,46 +140,15 @@ function idsOf(deliveries: readonly Delivery[]): readonly string[] {
   return [...new Set(deliveries.flatMap(({ event }) => (event === undefined ? [] : [event.id])))]
 }
 
-interface Judged {
-  readonly one: Case
-  readonly check: Check
-  readonly part: readonly Delivery[]
-  readonly refusedIds: readonly string[]
-}
-
-async function judgeCheck({ effects, timeoutMs }: Context, { one, check, part, refusedIds }: Judged): Promise<Outcome> {
-  const { expected, sent = one.sent, todo } = check
-  if (part.length === 0) return notChecked('an earlier step failed')
-  if (typeof expected === 'object')
-    return judge(expected, { sent, answers: part.map(({ answer }) => answer), timeoutMs, todo })
-  const ids = idsOf(part.filter(({ answer }) => isAccepted(answer)))
-  return (
-    (await effects?.judge({ sent, rule: expected, ids, never: refusedIds, todo: String(todo) })) ??
-    notChecked(missing.effects)
-  )
-}
-
-interface Cut {
-  readonly outcome: 'unreachable' | 'interrupted'
-  readonly reason: string
-}
-
-interface End extends Pick<Report, 'verdicts' | 'ms'> {
-  readonly url: URL
-  /** Why the run ended early, if it did. */
-  readonly cut: Cut | null
-}
-
-/** A failed rule decides the outcome. Unchecked rules are no failure, unless no rule was checked. */
-export function toReport({ url, verdicts, ms, cut }: End): Report {
+/** A failed rule decides the outcome. Unchecked rules are no failure, unless no rule was checked. `cut`: why the run ended early. */
+export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, cut: string | null): Report {
   const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.verdict === verdict).length
   const [passes, failures] = [count('passed'), count('failed')]
   const isEmpty = cut === null && failures + passes === 0
+  const early = cut === interrupted ? 'interrupted' : 'unreachable'
   return {
-    outcome: failures > 0 || isEmpty ? 'failed' : (cut?.outcome ?? 'passed'),
-    reason: isEmpty
-      ? 'nothing was checked; add the options that the checks need, or choose other scenarios'
-      : (cut?.reason ?? null),
+    outcome: failures > 0 || isEmpty ? 'failed' : cut === null ? 'passed' : early,
+    reason: isEmpty ? 'nothing was checked; add the options that the checks need, or choose other scenarios' : cut,
     url: withoutCredentials(url),
     passed: passes,
     failed: failures,

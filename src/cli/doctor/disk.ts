@@ -4,7 +4,8 @@ import { access, constants, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeBytes, type DatabaseSetting } from '../../config/values.ts'
 import { messageOf } from '../../base/errors.ts'
-import { fail, ok, warn, type Finding } from './machine.ts'
+import { commandLine } from '../host.ts'
+import { check, type Finding } from './machine.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import { lookAtSchema } from '../../inbox/postgres/migrate.ts'
 import { isInUse, lookAtDatabase, newestSchema } from '../../inbox/sqlite/look.ts'
@@ -25,31 +26,27 @@ export async function examineDisk(settings: DiskSettings): Promise<Finding[]> {
   const findings = [await examineFolder(folder, file)]
   try {
     const { type, bavail, bsize } = await statfs(folder)
-    findings.push(
-      judgeFileSystem(type, folder),
-      judgeSpace({ ...settings, freeBytes: bavail * bsize, usedBytes: sizeOf(file) }),
-    )
+    const [freeBytes, usedBytes] = [bavail * bsize, sizeOf(file)]
+    findings.push(judgeFileSystem(type, folder), judgeSpace({ ...settings, freeBytes, usedBytes }))
   } catch (error) {
-    findings.push(warn('disk space', `unknown (${messageOf(error)})`, 'check that the disk is mounted'))
+    findings.push(check('disk space').warn(`unknown (${messageOf(error)})`, 'check that the disk is mounted'))
   }
   if (findings.every(({ result }) => result !== 'fail')) findings.push(examineSync(folder, ackTimeoutMs))
   return findings
 }
 
 async function examineFolder(folder: string, file: string): Promise<Finding> {
+  const { ok, warn, fail } = check('folder')
   try {
     await access(folder, constants.W_OK | constants.X_OK)
-    if (!existsSync(file)) return ok('folder', `${folder} can be written`)
+    if (!existsSync(file)) return ok(`${folder} can be written`)
     await access(file, constants.R_OK | constants.W_OK)
     const { mode } = await stat(file)
-    if ((mode & 0o077) === 0) return ok('folder', `${folder} can be written, and ${file} is private`)
-    return warn('folder', `other users can read ${file}, which holds every event`, `chmod 600 ${file}*`)
+    if ((mode & 0o077) === 0) return ok(`${folder} can be written, and ${file} is private`)
+    return warn(`other users can read ${file}, which holds every event`, `chmod 600 ${file}*`)
   } catch (error) {
-    return fail(
-      'folder',
-      messageOf(error),
-      'give this user write access, or change INBOX_DATABASE_URL; run doctor as the user of the sidecar',
-    )
+    const advice = 'give this user write access, or change INBOX_DATABASE_URL; run doctor as the user of the sidecar'
+    return fail(messageOf(error), advice)
   }
 }
 
@@ -57,7 +54,8 @@ function examineSync(folder: string, ackTimeoutMs: number): Finding {
   try {
     return judgeSync(measureSync(folder), ackTimeoutMs)
   } catch (error) {
-    return fail('disk speed', `can't write to ${folder} (${messageOf(error)})`, 'repair the disk, or use another one')
+    const found = `can't write to ${folder} (${messageOf(error)})`
+    return check('disk speed').fail(found, 'repair the disk, or use another one')
   }
 }
 
@@ -69,26 +67,21 @@ interface Space extends Pick<DiskSettings, 'reserveBytes' | 'retention'> {
 
 /** Checks that the disk has room for the retention settings. */
 export function judgeSpace({ freeBytes, usedBytes, reserveBytes, retention }: Space): Finding {
+  const { ok, warn, fail } = check('disk space')
   const free = `${roughBytes(freeBytes)} free, ${describeBytes(reserveBytes)} reserved (INBOX_DISK_RESERVE)`
   if (freeBytes < reserveBytes) {
-    const advice =
-      'free space, for example with onchain-inbox prune --older-than 7; until then deliveries are answered 503'
-    return fail('disk space', free, advice)
+    const prune = commandLine('prune --older-than 7')
+    return fail(free, `free space, for example with ${prune}; until then deliveries are answered 503`)
   }
-  const roomBytes = usedBytes + freeBytes - reserveBytes
+  const room = usedBytes + freeBytes - reserveBytes
   const { days, maxBytes } = retention
-  if (maxBytes !== undefined && maxBytes > roomBytes) {
-    return warn(
-      'disk space',
-      `${free}; the database may grow to ${describeBytes(maxBytes)}, but there is room for only ${roughBytes(roomBytes)}`,
-      `set INBOX_RETENTION_BYTES below ${roughBytes(roomBytes)}, or use a larger disk`,
-    )
+  if (maxBytes !== undefined && maxBytes > room) {
+    const found = `${free}; the database may grow to ${describeBytes(maxBytes)}, but there is room for only ${roughBytes(room)}`
+    return warn(found, `set INBOX_RETENTION_BYTES below ${roughBytes(room)}, or use a larger disk`)
   }
-  if (freeBytes < 2 * reserveBytes) {
-    return warn('disk space', free, 'free space before it runs out: then deliveries are answered 503')
-  }
+  if (freeBytes < 2 * reserveBytes) return warn(free, 'free space before it runs out: then deliveries are answered 503')
   const kept = maxBytes === undefined && days === 0 ? '; bodies are never deleted, so check it regularly' : ''
-  return ok('disk space', `${free}; the database takes ${roughBytes(usedBytes)}${kept}`)
+  return ok(`${free}; the database takes ${roughBytes(usedBytes)}${kept}`)
 }
 
 /** A size in the largest fitting unit: `1.5gb`. */
@@ -107,17 +100,12 @@ function sizeOf(file: string): number {
 /** Risks of file systems, with advice. */
 const unsafe = {
   network: [
-    fail,
     'a network file system with unreliable locks and fsync: an acknowledged event could be lost',
     'put the database on a local disk: INBOX_DATABASE_URL=sqlite:/path/on/a/local/disk/inbox.db',
   ],
-  memory: [warn, 'in memory: lost when the machine restarts', 'put the database on a disk'],
-  fuse: [
-    warn,
-    'a FUSE file system: its locks and fsync depend on the program behind it',
-    'put the database on a local disk',
-  ],
-  overlay: [warn, 'inside a container: lost with the container', 'mount a volume there'],
+  memory: ['in memory: lost when the machine restarts', 'put the database on a disk'],
+  fuse: ['a FUSE file system: its locks and fsync depend on the program behind it', 'put the database on a local disk'],
+  overlay: ['inside a container: lost with the container', 'mount a volume there'],
 } as const
 
 /** Names by the types of Linux's statfs(2). */
@@ -142,15 +130,15 @@ const fileSystems: Readonly<Record<number, readonly [name: string, risk?: keyof 
   0x794c7630: ['overlay', 'overlay'],
 }
 
-/** Judges a file system by its statfs type. The types are those of Linux. */
+/** Judges a file system by its statfs type on Linux. */
 export function judgeFileSystem(type: number, folder: string, platform: string = process.platform): Finding {
-  const check = 'file system'
-  if (platform !== 'linux') return ok(check, `${folder}: unknown on ${platform}; must be a local disk`)
+  const { ok, warn, fail } = check('file system')
+  if (platform !== 'linux') return ok(`${folder}: unknown on ${platform}; must be a local disk`)
   const [name, risk] = fileSystems[type >>> 0] ?? []
-  if (name === undefined) return ok(check, `${folder} is on an unknown file system`)
-  if (risk === undefined) return ok(check, `${folder} is on ${name}`)
-  const [judge, problem, advice] = unsafe[risk]
-  return judge(check, `${folder} is on ${name}, ${problem}`, advice)
+  if (name === undefined) return ok(`${folder} is on an unknown file system`)
+  if (risk === undefined) return ok(`${folder} is on ${name}`)
+  const [problem, advice] = unsafe[risk]
+  return (risk === 'network' ? fail : warn)(`${folder} is on ${name}, ${problem}`, advice)
 }
 
 export interface SyncSpeed {
@@ -187,26 +175,19 @@ export function measureSync(folder: string): SyncSpeed {
 
 /** Judges the disk speed: an acknowledgement waits for one or two durable writes. */
 export function judgeSync({ medianMs, worstMs, writes: count }: SyncSpeed, ackTimeoutMs: number): Finding {
+  const { ok, warn, fail } = check('disk speed')
   const found = `a durable write takes ${roughMs(medianMs)}, at worst ${roughMs(worstMs)} (${count} measured)`
+  const limit = `INBOX_ACK_TIMEOUT_MS (${ackTimeoutMs} ms)`
+  const advice = 'use a local SSD, or find what else writes to this disk (iostat -x 1)'
   if (worstMs >= ackTimeoutMs) {
-    return fail(
-      'disk speed',
-      `${found}: longer than INBOX_ACK_TIMEOUT_MS (${ackTimeoutMs} ms), so some deliveries will be answered 503`,
-      'use another disk, or find what else writes to this one (iostat -x 1)',
-    )
+    return fail(`${found}: longer than ${limit}, so some deliveries will be answered 503`, advice)
   }
   const expected = `expect acknowledgements within about ${roughMs(2 * medianMs)}, sometimes ${roughMs(2 * worstMs)}`
-  if (medianMs > slowMs || worstMs > ackTimeoutMs / 4) {
-    return warn(
-      'disk speed',
-      `${found}: ${expected}`,
-      'use a local SSD, or find what else writes to this disk (iostat -x 1)',
-    )
-  }
+  if (medianMs > slowMs || worstMs > ackTimeoutMs / 4) return warn(`${found}: ${expected}`, advice)
   if (medianMs < implausibleMs) {
-    return warn('disk speed', `${found}: too fast for a disk`, 'check that fsync is on, and that this is a disk')
+    return warn(`${found}: too fast for a disk`, 'check that fsync is on, and that this is a disk')
   }
-  return ok('disk speed', `${found}: ${expected}`)
+  return ok(`${found}: ${expected}`)
 }
 
 /** With two significant digits, or in whole milliseconds. */
@@ -227,16 +208,15 @@ const checkedBytes = 256 * 1024 ** 2
 
 /** Checks the schema without changing the database; of a file also its holder, and its structure if it is small. */
 export async function examineDatabase(database: DatabaseSetting): Promise<ExaminedDatabase> {
+  const { ok, warn, fail } = check('database')
   const none = { isHeld: null, isReadable: false }
   if (database.kind === 'postgres') return { ...none, finding: await examinePostgres(database.url) }
   if (database.kind !== 'sqlite') {
     const advice = 'set INBOX_DATABASE_URL=sqlite:/path/inbox.db, unless this is a trial'
-    return { ...none, finding: warn('database', 'in memory: all events are lost when the process ends', advice) }
+    return { ...none, finding: warn('in memory: all events are lost when the process ends', advice) }
   }
   const { file } = database
-  if (!existsSync(file)) {
-    return { ...none, isHeld: false, finding: ok('database', `none at ${file} yet: \`serve\` creates it`) }
-  }
+  if (!existsSync(file)) return { ...none, isHeld: false, finding: ok(`none at ${file} yet: \`serve\` creates it`) }
   try {
     const { size } = statSync(file)
     const isChecked = size <= checkedBytes
@@ -245,24 +225,21 @@ export async function examineDatabase(database: DatabaseSetting): Promise<Examin
     const isReadable = look.damage === null && look.schema === newestSchema
     return { isHeld, isReadable, finding: judge(look, { file, size, isChecked, isHeld }) }
   } catch (error) {
-    return { ...none, finding: fail('database', messageOf(error), 'change INBOX_DATABASE_URL') }
+    return { ...none, finding: fail(messageOf(error), 'change INBOX_DATABASE_URL') }
   }
 }
 
 async function examinePostgres(url: string): Promise<Finding> {
-  const name = describeDatabase(url)
+  const { ok, warn, fail } = check('database')
   try {
     const { server, schema, isOlder } = await lookAtSchema(url)
-    const found = `${name} is PostgreSQL ${server}`
-    if (schema === null) return ok('database', `${found}, empty: \`serve\` creates the schema`)
-    if (!isOlder) return ok('database', `${found}, schema ${schema}`)
-    return warn(
-      'database',
-      `${found}, schema ${schema}: this version needs a newer one`,
-      'onchain-inbox migrate, once for all replicas; or INBOX_MIGRATE=auto',
-    )
+    const found = `${describeDatabase(url)} is PostgreSQL ${server}`
+    if (schema === null) return ok(`${found}, empty: \`serve\` creates the schema`)
+    if (!isOlder) return ok(`${found}, schema ${schema}`)
+    const advice = `${commandLine('migrate')}, once for all replicas; or INBOX_MIGRATE=auto`
+    return warn(`${found}, schema ${schema}: this version needs a newer one`, advice)
   } catch (error) {
-    return fail('database', messageOf(error), 'fix INBOX_DATABASE_URL or the database')
+    return fail(messageOf(error), 'fix INBOX_DATABASE_URL or the database')
   }
 }
 
@@ -274,25 +251,21 @@ interface Circumstances {
 }
 
 function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstances: Circumstances): Finding {
+  const { ok, warn, fail } = check('database')
   const { file, size, isChecked, isHeld } = circumstances
-  if (damage !== null) {
-    return fail('database', `${file} is damaged, or not an inbox database: ${damage}`, 'onchain-inbox restore FILE')
-  }
+  if (damage !== null)
+    return fail(`${file} is damaged, or not an inbox database: ${damage}`, commandLine('restore FILE'))
   if (schema !== null && schema > newestSchema) {
     const advice = 'run the newer version, or restore the backup it made beside the file'
-    return fail('database', `${file} was written by a newer version (schema ${schema})`, advice)
+    return fail(`${file} was written by a newer version (schema ${schema})`, advice)
   }
   if (schema !== newestSchema) {
     const found = `${file} has schema ${schema ?? '(none)'}, this version has ${newestSchema}`
     return isHeld
-      ? warn(
-          'database',
-          `${found}: an older version holds it`,
-          'run doctor of the same version as the sidecar, or upgrade the sidecar',
-        )
-      : warn('database', found, 'nothing: `serve` copies and upgrades it; or run onchain-inbox migrate now')
+      ? warn(`${found}: an older version holds it`, 'upgrade the sidecar, or run doctor of its version')
+      : warn(found, `nothing: \`serve\` copies and upgrades it; or now: ${commandLine('migrate')}`)
   }
-  const structure = isChecked ? 'structure intact' : 'too large to check here: onchain-inbox backup checks its copy'
+  const structure = isChecked ? 'structure intact' : 'too large to check here; `backup` checks its copy'
   const holder = isHeld ? 'held by a process' : 'held by no process'
-  return ok('database', `${file} has schema ${schema} and ${roughBytes(size)}; ${structure}; ${holder}`)
+  return ok(`${file} has schema ${schema} and ${roughBytes(size)}; ${structure}; ${holder}`)
 }

@@ -1,21 +1,22 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadConfig, type Config } from '../../config/config.ts'
-import { loadCredentials, type Credentials } from '../../config/credentials.ts'
+import { loadCredentials } from '../../config/credentials.ts'
 import { parseSettings, withFiles } from '../../config/parse.ts'
 import type { SettingValues } from '../../config/settings.ts'
 import { collectSettings, type ConfigSources } from '../../config/sources.ts'
-import type { DatabaseSetting } from '../../config/values.ts'
 import { checkHandlers } from '../../dispatch/check-handlers.ts'
 import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { sourcesOf, type HandlerSources } from '../../dispatch/sources.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { LabelledSubscribe } from '../../config/subscribe.ts'
+import type { SecretsOrigin } from '../../config/credentials.ts'
+import { findHandlersAlone } from '../check.ts'
+import { commandLine } from '../host.ts'
+import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
 import {
-  fail,
-  ok,
-  warn,
+  check,
   type Finding,
   examineClock,
   examinePort,
@@ -34,103 +35,64 @@ export interface Examination {
 }
 
 /**
- * Checks everything on this machine that `serve` depends on, also beside a running sidecar and with invalid settings. Changes
- * nothing, except for a temporary file in the database folder.
+ * Checks everything on this machine that `serve` depends on, also beside a running sidecar and with invalid settings: an invalid
+ * setting has its default for the other checks. Changes nothing, except for a temporary file in the database folder.
  */
 export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
-  const settings = await examineSettings(sources)
-  const { values, credentials, folder, handlers } = settings
-  const database = await examineDatabase(settings.database)
-  const loaded = handlers === null ? null : await examineHandlers(handlers)
+  const at = (path: string) => resolve(sources.cwd, path)
+  const given = await withFiles(await collectSettings(sources), sources.cwd)
+  const { values } = parseSettings(given.values)
+  const loaded = await loadConfig(sources).catch((error: unknown) => {
+    if (error instanceof InboxError) return error
+    throw error
+  })
+  const config = loaded instanceof InboxError ? null : loaded
+  const { secretsSource, tls } = await loadCredentials({ values, given: given.values, at, allowDemoCredentials: false })
+  const { INBOX_DATABASE_URL: setting } = values
+  const file = setting.kind === 'sqlite' ? at(setting.file) : null
+  const database = await examineDatabase(file === null ? setting : { kind: 'sqlite', file })
+  const handlerSources = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
+  const handlers = handlerSources === null ? null : await examineHandlers(handlerSources)
+  // A config file that can't be loaded may name the secrets.
+  const isSecretKnown =
+    secretsSource !== undefined ||
+    given.isComplete ||
+    (given.values.INBOX_SECRETS ?? given.values.INBOX_SECRETS_FILE) !== undefined
+  const webhook = { host: values.INBOX_HOST, port: values.INBOX_PORT, isTls: tls !== undefined }
+  const admin = { host: values.INBOX_ADMIN_HOST, port: values.INBOX_ADMIN_PORT, isTls: false }
   const findings = [
-    ...settings.findings,
+    ...judgeConfig(loaded, Object.keys(given.values).length),
     examineVersions(),
     ...(await examineClock(values.INBOX_API_URL, now)),
-    ...(folder === null ? [] : await disk(settings, folder)),
+    ...(file === null ? [] : await disk(values, file)),
     database.finding,
-    ...examineSecrets(settings, (path) => resolve(sources.cwd, path)),
-    ...(settings.isComplete ? [examineTokens(values, credentials)] : []),
-    ...(loaded === null ? [] : [loaded.finding]),
-    ...(await ports(settings, database.isHeld)),
+    ...(isSecretKnown ? [examineSecrets(secretsSource, values, at)] : []),
+    ...(handlers === null ? [] : [handlers.finding]),
+    await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxHeld: database.isHeld }),
+    await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxHeld: database.isHeld }),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
   // With invalid settings, sinks would be missing.
-  return {
-    findings,
-    database,
-    handlers: settings.config === null ? null : (loaded?.handlers ?? null),
-    subscribe: settings.config?.subscribe ?? null,
-  }
+  const known = config === null ? null : (handlers?.handlers ?? null)
+  return { findings, database, handlers: known, subscribe: config?.subscribe ?? null }
 }
 
-function disk({ values, database }: ExaminedSettings, folder: string): Promise<Finding[]> {
+function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {
+  const { ok, warn, fail } = check('configuration')
+  if (loaded instanceof InboxError)
+    return [fail(loaded.message, `fix it; for the resulting settings: ${commandLine('check')}`)]
+  if (loaded.warnings.length === 0) return [ok(`${count} settings are set, all valid`)]
+  return loaded.warnings.map((warning) => warn(warning, 'fix its name or value, or remove it'))
+}
+
+function disk(values: SettingValues, file: string): Promise<Finding[]> {
   return examineDisk({
-    folder,
-    file: database.kind === 'sqlite' ? database.file : '',
+    folder: nearestFolder(dirname(file)),
+    file,
     reserveBytes: values.INBOX_DISK_RESERVE,
     retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
     ackTimeoutMs: values.INBOX_ACK_TIMEOUT_MS,
   })
-}
-
-async function ports({ values, credentials }: ExaminedSettings, isInboxHeld: boolean | null): Promise<Finding[]> {
-  const webhook = { host: values.INBOX_HOST, port: values.INBOX_PORT, isTls: credentials.tls !== undefined }
-  const admin = { host: values.INBOX_ADMIN_HOST, port: values.INBOX_ADMIN_PORT, isTls: false }
-  return [
-    await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxHeld }),
-    await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxHeld }),
-  ]
-}
-
-/** Settings for the checks. An invalid setting has its default, so that the other checks can run. */
-interface ExaminedSettings {
-  /** Null if `serve` would not start. */
-  readonly config: Config | null
-  readonly values: SettingValues
-  /** False if the config file can't be loaded. */
-  readonly isComplete: boolean
-  /** True if INBOX_SECRETS or INBOX_SECRETS_FILE is set, valid or not. */
-  readonly hasSecrets: boolean
-  readonly credentials: Credentials
-  /** Null if the config file can't be loaded and may name them. */
-  readonly handlers: HandlerSources | null
-  /** A file has an absolute path. */
-  readonly database: DatabaseSetting
-  /** The database folder, or the nearest existing folder above it; null without a file. */
-  readonly folder: string | null
-  readonly findings: readonly Finding[]
-}
-
-/** Reads the settings as `serve` does, and continues after errors. */
-async function examineSettings(sources: ConfigSources): Promise<ExaminedSettings> {
-  const at = (path: string) => resolve(sources.cwd, path)
-  const given = await withFiles(await collectSettings(sources), sources.cwd)
-  const { values } = parseSettings(given.values)
-  const credentials = await loadCredentials({ values, given: given.values, at, allowDemoCredentials: false })
-  const { INBOX_DATABASE_URL: setting } = values
-  const database = setting.kind === 'sqlite' ? { kind: setting.kind, file: at(setting.file) } : setting
-  const hasSecrets = (given.values.INBOX_SECRETS ?? given.values.INBOX_SECRETS_FILE) !== undefined
-  const folder = database.kind === 'sqlite' ? nearestFolder(dirname(database.file)) : null
-  const common = { values, credentials, database, folder, isComplete: given.isComplete, hasSecrets }
-  try {
-    const config = await loadConfig(sources)
-    const handlers = sourcesOf(config)
-    return { ...common, config, handlers, findings: describe(config, Object.keys(given.values).length) }
-  } catch (error) {
-    if (!(error instanceof InboxError)) throw error
-    const isUnknown = given.values.INBOX_HANDLERS === undefined && given.problems.length > 0
-    return {
-      ...common,
-      config: null,
-      handlers: isUnknown ? null : { handlersDir: at(values.INBOX_HANDLERS) },
-      findings: [fail('configuration', error.message, 'fix it; `onchain-inbox check` shows the resulting settings')],
-    }
-  }
-}
-
-function describe({ warnings }: Config, count: number): Finding[] {
-  if (warnings.length === 0) return [ok('configuration', `${count} settings are set, all valid`)]
-  return warnings.map((warning) => warn('configuration', warning, 'fix its name or value, or remove it'))
 }
 
 function nearestFolder(path: string): string {
@@ -147,30 +109,25 @@ const secretFiles = [
 
 /** Checks the webhook secrets, and who can read the files that hold secrets. */
 function examineSecrets(
-  { values, credentials: { secretsSource }, isComplete, hasSecrets }: ExaminedSettings,
+  source: SecretsOrigin | undefined,
+  values: SettingValues,
   at: (path: string) => string,
-): Finding[] {
+): Finding {
+  const { ok, warn, fail } = check('secrets')
+  if (source === undefined) {
+    const advice = 'set INBOX_SECRETS_FILE to a file with the webhook secret: without it every delivery is rejected'
+    return fail('no valid webhook secret', advice)
+  }
   const files = [
-    ...(secretsSource?.kind === 'file' ? [secretsSource.file] : []),
+    ...(source.kind === 'file' ? [source.file] : []),
     ...secretFiles.flatMap((name) => values[name] ?? []).map(at),
   ]
   const open = files.filter(isReadByAll)
-  // The config file that can't be loaded may name them.
-  if (secretsSource === undefined && !isComplete && !hasSecrets) return []
-  if (secretsSource === undefined) {
-    const advice = 'set INBOX_SECRETS_FILE to a file with the webhook secret: without it every delivery is rejected'
-    return [fail('secrets', 'no valid webhook secret', advice)]
-  }
-  const { secrets } = secretsSource
+  const { secrets } = source
   const list = secrets.map(({ label, key: { symmetricKeySize: size } }) => `${label} (${size} bytes)`).join(', ')
-  const found = `${secrets.length === 1 ? '1 webhook secret' : `${secrets.length} webhook secrets`}: ${list}`
-  if (open.length === 0) return [ok('secrets', found)]
-  return [warn('secrets', `${found}; every user can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)]
-}
-
-function examineTokens({ INBOX_ADMIN_TOKEN: token }: SettingValues, { viewerToken }: Credentials): Finding {
-  const operator = token === undefined ? 'not set (one is generated at start)' : 'set'
-  return ok('admin tokens', `admin token: ${operator}; viewer token: ${viewerToken === undefined ? 'not set' : 'set'}`)
+  const found = `${counted(secrets.length, 'webhook secret')}: ${list}`
+  if (open.length === 0) return ok(found)
+  return warn(`${found}; every user can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)
 }
 
 function isReadByAll(file: string): boolean {
@@ -185,16 +142,16 @@ interface ExaminedHandlers {
 
 /** Loads the handlers as `serve` would, without running them. */
 async function examineHandlers(sources: HandlerSources): Promise<ExaminedHandlers> {
+  const { ok, warn, fail } = check('handlers')
   const { handlersDir } = sources
   try {
     const handlers = await checkHandlers(sources)
-    if (handlers.length > 0) return { finding: ok('handlers', handlers.map(({ name }) => name).join(', ')), handlers }
+    if (handlers.length > 0) return { finding: ok(handlers.map(({ name }) => name).join(', ')), handlers }
     const place = handlersDir === null ? '' : ` in ${handlersDir}`
     const found = `none${place}: events are only stored`
-    return { finding: warn('handlers', found, 'onchain-inbox init writes an example'), handlers }
+    return { finding: warn(found, `for an example: ${commandLine('init my-inbox')}`), handlers }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
-    const advice = 'fix it; `onchain-inbox check` lists the handlers'
-    return { finding: fail('handlers', error.message, advice), handlers: null }
+    return { finding: fail(error.message, `fix it; to list the handlers: ${commandLine('check')}`), handlers: null }
   }
 }

@@ -24,41 +24,34 @@ export interface Finding {
   readonly advice: string | null
 }
 
-export const ok = (check: string, found: string): Finding => ({ check, result: 'ok', found, advice: null })
-
-export const warn = (check: string, found: string, advice: string): Finding => ({
-  check,
-  result: 'warn',
-  found,
-  advice,
-})
-
-export const fail = (check: string, found: string, advice: string): Finding => ({
-  check,
-  result: 'fail',
-  found,
-  advice,
-})
+/** The findings of the check `name`. */
+export function check(name: string) {
+  return {
+    ok: (found: string): Finding => ({ check: name, result: 'ok', found, advice: null }),
+    warn: (found: string, advice: string): Finding => ({ check: name, result: 'warn', found, advice }),
+    fail: (found: string, advice: string): Finding => ({ check: name, result: 'fail', found, advice }),
+  }
+}
 
 const oldestNode = 24
-/** Files besides connections: database, admin API, and files that handlers open. */
+/** Other open files: database, admin API, and files that handlers open. */
 const otherFiles = 250
 
 export function examineVersions(nodeVersion: string = process.versions.node): Finding {
+  const { ok, fail } = check('versions')
   const { sqlite, driver } = sqliteVersions()
   const found = `onchain-inbox ${version}, Node ${nodeVersion}, SQLite ${sqlite} (better-sqlite3 ${driver})`
-  if (Number.parseInt(nodeVersion, 10) >= oldestNode) return ok('versions', found)
-  return fail('versions', found, `install Node ${oldestNode} or newer`)
+  return Number.parseInt(nodeVersion, 10) >= oldestNode ? ok(found) : fail(found, `install Node ${oldestNode} or newer`)
 }
 
 /** Checks that INBOX_MAX_CONNECTIONS fits the limit of open files. `openFiles`: null if unknown. */
 export function judgeLimits(openFiles: number | null, maxConnections: number): Finding {
-  if (openFiles === null) return ok('limits', `${maxConnections} connections; the limit of open files is unknown here`)
+  const { ok, warn } = check('limits')
+  if (openFiles === null) return ok(`${maxConnections} connections; the limit of open files is unknown here`)
   const needed = maxConnections + otherFiles
   const found = `up to ${openFiles} open files and ${maxConnections} connections (INBOX_MAX_CONNECTIONS)`
-  if (openFiles >= needed) return ok('limits', found)
+  if (openFiles >= needed) return ok(found)
   return warn(
-    'limits',
     found,
     `raise the limit of open files to ${needed} (ulimit -n, LimitNOFILE=), or lower INBOX_MAX_CONNECTIONS`,
   )
@@ -75,7 +68,7 @@ export function openFilesLimit(): number | null {
 }
 
 /** Date header of another machine, read between two times of this clock. Milliseconds since 1970. */
-export interface OtherClock {
+interface OtherClock {
   readonly askedAt: number
   readonly answeredAt: number
   /** Truncated to whole seconds. */
@@ -89,32 +82,25 @@ const maxSkewMs = 5_000
 const clockTimeoutMs = 5_000
 
 /** Milliseconds that this clock is ahead of the other; 0 if both may be right. */
-export function skewOf({ askedAt, answeredAt, date }: OtherClock): number {
+function skewOf({ askedAt, answeredAt, date }: OtherClock): number {
   if (askedAt >= date + 1_000) return askedAt - (date + 1_000)
   return answeredAt < date ? answeredAt - date : 0
 }
 
 /** Judges this clock by its year and, if known, by the clock of the service. */
 export function judgeClock(now: number, other: OtherClock | null): Finding {
+  const { ok, warn, fail } = check('clock')
   const date = new Date(now)
   const year = date.getUTCFullYear()
-  if (year < firstYear || year >= lastYear) {
-    return fail(
-      'clock',
-      `the year is ${year}`,
-      'set the clock (timedatectl set-ntp true): times of deliveries, retries and retention use it',
-    )
-  }
+  const advice =
+    'set the clock (timedatectl set-ntp true): deliveries, retries, retention and reports of lost events use it'
+  if (year < firstYear || year >= lastYear) return fail(`the year is ${year}`, advice)
   const time = date.toISOString()
-  if (other === null) return ok('clock', `${time}; set INBOX_API_URL to compare it with the service`)
+  if (other === null) return ok(`${time}; set INBOX_API_URL to compare it with the service`)
   const skewMs = skewOf(other)
-  if (Math.abs(skewMs) <= maxSkewMs) return ok('clock', `${time}, same as the service`)
-  const much = `${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`
-  return warn(
-    'clock',
-    `${time}, ${much}`,
-    'use NTP (timedatectl set-ntp true): reports about lost events are wrong by this much',
-  )
+  if (Math.abs(skewMs) <= maxSkewMs) return ok(`${time}, same as the service`)
+  const seconds = Math.round(Math.abs(skewMs) / 1_000)
+  return warn(`${time}, ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`, advice)
 }
 
 /** Checks the clock, against the service if its URL is set. Sends nothing secret. */
@@ -122,21 +108,15 @@ export async function examineClock(apiUrl: string | undefined, now: () => number
   if (apiUrl === undefined) return [judgeClock(now(), null)]
   try {
     const askedAt = now()
-    const response = await fetch(apiUrl, {
-      method: 'HEAD',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(clockTimeoutMs),
-    })
+    const signal = AbortSignal.timeout(clockTimeoutMs)
+    const { headers } = await fetch(apiUrl, { method: 'HEAD', redirect: 'manual', signal })
     const answeredAt = now()
-    const date = Date.parse(response.headers.get('date') ?? '')
-    const hasDate = !Number.isNaN(date)
-    return [judgeClock(answeredAt, hasDate ? { askedAt, answeredAt, date } : null)]
+    const date = Date.parse(headers.get('date') ?? '')
+    return [judgeClock(answeredAt, Number.isNaN(date) ? null : { askedAt, answeredAt, date })]
   } catch (error) {
     const reason = error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error)
-    return [
-      judgeClock(now(), null),
-      warn('service', `no answer from ${new URL(apiUrl).origin} (${reason})`, 'check INBOX_API_URL and the network'),
-    ]
+    const found = `no answer from ${new URL(apiUrl).origin} (${reason})`
+    return [judgeClock(now(), null), check('service').warn(found, 'check INBOX_API_URL and the network')]
   }
 }
 
@@ -154,41 +134,30 @@ const alive = '{"status":"alive"}'
 
 /** Checks that `serve` can listen on a port, or already does. */
 export async function examinePort({ name, host, port, isTls, isInboxHeld }: PortSettings): Promise<Finding> {
-  const check = name === 'INBOX_PORT' ? 'webhook port' : 'admin port'
-  if (port === 0) return ok(check, `any free port at each start (${name}=0)`)
+  const { ok, warn, fail } = check(name === 'INBOX_PORT' ? 'webhook port' : 'admin port')
+  if (port === 0) return ok(`any free port at each start (${name}=0)`)
   const place = `${host}:${port}`
   const error = await listenOnce(host, port)
-  if (error === null) {
-    if (isInboxHeld !== true) return ok(check, `${place} is free`)
-    return warn(
-      check,
-      `${place} is free, but a process holds the database: it listens elsewhere, or is an app with an embedded inbox`,
-      'nothing if intended; otherwise run doctor with the settings of the sidecar',
-    )
-  }
-  if (error.code === 'EADDRINUSE') {
-    if (!(await isSidecar(host, port, isTls))) {
-      return fail(
-        check,
-        `${place} is in use by another program`,
-        `stop it (ss -ltnp | grep :${port}), or change ${name}`,
+  if (error === null && isInboxHeld !== true) return ok(`${place} is free`)
+  switch (error?.code) {
+    case undefined:
+      return warn(
+        `${place} is free, but a process holds the database: it listens elsewhere, or is an app with an embedded inbox`,
+        'nothing if intended; otherwise run doctor with the settings of the sidecar',
       )
-    }
-    if (isInboxHeld !== false) return ok(check, `a sidecar answers on ${place}`)
-    return fail(check, `a sidecar with another database answers on ${place}`, `stop it, or change ${name}`)
+    case 'EADDRINUSE':
+      if (!(await isSidecar(host, port, isTls)))
+        return fail(`${place} is in use by another program`, `stop it (ss -ltnp | grep :${port}), or change ${name}`)
+      if (isInboxHeld !== false) return ok(`a sidecar answers on ${place}`)
+      return fail(`a sidecar with another database answers on ${place}`, `stop it, or change ${name}`)
+    case 'EACCES':
+      return fail(
+        `this user may not listen on ${place}`,
+        `set ${name} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`,
+      )
+    default:
+      return fail(`can't listen on ${place} (${messageOf(error)})`, 'use an address of this machine, such as 127.0.0.1')
   }
-  if (error.code === 'EACCES') {
-    return fail(
-      check,
-      `this user may not listen on ${place}`,
-      `set ${name} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`,
-    )
-  }
-  return fail(
-    check,
-    `can't listen on ${place} (${messageOf(error)})`,
-    'use an address of this machine, such as 127.0.0.1',
-  )
 }
 
 /** The error of listening there; null if it works. */
