@@ -25,8 +25,8 @@ export interface RunStory {
   /** A requeued dead letter has lost its place in the order of its key. */
   wasRequeued: boolean
   readonly visits: Visit[]
-  /** Ended leases by token: by an outcome or a release, or by a crash. */
-  readonly leaseEnds: Map<number, 'outcome' | 'crash'>
+  /** Ended leases by token. `uncharged`: a release, or an outcome that charges no attempt. */
+  readonly leaseEnds: Map<number, 'charged' | 'uncharged' | 'crash'>
   /** Tokens of leases whose effects conflicted. */
   readonly conflicts: Set<number>
 }
@@ -169,7 +169,8 @@ export class Chronicle {
     const story = this.runs.get(outcome.runId)
     if (story === undefined) return
     if (result === 'conflict') this.#countConflict(story, outcome.token)
-    if (result === 'applied' && story.leaseEnds.get(outcome.token) !== 'outcome')
+    const expected = ['done', 'retry', 'dead'].includes(outcome.kind) ? ['charged'] : ['charged', 'uncharged']
+    if (result === 'applied' && !expected.includes(story.leaseEnds.get(outcome.token) ?? ''))
       this.violate(`P3: a stale outcome (token ${outcome.token}) of ${nameOf(story)} was applied`)
   }
 
@@ -255,7 +256,8 @@ export class Chronicle {
   }
 
   #endLease(story: RunStory, before: RunRow): void {
-    const end = story.row.crashed > before.crashed ? 'crash' : 'outcome'
+    const isCharged = story.row.attempt === before.attempt
+    const end = story.row.crashed > before.crashed ? 'crash' : isCharged ? 'charged' : 'uncharged'
     story.leaseEnds.set(before.token, end)
     const visit = story.visits.find((candidate) => candidate.token === before.token)
     if (visit === undefined || visit.hasEnded || visit.thread.hasEnded) return
