@@ -18,7 +18,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
-/** Counts all events, and those of each address; fails now and then after it has done so; tells a sink of each. */
+/** Counts all events and those of each address, and sends an item per event. Fails sometimes. */
 const counter = `
 import { setTimeout as wait } from 'node:timers/promises'
 import { defineHandler } from 'onchain-inbox'
@@ -32,12 +32,12 @@ export default defineHandler({
     for (const key of ['events', 'of ' + address]) ctx.state.set(key, ((await ctx.state.get(key)) ?? 0) + 1)
     ctx.enqueue('ledger', { id: event.id, count: await ctx.state.get('of ' + address) })
     if (Math.random() < 0.05) await wait(Math.random() * 5)
-    if (Math.random() < 0.05) throw new Error('now and then')
+    if (Math.random() < 0.05) throw new Error('random failure')
   },
 })
 `
 
-/** Writes a line per item, and now and then does not answer for it. */
+/** Writes a line per item, and sometimes fails afterwards. */
 const ledger = `
 import { appendFileSync } from 'node:fs'
 import { defineSink } from 'onchain-inbox'
@@ -49,7 +49,7 @@ export default defineSink({
   send(items) {
     const lines = items.map(({ key, payload, idempotencyKey }) => JSON.stringify({ key, ...payload, idempotencyKey }))
     appendFileSync(process.env.EFFECTS, lines.join('\\n') + '\\n')
-    if (Math.random() < 0.05) throw new Error('now and then')
+    if (Math.random() < 0.05) throw new Error('random failure')
   },
 })
 `
@@ -61,11 +61,11 @@ interface Line {
   readonly idempotencyKey: string
 }
 
-/** Where it is stored, and how many processes share it. */
+/** A store, and the number of processes that share it. */
 interface Store {
   readonly url: string
   readonly replicas: number
-  /** Opens it when all of these have ended. */
+  /** Opens it after all processes have ended. */
   open(): Promise<Inbox>
 }
 
@@ -82,7 +82,7 @@ const stores: Readonly<Record<string, (stack: AsyncDisposableStack) => Promise<S
 }
 
 test.each(Object.entries(stores))(
-  `on %s, after ${counts.effectKillRounds} kill -9, a counter in ctx.state equals the number of events, and each item of the outbox was delivered in order (SEED=${seed})`,
+  `on %s, after ${counts.effectKillRounds} kill -9, ctx.state counts each event once and items are delivered in order (SEED=${seed})`,
   async (name, createStore) => {
     console.log(`SEED=${seed}`)
     const random = createRandomStream(seed, `kill-effects ${name}`)
@@ -124,7 +124,7 @@ test.each(Object.entries(stores))(
     const lines = (await readFile(effectsFile, 'utf8')).split('\n').filter((line) => line !== '')
     const delivered = new Map<string, Line>()
     for (const line of lines.map((text) => JSON.parse(text) as Line)) {
-      // Repeats are allowed, and tell the same.
+      // Repeats are allowed, with equal content.
       const first = delivered.get(line.idempotencyKey)
       if (first === undefined) delivered.set(line.idempotencyKey, line)
       else expect(line).toEqual(first)
@@ -132,9 +132,9 @@ test.each(Object.entries(stores))(
     expect(new Set([...delivered.values()].map(({ id }) => id))).toEqual(events)
     expect(delivered.size).toBe(events.size)
     expect([...delivered.keys()].filter((key) => !/^counter:evt_\d+:0$/.test(key))).toEqual([])
-    // Of each address the first delivery of each item came in order: 1, 2, 3 …
+    // First deliveries of an address are in order: 1, 2, 3 …
     for (const items of Map.groupBy(delivered.values(), ({ key }) => key).values()) {
-      // A dead letter is passed over, and comes later.
+      // Dead letters are skipped and delivered later.
       if (items.some(({ id }) => requeued.has(id))) continue
       expect(items.map(({ count }) => count)).toEqual(items.map((_, index) => index + 1))
     }
@@ -150,7 +150,7 @@ async function readStore(inbox: Inbox): Promise<{ events: Set<string>; state: Ma
     do {
       const page = await inbox.events({ limit: 200, ...(cursor !== null && { cursor }) })
       for (const { id, type, status } of page.data) {
-        // Of the inbox's own: warnings.
+        // Warnings of the inbox itself.
         if (type.startsWith('inbox.')) continue
         expect(status, id).toBe('done')
         events.add(id)
