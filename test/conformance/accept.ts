@@ -1,15 +1,5 @@
 import { describe, expect } from 'vitest'
-import {
-  type ConformanceHarness,
-  Stage,
-  stageTest,
-  aQuarantined,
-  anEvent,
-  bytes,
-  hex,
-  loose,
-  ordered,
-} from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, aQuarantined, anEvent, bytes, hex } from './stage.ts'
 
 /** `accept` and `register`. */
 export function describeAccept(harness: ConformanceHarness): void {

@@ -195,59 +195,6 @@ export function describeClaim(harness: ConformanceHarness): void {
   describe('order', () => {
     const sameKey = (...ids: readonly string[]) => ids.map((id) => anEvent(id, { key: 'k' }))
 
-    test('allows one lease per key for an ordered handler', async ({ stage }) => {
-      await stage.accept(...sameKey('a', 'b'), anEvent('c', { key: 'other' }), ...sameKey('d'))
-      const leases = await stage.claim()
-      expect(idsOf(leases)).toEqual(['a', 'c'])
-      expect(await stage.states('a', 'b', 'c', 'd')).toEqual(['running', 'waiting', 'running', 'waiting'])
-      const claim = stage.claim({ owner: 'another' })
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.done(leases[1]!)
-      expect(await stage.isWaiting(claim)).toBe(true)
-    })
-
-    test('returns many leases per key for an unordered handler, also while a retry waits', async () => {
-      await using stage = await Stage.open(harness, [loose])
-      await stage.accept(...sameKey('a', 'b', 'c'))
-      await stage.retry(await stage.claimOne({ handlers: ['loose'] }), stage.clock.now() + 1_000)
-      expect(idsOf(await stage.claim({ handlers: ['loose'] }))).toEqual(['b', 'c'])
-    })
-
-    test('separates equal keys of two handlers', async () => {
-      await using stage = await Stage.open(harness, [ordered, { ...ordered, name: 'second' }])
-      await stage.accept(...sameKey('a', 'b'))
-      expect(idsOf(await stage.claim())).toEqual(['a'])
-      const second = await stage.claim({ handlers: ['second'] })
-      expect(idsOf(second)).toEqual(['a'])
-      await stage.done(...second)
-      expect(await stage.run('b', 'ordered')).toMatchObject({ state: 'waiting' })
-      expect(await stage.run('b', 'second')).toMatchObject({ state: 'ready' })
-    })
-
-    test('starts runs of a key in accept order, across batches and retries', async ({ stage }) => {
-      await stage.accept(...sameKey('z', 'y'))
-      await stage.accept(...sameKey('x'))
-      const started: string[] = []
-      for (let n = 0; n < 6; n += 1) {
-        const lease = await stage.claimOne({ max: 10 })
-        started.push(lease.event.id)
-        if (lease.attempt === 1) await stage.retry(lease)
-        else await stage.done(lease)
-      }
-      expect(started).toEqual(['z', 'z', 'y', 'y', 'x', 'x'])
-    })
-
-    test('blocks only its own key while a retry waits', async ({ stage }) => {
-      await stage.accept(...sameKey('a', 'b'), anEvent('c'))
-      await stage.retry(await stage.claimOne(), stage.clock.now() + 5_000)
-      expect(idsOf(await stage.claim())).toEqual(['c'])
-      const claim = stage.claim()
-      expect(await stage.isWaiting(claim)).toBe(true)
-      expect(await stage.states('a', 'b')).toEqual(['ready', 'waiting'])
-      await stage.clock.advance(5_000)
-      expect(idsOf(await claim)).toEqual(['a'])
-    })
-
     test('keeps the order that the handler had when the run was created', async () => {
       await using stage = await Stage.open(harness, [{ ...ordered, order: 'none' }])
       await stage.accept(...sameKey('a', 'b'))

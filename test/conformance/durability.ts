@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest'
-import { maxCrashes } from '../../src/inbox/port.ts'
 import {
   type ConformanceHarness,
   Stage,
@@ -111,23 +110,6 @@ export function describeCrash(harness: ConformanceHarness): void {
       void first
     })
 
-    test('runs in flight are suspects, with the crash and the attempt counted', async ({ stage }) => {
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }), anEvent('c'), anEvent('d'))
-      const leases = await stage.claim({ max: 2 })
-      expect(idsOf(leases)).toEqual(['a', 'c'])
-      await stage.crash()
-      expect(await stage.states('a', 'b', 'c', 'd')).toEqual(['suspect', 'waiting', 'suspect', 'ready'])
-      expect(await stage.run('a')).toMatchObject({ attempt: 1, crashed: 1, attempts: [{ outcome: 'crashed' }] })
-      expect(await stage.done(...leases)).toEqual(['stale', 'stale'])
-      expect(idsOf(await stage.claim({ owner: 'new' }))).toEqual(['d'])
-      const suspects = await stage.claim({ owner: 'new', suspects: true })
-      expect(suspects).toMatchObject([
-        { attempt: 2, crashed: 1 },
-        { attempt: 2, crashed: 1 },
-      ])
-      expect(idsOf(suspects)).toEqual(['a', 'c'])
-    })
-
     testSetBack('a clock that was set back delays no run, however old the newest event is', async ({ stage }) => {
       await stage.accept(anEvent('suspect'), anEvent('retried'))
       const hour = 3_600_000
@@ -145,30 +127,6 @@ export function describeCrash(harness: ConformanceHarness): void {
       }
       await stage.clock.advance(1_000)
       expect(idsOf(await stage.claim({ suspects: true }))).toEqual([suspect!.event.id])
-    })
-
-    test('outcomes and releases are stored', async ({ stage }) => {
-      await stage.accept(...['a', 'b', 'c', 'd'].map((id) => anEvent(id)))
-      const [a, b, c, d] = await stage.claim()
-      const at = stage.clock.now() + 1_000
-      await stage.done(a!)
-      await stage.retry(b!, at)
-      await stage.dead(c!)
-      await stage.release(d!)
-      await stage.crash()
-      expect(await stage.states('a', 'b', 'c', 'd')).toEqual(['done', 'ready', 'dead', 'ready'])
-      expect(await stage.run('b')).toMatchObject({ attempt: 1, crashed: 0, runAt: at })
-      expect(await stage.run('d')).toMatchObject({ attempt: 0, crashed: 0, attempts: [] })
-    })
-
-    test(`a run becomes a dead letter after ${maxCrashes} crashes, and its key continues`, async ({ stage }) => {
-      await stage.accept(anEvent('poison', { key: 'k' }), anEvent('next', { key: 'k' }))
-      for (let n = 0; n < maxCrashes; n += 1) {
-        expect(await stage.claimOne({ owner: `o${n}`, suspects: n > 0 })).toMatchObject({ attempt: n + 1, crashed: n })
-        await stage.crash()
-      }
-      expect(await stage.states('poison', 'next')).toEqual(['dead', 'ready'])
-      expect((await stage.inbox.deadLetters({ limit: 1 })).data).toMatchObject([{ error: { name: 'handler_crashed' } }])
     })
   })
 }

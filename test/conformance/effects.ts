@@ -144,15 +144,6 @@ export function describeEffects(harness: ConformanceHarness): void {
       await done(stage, c!, { writes })
       expect(await done(stage, d!, { reads })).toBe('conflict')
     })
-
-    test('stays a suspect after a conflict', async () => {
-      await using stage = await open()
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      const reads = [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }]
-      expect(await done(stage, await stage.claimOne({ suspects: true }), { reads })).toBe('conflict')
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1, attempt: 1 })
-    })
   })
 
   describe('the outbox', () => {
@@ -169,27 +160,6 @@ export function describeEffects(harness: ConformanceHarness): void {
         ['loose', 'ready'],
         ['mail', 'running'],
       ])
-    })
-
-    test('keeps the order per item key across runs and retries; items without a key are unordered', async () => {
-      await using stage = await open()
-      await stage.accept(anEvent('a'), anEvent('b'))
-      const [a, b] = await stage.claim()
-      const items = (...names: string[]) => names.map((name) => ({ ...anItem(name), key: 'k' }))
-      await done(stage, a!, { items: [...items('a1', 'a2'), { ...anItem('free'), key: null }] })
-      await done(stage, b!, { items: items('b1') })
-      const claimed = async () => (await stage.claim({ handlers: ['mail'] })).map((lease) => lease)
-      const names = (leases: readonly Lease[]) => leases.map(({ item }) => item?.idempotencyKey)
-      const first = await claimed()
-      expect(names(first)).toEqual(['a1', 'free'])
-      await stage.retry(first[0]!)
-      const again = await claimed()
-      expect(names(again)).toEqual(['a1'])
-      await stage.done(...again)
-      const second = await claimed()
-      expect(names(second)).toEqual(['a2'])
-      await stage.dead(...second)
-      expect(names(await claimed())).toEqual(['b1'])
     })
 
     test('stores an item for a sink that is registered later', async ({ stage }) => {

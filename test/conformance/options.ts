@@ -61,53 +61,6 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim()).toSorted()).toEqual(['d', 'other'])
       expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 2 }])
     })
-
-    test('supersedes a ready run too, but retries a run without a newer one', async () => {
-      await using stage = await Stage.open(harness, [latest])
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
-      const b = await stage.claimOne()
-      await stage.retry(b)
-      const again = await stage.claimOne()
-      expect(idsOf([again])).toEqual(['b'])
-      await stage.accept(anEvent('c', { key: 'k' }))
-      await stage.retry(again, stage.clock.now() + 5)
-      expect(await stage.states('b', 'c')).toEqual(['superseded', 'ready'])
-      expect((await stage.run('b')).attempts).toHaveLength(2)
-    })
-  })
-
-  describe('latestOnly: an outdated run', () => {
-    const open = async () => {
-      const stage = await Stage.open(harness, [latest])
-      await stage.accept(anEvent('a', { key: 'k' }))
-      const a = await stage.claimOne()
-      await stage.accept(anEvent('b', { key: 'k' }))
-      return { stage, a }
-    }
-    const expectSuperseded = async (stage: Stage) => {
-      expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
-      expect(await stage.run('a')).toMatchObject({ attempt: 0, attempts: [] })
-      expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 1 }])
-      expect(idsOf(await stage.claim())).toEqual(['b'])
-    }
-
-    test('is superseded when it is released', async () => {
-      const { stage, a } = await open()
-      await using _ = stage
-      await stage.release(a)
-      await expectSuperseded(stage)
-    })
-
-    test('is superseded when its state reads conflict', async () => {
-      const { stage, a } = await open()
-      await using _ = stage
-      const { runId, token } = a
-      const effects = { reads: [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }], writes: [], items: [] }
-      const outcome = { runId, token, startedAt: 0, endedAt: 0, kind: 'done', effects } as const
-      expect(await stage.inbox.settle([outcome])).toEqual(['conflict'])
-      await expectSuperseded(stage)
-    })
   })
 
   describe('latestOnly with older runs', () => {
@@ -159,44 +112,6 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['b'])
     })
 
-    test('dead letters of a key that are requeued together run in order, one at a time', async () => {
-      await using stage = await Stage.open(harness, [ordered])
-      await stage.accept(anEvent('one', { key: 'k' }), anEvent('two', { key: 'k' }))
-      await stage.dead(await stage.claimOne())
-      await stage.inbox.register([holding])
-      await stage.dead(await stage.claimOne())
-      expect(await stage.states('one', 'two')).toEqual(['dead', 'held'])
-      expect(await stage.inbox.requeueDead('all')).toBe(2)
-      const one = await stage.claimOne({ max: 9 })
-      expect(idsOf([one])).toEqual(['one'])
-      await stage.dead(one)
-      await stage.inbox.requeueDead('all')
-      const again = await stage.claimOne({ max: 9 })
-      expect(idsOf([again])).toEqual(['one'])
-      await stage.done(again)
-      expect(idsOf(await stage.claim())).toEqual(['two'])
-    })
-
-    test('an older requeued run waits too, until the blocking dead letter is dropped', async () => {
-      await using stage = await Stage.open(harness, [ordered])
-      await stage.accept(anEvent('b', { key: 'k' }), anEvent('c', { key: 'k' }))
-      await stage.dead(await stage.claimOne())
-      await stage.dead(await stage.claimOne())
-      await stage.inbox.register([holding])
-      await stage.accept(anEvent('a', { key: 'k' }))
-      const a = await stage.claimOne()
-      const [b, c] = await Promise.all([stage.run('b'), stage.run('c')])
-      await stage.inbox.requeueDead([b.runId])
-      await stage.dead(a)
-      expect(await stage.isWaiting(stage.claim({ owner: 'other' }))).toBe(true)
-      await stage.inbox.reap('other')
-      await stage.inbox.requeueDead([c.runId])
-      expect(await stage.states('b', 'c', 'a')).toEqual(['waiting', 'waiting', 'held'])
-      await stage.inbox.dropDead([a.runId], 'gone')
-      expect(idsOf(await stage.claim())).toEqual(['b'])
-      expect(await stage.states('b', 'c')).toEqual(['running', 'waiting'])
-    })
-
     test('applies to crashes before the handlers are registered, and survives a reopen', async ({ skip }) => {
       if (!harness.crash || !harness.reopen) skip('this inbox is not durable')
       await using stage = await Stage.open(harness, [holding])
@@ -224,15 +139,6 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(await stage.isWaiting(claim)).toBe(true)
       await stage.clock.advance(100)
       expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 2, failed: 0 }])
-    })
-
-    test.each(['expired', 'unmatched'] as const)('%s ends a run and charges no attempt', async (kind) => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      expect(await stage.settle(await stage.claimOne(), kind, 0)).toEqual(['applied'])
-      expect(await stage.run('a')).toMatchObject({ state: kind, attempt: 0, attempts: [], runAt: null })
-      expect((await stage.detail('a')).status).toBe(kind === 'expired' ? 'expired' : 'unhandled')
-      expect(idsOf(await stage.claim())).toEqual(['b'])
     })
   })
 }

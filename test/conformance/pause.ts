@@ -22,17 +22,6 @@ export function describePause(harness: ConformanceHarness): void {
       expect(idsOf([...others, ...more]).toSorted()).toEqual(['new', 'retried'])
     })
 
-    test('can settle its leases, but gets no runs of the freed keys', async ({ stage }) => {
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      const lease = await stage.claimOne()
-      await stage.inbox.setPaused('ordered', true)
-      const claim = stage.claim()
-      expect(await stage.done(lease)).toEqual(['applied'])
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.inbox.setPaused('ordered', false)
-      expect(idsOf(await claim)).toEqual(['b'])
-    })
-
     test('does not pause others, and is shown in the stats', async () => {
       await using stage = await Stage.open(harness, [ordered, loose])
       await stage.inbox.setPaused('ordered', true)

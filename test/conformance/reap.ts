@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { maxCrashes } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, stageTest, anEvent, idsOf } from './stage.ts'
+import { type ConformanceHarness, stageTest, anEvent, idsOf } from './stage.ts'
 
 /** `retire`, `reap` and crash suspects. */
 export function describeReap(harness: ConformanceHarness): void {
@@ -56,15 +56,6 @@ export function describeReap(harness: ConformanceHarness): void {
   })
 
   describe('reap', () => {
-    test('ends all leases of the owner and no others', async ({ stage }) => {
-      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
-      await stage.claim({ owner: 'x', max: 2 })
-      const other = await stage.claim({ owner: 'y' })
-      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 2 })
-      expect(await stage.states('a', 'b', 'c')).toEqual(['suspect', 'suspect', 'running'])
-      expect(await stage.done(...other)).toEqual(['applied'])
-    })
-
     test('does nothing for an owner without leases or when repeated', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       expect(await stage.inbox.reap('nobody')).toMatchObject({ runs: 0 })
@@ -149,14 +140,6 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['b', 'c', 'a'])
     })
 
-    test('stay suspects after a release', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(2)
-      await stage.release(await stage.claimOne({ suspects: true }))
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 2, crashed: 2 })
-      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 3, crashed: 2 })
-    })
-
     test(`become dead letters after ${maxCrashes} crashes without a verdict`, async ({ stage }) => {
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       await stage.crashRun(maxCrashes - 1)
@@ -176,24 +159,6 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.isWaiting(stage.claim({ suspects: true }))).toBe(true)
       await stage.inbox.requeueDead('all')
       expect(await stage.run('a')).toMatchObject({ state: 'waiting', attempt: 0, crashed: 0 })
-    })
-
-    test('are cleared by a retry, and crashes count from 0', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(maxCrashes - 1)
-      await stage.retry(await stage.claimOne({ suspects: true }))
-      expect(await stage.run('a')).toMatchObject({ state: 'ready', crashed: 0, attempt: maxCrashes })
-      expect(await stage.claimOne({ owner: 'x' })).toMatchObject({ crashed: 0, attempt: maxCrashes + 1 })
-      await stage.inbox.reap('x')
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
-    })
-
-    test.each(['done', 'dead'] as const)('are cleared by %s', async (verdict) => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      expect(await stage[verdict](await stage.claimOne({ suspects: true }))).toEqual(['applied'])
-      expect(await stage.run('a')).toMatchObject({ state: verdict, crashed: 0, attempt: 2 })
     })
   })
 }

@@ -150,15 +150,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       ])
     })
 
-    test('runs after live work', async () => {
-      await using stage = await handled()
-      await stage.inbox.startReplay(replayOf({ status: 'done' }))
-      await stage.clock.advance(100)
-      await stage.accept(anEvent('live'))
-      expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['live'])
-      expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['e0'])
-    })
-
     test('creates at most 1,000 open runs, and more as they end', async () => {
       await using stage = await handled(1_500)
       await stage.inbox.startReplay(replayOf({ status: 'done' }))
@@ -221,21 +212,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['next'])
     })
 
-    test.each(['retry', 'snooze', 'release', 'reap'] as const)(
-      'drops a run in flight at cancel after %s',
-      async (how) => {
-        await using stage = await handled()
-        await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
-        const lease = await stage.claimOne()
-        await stage.inbox.cancelReplay(1)
-        if (how === 'release') await stage.release(lease)
-        else if (how === 'reap') await stage.inbox.reap('worker')
-        else expect(await stage.settle(lease, how, 0)).toEqual(['applied'])
-        expect((await stage.detail('e0')).runs[1]).toMatchObject({ state: 'dropped' })
-        expect(await stage.inbox.replay(1)).toMatchObject({ openRuns: 0 })
-      },
-    )
-
     const mail = { name: 'mail', types: [], order: 'key' } as const
 
     /** Settles runs as done in one batch. Each leaves an item for `mail` with its event id. */
@@ -262,23 +238,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(behind).toMatchObject({ item: { idempotencyKey: 'e0' }, replay: { id: 1, newKeys: true } })
     })
 
-    test.each(['retry', 'snooze', 'release', 'reap'] as const)(
-      'delivers items after cancel, again after %s',
-      async (how) => {
-        await using stage = await handled()
-        await stage.inbox.register([ordered, mail])
-        await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
-        await leave(stage, await stage.claimOne())
-        const item = await stage.claimOne({ handlers: ['mail'] })
-        await stage.inbox.cancelReplay(1)
-        if (how === 'release') await stage.release(item)
-        else if (how === 'reap') await stage.inbox.reap('worker')
-        else await stage.settle(item, how, 0)
-        const again = await stage.claimOne({ handlers: ['mail'], suspects: how === 'reap', owner: 'next' })
-        expect(again).toMatchObject({ runId: item.runId, replay: { id: 1 } })
-      },
-    )
-
     test('is listed, newest first, page by page', async () => {
       await using stage = await handled()
       for (let n = 0; n < 5; n += 1) await stage.inbox.startReplay(replayOf({ ids: [`e${n}`] }))
@@ -297,16 +256,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       await stage.crash()
       expect(new Set(await workOff(stage)).size).toBe(1_500)
       expect(await ended(stage, 1)).toMatchObject({ state: 'done', runs: 1_500 })
-    })
-
-    test('has dead letters that can be requeued after its end', async () => {
-      await using stage = await handled()
-      await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
-      await stage.clock.advance(100)
-      await stage.killReady()
-      await ended(stage, 1)
-      expect(await stage.inbox.requeueDead('all')).toBe(1)
-      expect(await stage.claimOne()).toMatchObject({ event: { id: 'e0' }, replay: { id: 1 }, attempt: 1 })
     })
   })
 
@@ -355,15 +304,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       ])
     })
 
-    test('with latestOnly gets the newest event per key', async () => {
-      await using stage = await handled()
-      await stage.inbox.register([ordered, { ...late('beginning'), latestOnly: true }])
-      await stage.clock.advance(100)
-      expect(idsOf(await stage.claim(claimLate(stage))).toSorted()).toEqual(['e2', 'e3'])
-      const { handlers } = await stage.inbox.stats()
-      expect(handlers.find(({ handler }) => handler === 'late')).toMatchObject({ superseded: 2, ready: 0, running: 2 })
-    })
-
     test('gets stored events of other keys while one is blocked', async () => {
       await using stage = await withOneLongKey()
       await stage.inbox.register([holding, { ...late('beginning'), onDead: 'hold' }])
@@ -372,14 +312,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       await stage.accept(anEvent('new', { network: 'base', address: 'new' }))
       await stage.until(async () => (await stage.stats('late')).ready === 2)
       expect(idsOf(await stage.claim(claimLate(stage)))).toEqual(['other', 'new'])
-    })
-
-    test('does not delay other handlers', async () => {
-      await using stage = await Stage.open(harness, [ordered, loose])
-      await stage.accept(anEvent('a'))
-      await stage.inbox.register([ordered, loose, late('beginning')])
-      await stage.accept(anEvent('b'))
-      expect(idsOf(await stage.claim())).toEqual(['a', 'b'])
     })
 
     test('gets no stored events after its pending runs were discarded', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { Lease } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, stageTest, anEvent, boom, idsOf, noRuns } from './stage.ts'
+import { type ConformanceHarness, stageTest, anEvent, boom, idsOf } from './stage.ts'
 
 /** `settle` and `release`. */
 export function describeSettle(harness: ConformanceHarness): void {
@@ -76,44 +75,6 @@ export function describeSettle(harness: ConformanceHarness): void {
   })
 
   describe('fencing', () => {
-    const ends: [string, (stage: Stage, lease: Lease) => Promise<unknown>][] = [
-      ['was settled as done', (stage, lease) => stage.done(lease)],
-      ['was settled as dead', (stage, lease) => stage.dead(lease)],
-      ['was settled as retry', (stage, lease) => stage.retry(lease, stage.clock.now() + 9)],
-      ['was released', (stage, lease) => stage.release(lease)],
-      ['was reaped', (stage) => stage.inbox.reap('worker')],
-    ]
-
-    test.each(ends)('an outcome of a lease that %s changes nothing', async (_, end) => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      const first = await stage.claimOne()
-      await stage.release(first)
-      const second = await stage.claimOne()
-      await end(stage, second)
-      const everything = () => Promise.all([stage.detail('a'), stage.detail('b'), stage.stats()])
-      const before = await everything()
-      for (const late of [first, second]) {
-        expect(await stage.done(late)).toEqual(['stale'])
-        expect(await stage.retry(late)).toEqual(['stale'])
-        expect(await stage.dead(late)).toEqual(['stale'])
-        await stage.release(late)
-      }
-      expect(await everything()).toEqual(before)
-    })
-
-    test('a late outcome does not end a newer lease of the run', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      const late = await stage.claimOne()
-      await stage.retry(late)
-      const current = await stage.claimOne()
-      expect(current.token).not.toBe(late.token)
-      expect([await stage.done(late), await stage.dead(late)]).toEqual([['stale'], ['stale']])
-      await stage.release(late)
-      expect(await stage.run('a')).toMatchObject({ state: 'running', attempt: 2 })
-      expect(await stage.done(current)).toEqual(['applied'])
-    })
-
     test('applies one of many concurrent outcomes', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       const lease = await stage.claimOne()
@@ -124,17 +85,6 @@ export function describeSettle(harness: ConformanceHarness): void {
   })
 
   describe('release', () => {
-    test('charges no attempt and stores no record', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      const before = await stage.detail('a')
-      const first = await stage.claimOne()
-      await stage.release(first)
-      expect(await stage.detail('a')).toEqual(before)
-      const second = await stage.claimOne()
-      expect(second).toMatchObject({ runId: first.runId, attempt: 1, crashed: 0 })
-      expect(second.token).not.toBe(first.token)
-    })
-
     test('returns a run to its place in the order', async ({ stage }) => {
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b'), anEvent('c', { key: 'k' }))
       await stage.clock.advance(10)

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import type { EventQuery, EventStatus, Page } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, stageTest, anEvent, boom, idsOf, loose, noRuns, ordered } from './stage.ts'
+import type { EventStatus, Page } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, stageTest, anEvent, boom } from './stage.ts'
 
 /** The status of events, their list, and dead letters. */
 export function describeViews(harness: ConformanceHarness): void {
@@ -165,19 +165,6 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(new Set(seen.map(({ runId }) => runId)).size).toBe(seen.length)
     })
 
-    test('are requeued in accept order', async () => {
-      await using stage = await withDead()
-      const runs = await Promise.all(['e', 'b', 'd', 'a', 'c'].map((id) => stage.run(id)))
-      expect(await stage.inbox.requeueDead(runs.map(({ runId }) => runId))).toBe(5)
-      const started: string[] = []
-      for (const _ of ids) {
-        const lease = await stage.claimOne()
-        started.push(lease.event.id)
-        await stage.done(lease)
-      }
-      expect(started).toEqual(ids)
-    })
-
     test('are requeued by run id; other ids are ignored', async () => {
       await using stage = await withDead()
       await stage.accept(anEvent('open'))
@@ -203,17 +190,6 @@ export function describeViews(harness: ConformanceHarness): void {
         [2, 'dead'],
         [1, 'done'],
       ])
-    })
-
-    test('wait behind the open run of their key when requeued, before newer runs', async ({ stage }) => {
-      await stage.accept(...['a', 'b', 'c'].map((id) => anEvent(id, { key: 'k' })))
-      await stage.killReady()
-      const b = await stage.claimOne()
-      expect(idsOf([b])).toEqual(['b'])
-      await stage.inbox.requeueDead('all')
-      expect(await stage.states('a', 'b', 'c')).toEqual(['waiting', 'running', 'waiting'])
-      await stage.done(b)
-      expect(await stage.states('a', 'b', 'c')).toEqual(['ready', 'done', 'waiting'])
     })
   })
 }

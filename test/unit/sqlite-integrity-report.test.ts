@@ -61,12 +61,6 @@ async function aClosedFile(): Promise<string> {
   return file
 }
 
-function change(file: string, statement: string): void {
-  const db = new Sqlite(file)
-  db.exec(statement)
-  db.close()
-}
-
 function cutWal(file: string): void {
   truncateSync(`${file}-wal`, Math.floor(statSync(`${file}-wal`).size / 2))
 }
@@ -99,6 +93,16 @@ describe('the next start', () => {
     expect(lastSeq).toBeLessThan(events)
     expect(missingSeqs).toBe(events - lastSeq)
     expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
+  })
+
+  test('reports rows deleted in the middle and at the end', async () => {
+    const file = await aClosedFile()
+    const db = new Sqlite(file)
+    db.exec('DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
+    db.close()
+    await using opened = await open(file)
+    expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
+    expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
   })
 
   test('reports the events that an older copy lacks', async () => {
