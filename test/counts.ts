@@ -43,7 +43,7 @@ export const counts = {
   soakRestMs: long ? 3_000 : 0,
   /** Random calls of the inbox, compared with a model. */
   sqliteWalks: long ? 1_000 : 80,
-  postgresWalks: long ? 200 : 30,
+  postgresWalks: long ? 200 : 20,
   /** Times that a replica comes, goes, is silent or accepts, while some have a handler that others have not. */
   rollingSteps: long ? 400 : 14,
   /** Events that three replicas take while they and their database are killed, stopped and cut off. */

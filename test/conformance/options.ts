@@ -63,6 +63,23 @@ export function describeOptions(harness: ConformanceHarness): void {
     })
   })
 
+  test.each(['release', 'retry', 'conflict'])('latestOnly supersedes an outdated run instead of a %s', async (end) => {
+    await using stage = await Stage.open(harness, [latest])
+    await stage.accept(anEvent('a', { key: 'k' }))
+    const a = await stage.claimOne()
+    await stage.accept(anEvent('b', { key: 'k' }))
+    if (end === 'release') await stage.release(a)
+    else if (end === 'retry') await stage.retry(a)
+    else {
+      const reads = [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }]
+      const done = { ...a, startedAt: 0, endedAt: 0, kind: 'done', effects: { reads, writes: [], items: [] } } as const
+      expect(await stage.inbox.settle([done])).toEqual(['conflict'])
+    }
+    expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
+    expect((await stage.run('a')).attempt).toBe(end === 'retry' ? 1 : 0)
+    expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 1 }])
+  })
+
   describe('latestOnly with older runs', () => {
     test('supersedes a large backlog in steps, and runs the newest last', async () => {
       await using stage = await Stage.open(harness, [ordered])

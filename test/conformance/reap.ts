@@ -130,6 +130,14 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(idsOf(await claim)).toEqual(['a'])
     })
 
+    test('stay suspects after a release', async ({ stage }) => {
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(2)
+      await stage.release(await stage.claimOne({ suspects: true }))
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 2, crashed: 2 })
+      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 3, crashed: 2 })
+    })
+
     test('go behind the others when they crash again', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       await stage.claim({ owner: 'x' })

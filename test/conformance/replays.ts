@@ -224,6 +224,21 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await stage.inbox.settle(outcomes)).toEqual(outcomes.map(() => 'applied'))
     }
 
+    test.each(['retry', 'snooze', 'release', 'reap'] as const)(
+      'drops a run in flight at cancel after %s',
+      async (how) => {
+        await using stage = await handled()
+        await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
+        const lease = await stage.claimOne()
+        await stage.inbox.cancelReplay(1)
+        if (how === 'release') await stage.release(lease)
+        else if (how === 'reap') await stage.inbox.reap('worker')
+        else expect(await stage.settle(lease, how, 0)).toEqual(['applied'])
+        expect((await stage.detail('e0')).runs[1]).toMatchObject({ state: 'dropped' })
+        expect(await stage.inbox.replay(1)).toMatchObject({ openRuns: 0 })
+      },
+    )
+
     test('delivers its items after live ones, also to a waiting sink', async () => {
       await using stage = await handled()
       await stage.inbox.register([ordered, mail])
@@ -237,6 +252,23 @@ export function describeReplays(harness: ConformanceHarness): void {
       const behind = await stage.claimOne({ handlers: ['mail'] })
       expect(behind).toMatchObject({ item: { idempotencyKey: 'e0' }, replay: { id: 1, newKeys: true } })
     })
+
+    test.each(['retry', 'snooze', 'release', 'reap'] as const)(
+      'delivers items after cancel, again after %s',
+      async (how) => {
+        await using stage = await handled()
+        await stage.inbox.register([ordered, mail])
+        await stage.inbox.startReplay(replayOf({ ids: ['e0'] }))
+        await leave(stage, await stage.claimOne())
+        const item = await stage.claimOne({ handlers: ['mail'] })
+        await stage.inbox.cancelReplay(1)
+        if (how === 'release') await stage.release(item)
+        else if (how === 'reap') await stage.inbox.reap('worker')
+        else await stage.settle(item, how, 0)
+        const again = await stage.claimOne({ handlers: ['mail'], suspects: how === 'reap', owner: 'next' })
+        expect(again).toMatchObject({ runId: item.runId, replay: { id: 1 } })
+      },
+    )
 
     test('is listed, newest first, page by page', async () => {
       await using stage = await handled()

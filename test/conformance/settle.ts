@@ -75,6 +75,18 @@ export function describeSettle(harness: ConformanceHarness): void {
   })
 
   describe('fencing', () => {
+    test('a late outcome does not end a newer lease of the run', async ({ stage }) => {
+      await stage.accept(anEvent('a'))
+      const late = await stage.claimOne()
+      await stage.retry(late)
+      const current = await stage.claimOne()
+      expect(current.token).not.toBe(late.token)
+      expect([await stage.done(late), await stage.dead(late)]).toEqual([['stale'], ['stale']])
+      await stage.release(late)
+      expect(await stage.run('a')).toMatchObject({ state: 'running', attempt: 2 })
+      expect(await stage.done(current)).toEqual(['applied'])
+    })
+
     test('applies one of many concurrent outcomes', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       const lease = await stage.claimOne()
