@@ -2,23 +2,23 @@ import { answerLimitMs, isAcknowledged, type RecordedRequest } from './history.t
 import type { Effect, StoredCopy } from './ledger.ts'
 import type { Life } from './sidecar.ts'
 
-/** Everything that a run of a service left behind, once it has healed, all was sent again, and all work is done. */
+/** The history of a service, after all events were sent again and all runs have ended. */
 export interface Evidence {
   readonly requests: readonly RecordedRequest[]
   readonly stored: readonly StoredCopy[]
   readonly effects: readonly Effect[]
   readonly lives: readonly Life[]
-  /** All that its processes printed. */
+  /** Output of its processes. */
   readonly output: string
-  /** Were dead letters for a while: no order is kept for them, and their attempts were counted anew. */
+  /** Events with requeued dead letters: without order, and with attempts counted from 0. */
   readonly requeued?: ReadonlySet<string>
-  /** Bodies may be gone because somebody has pruned. */
+  /** True if bodies may be pruned. */
   readonly pruned?: boolean
-  /** Texts that must be nowhere in the output. */
+  /** Texts that must not occur in the output. */
   readonly secrets: readonly string[]
 }
 
-/** A property of `reliability.md` that does not hold, and where. */
+/** A violated property. */
 export interface Finding {
   readonly property: 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6' | 'P7' | 'P8'
   readonly what: string
@@ -26,7 +26,7 @@ export interface Finding {
 
 const shownPerCheck = 5
 const readyLimitMs = 10_000
-/** Asked to stop; or ended so that a new process recovers. */
+/** Exit codes of a requested stop, and of an exit for a restart. */
 const plannedExits: ReadonlySet<number | null> = new Set([0, 75])
 
 /** Checks the properties over a recorded history; an empty list if they hold. */
@@ -57,12 +57,11 @@ function* noAcknowledgedLoss({ requests, stored, pruned }: Evidence): Iterable<F
   }
 }
 
-/** P2: nothing is stored but what was signed; a forgery gets 401, and what is signed never does. */
+/** P2: only signed bytes are stored; forged requests get 401, signed ones never do. */
 function* noForgery({ requests, stored }: Evidence): Iterable<Finding> {
   const signed = new Set(requests.filter(({ op }) => op === 'deliver').map(({ digest }) => digest))
   for (const { id, digest } of stored) {
-    if (digest !== null && !signed.has(digest))
-      yield { property: 'P2', what: `${id} is stored with bytes that nobody signed` }
+    if (digest !== null && !signed.has(digest)) yield { property: 'P2', what: `${id} is stored with unsigned bytes` }
   }
   for (const { op, id, answer } of requests) {
     if (typeof answer !== 'number') continue
@@ -75,7 +74,7 @@ function* noForgery({ requests, stored }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: one id is one event. */
+/** P3: ids are unique. */
 function* storedOnce({ stored }: Evidence): Iterable<Finding> {
   const seen = new Set<string>()
   for (const { id } of stored) {
@@ -84,7 +83,7 @@ function* storedOnce({ stored }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: at least once. */
+/** P3: each event is handled at least once. */
 function* handledAtLeastOnce({ stored, effects }: Evidence): Iterable<Finding> {
   const handled = new Set(effects.filter(({ step }) => step === 'end').map(({ id }) => id))
   for (const { id } of stored) {
@@ -92,7 +91,7 @@ function* handledAtLeastOnce({ stored, effects }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: an event whose attempts never fail is attempted again only if its process was killed, and under a number of its own. */
+/** P3: attempts that don't fail are repeated only after a kill, with a higher number. */
 function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterable<Finding> {
   const killed = new Set(lives.filter(({ exit }) => exit?.signal === 'SIGKILL').map(({ pid }) => pid))
   const last = new Map<string, Effect>()
@@ -102,7 +101,7 @@ function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterab
     last.set(effect.id, effect)
     if (before === undefined) continue
     if (before.pid === effect.pid || !killed.has(before.pid)) {
-      yield { property: 'P3', what: `${effect.id} was handled again although nothing had crashed` }
+      yield { property: 'P3', what: `${effect.id} was handled again without a crash` }
     } else if (effect.attempt <= before.attempt) {
       yield { property: 'P3', what: `${effect.id}: attempt ${effect.attempt} came after attempt ${before.attempt}` }
     }
@@ -147,7 +146,7 @@ function* answeredInTime({ requests }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P7: nothing but a kill ends a process, the next one is ready soon, and there is no gap in the accept sequence. */
+/** P7: only kills end a process, the next one is ready in time, and the accept sequence has no gap. */
 function* recovered({ lives, stored }: Evidence): Iterable<Finding> {
   for (const { readyMs, pid, exit } of lives) {
     if (exit !== undefined && exit.signal !== 'SIGKILL' && !plannedExits.has(exit.code)) {
@@ -165,7 +164,7 @@ function* recovered({ lives, stored }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P8: no secret and no signature, right or wrong, in what the processes print. */
+/** P8: the output contains no secret and no signature. */
 function* noSecretShown({ requests, output, secrets }: Evidence): Iterable<Finding> {
   const forms = secrets.flatMap((secret) =>
     (['utf8', 'base64', 'hex'] as const).map((encoding) => Buffer.from(secret).toString(encoding)),

@@ -3,19 +3,19 @@ import http from 'node:http'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from './app.ts'
 
-/** One delivery as a sender makes it: an id, and exact bytes with a signature. */
+/** A signed delivery. */
 export interface Delivery {
   readonly id: string
-  /** Order is kept within it; null if the event has none. */
+  /** The event's key; null: no order. */
   readonly key: string | null
   readonly raw: Buffer
   readonly signature: string
 }
 
-/** `forge`: not what the secret signs. It must be refused and leave nothing. */
+/** `forge`: with an invalid signature. It must be rejected. */
 export type Operation = 'deliver' | 'forge'
 
-/** What a client knows of one request. A timeout, a reset and any 5xx say nothing about whether the event is stored. */
+/** One request and its result. After a timeout, a reset or a 5xx, the event may or may not be stored. */
 export interface RecordedRequest {
   readonly op: Operation
   readonly delivery: Delivery
@@ -42,14 +42,14 @@ export function isAcknowledged(request: Pick<RecordedRequest, 'answer'>): boolea
   return typeof request.answer === 'number' && request.answer >= 200 && request.answer < 300
 }
 
-/** A client that writes down everything it does. It keeps its connections alive, as the service does. */
+/** A client that records its requests. It keeps connections alive. */
 export class RecordingClient implements Disposable {
   readonly requests: RecordedRequest[] = []
   readonly #url: () => string
   readonly #timeoutMs: number
   readonly #agent: http.Agent
 
-  /** `url` is asked before each request: it changes with each start. */
+  /** `url` is called before each request, because it changes with each start. */
   constructor(options: { readonly url: () => string; readonly connections?: number; readonly timeoutMs?: number }) {
     this.#url = options.url
     this.#timeoutMs = options.timeoutMs ?? answerLimitMs
@@ -60,7 +60,7 @@ export class RecordingClient implements Disposable {
     return this.#send('deliver', delivery)
   }
 
-  /** Sends what nobody has signed: these bytes under the signature of others. */
+  /** Sends the bytes with the signature of other bytes. */
   forge(delivery: Delivery): Promise<RecordedRequest> {
     return this.#send('forge', delivery)
   }
@@ -82,7 +82,7 @@ export class RecordingClient implements Disposable {
     const { promise, resolve } = Promise.withResolvers<RecordedRequest['answer']>()
     const headers = { 'X-Service-Signature': signature, 'Content-Length': raw.length }
     const request = http.request(this.#url(), { method: 'POST', agent: this.#agent, headers }, (response) => {
-      // An answer counts once all of it is there.
+      // A response counts once it is complete.
       response.resume().on('end', () => resolve(response.statusCode ?? 0))
       response.on('error', () => resolve('reset'))
     })

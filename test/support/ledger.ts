@@ -4,23 +4,23 @@ import { internalLabel, type Inbox } from '../../src/inbox/port.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { digestOf } from './history.ts'
 
-/** An event as it was found in a store. */
+/** A stored event. */
 export interface StoredCopy {
   readonly id: string
-  /** Of its body; null: that was pruned. */
+  /** Digest of its body; null if that was pruned. */
   readonly digest: string | null
-  /** Place in the accept sequence, without what the inbox itself put there. */
+  /** Accept-sequence number, without the inbox's own events. */
   readonly seq: number
 }
 
-/** What the store itself says of the work of one handler on one event. */
+/** The run of one handler for one event. */
 export interface WorkRecord {
   readonly id: string
   readonly handler: string
   readonly state: string
-  /** Attempts that were counted. */
+  /** Counted attempts. */
   readonly attempt: number
-  /** How many of them ended with their process. */
+  /** Attempts that crashed. */
   readonly crashed: number
 }
 
@@ -30,16 +30,16 @@ export interface Ledger {
   readonly missingSeqs: number
 }
 
-/** Reads all that is in a database file, by the product's own inbox; no process may hold the file. */
+/** Reads a database file that no process serves. */
 export async function readLedger(databaseFile: string): Promise<Ledger> {
   return readInbox(await createSqliteInbox({ file: databaseFile }))
 }
 
-/** Reads all that is in an inbox, and closes it. */
+/** Reads an inbox and closes it. */
 export async function readInbox(inbox: Inbox): Promise<Ledger> {
   try {
     const stored: StoredCopy[] = []
-    /** What the inbox itself had to say was sent by nobody. */
+    /** Numbers of the inbox's own events. */
     const ownSeqs: number[] = []
     const work: WorkRecord[] = []
     let cursor: string | null = null
@@ -70,16 +70,16 @@ export async function readInbox(inbox: Inbox): Promise<Ledger> {
   }
 }
 
-/** One line that a handler wrote, in the order in which they were written. */
+/** One line of the handler's trace file. */
 export interface Effect {
   readonly id: string
   readonly attempt: number
   readonly pid: number
-  /** Every attempt writes a line when it begins, and one when it is through. */
+  /** An attempt writes one line at its begin and one at its end. */
   readonly step: 'begin' | 'end'
 }
 
-/** Source of a handler for every type that leaves its traces in the file EFFECTS names, and takes up to `busyMs`. */
+/** Source of a handler that traces its attempts in the file EFFECTS. An attempt takes up to `busyMs`. */
 export function effectsHandler(options: { readonly busyMs?: number; readonly concurrency?: number } = {}): string {
   const { busyMs = 0, concurrency = 8 } = options
   return `
@@ -102,7 +102,7 @@ export default defineHandler({
 `
 }
 
-/** None if nothing has written there. */
+/** Empty if the file does not exist. */
 export async function readEffects(file: string): Promise<Effect[]> {
   if (!existsSync(file)) return []
   return (await readFile(file, 'utf8'))
