@@ -18,7 +18,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
-/** Counts all events and those of each address, and sends an item per event. Fails sometimes. */
+/** Counts events, in total and per address, and sends an item per event. Fails sometimes. */
 const counter = `
 import { setTimeout as wait } from 'node:timers/promises'
 import { defineHandler } from 'onchain-inbox'

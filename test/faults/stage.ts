@@ -39,7 +39,7 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
     await sending
   }
 
-  /** Resends, waits for all runs, stops, and checks P1 to P9. `effects`: instead of those that the handler wrote. */
+  /** Resends, waits for all runs, stops, and checks P1 to P9. `readTraces`: replaces the handler's traces. */
   async function examine(readTraces?: () => readonly Effect[]): Promise<Examined> {
     await load.heal()
     await sidecar.drained()

@@ -150,7 +150,7 @@ describe('a move', () => {
         ])
         child.child.kill('SIGKILL')
         await child.ended
-        // The file can't be served meanwhile.
+        // The file can't be served in this state.
         await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
         await stops.release()
       }
@@ -288,7 +288,7 @@ describe('a move is refused without changes', () => {
     await expect(move(none, url)).rejects.toMatchObject({ code: 'database_corrupt' })
   })
 
-  test('to a database with other rows, or those of another file', async () => {
+  test('to a database with other rows or another file', async () => {
     await using store = await aStore()
     await using other = await aStore()
     const url = await postgres.createDatabase()
