@@ -41,8 +41,9 @@ export const counts = {
   /** How long faults take turns (0: skipped; each fault has a test of its own), and how long it rests between two. */
   soakMs: long ? 3_600_000 : 0,
   soakRestMs: long ? 3_000 : 0,
-  /** Random walks through the port, on PostgreSQL. */
-  postgresWalks: long ? 200 : 6,
+  /** Random calls of the inbox, compared with a model. */
+  sqliteWalks: long ? 1_000 : 80,
+  postgresWalks: long ? 200 : 20,
   /** Times that a replica comes, goes, is silent or accepts, while some have a handler that others have not. */
   rollingSteps: long ? 400 : 14,
   /** Events that three replicas take while they and their database are killed, stopped and cut off. */

@@ -1,23 +1,21 @@
-import { describe, expect, test } from 'vitest'
-import { type ConformanceHarness, Stage, aQuarantined, anEvent, bytes, hex, loose, ordered } from './stage.ts'
+import { describe, expect } from 'vitest'
+import { type ConformanceHarness, Stage, stageTest, aQuarantined, anEvent, bytes, hex } from './stage.ts'
 
-/** What `accept` and `register` promise. */
+/** `accept` and `register`. */
 export function describeAccept(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   describe('accept', () => {
-    test('gives one result per arrival, in order', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns one result per delivery, in order, and numbers events without gaps', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       const batch = [anEvent('b'), anEvent('a'), aQuarantined('q'), anEvent('a', { raw: bytes('other') }), anEvent('c')]
       expect(await stage.inbox.accept(batch)).toEqual(['accepted', 'duplicate', 'quarantined', 'conflict', 'accepted'])
-    })
-
-    test('takes an empty batch', async () => {
-      await using stage = await Stage.open(harness)
       expect(await stage.inbox.accept([])).toEqual([])
+      const { data } = await stage.inbox.events({ limit: 10 })
+      expect(data.map(({ seq, id }) => `${seq} ${id}`)).toEqual(['3 c', '2 b', '1 a'])
+      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 3, missingSeqs: 0 })
     })
 
-    test('stores an event as it came', async () => {
-      await using stage = await Stage.open(harness)
+    test('stores all fields of an event', async ({ stage }) => {
       const given = {
         network: 'solana',
         address: 'Abc',
@@ -34,8 +32,7 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(await stage.detail('b')).toMatchObject({ network: null, address: null })
     })
 
-    test('keeps the bytes identical, whatever they are', async () => {
-      await using stage = await Stage.open(harness)
+    test('stores any bytes unchanged', async ({ stage }) => {
       const bodies = [
         new Uint8Array(0),
         Uint8Array.from({ length: 256 }, (_, i) => i),
@@ -50,8 +47,7 @@ export function describeAccept(harness: ConformanceHarness): void {
       }
     })
 
-    test('has bytes of its own once it has answered', async () => {
-      await using stage = await Stage.open(harness)
+    test('copies the bytes before it resolves', async ({ stage }) => {
       const raw = bytes('{"id":"a"}')
       await stage.accept(anEvent('a', { raw: raw.subarray(0, 5) }), aQuarantined('q', { raw }))
       raw.fill(0)
@@ -63,35 +59,21 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(hex(data[0]!.raw)).toBe(hex(bytes('{"id":"a"}')))
     })
 
-    test('numbers events 1, 2, 3 without gaps, whatever else arrives between them', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.inbox.accept([anEvent('a'), anEvent('a'), aQuarantined('q'), anEvent('b')])
-      await stage.inbox.accept([anEvent('a', { raw: bytes('other') }), anEvent('b')])
-      await stage.inbox.accept([anEvent('c')])
-      const { data } = await stage.inbox.events({ limit: 10 })
-      expect(data.map(({ seq, id }) => [seq, id])).toEqual([
-        [3, 'c'],
-        [2, 'b'],
-        [1, 'a'],
-      ])
-      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 3, missingSeqs: 0 })
-    })
-
-    test('knows a duplicate within one batch and in a later one, and counts it', async () => {
-      await using stage = await Stage.open(harness)
+    test('counts duplicates within a batch and in later ones, even of a finished run', async ({ stage }) => {
       expect(await stage.inbox.accept([anEvent('a'), anEvent('a'), anEvent('a')])).toEqual([
         'accepted',
         'duplicate',
         'duplicate',
       ])
+      await stage.done(await stage.claimOne())
       expect(await stage.inbox.accept([anEvent('a')])).toEqual(['duplicate'])
+      expect(await stage.isWaiting(stage.claim())).toBe(true)
       const detail = await stage.detail('a')
       expect(detail).toMatchObject({ duplicates: 3, conflicts: 0 })
       expect(detail.runs).toHaveLength(1)
     })
 
-    test('accepts one of many concurrent deliveries of an event, and resolves none before it is stored', async () => {
-      await using stage = await Stage.open(harness)
+    test('accepts one of many concurrent deliveries of an event; all resolve after it is stored', async ({ stage }) => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, async () => {
           const [result] = await stage.inbox.accept([anEvent('a')])
@@ -104,8 +86,7 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(await stage.stats()).toMatchObject({ ready: 1 })
     })
 
-    test('keeps the first bytes of a conflict and records it', async () => {
-      await using stage = await Stage.open(harness)
+    test('keeps the first body and records a conflict', async ({ stage }) => {
       const first = anEvent('a')
       const other = anEvent('a', { raw: bytes('other'), type: 'token.migrated' })
       expect(await stage.inbox.accept([first, other])).toEqual(['accepted', 'conflict'])
@@ -117,16 +98,7 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(detail.runs).toHaveLength(1)
     })
 
-    test('does not bring a finished run back for a duplicate', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.done(await stage.claimOne())
-      expect(await stage.inbox.accept([anEvent('a')])).toEqual(['duplicate'])
-      expect(await stage.isWaiting(stage.claim())).toBe(true)
-    })
-
-    test('tells ids apart that only look alike', async () => {
-      await using stage = await Stage.open(harness)
+    test('distinguishes similar ids', async ({ stage }) => {
       const long = 'x'.repeat(254)
       const ids = ['a', 'A', 'a ', 'a\u0000', 'a\u0000b', '1', '01', '1.0', '\u00e9', 'e\u0301', `${long}y`, `${long}z`]
       await stage.accept(...ids.map((id) => anEvent(id)))
@@ -134,34 +106,21 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(new Set(idsOfDetails(await Promise.all(ids.map((id) => stage.detail(id)))))).toEqual(new Set(ids))
     })
 
-    test('takes hundreds of events at once', async () => {
-      await using stage = await Stage.open(harness, [ordered, loose])
-      await stage.accept(...Array.from({ length: 500 }, (_, i) => anEvent(`e${i}`, { key: `k${i % 7}` })))
-      expect(await stage.stats('ordered')).toMatchObject({ ready: 7, waiting: 493 })
-      expect(await stage.stats('loose')).toMatchObject({ ready: 500, waiting: 0 })
-    })
-
-    test('answers a repeated quarantined body with quarantined again, and counts it', async () => {
-      await using stage = await Stage.open(harness)
-      expect(await stage.inbox.accept([aQuarantined('q'), aQuarantined('q')])).toEqual(['quarantined', 'quarantined'])
-      expect(await stage.inbox.accept([aQuarantined('q')])).toEqual(['quarantined'])
-      const { data } = await stage.inbox.quarantine({ limit: 10 })
-      expect(data.map(({ id, count }) => [id, count])).toEqual([['sha256:q', 3]])
-    })
-
-    test('never dispatches a quarantined body', async () => {
-      await using stage = await Stage.open(harness)
+    test('counts repeated quarantined bodies, never dispatches them, and separates their ids from event ids', async ({
+      stage,
+    }) => {
       const claim = stage.claim()
-      await stage.accept(aQuarantined('q'))
+      expect(await stage.inbox.accept([aQuarantined('q'), aQuarantined('q')])).toEqual(['quarantined', 'quarantined'])
+      await stage.accept(aQuarantined('q'), aQuarantined('r'))
       expect(await stage.isWaiting(claim)).toBe(true)
-      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 0, quarantined: 1, oldestOpenAt: null })
-    })
-
-    test('keeps the ids of quarantined bodies and of events apart', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(aQuarantined('q'), anEvent('sha256:q'))
-      await stage.accept(anEvent('sha256:r'), aQuarantined('r'))
-      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 2, quarantined: 2, conflicts: 0 })
+      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 0, quarantined: 2, oldestOpenAt: null })
+      const { data } = await stage.inbox.quarantine({ limit: 10 })
+      expect(data.map(({ id, count }) => [id, count])).toEqual([
+        ['sha256:r', 1],
+        ['sha256:q', 3],
+      ])
+      await stage.accept(anEvent('sha256:q'))
+      expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 1, quarantined: 2, conflicts: 0 })
     })
   })
 
@@ -177,29 +136,30 @@ export function describeAccept(harness: ConformanceHarness): void {
       { name: 'several', types: ['wallet.pnl', 'wallet.*', 'wallet.pnl'], order: 'none' },
     ] as const
 
-    test.each([
-      ['wallet.pnl', ['all', 'exact', 'prefix', 'several']],
-      ['token.migrated', ['all', 'exact']],
-      ['wallet.pnl.daily', ['all', 'prefix', 'several']],
-      ['wallet', ['all']],
-      ['wallets.pnl', ['all']],
-      ['Wallet.pnl', ['all']],
-      ['token.migrated2', ['all']],
-      ['an unknown type', ['all']],
-      ['*', ['all']],
-      ['constructor', ['all']],
-    ])('an event of type %j gets one run for each of %j', async (type, handlers) => {
+    test('create one run per matching handler', async () => {
       await using stage = await Stage.open(harness, routes)
-      expect(await handlersOf(stage, type)).toEqual(handlers)
+      const expected: Readonly<Record<string, readonly string[]>> = {
+        'wallet.pnl': ['all', 'exact', 'prefix', 'several'],
+        'token.migrated': ['all', 'exact'],
+        'wallet.pnl.daily': ['all', 'prefix', 'several'],
+        wallet: ['all'],
+        'wallets.pnl': ['all'],
+        'Wallet.pnl': ['all'],
+        'token.migrated2': ['all'],
+        'an unknown type': ['all'],
+        '*': ['all'],
+        constructor: ['all'],
+      }
+      for (const [type, handlers] of Object.entries(expected)) expect(await handlersOf(stage, type)).toEqual(handlers)
     })
 
-    test('an event that no route matches is stored without runs', async () => {
+    test('store an event without a matching handler as unhandled', async () => {
       await using stage = await Stage.open(harness, [{ name: 'exact', types: ['wallet.pnl'], order: 'key' }])
       expect(await handlersOf(stage, 'token.migrated')).toEqual([])
       expect(await stage.detail('token.migrated')).toMatchObject({ status: 'unhandled' })
     })
 
-    test('registering anew decides about later events only', async () => {
+    test('apply to events accepted after register only', async () => {
       await using stage = await Stage.open(harness, [{ name: 'one', types: ['a'], order: 'key' }])
       await stage.accept(anEvent('first', { type: 'a' }))
       await stage.inbox.register([{ name: 'two', types: ['a'], order: 'key' }])
@@ -208,8 +168,7 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect((await stage.detail('second')).runs.map(({ handler }) => handler)).toEqual(['two'])
     })
 
-    test('runs of a handler that is gone stay, and can still be claimed', async () => {
-      await using stage = await Stage.open(harness)
+    test('keep runs of a removed handler claimable', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       await stage.inbox.register([])
       expect(await stage.states('a')).toEqual(['ready'])

@@ -1,8 +1,18 @@
-import { describe, expect, test } from 'vitest'
-import { type ConformanceHarness, Stage, aQuarantined, anEvent, idsOf, loose, noRuns, ordered } from './stage.ts'
+import { describe, expect } from 'vitest'
+import {
+  type ConformanceHarness,
+  Stage,
+  stageTest,
+  aQuarantined,
+  anEvent,
+  idsOf,
+  loose,
+  noRuns,
+  ordered,
+} from './stage.ts'
 import { readAll } from './views.ts'
 
-interface LargeAct {
+interface LargeAction {
   readonly stage: Stage
   readonly count: number
   readonly act: () => Promise<number | null>
@@ -11,22 +21,13 @@ interface LargeAct {
   readonly left: (stage: Stage) => Promise<number>
 }
 
-/** What an operator's acts promise. */
+/** Operator actions. */
 export function describeActions(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   const actions = async (stage: Stage) => (await stage.inbox.audit({ limit: 99 })).data.map(({ action }) => action)
 
   describe('a dead letter', () => {
-    test('is found by the id of its run', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'), anEvent('b'))
-      await stage.killReady()
-      const { data } = await stage.inbox.deadLetters({ limit: 9 })
-      expect(await stage.inbox.deadLetter(data[0]!.runId)).toEqual(data[0])
-      expect(await stage.inbox.deadLetter(4_711)).toBeNull()
-    })
-
-    test('is dropped for good, with a reason that is kept', async () => {
-      await using stage = await Stage.open(harness)
+    test('is dropped for good, with a stored reason', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       await stage.killReady()
       const { runId } = await stage.run('b')
@@ -43,7 +44,7 @@ export function describeActions(harness: ConformanceHarness): void {
       ])
     })
 
-    test('that holds up its key lets it go when it is dropped', async () => {
+    test('that blocks its key unblocks it when it is dropped', async () => {
       await using stage = await Stage.open(harness, [{ ...ordered, onDead: 'hold' }])
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       await stage.killReady()
@@ -53,34 +54,25 @@ export function describeActions(harness: ConformanceHarness): void {
     })
   })
 
-  describe('a handler that was removed', () => {
-    test('has its open runs dropped, and no others; what runs goes on', async () => {
+  describe('discardPendingRuns', () => {
+    test('drops the open runs of the handler, except running ones', async () => {
       await using stage = await Stage.open(harness, [ordered, loose])
       await stage.accept(...['a', 'b', 'c'].map((id) => anEvent(id, { key: 'k' })), anEvent('d'), anEvent('e'))
       await stage.crashRun(1)
       const running = await stage.claimOne()
       await stage.inbox.register([loose])
       expect(await stage.inbox.discardPendingRuns('ordered', 'it is gone')).toBe(4)
-      expect(await stage.inbox.discardPendingRuns('nobody', 'x')).toBeNull()
+      expect(await stage.inbox.discardPendingRuns('unknown', 'x')).toBeNull()
       expect(await stage.stats()).toEqual({ ...noRuns, running: 1 })
       expect(await stage.stats('loose')).toEqual({ ...noRuns, ready: 5 })
       expect(await stage.done(running)).toEqual(['applied'])
       expect(await stage.inbox.discardPendingRuns('ordered', 'x')).toBe(0)
       expect(await actions(stage)).toEqual(['handler.drop'])
     })
-
-    test('also has them dropped where there are very many', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(...Array.from({ length: 1_200 }, (_, n) => anEvent(`e${n}`, { key: `k${n % 3}` })))
-      expect(await stage.inbox.discardPendingRuns('ordered', 'x')).toBe(1_200)
-      await stage.accept(anEvent('next', { key: 'k0' }))
-      expect(idsOf(await stage.claim())).toEqual(['next'])
-    })
   })
 
   describe('a body in quarantine', () => {
-    test('is accepted as the event it turned out to be', async () => {
-      await using stage = await Stage.open(harness)
+    test('is accepted as an event when it is retried', async ({ stage }) => {
       await stage.accept(aQuarantined('x'))
       expect(await stage.inbox.retryQuarantined('sha256:x', anEvent('a'))).toBe('accepted')
       expect(await stage.inbox.retryQuarantined('sha256:x', anEvent('b'))).toBeNull()
@@ -91,8 +83,7 @@ export function describeActions(harness: ConformanceHarness): void {
       expect((await stage.inbox.quarantine({ limit: 9 })).data.map(({ id }) => id)).toEqual(['sha256:x', 'sha256:y'])
     })
 
-    test('is dropped with a reason that is kept', async () => {
-      await using stage = await Stage.open(harness)
+    test('is dropped with a stored reason', async ({ stage }) => {
       await stage.accept(aQuarantined('x'))
       expect(await stage.inbox.dropQuarantined('sha256:x', 'noise')).toBe(true)
       expect(await stage.inbox.dropQuarantined('sha256:x', 'noise')).toBe(false)
@@ -103,12 +94,11 @@ export function describeActions(harness: ConformanceHarness): void {
   })
 
   describe('the concurrency of a handler', () => {
-    test('is kept, also across restarts, until it is taken back', async () => {
-      await using stage = await Stage.open(harness)
+    test('survives a reopen, until it is reset', async ({ stage }) => {
       const concurrency = async () => (await stage.inbox.stats()).handlers[0]!.concurrency
       expect(await concurrency()).toBeNull()
       expect(await stage.inbox.setConcurrency('ordered', 3)).toBe(true)
-      expect(await stage.inbox.setConcurrency('nobody', 3)).toBe(false)
+      expect(await stage.inbox.setConcurrency('unknown', 3)).toBe(false)
       if (harness.reopen) await stage.reopen()
       expect(await concurrency()).toBe(3)
       expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
@@ -117,16 +107,14 @@ export function describeActions(harness: ConformanceHarness): void {
     })
   })
 
-  describe('what is missing or lost', () => {
-    test('is not acknowledged where there is nothing of the kind', async () => {
-      await using stage = await Stage.open(harness)
+  describe('acknowledgeGaps', () => {
+    test('acknowledges nothing without gaps, and writes no audit record', async ({ stage }) => {
       expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
       expect(await actions(stage)).toEqual([])
     })
 
     if (harness.reopen) {
-      test('is acknowledged once, also across restarts', async () => {
-        await using stage = await Stage.open(harness)
+      test('acknowledges a gap once, and survives a reopen', async ({ stage }) => {
         await stage.inbox.startServing()
         await stage.reopen()
         await stage.clock.advance(24 * 3_600_000)
@@ -144,9 +132,9 @@ export function describeActions(harness: ConformanceHarness): void {
     }
   })
 
-  describe('an act on very many', () => {
+  describe('a large action', () => {
     const count = 1_703
-    /** It takes smaller steps. */
+    /** `prune` takes smaller steps. */
     const few = 703
     const by = 'operator (token) 127.0.0.1'
     const dead = async () => {
@@ -156,8 +144,8 @@ export function describeActions(harness: ConformanceHarness): void {
       return { stage, runIds: (await stage.inbox.deadRunIds({})).runIds }
     }
     const leftDead = async ({ inbox }: Stage) => (await inbox.stats()).handlers[0]!.dead
-    /** What has to be there, the act, what its note says of it, and how much of it is left to do. */
-    const acts: Record<string, () => Promise<LargeAct>> = {
+    /** Each opens a stage. `detailOf`: the audit detail after `done` of them. `left`: how many are left. */
+    const acts: Record<string, () => Promise<LargeAction>> = {
       'requeueDead of all': async () => {
         const { stage } = await dead()
         const act = () => stage.inbox.requeueDead('all', by)
@@ -172,7 +160,7 @@ export function describeActions(harness: ConformanceHarness): void {
       },
       'requeueDead of many ids': async () => {
         const { stage, runIds } = await dead()
-        const act = () => stage.inbox.requeueDead(runIds, by)
+        const act = () => stage.inbox.requeueDead(runIds.toReversed(), by)
         const runs = runIds.slice(0, 1_000)
         return {
           stage,
@@ -226,7 +214,7 @@ export function describeActions(harness: ConformanceHarness): void {
     const notes = async ({ inbox }: Stage) =>
       (await inbox.audit({ limit: 9 })).data.map((record) => ({ ...record, id: 0, at: 0 }))
 
-    test.each(Object.keys(acts))('is noted once, with how many it was: %s', async (name) => {
+    test.each(Object.keys(acts))('writes one audit record with the total: %s', async (name) => {
       const { stage, count: all, act, action, detailOf, left } = await acts[name]!()
       await using _stage = stage
       expect(await act()).toBe(all)
@@ -236,7 +224,7 @@ export function describeActions(harness: ConformanceHarness): void {
     })
 
     if (harness.crash) {
-      test.each(Object.keys(acts))('that is interrupted is noted with how far it came: %s', async (name) => {
+      test.each(Object.keys(acts))('writes its progress to the audit when it is interrupted: %s', async (name) => {
         const { stage, act, action, detailOf, left } = await acts[name]!()
         await using _stage = stage
         for (const rounds of [1, 2]) {
@@ -259,12 +247,11 @@ export function describeActions(harness: ConformanceHarness): void {
     }
   })
 
-  test('lists audit records newest first, page by page, without actions that changed nothing', async () => {
-    await using stage = await Stage.open(harness)
+  test('lists audit records newest first, page by page, without actions that changed nothing', async ({ stage }) => {
     await stage.accept(anEvent('a'))
     await stage.killReady()
     await stage.inbox.setPaused('ordered', true)
-    await stage.inbox.setPaused('nobody', true)
+    await stage.inbox.setPaused('unknown', true)
     await stage.inbox.setPaused(null, true)
     await stage.inbox.setPaused(null, false)
     await stage.inbox.requeueDead('all')

@@ -1,11 +1,13 @@
-import { describe, expect, test } from 'vitest'
-import { type ConformanceHarness, Stage, anEvent, boom, hex, idsOf, loose, ordered } from './stage.ts'
+import { describe, expect } from 'vitest'
+import type { Lease } from '../../src/inbox/port.ts'
+import { type ConformanceHarness, Stage, stageTest, anEvent, boom, hex, idsOf, loose, ordered } from './stage.ts'
 
-/** What `claim` promises, and order per key. */
+/** `claim`, and order per key. */
 export function describeClaim(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
+  const testSetBack = test.skipIf(harness.hasOwnClock)
   describe('claim', () => {
-    test('gives what is ready at once, oldest first', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns ready runs at once, oldest first', async ({ stage }) => {
       const ids = Array.from({ length: 20 }, (_, i) => `e${(i * 7) % 20}`)
       for (const id of ids) {
         await stage.accept(anEvent(id))
@@ -14,8 +16,7 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(ids)
     })
 
-    test('gives a lease that carries the event and its first attempt', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns a lease with the event and the first attempt', async ({ stage }) => {
       const event = anEvent('a', { key: 'solana:Abc', type: 'wallet.pnl', receivedAt: 1_700_000_000_001 })
       await stage.accept(event)
       const lease = await stage.claimOne()
@@ -26,49 +27,24 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(hex(raw)).toBe(hex(event.raw))
     })
 
-    test('counts the attempt before it gives the lease', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      expect(await stage.run('a')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
-      const { runId } = await stage.claimOne()
-      expect(await stage.run('a')).toMatchObject({ runId, state: 'running', attempt: 1, crashed: 0, runAt: null })
-    })
+    const wakers: [string, (stage: Stage, a: Lease) => Promise<unknown>, string][] = [
+      ['a new event', (stage) => stage.accept(anEvent('c')), 'c'],
+      ['the end of a run of the key', (stage, a) => stage.done(a), 'b'],
+      ['the death of a run of the key', (stage, a) => stage.dead(a), 'b'],
+      ['a release', (stage, a) => stage.release(a), 'a'],
+    ]
 
-    test('waits until an event is accepted', async () => {
+    test.each(wakers)('waits until %s makes a run claimable', async (_, wake, expected) => {
       await using stage = await Stage.open(harness)
+      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
+      const a = await stage.claimOne()
       const claim = stage.claim()
       expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.accept(anEvent('a'))
-      expect(idsOf(await claim)).toEqual(['a'])
+      await wake(stage, a)
+      expect(idsOf(await claim)).toEqual([expected])
     })
 
-    test('is woken when a verdict frees the key', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }), anEvent('c', { key: 'k' }))
-      const first = await stage.claim()
-      expect(idsOf(first)).toEqual(['a'])
-      const second = stage.claim()
-      expect(await stage.isWaiting(second)).toBe(true)
-      await stage.done(...first)
-      expect(idsOf(await second)).toEqual(['b'])
-      const third = stage.claim()
-      expect(await stage.isWaiting(third)).toBe(true)
-      await stage.dead(...(await second))
-      expect(idsOf(await third)).toEqual(['c'])
-    })
-
-    test('is woken by a release', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      const lease = await stage.claimOne()
-      const claim = stage.claim()
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.release(lease)
-      expect(idsOf(await claim)).toEqual(['a'])
-    })
-
-    test('is woken by requeued dead letters', async () => {
-      await using stage = await Stage.open(harness)
+    test('waits until a requeue makes a run claimable', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       await stage.killReady()
       const claim = stage.claim()
@@ -77,8 +53,7 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await claim)).toEqual(['a'])
     })
 
-    test('is woken when a retry falls due, and not before', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns a retry when it is due, not before', async ({ stage }) => {
       await stage.accept(anEvent('late'), anEvent('soon'))
       const [late, soon] = await stage.claim()
       await stage.retry(late!, stage.clock.now() + 60_000)
@@ -95,8 +70,7 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await next)).toEqual(['late'])
     })
 
-    test('is woken by a retry that falls due earlier than the one it waits for', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns a retry that is due before the one it waited for', async ({ stage }) => {
       await stage.accept(anEvent('late'), anEvent('soon'))
       const [late, soon] = await stage.claim()
       await stage.retry(late!, stage.clock.now() + 60_000)
@@ -107,18 +81,9 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await claim)).toEqual(['soon'])
     })
 
-    test('gives a retry at once when its time is now or past', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.retry(await stage.claimOne(), stage.clock.now() - 10)
-      await stage.retry(await stage.claimOne(), stage.clock.now())
-      expect(await stage.claimOne()).toMatchObject({ attempt: 3 })
-    })
-
-    test.skipIf(harness.hasOwnClock)(
-      'gets what was due when the clock was set back, and a retry keeps the wait it had',
-      async () => {
-        await using stage = await Stage.open(harness)
+    testSetBack(
+      'returns runs that were due before the clock was set back; a retry keeps its delay',
+      async ({ stage }) => {
         await stage.accept(anEvent('retried'), anEvent('crashed'))
         await stage.retry(await stage.claimOne(), stage.clock.now() + 10_000)
         await stage.crashRun(1)
@@ -138,47 +103,26 @@ export function describeClaim(harness: ConformanceHarness): void {
       },
     )
 
-    test.skipIf(harness.hasOwnClock)(
-      'keeps the wait and the order of what is stored right after the clock was set back',
-      async () => {
-        await using stage = await Stage.open(harness)
-        await stage.accept(anEvent('retried'), anEvent('a'), anEvent('b'))
-        const retried = await stage.claimOne()
-        await stage.killReady()
-        await stage.inbox.requeueDead([(await stage.run('a')).runId])
-        await stage.clock.advance(-3_600_000)
-        await stage.inbox.requeueDead('all')
-        await stage.clock.advance(-3_600_000)
-        await stage.retry(retried, stage.clock.now() + 10_000)
-        expect(await stage.run('retried')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
-        expect(idsOf(await stage.claim())).toEqual(['a', 'b'])
-      },
-    )
+    testSetBack('keeps the delay of an outcome from before the clock was set back', async ({ stage }) => {
+      await stage.accept(anEvent('retried'), anEvent('snoozed'))
+      const [retried, snoozed] = await stage.claim()
+      const endedAt = stage.clock.now()
+      const verdict = { startedAt: endedAt, endedAt, at: endedAt + 10_000 }
+      await stage.clock.advance(-3_600_000)
+      await stage.inbox.settle([
+        { ...retried!, ...verdict, kind: 'retry', error: boom },
+        { ...snoozed!, ...verdict, kind: 'snooze' },
+      ])
+      for (const id of ['retried', 'snoozed']) {
+        expect(await stage.run(id)).toMatchObject({ runAt: stage.clock.now() + 10_000 })
+      }
+    })
 
-    test.skipIf(harness.hasOwnClock)(
-      'keeps the wait that a verdict asked for before the clock was set back',
-      async () => {
-        await using stage = await Stage.open(harness)
-        await stage.accept(anEvent('retried'), anEvent('snoozed'))
-        const [retried, snoozed] = await stage.claim()
-        const endedAt = stage.clock.now()
-        const verdict = { startedAt: endedAt, endedAt, at: endedAt + 10_000 }
-        await stage.clock.advance(-3_600_000)
-        await stage.inbox.settle([
-          { ...retried!, ...verdict, kind: 'retry', error: boom },
-          { ...snoozed!, ...verdict, kind: 'snooze' },
-        ])
-        for (const id of ['retried', 'snoozed']) {
-          expect(await stage.run(id)).toMatchObject({ runAt: stage.clock.now() + 10_000 })
-        }
-      },
-    )
-
-    test('is woken for its own handler only', async () => {
+    test('ignores runs of other handlers', async () => {
       const routes = [ordered, { name: 'other', types: ['token.migrated'], order: 'key' }] as const
       await using stage = await Stage.open(harness, routes)
       const other = stage.claim({ handlers: ['other'] })
-      const unknown = stage.claim({ handlers: ['nobody registered this'] })
+      const unknown = stage.claim({ handlers: ['unknown'] })
       await stage.accept(anEvent('a'))
       expect(idsOf(await stage.claim())).toEqual(['a'])
       expect(await stage.isWaiting(Promise.race([other, unknown]))).toBe(true)
@@ -186,8 +130,8 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await other)).toEqual(['b'])
     })
 
-    test('takes runs of any of its handlers, no more than max in all', async () => {
-      const handlers = ['ordered', 'second', 'nobody registered this']
+    test('returns runs of all its handlers, at most max in total', async () => {
+      const handlers = ['ordered', 'second', 'unknown']
       await using stage = await Stage.open(harness, [ordered, { ...ordered, name: 'second' }])
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }), anEvent('c'))
       const taken = [...(await stage.claim({ handlers, max: 3 })), ...(await stage.claim({ handlers, max: 3 }))]
@@ -199,7 +143,7 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect((await claim).map(({ handler, event }) => `${handler} ${event.id}`)).toEqual(['second b'])
     })
 
-    test('waits for whichever of its handlers has a run first', async () => {
+    test('returns the first due run of any of its handlers', async () => {
       const routes = ['x', 'y', 'z'].map((name) => ({ name, types: [name], order: 'key' }) as const)
       await using stage = await Stage.open(harness, routes)
       const handlers = ['x', 'y', 'z']
@@ -214,23 +158,20 @@ export function describeClaim(harness: ConformanceHarness): void {
       }
     })
 
-    test('gives a fresh run at once, whenever its event says that it was received', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns a new run at once, also with a future receipt time', async ({ stage }) => {
       const now = stage.clock.now()
       await stage.accept(anEvent('future', { receivedAt: now + 3_600_000 }), anEvent('past', { receivedAt: 1 }))
       expect(idsOf(await stage.claim()).toSorted()).toEqual(['future', 'past'])
     })
 
-    test('gives no more than max, and the rest to the next claim', async () => {
-      await using stage = await Stage.open(harness)
+    test('returns at most max leases; the next claim gets the rest', async ({ stage }) => {
       await stage.accept(...['a', 'b', 'c', 'd', 'e'].map((id) => anEvent(id)))
       expect(idsOf(await stage.claim({ max: 2 }))).toEqual(['a', 'b'])
       expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['c'])
       expect(idsOf(await stage.claim({ max: 3 }))).toEqual(['d', 'e'])
     })
 
-    test('serves claims that wait in the order they came', async () => {
-      await using stage = await Stage.open(harness)
+    test('serves waiting claims in the order of their calls', async ({ stage }) => {
       const claims = ['x', 'y', 'z'].map((owner) => stage.claim({ owner, max: 1 }))
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
       await stage.accept(anEvent('a'))
@@ -240,7 +181,7 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await claims[2]!)).toEqual(['c'])
     })
 
-    test('gives each run to one of many concurrent claims', async () => {
+    test('returns each run to one of many concurrent claims', async () => {
       await using stage = await Stage.open(harness, [loose])
       const ids = Array.from({ length: 40 }, (_, i) => `e${i}`)
       await stage.accept(...ids.map((id) => anEvent(id)))
@@ -254,77 +195,7 @@ export function describeClaim(harness: ConformanceHarness): void {
   describe('order', () => {
     const sameKey = (...ids: readonly string[]) => ids.map((id) => anEvent(id, { key: 'k' }))
 
-    test('a handler that keeps order has at most one lease per key', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(...sameKey('a', 'b'), anEvent('c', { key: 'other' }), ...sameKey('d'))
-      const leases = await stage.claim()
-      expect(idsOf(leases)).toEqual(['a', 'c'])
-      expect(await stage.states('a', 'b', 'c', 'd')).toEqual(['running', 'waiting', 'running', 'waiting'])
-      const claim = stage.claim({ owner: 'another' })
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.done(leases[1]!)
-      expect(await stage.isWaiting(claim)).toBe(true)
-    })
-
-    test('a handler that keeps no order has as many leases per key as it asks for', async () => {
-      await using stage = await Stage.open(harness, [loose])
-      await stage.accept(...sameKey('a', 'b', 'c'))
-      expect(idsOf(await stage.claim({ handlers: ['loose'] }))).toEqual(['a', 'b', 'c'])
-    })
-
-    test('a retry of a handler that keeps no order holds up nothing', async () => {
-      await using stage = await Stage.open(harness, [loose])
-      await stage.accept(...sameKey('a', 'b'))
-      await stage.retry(await stage.claimOne({ handlers: ['loose'] }), stage.clock.now() + 1_000)
-      expect(idsOf(await stage.claim({ handlers: ['loose'] }))).toEqual(['b'])
-    })
-
-    test('the same key of two handlers is two keys', async () => {
-      await using stage = await Stage.open(harness, [ordered, { ...ordered, name: 'second' }])
-      await stage.accept(...sameKey('a', 'b'))
-      expect(idsOf(await stage.claim())).toEqual(['a'])
-      const second = await stage.claim({ handlers: ['second'] })
-      expect(idsOf(second)).toEqual(['a'])
-      await stage.done(...second)
-      expect(await stage.run('b', 'ordered')).toMatchObject({ state: 'waiting' })
-      expect(await stage.run('b', 'second')).toMatchObject({ state: 'ready' })
-    })
-
-    test('runs of a key start in accept order, across batches and retries', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(...sameKey('z', 'y'))
-      await stage.accept(...sameKey('x'))
-      const started: string[] = []
-      for (let n = 0; n < 6; n += 1) {
-        const lease = await stage.claimOne({ max: 10 })
-        started.push(lease.event.id)
-        if (lease.attempt === 1) await stage.retry(lease)
-        else await stage.done(lease)
-      }
-      expect(started).toEqual(['z', 'z', 'y', 'y', 'x', 'x'])
-    })
-
-    test('a retry that is not due holds up its key and no other', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(...sameKey('a', 'b'), anEvent('c'))
-      await stage.retry(await stage.claimOne(), stage.clock.now() + 5_000)
-      expect(idsOf(await stage.claim())).toEqual(['c'])
-      const claim = stage.claim()
-      expect(await stage.isWaiting(claim)).toBe(true)
-      expect(await stage.states('a', 'b')).toEqual(['ready', 'waiting'])
-      await stage.clock.advance(5_000)
-      expect(idsOf(await claim)).toEqual(['a'])
-    })
-
-    test('an event that arrives while its key is being retried waits behind it', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(...sameKey('a'))
-      await stage.retry(await stage.claimOne(), stage.clock.now() + 5_000)
-      await stage.accept(...sameKey('b'))
-      expect(await stage.states('a', 'b')).toEqual(['ready', 'waiting'])
-    })
-
-    test('a run keeps the order that its handler had when the run was created', async () => {
+    test('keeps the order that the handler had when the run was created', async () => {
       await using stage = await Stage.open(harness, [{ ...ordered, order: 'none' }])
       await stage.accept(...sameKey('a', 'b'))
       await stage.inbox.register([ordered])
@@ -337,14 +208,6 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(await stage.states('d', 'e')).toEqual(['waiting', 'ready'])
       await stage.done(c!)
       expect(await stage.states('d')).toEqual(['ready'])
-    })
-
-    test('a key is free again after its last run', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(...sameKey('a'))
-      await stage.done(await stage.claimOne())
-      await stage.accept(...sameKey('b'))
-      expect(idsOf(await stage.claim())).toEqual(['b'])
     })
   })
 }

@@ -1,22 +1,17 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { versionOf, type Effects, type Lease, type NewItem, type StateQuery } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, anEvent, idsOf, loose, ordered } from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, anEvent, idsOf, loose, ordered } from './stage.ts'
 
 const mail = { name: 'mail', types: [], order: 'key' } as const
 const nothing: Effects = { reads: [], writes: [], items: [] }
 
-/** What `readState` and the effects of `done` promise. */
+/** `readState`, and effects of `done`. */
 export function describeEffects(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   const open = () => Stage.open(harness, [ordered, loose, mail])
 
   describe('state', () => {
-    test('is empty at first, also of a handler that nobody knows', async () => {
-      await using stage = await open()
-      expect(await stage.inbox.readState('ordered', { key: 'k' })).toEqual([])
-      expect(await stage.inbox.readState('nobody', all)).toEqual([])
-    })
-
-    test('has what was written with done, each handler its own, and tells who wrote it', async () => {
+    test('contains values stored with done, per handler, with the version of their lease', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'))
       const lease = await stage.claimOne()
@@ -26,7 +21,7 @@ export function describeEffects(harness: ConformanceHarness): void {
         { key: 'k', value: '{"n":1}', version, expiresAt: null },
       ])
       expect(await keys(stage)).toEqual(['k', 'l'])
-      expect(await stage.inbox.readState('loose', all)).toEqual([])
+      for (const name of ['loose', 'unknown']) expect(await stage.inbox.readState(name, all)).toEqual([])
     })
 
     test('is overwritten and deleted', async () => {
@@ -40,7 +35,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       ])
     })
 
-    test('is listed by prefix in the order of UTF-8, page by page', async () => {
+    test('is listed by prefix in UTF-8 order, page by page', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'))
       const written = ['', 'a', 'b', 'a:2', 'a:1', 'a:', 'a:\u{1f600}', 'a:\uffff', 'a:1:x', 'a;'].slice(1)
@@ -55,7 +50,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       expect(await page('b')).toEqual([])
     })
 
-    test('that has expired is not there any more, until it is written again', async () => {
+    test('is absent once it has expired, until it is written again', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       const [a, b, c] = await stage.claim()
@@ -66,7 +61,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       await stage.clock.advance(1)
       expect(await keys(stage)).toEqual(['l'])
       expect(await stage.inbox.readState('ordered', { key: 'k' })).toEqual([])
-      // What was read before is no longer so; that it is gone is so.
+      // A read from before the expiry conflicts; a read after it does not.
       const before = [{ query: { key: 'k' }, found: [{ key: 'k', version: versionOf(a!) }] }]
       expect(await done(stage, b!, { reads: before })).toBe('conflict')
       const reads = [{ query: { key: 'k' }, found: [] }]
@@ -74,14 +69,14 @@ export function describeEffects(harness: ConformanceHarness): void {
       expect(await keys(stage)).toEqual(['k', 'l'])
     })
 
-    test('that has expired makes room when something is written that will expire', async ({ skip }) => {
-      if (harness.freesLater) skip('this inbox counts what is free later')
+    test('is deleted after its expiry by later writes of expiring entries', async ({ skip }) => {
+      if (harness.freesLater) skip('this inbox frees space later')
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'))
       const [a, b] = await stage.claim()
       const value = JSON.stringify('x'.repeat(100_000))
       const expiring = (key: string, of: string) => ({ key, value: of, expiresAt: stage.clock.now() + 1_000 })
-      const sizeBytes = async () => (await stage.inbox.stats()).sizeBytes ?? skip('this inbox does not know its size')
+      const sizeBytes = async () => (await stage.inbox.stats()).sizeBytes ?? skip('the size is unknown')
       await done(stage, a!, { writes: Array.from({ length: 8 }, (_, n) => expiring(`k${n}`, value)) })
       const before = await sizeBytes()
       expect(before).toBeGreaterThan(800_000)
@@ -91,8 +86,8 @@ export function describeEffects(harness: ConformanceHarness): void {
       expect(await keys(stage)).toEqual(['l', 'm'])
     })
 
-    test('survives a stop', async ({ skip }) => {
-      if (!harness.reopen) skip('this inbox keeps nothing')
+    test('survives a reopen', async ({ skip }) => {
+      if (!harness.reopen) skip('this inbox is not durable')
       await using stage = await open()
       await stage.accept(anEvent('a'))
       await done(stage, await stage.claimOne(), { writes: [put('k', '1')], items: [anItem('i')] })
@@ -103,14 +98,14 @@ export function describeEffects(harness: ConformanceHarness): void {
   })
 
   describe('a run that read state', () => {
-    test('and found it changed at the end is run again, without effects and without being charged', async () => {
+    test('conflicts when it has changed: no effects, no attempt charged, runs again', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'))
       const [a, b] = await stage.claim()
       const reads = [{ query: { key: 'n' }, found: [] }]
       expect(await done(stage, a!, { reads, writes: [put('n', '1')] })).toBe('applied')
-      const stolen = { reads, writes: [put('n', '1'), put('m', '1')], items: [anItem('i')] }
-      expect(await done(stage, b!, stolen)).toBe('conflict')
+      const outdated = { reads, writes: [put('n', '1'), put('m', '1')], items: [anItem('i')] }
+      expect(await done(stage, b!, outdated)).toBe('conflict')
       expect(await keys(stage)).toEqual(['n'])
       expect(await stage.run('b')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
       const again = await stage.claimOne()
@@ -120,7 +115,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       expect((await stage.detail('b')).runs).toHaveLength(2)
     })
 
-    test('may build on what another one of the same batch writes', async () => {
+    test('sees writes of earlier outcomes in the batch', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       const [a, b, c] = await stage.claim()
@@ -135,10 +130,10 @@ export function describeEffects(harness: ConformanceHarness): void {
     })
 
     test.each([
-      ['a key came', [put('p2', '1')]],
-      ['a key went', [{ key: 'p1', value: null, expiresAt: null }]],
+      ['a key was added', [put('p2', '1')]],
+      ['a key was deleted', [{ key: 'p1', value: null, expiresAt: null }]],
       ['a value was written', [put('p1', '1')]],
-    ])('by a list conflicts when in it %s', async (_, writes) => {
+    ])('by prefix conflicts when %s', async (_, writes) => {
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'), anEvent('d'))
       const [a, b, c, d] = await stage.claim()
@@ -149,19 +144,10 @@ export function describeEffects(harness: ConformanceHarness): void {
       await done(stage, c!, { writes })
       expect(await done(stage, d!, { reads })).toBe('conflict')
     })
-
-    test('and is a suspect stays one', async () => {
-      await using stage = await open()
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      const reads = [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }]
-      expect(await done(stage, await stage.claimOne({ suspects: true }), { reads })).toBe('conflict')
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1, attempt: 1 })
-    })
   })
 
   describe('the outbox', () => {
-    test('gives an item to its sink, with the event it belongs to', async () => {
+    test('delivers an item to its sink with the event, also to a waiting claim', async () => {
       await using stage = await open()
       const claim = stage.claim({ handlers: ['mail'] })
       await stage.accept(anEvent('a', { key: 'k' }))
@@ -176,60 +162,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       ])
     })
 
-    test('gives it at once to a claim that waits, one of a key at a time', async () => {
-      await using stage = await open()
-      const event = anEvent('a', { key: 'solana:A' })
-      await stage.accept(event)
-      const waiting = stage.claim({ handlers: ['mail'] })
-      const items = ['first', 'second'].map((name) => ({ ...anItem(name), key: 'k' }))
-      await done(stage, await stage.claimOne(), { items })
-      const [first, ...others] = await waiting
-      expect(others).toEqual([])
-      expect(first).toMatchObject({
-        attempt: 1,
-        key: 'k',
-        item: { payload: 'null', idempotencyKey: 'first' },
-        event: { id: 'a', key: 'solana:A' },
-      })
-      expect(Buffer.from(first!.event.raw)).toEqual(Buffer.from(event.raw))
-      await stage.done(first!)
-      expect((await stage.claimOne({ handlers: ['mail'] })).item?.idempotencyKey).toBe('second')
-    })
-
-    test('keeps the order of a key, across runs and retries, and none where there is no key', async () => {
-      await using stage = await open()
-      await stage.accept(anEvent('a'), anEvent('b'))
-      const [a, b] = await stage.claim()
-      const items = (...names: string[]) => names.map((name) => ({ ...anItem(name), key: 'k' }))
-      await done(stage, a!, { items: [...items('a1', 'a2'), { ...anItem('free'), key: null }] })
-      await done(stage, b!, { items: items('b1') })
-      const claimed = async () => (await stage.claim({ handlers: ['mail'] })).map((lease) => lease)
-      const names = (leases: readonly Lease[]) => leases.map(({ item }) => item?.idempotencyKey)
-      const first = await claimed()
-      expect(names(first)).toEqual(['a1', 'free'])
-      await stage.retry(first[0]!)
-      const again = await claimed()
-      expect(names(again)).toEqual(['a1'])
-      await stage.done(...again)
-      const second = await claimed()
-      expect(names(second)).toEqual(['a2'])
-      await stage.dead(...second)
-      expect(names(await claimed())).toEqual(['b1'])
-    })
-
-    test('has dead letters, which can be requeued', async () => {
-      await using stage = await open()
-      await stage.accept(anEvent('a'))
-      await done(stage, await stage.claimOne(), { items: [anItem('i')] })
-      await stage.killReady({ handlers: ['mail'] })
-      const { data } = await stage.inbox.deadLetters({ limit: 9 })
-      expect(data).toMatchObject([{ eventId: 'a', handler: 'mail' }])
-      expect(await stage.inbox.requeueDead('all')).toBe(1)
-      expect(await stage.claimOne({ handlers: ['mail'] })).toMatchObject({ item: { idempotencyKey: 'i' } })
-    })
-
-    test('keeps an item for a sink that is not registered yet', async () => {
-      await using stage = await Stage.open(harness)
+    test('stores an item for a sink that is registered later', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       await done(stage, await stage.claimOne(), { items: [anItem('i')] })
       await stage.inbox.register([ordered, mail])
@@ -237,7 +170,7 @@ export function describeEffects(harness: ConformanceHarness): void {
     })
   })
 
-  test('a late or forged report has no effects', async () => {
+  test('a stale outcome has no effects', async () => {
     await using stage = await open()
     await stage.accept(anEvent('a'))
     const late = await stage.claimOne()

@@ -16,7 +16,7 @@ export interface ModelEvent {
   readonly id: string
   readonly key: string
   readonly receivedAt: number
-  /** Of one that was pruned. */
+  /** Null unless it was pruned. */
   finalStatus: EventStatus | null
 }
 
@@ -24,11 +24,11 @@ export interface ModelRun {
   readonly eventId: string
   readonly key: string | null
   readonly route: HandlerRoute
-  /** The id of a replay; 0: it is live. */
+  /** Id of its replay; 0 for a live run. */
   readonly generation: number
-  /** The idempotency key, if it is an item. */
+  /** Idempotency key of an outbox item; null for other runs. */
   readonly item: string | null
-  /** Known from its first lease on. */
+  /** 0 until its first lease. */
   runId: number
   state: RunState
   attempt: number
@@ -47,23 +47,23 @@ export interface ModelReplay extends NewReplay {
   skipped: number
 }
 
-/** What an inbox should do, in the plainest words: lists that are searched. */
+/** The expected behaviour of an inbox, with plain lists. */
 export class Model {
   /** In accept order. */
   readonly events: ModelEvent[] = []
-  /** In the order in which they were created. */
+  /** In the order of their creation. */
   runs: ModelRun[] = []
   readonly replays: ModelReplay[] = []
-  /** By handler, the versions of what is in its state. */
+  /** Versions of the state entries by handler and key. */
   readonly states = new Map<string, Map<string, number>>()
-  /** The handlers of whose runs one was superseded, once for each. */
+  /** The handler of each superseded run. */
   readonly superseded: string[] = []
-  /** Leases that ended, each of which must be stale for ever. */
+  /** Ended leases. Their outcomes must stay stale. */
   readonly ended: Lease[] = []
   routes: readonly HandlerRoute[]
   readonly #paused = new Set<string | null>()
-  /** Run id and token of every lease that was given. */
-  readonly #given = new Set<string>()
+  /** Run id and token of every lease so far. */
+  readonly #fences = new Set<string>()
 
   constructor(routes: readonly HandlerRoute[]) {
     this.routes = routes
@@ -74,7 +74,7 @@ export class Model {
     for (const route of this.#handlers()) this.#create(event, { route, generation: 0 })
   }
 
-  /** A handler that gets the events that are there. */
+  /** Adds a handler with a backfill of all stored events. */
   addHandler(route: HandlerRoute): void {
     this.routes = [...this.routes, route]
     for (const event of this.events) if (!event.finalStatus) this.#create(event, { route, generation: 0 })
@@ -111,7 +111,7 @@ export class Model {
     return started
   }
 
-  /** What is left of a replay ends once all its runs have. */
+  /** Ends replays without open runs. */
   endReplays(): void {
     for (const replay of this.runningReplays()) if (this.openOf(replay) === 0) replay.state = 'done'
   }
@@ -137,7 +137,7 @@ export class Model {
     return deriveEventStatus(runs.map(({ generation, ...run }) => ({ ...run, replay: generation || null })))
   }
 
-  /** Gives how many events were pruned. */
+  /** Returns how many events were pruned. */
   prune(receivedBefore: number): number {
     const old = this.events.filter((event) => !event.finalStatus && event.receivedAt < receivedBefore)
     const pruned = old.filter(({ id }) => this.runs.every((run) => run.eventId !== id || hasEnded(run)))
@@ -155,12 +155,12 @@ export class Model {
     this.#paused.clear()
   }
 
-  /** The clock was set back: what is due goes back with it. */
+  /** Moves due times back with the clock. */
   shift(ms: number): void {
     for (const run of this.runs) run.dueAt -= ms
   }
 
-  /** What a claim may get now. */
+  /** Runs that a claim may return now. */
   claimable(handlers: readonly string[], suspects: boolean, now: number): ModelRun[] {
     const state: RunState = suspects ? 'suspect' : 'ready'
     if (this.#paused.has(null)) return []
@@ -168,7 +168,7 @@ export class Model {
     return this.runs.filter((run) => active.includes(run.route.name) && run.state === state && run.dueAt <= now)
   }
 
-  /** Takes note of the leases of a claim, and checks that the inbox was right to give them. */
+  /** Starts the leases of a claim, and checks that they were allowed. */
   start(leases: readonly Lease[], owner: string, claimable: readonly ModelRun[]): void {
     const started = leases.map((lease) => this.#start(lease, owner, claimable))
     for (const run of started) {
@@ -186,7 +186,7 @@ export class Model {
     })
     expect(run?.state, `${lease.event.id} can be claimed`).toMatch(/^(ready|suspect)$/)
     if (!run) return undefined
-    const others = this.#lane(run).filter((other) => other !== run)
+    const others = this.#queueOf(run).filter((other) => other !== run)
     expect(
       others.filter(({ lease: live }) => live),
       'live leases of the key',
@@ -197,8 +197,8 @@ export class Model {
       expect(skipped, `older runs that were not started before ${run.eventId}`).toEqual([])
     }
     const fence = `${lease.runId} ${lease.token}`
-    expect(this.#given.has(fence), 'the token was given for this run before').toBe(false)
-    this.#given.add(fence)
+    expect(this.#fences.has(fence), 'the token is new for this run').toBe(false)
+    this.#fences.add(fence)
     run.runId = lease.runId
     run.lease = { lease, owner, wasSuspect: run.state === 'suspect' }
     run.state = 'running'
@@ -216,14 +216,14 @@ export class Model {
     else if (kind !== 'done' && kind !== 'dead') run.attempt -= 1
     if (kind !== 'retry' && kind !== 'snooze') return this.#finish(run, kind)
     run.dueAt = retryAt
-    this.#giveBack(run, 'ready')
+    this.#makeClaimable(run, 'ready')
   }
 
   version(handler: string, key: string): number | undefined {
     return this.states.get(handler)?.get(key)
   }
 
-  /** What a run wrote and left when it was done. */
+  /** Applies the effects of a completed run. */
   takeEffect(run: ModelRun, lease: Lease, key: string, isDeleted: boolean, items: readonly NewItem[]): void {
     const entries = this.states.get(run.route.name) ?? new Map<string, number>()
     this.states.set(run.route.name, entries)
@@ -240,10 +240,10 @@ export class Model {
     const wasSuspect = run.lease?.wasSuspect
     this.#end(run)
     run.attempt -= 1
-    this.#giveBack(run, wasSuspect ? 'suspect' : 'ready')
+    this.#makeClaimable(run, wasSuspect ? 'suspect' : 'ready')
   }
 
-  /** The leases of the owner, or all, end with a crash. Gives how many. */
+  /** Ends the leases of the owner (null: all) with a crash. Returns how many. */
   crash(owner: string | null): number {
     const lost = this.live().filter(({ lease }) => owner === null || lease?.owner === owner)
     for (const run of lost) {
@@ -269,7 +269,7 @@ export class Model {
     this.#drop(runs)
   }
 
-  /** Gives how many runs were dropped. */
+  /** Returns how many runs were dropped. */
   dropOpen(handler: string): number {
     const open = this.runs.filter((run) => run.route.name === handler && (isActive(run) || isIdle(run)))
     const idle = open.filter(({ state }) => state !== 'running')
@@ -292,22 +292,22 @@ export class Model {
     const fresh = { runId: 0, attempt: 0, failed: 0, crashed: 0, dueAt: 0, wasStarted: false, lease: null }
     const runKey = given.route.order === 'key' ? key : null
     const run: ModelRun = { ...given, eventId: id, key: runKey, item, state: 'done', ...fresh }
-    if (isLatestOnly(run)) for (const older of this.#lane(run)) if (isIdle(older)) this.#supersede(older)
+    if (isLatestOnly(run)) for (const older of this.#queueOf(run)) if (isIdle(older)) this.#supersede(older)
     this.runs.push(run)
     this.#enter(run)
   }
 
-  /** It is to be worked on again, unless a newer one of its key waits and only that counts. */
-  #giveBack(run: ModelRun, state: 'ready' | 'suspect'): void {
-    const lane = this.#lane(run)
-    const isOutdated = lane.slice(lane.indexOf(run) + 1).some((other) => other.state === 'waiting')
+  /** Makes a run claimable again, unless a newer run supersedes it. */
+  #makeClaimable(run: ModelRun, state: 'ready' | 'suspect'): void {
+    const queue = this.#queueOf(run)
+    const isOutdated = queue.slice(queue.indexOf(run) + 1).some((other) => other.state === 'waiting')
     if (isLatestOnly(run) && isOutdated) {
       run.crashed = 0
       this.#finish(run, 'superseded')
     } else this.#again(run, state)
   }
 
-  /** It is to be worked on again, unless its replay was cancelled. */
+  /** Makes a run claimable again, unless its replay was cancelled. */
   #again(run: ModelRun, state: 'ready' | 'suspect'): void {
     if (this.#isCancelled(run)) this.#drop([run])
     else run.state = state
@@ -318,7 +318,7 @@ export class Model {
   }
 
   #enter(run: ModelRun): void {
-    run.state = this.#lane(run).some(isActive) ? 'waiting' : 'ready'
+    run.state = this.#queueOf(run).some(isActive) ? 'waiting' : 'ready'
   }
 
   #holds({ route }: ModelRun): boolean {
@@ -342,9 +342,9 @@ export class Model {
   }
 
   #promote(run: ModelRun): void {
-    const lane = this.#lane(run)
-    const next = run.key === null ? run : lane.find(({ state }) => state === 'waiting')
-    if (next?.state === 'waiting' && !lane.some(isActive)) next.state = 'ready'
+    const queue = this.#queueOf(run)
+    const next = run.key === null ? run : queue.find(({ state }) => state === 'waiting')
+    if (next?.state === 'waiting' && !queue.some(isActive)) next.state = 'ready'
   }
 
   #end(run: ModelRun): void {
@@ -352,8 +352,8 @@ export class Model {
     run.lease = null
   }
 
-  /** The runs among which there is an order. */
-  #lane(run: ModelRun): ModelRun[] {
+  /** Runs of the same handler, key and generation. They run in order. */
+  #queueOf(run: ModelRun): ModelRun[] {
     const { route, key, generation } = run
     if (key === null) return []
     return this.runs.filter((other) => {

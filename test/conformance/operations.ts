@@ -1,13 +1,22 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { AcceptResult } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, aQuarantined, anEvent, hex, idsOf, loose, ordered } from './stage.ts'
-import { readAll } from './views.ts'
+import {
+  type ConformanceHarness,
+  Stage,
+  stageTest,
+  aQuarantined,
+  anEvent,
+  hex,
+  idsOf,
+  loose,
+  ordered,
+} from './stage.ts'
 
-/** What the quarantine, the statistics, `health` and `close` promise. */
+/** The quarantine, `stats`, `health` and `close`. */
 export function describeOperations(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   describe('quarantine', () => {
-    test('lists bodies newest first, as they came', async () => {
-      await using stage = await Stage.open(harness)
+    test('lists bodies newest first, byte for byte', async ({ stage }) => {
       const raw = Uint8Array.of(0, 0xff, 0x7b)
       await stage.accept(aQuarantined('old'))
       await stage.accept(aQuarantined('new', { raw, reason: 'too_deep', receivedAt: 77, secretLabel: 'next' }))
@@ -17,29 +26,14 @@ export function describeOperations(harness: ConformanceHarness): void {
       expect(data[0]).toMatchObject({ reason: 'too_deep', receivedAt: 77, secretLabel: 'next', sizeBytes: 3, count: 1 })
       expect(hex(data[0]!.raw)).toBe(hex(raw))
     })
-
-    test('pages through all, each once, while more arrive', async () => {
-      await using stage = await Stage.open(harness)
-      const names = Array.from({ length: 9 }, (_, i) => `q${i}`)
-      for (const name of names) {
-        await stage.accept(aQuarantined(name, { receivedAt: stage.clock.now() }))
-        await stage.clock.advance(1)
-      }
-      let more = 0
-      const seen = await readAll(async (cursor) => {
-        const page = await stage.inbox.quarantine({ ...cursor, limit: 2 })
-        await stage.accept(aQuarantined(`more${(more += 1)}`, { receivedAt: stage.clock.now() }))
-        return page
-      })
-      expect(seen.map(({ id }) => id)).toEqual(names.map((name) => `sha256:${name}`).toReversed())
-    })
   })
 
   describe('stats', () => {
-    test('of an empty inbox', async () => {
-      await using stage = await Stage.open(harness)
+    test('of an empty inbox', async ({ stage }) => {
       const empty = { lastSeq: 0, quarantined: 0, conflicts: 0, oldestOpenAt: null, missingSeqs: 0 }
       expect(await stage.inbox.stats()).toMatchObject(empty)
+      expect(await stage.inbox.events({ limit: 9 })).toEqual({ data: [], nextCursor: null, searchedTo: null })
+      expect(await stage.inbox.event('a')).toBeNull()
     })
 
     test('count the runs of each handler by state', async () => {
@@ -58,8 +52,7 @@ export function describeOperations(harness: ConformanceHarness): void {
       expect(await stage.stats('loose')).toEqual({ waiting: 0, ready: 10, suspect: 0, running: 0, held: 0, dead: 0 })
     })
 
-    test('tell when the oldest event arrived that still has an open run', async () => {
-      await using stage = await Stage.open(harness)
+    test('contain the receipt time of the oldest event with an open run', async ({ stage }) => {
       const oldest = async () => (await stage.inbox.stats()).oldestOpenAt
       await stage.accept(anEvent('a', { receivedAt: 10 }), anEvent('b', { receivedAt: 20, key: 'k' }))
       await stage.accept(anEvent('c', { receivedAt: 30, key: 'k' }))
@@ -80,8 +73,7 @@ export function describeOperations(harness: ConformanceHarness): void {
   describe('close', () => {
     const shuttingDown = expect.objectContaining({ code: 'shutting_down' })
 
-    test('ends claims that wait with nothing, and later claims', async () => {
-      await using stage = await Stage.open(harness)
+    test('resolves waiting and later claims empty', async ({ stage }) => {
       const claims = [stage.claim(), stage.claim({ suspects: true }), stage.claim({ handlers: ['unknown'] })]
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
       await stage.inbox.close()
@@ -89,8 +81,7 @@ export function describeOperations(harness: ConformanceHarness): void {
       expect(await stage.claim()).toEqual([])
     })
 
-    test('refuses what would need a commit', async () => {
-      await using stage = await Stage.open(harness)
+    test('rejects calls that need a commit', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       const lease = await stage.claimOne()
       await stage.inbox.close()
@@ -99,25 +90,22 @@ export function describeOperations(harness: ConformanceHarness): void {
       await expect(stage.done(lease)).rejects.toEqual(shuttingDown)
     })
 
-    test('answers every call that was under way', async () => {
-      await using stage = await Stage.open(harness)
+    test('settles every pending call', async ({ stage }) => {
       const calls = Array.from({ length: 20 }, (_, i) => stage.inbox.accept([anEvent(`e${i}`)]))
       const closing = stage.inbox.close()
-      for (const answer of await Promise.allSettled(calls)) {
-        if (answer.status === 'fulfilled') expect(answer.value).toEqual(['accepted'] satisfies AcceptResult[])
-        else expect(answer.reason).toEqual(shuttingDown)
+      for (const result of await Promise.allSettled(calls)) {
+        if (result.status === 'fulfilled') expect(result.value).toEqual(['accepted'] satisfies AcceptResult[])
+        else expect(result.reason).toEqual(shuttingDown)
       }
       await closing
     })
 
-    test('can be repeated, also at the same time', async () => {
-      await using stage = await Stage.open(harness)
+    test('can be repeated, also at the same time', async ({ stage }) => {
       await Promise.all([stage.inbox.close(), stage.inbox.close()])
       await stage.inbox.close()
     })
 
-    test('an open inbox is healthy', async () => {
-      await using stage = await Stage.open(harness)
+    test('an open inbox is healthy', async ({ stage }) => {
       expect(stage.inbox.health()).toMatchObject({ ok: true })
       stage.inbox.onFailure(() => expect.unreachable())
       await stage.accept(anEvent('a'))

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { HandlerRoute } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, anEvent, bytes, idsOf, noRuns, ordered } from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, anEvent, bytes, idsOf, noRuns, ordered } from './stage.ts'
 
 const holding: HandlerRoute = { ...ordered, onDead: 'hold' }
 const latest: HandlerRoute = { ...ordered, latestOnly: true }
@@ -9,12 +9,13 @@ function withData(id: string, data: object) {
   return anEvent(id, { network: 'solana', address: 'A', raw: bytes(JSON.stringify({ id, data })) })
 }
 
-/** What the options of a route promise. */
+/** The options of a route. */
 export function describeOptions(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   describe('keyPaths', () => {
     const open = (...keyPaths: string[]) => Stage.open(harness, [{ ...ordered, keyPaths }])
 
-    test('make the key of what stands in the envelope, EVM addresses in lower case', async () => {
+    test('build the key from the envelope, with EVM addresses in lower case', async () => {
       await using stage = await open('data.pair', 'data.side')
       const pair = '0x00000000000000000000000000000000000000AB'
       await stage.accept(
@@ -29,19 +30,14 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(await stage.claimOne()).toMatchObject({ event: { id: 'b' }, key: leases[0]!.key })
     })
 
-    test.each([
-      ['nothing there', {}],
-      ['null', { pair: null }],
-      ['an object', { pair: {} }],
-      ['empty text', { pair: '' }],
-    ])('give no order to an event that has %s', async (_, data) => {
+    test('give no key to an event without a usable value', async () => {
       await using stage = await open('data.pair')
-      await stage.accept(withData('a', data), withData('b', data))
-      const leases = await stage.claim()
-      expect(leases.map(({ key }) => key)).toEqual([null, null])
+      const data = [{}, { pair: null }, { pair: {} }, { pair: '' }]
+      await stage.accept(...data.map((one, n) => withData(`e${n}`, one)))
+      expect((await stage.claim()).map(({ key }) => key)).toEqual(data.map(() => null))
     })
 
-    test('give keys of limited length to text of any length', async () => {
+    test('replace a long key by its digest', async () => {
       await using stage = await open('data.pair')
       const pair = 'x'.repeat(100_000)
       await stage.accept(withData('a', { pair }), withData('b', { pair }), withData('c', { pair: `${pair}y` }))
@@ -65,57 +61,27 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim()).toSorted()).toEqual(['d', 'other'])
       expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 2 }])
     })
-
-    test('supersedes a ready run too, but retries a run without a newer one', async () => {
-      await using stage = await Stage.open(harness, [latest])
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
-      const b = await stage.claimOne()
-      await stage.retry(b)
-      const again = await stage.claimOne()
-      expect(idsOf([again])).toEqual(['b'])
-      await stage.accept(anEvent('c', { key: 'k' }))
-      await stage.retry(again, stage.clock.now() + 5)
-      expect(await stage.states('b', 'c')).toEqual(['superseded', 'ready'])
-      expect((await stage.run('b')).attempts).toHaveLength(2)
-    })
   })
 
-  describe('latestOnly: a run that is outdated by the time it', () => {
-    const open = async () => {
-      const stage = await Stage.open(harness, [latest])
-      await stage.accept(anEvent('a', { key: 'k' }))
-      const a = await stage.claimOne()
-      await stage.accept(anEvent('b', { key: 'k' }))
-      return { stage, a }
+  test.each(['release', 'retry', 'conflict'])('latestOnly supersedes an outdated run instead of a %s', async (end) => {
+    await using stage = await Stage.open(harness, [latest])
+    await stage.accept(anEvent('a', { key: 'k' }))
+    const a = await stage.claimOne()
+    await stage.accept(anEvent('b', { key: 'k' }))
+    if (end === 'release') await stage.release(a)
+    else if (end === 'retry') await stage.retry(a)
+    else {
+      const reads = [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }]
+      const done = { ...a, startedAt: 0, endedAt: 0, kind: 'done', effects: { reads, writes: [], items: [] } } as const
+      expect(await stage.inbox.settle([done])).toEqual(['conflict'])
     }
-    const expectSuperseded = async (stage: Stage) => {
-      expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
-      expect(await stage.run('a')).toMatchObject({ attempt: 0, attempts: [] })
-      expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 1 }])
-      expect(idsOf(await stage.claim())).toEqual(['b'])
-    }
-
-    test('is given back unworked is superseded', async () => {
-      const { stage, a } = await open()
-      await using _ = stage
-      await stage.release(a)
-      await expectSuperseded(stage)
-    })
-
-    test('is in conflict is superseded', async () => {
-      const { stage, a } = await open()
-      await using _ = stage
-      const { runId, token } = a
-      const effects = { reads: [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }], writes: [], items: [] }
-      const outcome = { runId, token, startedAt: 0, endedAt: 0, kind: 'done', effects } as const
-      expect(await stage.inbox.settle([outcome])).toEqual(['conflict'])
-      await expectSuperseded(stage)
-    })
+    expect(await stage.states('a', 'b')).toEqual(['superseded', 'ready'])
+    expect((await stage.run('a')).attempt).toBe(end === 'retry' ? 1 : 0)
+    expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 1 }])
   })
 
-  describe('latestOnly with runs from before', () => {
-    test('of very many that wait the newest runs last, and none is stranded', async () => {
+  describe('latestOnly with older runs', () => {
+    test('supersedes a large backlog in steps, and runs the newest last', async () => {
       await using stage = await Stage.open(harness, [ordered])
       await stage.accept(...Array.from({ length: 1_300 }, (_, n) => anEvent(`e${n}`, { key: 'k' })))
       await stage.inbox.register([latest])
@@ -132,7 +98,7 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(await stage.stats()).toEqual(noRuns)
     })
 
-    test('a run is not superseded by an older one that was requeued', async () => {
+    test('an older requeued run supersedes nothing', async () => {
       await using stage = await Stage.open(harness, [latest])
       await stage.accept(anEvent('old', { key: 'k' }))
       await stage.killReady()
@@ -145,7 +111,7 @@ export function describeOptions(harness: ConformanceHarness): void {
   })
 
   describe('onDead: hold', () => {
-    test('a dead letter holds up its key, and no other, until it is requeued and done', async () => {
+    test('a dead letter blocks its key and no other, until it is requeued and done', async () => {
       await using stage = await Stage.open(harness, [holding])
       const event = (id: string, key: string) => anEvent(id, { key })
       await stage.accept(event('a', 'k'), event('b', 'k'), event('c', 'l'))
@@ -163,55 +129,8 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['b'])
     })
 
-    test('requeued together with older ones of the key, they go in order, one at a time', async () => {
-      await using stage = await Stage.open(harness, [ordered])
-      await stage.accept(anEvent('one', { key: 'k' }), anEvent('two', { key: 'k' }))
-      await stage.dead(await stage.claimOne())
-      await stage.inbox.register([holding])
-      await stage.dead(await stage.claimOne())
-      expect(await stage.states('one', 'two')).toEqual(['dead', 'held'])
-      expect(await stage.inbox.requeueDead('all')).toBe(2)
-      const one = await stage.claimOne({ max: 9 })
-      expect(idsOf([one])).toEqual(['one'])
-      await stage.dead(one)
-      await stage.inbox.requeueDead('all')
-      const again = await stage.claimOne({ max: 9 })
-      expect(idsOf([again])).toEqual(['one'])
-      await stage.done(again)
-      expect(idsOf(await stage.claim())).toEqual(['two'])
-    })
-
-    test('an older one that was requeued meanwhile waits as well, until it is dropped', async () => {
-      await using stage = await Stage.open(harness, [ordered])
-      await stage.accept(anEvent('b', { key: 'k' }), anEvent('c', { key: 'k' }))
-      await stage.dead(await stage.claimOne())
-      await stage.dead(await stage.claimOne())
-      await stage.inbox.register([holding])
-      await stage.accept(anEvent('a', { key: 'k' }))
-      const a = await stage.claimOne()
-      const [b, c] = await Promise.all([stage.run('b'), stage.run('c')])
-      await stage.inbox.requeueDead([b.runId])
-      await stage.dead(a)
-      expect(await stage.isWaiting(stage.claim({ owner: 'in vain' }))).toBe(true)
-      await stage.inbox.reap('in vain')
-      await stage.inbox.requeueDead([c.runId])
-      expect(await stage.states('b', 'c', 'a')).toEqual(['waiting', 'waiting', 'held'])
-      await stage.inbox.dropDead([a.runId], 'gone')
-      expect(idsOf(await stage.claim())).toEqual(['b'])
-      expect(await stage.states('b', 'c')).toEqual(['running', 'waiting'])
-    })
-
-    test('a run without a key holds up nothing', async () => {
-      await using stage = await Stage.open(harness, [holding])
-      await stage.accept(anEvent('a'))
-      await stage.killReady()
-      expect(await stage.states('a')).toEqual(['dead'])
-    })
-
-    test('goes for dead letters of crashes, found before the handlers are known, and after a stop', async ({
-      skip,
-    }) => {
-      if (!harness.crash || !harness.reopen) skip('this inbox keeps nothing')
+    test('applies to crashes before the handlers are registered, and survives a reopen', async ({ skip }) => {
+      if (!harness.crash || !harness.reopen) skip('this inbox is not durable')
       await using stage = await Stage.open(harness, [holding])
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       for (let n = 0; n < 3; n += 1) {
@@ -226,9 +145,8 @@ export function describeOptions(harness: ConformanceHarness): void {
     })
   })
 
-  describe('a run that', () => {
-    test('is snoozed is due at its time, uncharged, and no longer a suspect', async () => {
-      await using stage = await Stage.open(harness)
+  describe('an outcome', () => {
+    test('snooze postpones a run, charges no attempt and clears the suspect', async ({ stage }) => {
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       await stage.crashRun(1)
       const lease = await stage.claimOne({ suspects: true })
@@ -238,15 +156,6 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(await stage.isWaiting(claim)).toBe(true)
       await stage.clock.advance(100)
       expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 2, failed: 0 }])
-    })
-
-    test.each(['expired', 'unmatched'] as const)('is %s ends without an attempt, and its key goes on', async (kind) => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      expect(await stage.settle(await stage.claimOne(), kind, 0)).toEqual(['applied'])
-      expect(await stage.run('a')).toMatchObject({ state: kind, attempt: 0, attempts: [], runAt: null })
-      expect((await stage.detail('a')).status).toBe(kind === 'expired' ? 'expired' : 'unhandled')
-      expect(idsOf(await stage.claim())).toEqual(['b'])
     })
   })
 }

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll } from 'vitest'
 import { counts } from '../counts.ts'
 import { startPostgresInboxes, type PostgresInboxes } from '../support/postgres-inboxes.ts'
-import { describeSearch } from './search.ts'
 import { describeInboxConformance, type ConformanceHarness } from './suite.ts'
 
-// A real server, without fsync: what survives a power cut is PostgreSQL's part.
+// A real server without fsync: the tests cut no power.
 let inboxes: PostgresInboxes
 
 beforeAll(async () => {
@@ -23,4 +22,3 @@ const harness: ConformanceHarness = {
 }
 
 describeInboxConformance('PostgreSQL inbox', harness)
-describe('PostgreSQL inbox', () => describeSearch(harness))

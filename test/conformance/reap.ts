@@ -1,12 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { maxCrashes } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, anEvent, idsOf } from './stage.ts'
+import { type ConformanceHarness, stageTest, anEvent, idsOf } from './stage.ts'
 
-/** What `retire` and `reap` promise, and suspects. */
+/** `retire`, `reap` and crash suspects. */
 export function describeReap(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   describe('retire', () => {
-    test('ends the claims of the owner that wait, and later ones, with nothing', async () => {
-      await using stage = await Stage.open(harness)
+    test('resolves waiting and later claims of the owner empty', async ({ stage }) => {
       const claims = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
       const other = stage.claim({ owner: 'y' })
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
@@ -21,8 +21,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('b')).toEqual(['ready'])
     })
 
-    test('leaves the leases of the owner as they are', async () => {
-      await using stage = await Stage.open(harness)
+    test('keeps the leases of the owner', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       const [a, b] = await stage.claim({ owner: 'x' })
       await stage.inbox.retire('x')
@@ -34,8 +33,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'suspect'])
     })
 
-    test('releases the leases of runs that are not running, uncharged', async () => {
-      await using stage = await Stage.open(harness)
+    test('releases leases of runs that are not running, without charging an attempt', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       const [a] = await stage.claim({ owner: 'x', max: 2 })
       await stage.claim({ owner: 'y' })
@@ -48,8 +46,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['suspect', 'running', 'running'])
     })
 
-    test('loses no run that was being handed out at the same time', async () => {
-      await using stage = await Stage.open(harness)
+    test('loses no run that is leased at the same time', async ({ stage }) => {
       const claim = stage.claim({ owner: 'x' })
       const accepted = stage.accept(anEvent('a'))
       await Promise.all([accepted, stage.inbox.retire('x')])
@@ -59,27 +56,7 @@ export function describeReap(harness: ConformanceHarness): void {
   })
 
   describe('reap', () => {
-    test('ends all leases of the owner, and no others', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
-      await stage.claim({ owner: 'x', max: 2 })
-      const other = await stage.claim({ owner: 'y' })
-      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 2 })
-      expect(await stage.states('a', 'b', 'c')).toEqual(['suspect', 'suspect', 'running'])
-      expect(await stage.done(...other)).toEqual(['applied'])
-    })
-
-    test('counts a crash, and the attempt that it ended', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 1, crashed: 1 })
-      expect((await stage.run('a')).attempts).toMatchObject([{ attempt: 1, outcome: 'crashed' }])
-      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 2, crashed: 1 })
-    })
-
-    test('does nothing for an owner without leases, nor a second time', async () => {
-      await using stage = await Stage.open(harness)
+    test('does nothing for an owner without leases or when repeated', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       expect(await stage.inbox.reap('nobody')).toMatchObject({ runs: 0 })
       await stage.claimOne({ owner: 'x' })
@@ -88,8 +65,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
     })
 
-    test('ends the claims of the owner that wait, and later ones, with nothing', async () => {
-      await using stage = await Stage.open(harness)
+    test('resolves waiting and later claims of the owner empty', async ({ stage }) => {
       const doomed = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
       const other = stage.claim({ owner: 'y' })
       expect(await stage.isWaiting(Promise.race(doomed))).toBe(true)
@@ -103,8 +79,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('c')).toEqual(['ready'])
     })
 
-    test('tells of runs that became dead letters, and of no others', async () => {
-      await using stage = await Stage.open(harness)
+    test('tells of runs that became dead letters, and of no others', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'))
       await stage.crashRun(2)
       await stage.claimOne({ owner: 'x' })
@@ -117,8 +92,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(dead).toMatchObject([{ handler, eventId, attempt, error: { name: error.name } }])
     })
 
-    test('leaves settled and released leases alone', async () => {
-      await using stage = await Stage.open(harness)
+    test('leaves settled and released leases alone', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       const [a, b, c] = await stage.claim({ owner: 'x' })
       await stage.done(a!)
@@ -128,8 +102,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'ready'])
     })
 
-    test('ends a lease that another owner released before it', async () => {
-      await using stage = await Stage.open(harness)
+    test('ends a lease that another owner released before it', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       await stage.release(await stage.claimOne({ owner: 'x' }))
       await stage.claimOne({ owner: 'y' })
@@ -139,8 +112,7 @@ export function describeReap(harness: ConformanceHarness): void {
   })
 
   describe('suspects', () => {
-    test('are handed out only to claims that ask for suspects', async () => {
-      await using stage = await Stage.open(harness)
+    test('are handed out only to claims that ask for suspects', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       await stage.crashRun(1)
       await stage.accept(anEvent('b'))
@@ -149,8 +121,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['a'])
     })
 
-    test('are all that a claim for suspects gets', async () => {
-      await using stage = await Stage.open(harness)
+    test('are the only runs that a claim for suspects returns', async ({ stage }) => {
       const claim = stage.claim({ suspects: true, owner: 'isolated' })
       await stage.accept(anEvent('a'), anEvent('b'))
       expect(await stage.isWaiting(claim)).toBe(true)
@@ -159,17 +130,15 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(idsOf(await claim)).toEqual(['a'])
     })
 
-    test('come no more than max at a time, oldest first', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
-      await stage.claim({ owner: 'x' })
-      await stage.inbox.reap('x')
-      expect(idsOf(await stage.claim({ suspects: true, max: 1 }))).toEqual(['a'])
-      expect(idsOf(await stage.claim({ suspects: true, max: 5 }))).toEqual(['b', 'c'])
+    test('stay suspects after a release', async ({ stage }) => {
+      await stage.accept(anEvent('a'))
+      await stage.crashRun(2)
+      await stage.release(await stage.claimOne({ suspects: true }))
+      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 2, crashed: 2 })
+      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 3, crashed: 2 })
     })
 
-    test('that crash again go behind the others', async () => {
-      await using stage = await Stage.open(harness)
+    test('go behind the others when they crash again', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       await stage.claim({ owner: 'x' })
       await stage.inbox.reap('x')
@@ -179,27 +148,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['b', 'c', 'a'])
     })
 
-    test('hold up their key', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      await stage.crashRun(1)
-      const claim = stage.claim()
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.done(await stage.claimOne({ suspects: true }))
-      expect(idsOf(await claim)).toEqual(['b'])
-    })
-
-    test('stay suspects when they are released', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(2)
-      await stage.release(await stage.claimOne({ suspects: true }))
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 2, crashed: 2 })
-      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 3, crashed: 2 })
-    })
-
-    test(`become dead letters after ${maxCrashes} crashes without a verdict`, async () => {
-      await using stage = await Stage.open(harness)
+    test(`become dead letters after ${maxCrashes} crashes without a verdict`, async ({ stage }) => {
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       await stage.crashRun(maxCrashes - 1)
       expect(await stage.states('a', 'b')).toEqual(['suspect', 'waiting'])
@@ -216,32 +165,8 @@ export function describeReap(harness: ConformanceHarness): void {
         Array.from({ length: maxCrashes }, () => 'crashed'),
       )
       expect(await stage.isWaiting(stage.claim({ suspects: true }))).toBe(true)
-    })
-
-    test('are cleared by a retry: it is claimed as any other run, and crashes count from the start', async () => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(maxCrashes - 1)
-      await stage.retry(await stage.claimOne({ suspects: true }))
-      expect(await stage.run('a')).toMatchObject({ state: 'ready', crashed: 0, attempt: maxCrashes })
-      expect(await stage.claimOne({ owner: 'x' })).toMatchObject({ crashed: 0, attempt: maxCrashes + 1 })
-      await stage.inbox.reap('x')
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
-    })
-
-    test.each(['done', 'dead'] as const)('are cleared by %s', async (verdict) => {
-      await using stage = await Stage.open(harness)
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      expect(await stage[verdict](await stage.claimOne({ suspects: true }))).toEqual(['applied'])
-      expect(await stage.run('a')).toMatchObject({ state: verdict, crashed: 0, attempt: 2 })
-    })
-
-    test('of a handler without order do not hold up the rest of their key', async () => {
-      await using stage = await Stage.open(harness, [{ name: 'ordered', types: ['*'], order: 'none' }])
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      await stage.crashRun(1)
-      expect(idsOf(await stage.claim())).toEqual(['b'])
+      await stage.inbox.requeueDead('all')
+      expect(await stage.run('a')).toMatchObject({ state: 'waiting', attempt: 0, crashed: 0 })
     })
   })
 }

@@ -1,15 +1,15 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { HandlerRoute } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage, aQuarantined, anEvent, idsOf, loose, ordered } from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, aQuarantined, anEvent, idsOf, loose, ordered } from './stage.ts'
 
 const headers = JSON.stringify({ 'content-type': 'application/json', 'user-agent': 'sender/1' })
 const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
-/** What is kept of how an event came, and of what was done with it. */
+/** Stored data about the receipt of an event and its runs. */
 export function describeReceipts(harness: ConformanceHarness): void {
-  describe('how an event came', () => {
-    test('is kept with it: headers, trace, and when it was stored', async () => {
-      await using stage = await Stage.open(harness)
+  const test = stageTest(harness)
+  describe('the receipt of an event', () => {
+    test('is stored: headers, trace and commit time', async ({ stage }) => {
       const receivedAt = stage.clock.now()
       await stage.clock.advance(7)
       await stage.accept(anEvent('a', { headers, trace, receivedAt }), anEvent('b', { receivedAt }))
@@ -17,16 +17,14 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect(await stage.detail('b')).toMatchObject({ headers: null, trace: null, storedAt: receivedAt + 7 })
     })
 
-    test('is that of the first time, whatever headers it comes with again', async () => {
-      await using stage = await Stage.open(harness)
+    test('is not changed by a duplicate with other headers', async ({ stage }) => {
       await stage.accept(anEvent('a', { headers, trace }))
       const again = anEvent('a', { headers: '{"via":"other"}', trace: trace.replace('4bf9', '5bf9') })
       expect(await stage.inbox.accept([again])).toEqual(['duplicate'])
       expect(await stage.detail('a')).toMatchObject({ headers, trace, duplicates: 1 })
     })
 
-    test('is kept for each of several sets of headers, and outlives the process', async () => {
-      await using stage = await Stage.open(harness)
+    test('keeps each set of headers, also after a reopen', async ({ stage }) => {
       const sets = [headers, '{"via":"a"}', headers, null, '{"via":"b"}', '{"via":"a"}']
       for (const [index, set] of sets.entries()) await stage.accept(anEvent(`e${index}`, { headers: set }))
       if (harness.reopen) await stage.reopen()
@@ -35,8 +33,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect((await stage.detail('later')).headers).toBe('{"via":"b"}')
     })
 
-    test('goes with its leases, as far as it is the trace: at once, when it is claimed, and when it is replayed', async () => {
-      await using stage = await Stage.open(harness)
+    test('passes its trace to leases: direct, claimed and replayed', async ({ stage }) => {
       const claim = stage.claim()
       await stage.accept(anEvent('a', { trace }))
       expect((await claim).map(({ event }) => event.trace)).toEqual([trace])
@@ -49,15 +46,14 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect((await stage.claimOne()).event.trace).toBe(trace)
     })
 
-    test('is told of an event whose body was in quarantine, too', async () => {
-      await using stage = await Stage.open(harness)
+    test('is stored for an event that was in quarantine', async ({ stage }) => {
       await stage.accept(aQuarantined('x', { receivedAt: stage.clock.now() }))
       await stage.clock.advance(50)
       await stage.inbox.retryQuarantined('sha256:x', anEvent('a'))
       expect(await stage.detail('a')).toMatchObject({ storedAt: stage.clock.now(), headers: null })
     })
 
-    test('stays when it is pruned', async () => {
+    test('survives pruning', async () => {
       await using stage = await Stage.open(harness, [])
       await stage.accept(anEvent('a', { headers, trace, receivedAt: 5 }))
       await stage.inbox.prune({ receivedBefore: 6, maxBytes: null })
@@ -66,8 +62,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
   })
 
   describe('a run', () => {
-    test('says when it was taken up and when it ended', async () => {
-      await using stage = await Stage.open(harness)
+    test('has the times of its latest start and its end', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       expect(await stage.run('a')).toMatchObject({ startedAt: null, endedAt: null })
       await stage.clock.advance(10)
@@ -83,8 +78,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect(await stage.run('a')).toMatchObject({ startedAt: now - 5, endedAt: now })
     })
 
-    test('that died and is requeued has not ended, nor been taken up', async () => {
-      await using stage = await Stage.open(harness)
+    test('has no start and no end after a requeue', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       await stage.killReady()
       const now = stage.clock.now()
@@ -93,8 +87,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect(await stage.run('a')).toMatchObject({ startedAt: null, endedAt: null })
     })
 
-    test('that is dropped, expires or crashes too often has ended at that time', async () => {
-      await using stage = await Stage.open(harness)
+    test('has an end when it is dropped, expires or crashes too often', async ({ stage }) => {
       await stage.accept(anEvent('expired'))
       await stage.settle(await stage.claimOne(), 'expired', 0)
       await stage.accept(anEvent('crashed'))
@@ -108,7 +101,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect(await stage.run('dropped')).toMatchObject({ startedAt: null, endedAt: now })
     })
 
-    test('names the keys of the state that it wrote last, and what another left for a sink', async () => {
+    test('lists the state keys that it wrote last, and its outbox item', async () => {
       const sink: HandlerRoute = { name: 'sink', types: [], order: 'none' }
       await using stage = await Stage.open(harness, [ordered, loose, sink])
       await stage.accept(anEvent('a'), anEvent('b'))
@@ -131,8 +124,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect(await stage.run('a', 'sink')).toMatchObject({ stateKeys: [], item: { payload, idempotencyKey } })
     })
 
-    test('names no keys that have expired, at most 100, and none of a large state', async () => {
-      await using stage = await Stage.open(harness)
+    test('lists no expired keys, at most 100, and none of a large state', async ({ stage }) => {
       const settle = async (id: string, keys: readonly string[], expiresAt: number | null) => {
         await stage.accept(anEvent(id))
         const writes = keys.map((key) => ({ key, value: '1', expiresAt }))
@@ -156,8 +148,8 @@ export function describeReceipts(harness: ConformanceHarness): void {
     })
   })
 
-  describe('events of this program itself', () => {
-    test('are taken by handlers that name them, and not by those that take all', async () => {
+  describe('events of the inbox itself', () => {
+    test('go to handlers that name their types, not to *', async () => {
       const own: HandlerRoute = { ...loose, name: 'own', types: ['inbox.*'] }
       const named: HandlerRoute = { ...loose, name: 'named', types: ['inbox.warning', 'wallet.*'] }
       await using stage = await Stage.open(harness, [loose, own, named])
@@ -172,7 +164,7 @@ export function describeReceipts(harness: ConformanceHarness): void {
       expect(await taken('loose')).toEqual(['t'])
     })
 
-    test('are counted for a replay like all others where no handler is named', async () => {
+    test('are counted by a replay without a handler', async () => {
       await using stage = await Stage.open(harness, [loose])
       await stage.accept(anEvent('w', { type: 'inbox.warning' }), anEvent('t'))
       expect(await stage.inbox.countReplay({ from: 0 })).toMatchObject({ events: 2 })

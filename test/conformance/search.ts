@@ -1,13 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { internalLabel, type EventQuery, type EventSummary, type NewEvent } from '../../src/inbox/port.ts'
 import { eventExamples } from '../../schema/events.ts'
-import { type ConformanceHarness, Stage, anEvent, bytes } from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, anEvent, bytes } from './stage.ts'
 import { readAll } from './views.ts'
 
 const minuteMs = 60_000
 const dayMs = 24 * 3_600_000
 
-/** An event with a body as the service sends it, but for what is given of `data`. */
+/** An event with the example body of its type; `data` replaces fields of the body. */
 export function aFullEvent(
   id: string,
   given: Partial<NewEvent> = {},
@@ -19,8 +19,9 @@ export function aFullEvent(
   return anEvent(id, { type, raw: bytes(JSON.stringify(envelope)), ...given })
 }
 
-/** What `events` promises of searches and filters, and what is counted of events. */
+/** Searches and filters of `events`, and counts of events. */
 export function describeSearch(harness: ConformanceHarness): void {
+  const test = stageTest(harness)
   const idsFor = async (stage: Stage, query: Partial<EventQuery>): Promise<string[]> => {
     const data = await readAll<EventSummary>((cursor) => stage.inbox.events({ limit: 3, ...query, ...cursor }))
     return data.map(({ id }) => id)
@@ -33,8 +34,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       return stage
     }
 
-    test('finds terms anywhere in the bytes as they came, in either case of ASCII letters', async () => {
-      await using stage = await Stage.open(harness)
+    test('finds terms anywhere in the stored bytes; ASCII letters match in either case', async ({ stage }) => {
       const raw = bytes('{"id":"evt_7Q","data":{"a":"Krümel","b":[12345678901234567890,{"c":1e-7}],"field":"0xAbC"}}')
       await stage.accept(anEvent('evt_7Q', { raw }), anEvent('other'))
       for (const q of ['Krümel', 'rüm', '2345', '1E-7', 'evt_7q', 'FIELD', '0xabc', 'abc KR'])
@@ -42,7 +42,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       for (const q of ['krumel', 'KRÜMEL', 'evt other', '99']) expect(await idsFor(stage, { q }), q).toEqual([])
     })
 
-    test('needs all terms between white space, in any order', async () => {
+    test('requires all terms, in any order', async () => {
       await using stage = await withBodies({ a: 'oney twoy threey', b: 'threey oney', c: 'oneytwoy' })
       expect(await idsFor(stage, { q: ' threey  oney ' })).toEqual(['b', 'a'])
       expect(await idsFor(stage, { q: 'THREEY twoy' })).toEqual(['a'])
@@ -50,7 +50,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       expect(await idsFor(stage, { q: ' ' })).toEqual(['c', 'b', 'a'])
     })
 
-    test('takes no character of a term for a pattern', async () => {
+    test('treats no character as a wildcard', async () => {
       await using stage = await withBodies({ a: String.raw`50%_x*'`, b: 'plain' })
       for (const q of ['50%_', '%_x', "x*'"]) expect(await idsFor(stage, { q }), q).toEqual(['a'])
       for (const q of ['%', '_x']) expect(await idsFor(stage, { q }), q).toContain('a')
@@ -58,8 +58,7 @@ export function describeSearch(harness: ConformanceHarness): void {
         expect(await idsFor(stage, { q }), JSON.stringify(q)).toEqual([])
     })
 
-    test('does not find an event whose body is gone, which is found by its type, network and address', async () => {
-      await using stage = await Stage.open(harness)
+    test('finds no pruned body; filters by type and address still find the event', async ({ stage }) => {
       const network = { network: 'base', address: '0xab', key: 'base:0xab', receivedAt: stage.clock.now() }
       await stage.accept(aFullEvent('old', network, { note: 'needle' }))
       await stage.done(await stage.claimOne())
@@ -76,7 +75,7 @@ export function describeSearch(harness: ConformanceHarness): void {
     const networks = ['ethereum', 'base', null]
     const words = ['alpha', 'alphabet', 'beta', 'gamma 12.5', 'Ünïcode']
 
-    /** All of a small number of combinations, received in an order of their own. */
+    /** All combinations of a few values, not in the order of receipt. */
     const many = Array.from({ length: 240 }, (_, n) => {
       const network = networks[n % 3] ?? null
       const address = network === null ? null : `0x${n % 5}A`
@@ -110,28 +109,30 @@ export function describeSearch(harness: ConformanceHarness): void {
       { status: 'pending', q: 'beta' },
       { status: 'done', type: types[1]! },
       { status: 'dead' },
+      { status: 'unhandled', network: 'base' },
+      { type: 'wallet.*' },
+      { network: '' },
     ]
 
-    test('find exactly what they say, newest first, page by page', async () => {
-      await using stage = await Stage.open(harness)
+    test('return exactly the matching events, newest first, page by page', async ({ stage }) => {
       await stage.accept(...many.map(({ event }) => event))
       for (const lease of await stage.claim({ max: 30 }))
         await (lease.runId % 2 === 0 ? stage.done(lease) : stage.dead(lease))
       const all = await idsFor(stage, {})
       expect(all).toEqual(many.map(({ event }) => event.id).toReversed())
       const statuses = new Map(await Promise.all(all.map(async (id) => [id, (await stage.detail(id)).status] as const)))
-      const said = ({ event, word }: (typeof many)[number], query: Omit<EventQuery, 'limit'>) =>
+      const isMatch = ({ event, word }: (typeof many)[number], query: Omit<EventQuery, 'limit'>) =>
         (query.type === undefined || query.type === event.type) &&
         (query.network === undefined || query.network === event.network) &&
         (query.address === undefined || query.address === event.address) &&
         (query.from === undefined || event.receivedAt >= query.from) &&
         (query.to === undefined || event.receivedAt < query.to) &&
         (query.status === undefined || statuses.get(event.id) === query.status) &&
-        (query.q === undefined || query.q.split(' ').every((asked) => word.includes(asked)))
+        (query.q === undefined || query.q.split(' ').every((term) => word.includes(term)))
       let found = 0
       for (const query of queries) {
         const expected = many
-          .filter((one) => said(one, query))
+          .filter((one) => isMatch(one, query))
           .map(({ event }) => event.id)
           .toReversed()
         expect(await idsFor(stage, query), JSON.stringify(query)).toEqual(expected)
@@ -141,8 +142,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       expect(found).toBeGreaterThan(200)
     })
 
-    test('give each event once while more come', async () => {
-      await using stage = await Stage.open(harness)
+    test('return each event once while more are accepted', async ({ stage }) => {
       await stage.accept(...many.slice(0, 60).map(({ event }) => event))
       let more = 0
       const seen = await readAll<EventSummary>(async (cursor) => {
@@ -154,8 +154,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       expect(seen.map(({ id }) => id)).toEqual(expected.map(({ event }) => event.id).toReversed())
     })
 
-    test('say how far back was looked', async () => {
-      await using stage = await Stage.open(harness)
+    test('report how far back was searched', async ({ stage }) => {
       expect((await stage.inbox.events({ limit: 2, q: 'x' })).searchedTo).toBeNull()
       for (const n of [1, 2, 3]) await stage.accept(aFullEvent(`e${n}`, { receivedAt: n * minuteMs }))
       expect(await stage.inbox.events({ limit: 2 })).toMatchObject({ searchedTo: 2 * minuteMs })
@@ -167,13 +166,12 @@ export function describeSearch(harness: ConformanceHarness): void {
   })
 
   describe('the counts of events', () => {
-    test('counts what came in buckets of time', async () => {
-      await using stage = await Stage.open(harness)
+    test('count events per time bucket', async ({ stage }) => {
       const at = Date.UTC(2026, 0, 1)
-      const came = (id: string, minute: number, type: string, network: string | null) =>
+      const event = (id: string, minute: number, type: string, network: string | null) =>
         aFullEvent(id, { type, network, address: network && 'x', receivedAt: at + minute * minuteMs + 30_000 })
-      await stage.accept(came('a', 0, 't', 'base'), came('b', 4, 't', 'base'), came('c', 5, 't', null))
-      await stage.accept(came('d', 5, 's', null), came('e', 11, 't', null), came('f', 20, 't', null))
+      await stage.accept(event('a', 0, 't', 'base'), event('b', 4, 't', 'base'), event('c', 5, 't', null))
+      await stage.accept(event('d', 5, 's', null), event('e', 11, 't', null), event('f', 20, 't', null))
       const hour = { from: at, to: at + 20 * minuteMs, bucketMs: 5 * minuteMs }
       expect(await stage.inbox.activity(hour)).toEqual([
         { at, type: 't', network: 'base', count: 2 },
@@ -190,19 +188,18 @@ export function describeSearch(harness: ConformanceHarness): void {
       await expect(stage.inbox.activity({ from: 0, to: 1, bucketMs: 0 })).rejects.toMatchObject(refused)
     })
 
-    test('tells when secrets were used, and of which wallets there were events', async () => {
-      await using stage = await Stage.open(harness)
-      const came = (
+    test('list the uses of secrets, and the wallets of events', async ({ stage }) => {
+      const event = (
         id: string,
         secretLabel: string,
         receivedAt: number,
         address: string,
         type = 'wallet.pnl_milestone',
       ) => aFullEvent(id, { type, secretLabel, receivedAt, network: 'base', address, key: `base:${address}` })
-      await stage.accept(came('a', 'old', 10, '0x1'), came('b', 'new', 20, '0x2'), came('c', 'new', 30, '0x1'))
+      await stage.accept(event('a', 'old', 10, '0x1'), event('b', 'new', 20, '0x2'), event('c', 'new', 30, '0x1'))
       await stage.accept(
-        came('d', 'new', 40, '0x3', 'token.price_alert'),
-        came('e', internalLabel, 50, '0x4', 'inbox.warning'),
+        event('d', 'new', 40, '0x3', 'token.price_alert'),
+        event('e', internalLabel, 50, '0x4', 'inbox.warning'),
       )
       expect(await stage.inbox.secretUses()).toEqual([
         { label: 'new', firstAt: 20, lastAt: 40, count: 3 },
@@ -214,8 +211,7 @@ export function describeSearch(harness: ConformanceHarness): void {
       ])
     })
 
-    test('stay when bodies are gone, and count nothing that is not new', async () => {
-      await using stage = await Stage.open(harness)
+    test('stay after pruning, and ignore duplicates and conflicts', async ({ stage }) => {
       const receivedAt = stage.clock.now()
       await stage.accept(aFullEvent('a', { receivedAt }))
       await stage.inbox.accept([aFullEvent('a', { receivedAt }), aFullEvent('a', { receivedAt }, { note: 'other' })])

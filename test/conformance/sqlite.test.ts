@@ -6,9 +6,10 @@ import type { Clock } from '../../src/base/clock.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
+import { counts } from '../counts.ts'
 import { describeInboxConformance } from './suite.ts'
 
-// In memory where that is possible: what survives a power cut is shown elsewhere, and thousands of fsyncs take minutes.
+// In memory if possible: the tests cut no power, and thousands of fsyncs take minutes.
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'inbox-conformance-'))
 const files = new WeakMap<Inbox, string>()
 const crashed: Inbox[] = []
@@ -30,10 +31,11 @@ const newFile = () => join(root, String(++count), 'inbox.db')
 const fileOf = (inbox: Inbox) => files.get(inbox) ?? ''
 
 describeInboxConformance('SQLite inbox', {
+  walks: counts.sqliteWalks,
   open: ({ clock }) => openFile(newFile(), clock),
   reopen: (closed, { clock }) => openFile(fileOf(closed), clock),
   async crash(live, { clock }) {
-    // What kill -9 leaves behind: the files as they are, with nothing closed. The live one keeps its own.
+    // A copy of the files, like after kill -9. The live inbox keeps its own files.
     crashed.push(live)
     const image = newFile()
     mkdirSync(join(image, '..'))

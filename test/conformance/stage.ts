@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Clock, type TestClock, createTestClock } from '../../src/base/clock.ts'
 import type {
   IncomingDelivery,
@@ -16,33 +16,30 @@ import type {
   SettleResult,
 } from '../../src/inbox/port.ts'
 
-/** What an adapter supplies to be tested. The suite closes every inbox that it got, unless it crashed it. */
+/** What an adapter provides to the suite. The suite closes every inbox that it did not crash. */
 export interface ConformanceHarness {
   /** A new, empty inbox. */
   open(options: { readonly clock: Clock }): Promise<Inbox>
-  /** Opens the data of an inbox that was closed. Without it durability is not tested. */
+  /** Opens the data of a closed inbox. Without it, tests of durability are skipped. */
   reopen?(closed: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
   /**
-   * Ends a live inbox as `kill -9` would, then opens its data: the leases it had given are ended as by a reap. Nothing is
-   * asked of the dead one afterwards; calls that were under way may stay unanswered. Without it crashes are not tested.
+   * Ends a live inbox like `kill -9`, then opens its data. Its leases end like after a reap, and its pending calls may never settle.
+   * Without it, tests of crashes are skipped.
    */
   crash?(live: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
-  /**
-   * Keeps acts that go step by step waiting, where nothing else would: each `step` lets the next one through, and resolves when it is
-   * over. A crash ends it.
-   */
+  /** Pauses large actions before each of their steps. `step` allows the next one and resolves after it. Ends with a crash. */
   gate?(live: Inbox): Promise<{ step(): Promise<void> }>
-  /** Times are those of its own clock, which nothing sets back. */
+  /** True if the inbox uses its own clock, which tests can't set back. */
   readonly hasOwnClock?: boolean
-  /** What is deleted still counts for a while as stored. */
+  /** True if the size includes deleted data for some time. */
   readonly freesLater?: boolean
-  /** How many random walks it is taken on. Default 200. */
-  readonly walks?: number
+  /** Number of random walks. */
+  readonly walks: number
 }
 
-/** Keeps order, takes every type. */
+/** Takes every type, in order per key. */
 export const ordered: HandlerRoute = { name: 'ordered', types: ['*'], order: 'key' }
-/** Keeps no order, takes every type. */
+/** Takes every type, without order. */
 export const loose: HandlerRoute = { name: 'loose', types: ['*'], order: 'none' }
 
 export const boom: RunError = { name: 'Error', message: 'boom', stack: 'Error: boom\n    at handler.ts:1:1' }
@@ -51,7 +48,7 @@ export const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, d
 
 const startOfTests = Date.UTC(2026, 0, 1)
 
-/** An event with bytes of its own and, unless it has a network and an address, its id as key, but for what is given. */
+/** An event with its own bytes. `given` replaces fields. Its key is its network and address, or else its id. */
 export function anEvent(id: string, given: Partial<Omit<NewEvent, 'kind' | 'id'>> = {}): NewEvent {
   const { network, address } = given
   return {
@@ -93,7 +90,7 @@ export function idsOf(leases: readonly Lease[]): string[] {
   return leases.map((lease) => lease.event.id)
 }
 
-/** One inbox on a test clock, with short words for what tests do all the time. */
+/** An inbox on a test clock, with shortcuts for frequent calls. */
 export class Stage implements AsyncDisposable {
   readonly clock: TestClock
   inbox: Inbox
@@ -126,23 +123,23 @@ export class Stage implements AsyncDisposable {
     await this.inbox.register(routes)
   }
 
-  /** Steps of acts that begin after this are let through one by one. Without a gate, each is over when a later call is answered. */
+  /** Returns a function that waits for one step of a large action. Without a gate, a later call resolves after the step. */
   async gate(): Promise<() => Promise<unknown>> {
     const gate = await this.#harness.gate?.(this.inbox)
     return () => (gate === undefined ? this.done() : gate.step())
   }
 
-  /** Accepts arrivals that are all new. */
-  async accept(...arrivals: readonly IncomingDelivery[]): Promise<void> {
-    const results = await this.inbox.accept(arrivals)
-    expect(results).toEqual(arrivals.map(({ kind }) => (kind === 'event' ? 'accepted' : 'quarantined')))
+  /** Accepts deliveries. Expects all of them to be new. */
+  async accept(...deliveries: readonly IncomingDelivery[]): Promise<void> {
+    const results = await this.inbox.accept(deliveries)
+    expect(results).toEqual(deliveries.map(({ kind }) => (kind === 'event' ? 'accepted' : 'quarantined')))
   }
 
   claim(given: Partial<ClaimRequest> = {}): Promise<readonly Lease[]> {
     return this.inbox.claim({ handlers: ['ordered'], max: 100, owner: 'worker', suspects: false, ...given })
   }
 
-  /** Claims, and wants to get exactly one run. */
+  /** Claims. Expects exactly one lease. */
   async claimOne(given: Partial<ClaimRequest> = {}): Promise<Lease> {
     const leases = await this.claim({ max: 1, ...given })
     expect(leases).toHaveLength(1)
@@ -180,12 +177,12 @@ export class Stage implements AsyncDisposable {
     return this.inbox.release(leases.map(({ runId, token }) => ({ runId, token })))
   }
 
-  /** Makes dead letters of all runs that can be claimed now, one after the other. */
+  /** Makes dead letters of all claimable runs, one after the other. */
   async killReady(given: Partial<ClaimRequest> = {}): Promise<void> {
     for (const lease of await this.claim(given)) expect(await this.dead(lease)).toEqual(['applied'])
   }
 
-  /** Claims a run and lets its owner die, so often. The first time the run must be no suspect. */
+  /** Claims a run and reaps its owner, several times. The run is no suspect at first. */
   async crashRun(times: number): Promise<void> {
     for (let n = 0; n < times; n += 1) {
       const owner = `victim ${n}`
@@ -194,24 +191,24 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Whether a claim is unanswered after calls that came later were answered. */
+  /** True if a claim is pending after later calls have resolved. */
   async isWaiting(claim: Promise<unknown>): Promise<boolean> {
     const later = async () => {
-      const nobody = { runId: 2 ** 40, token: 2 ** 40, startedAt: 0, endedAt: 0, kind: 'done' } as const
-      for (let round = 0; round < 2; round += 1) await this.inbox.settle([nobody])
+      const unknown = { runId: 2 ** 40, token: 2 ** 40, startedAt: 0, endedAt: 0, kind: 'done' } as const
+      for (let round = 0; round < 2; round += 1) await this.inbox.settle([unknown])
       await this.inbox.stats()
       return true
     }
     return Promise.race([claim.then(() => false), later()])
   }
 
-  /** Moves the clock by 20 ms until it is so, and throws if that does not help: for jobs that go on by a timer. */
-  async until(isSo: () => Promise<boolean>): Promise<void> {
+  /** Advances the clock in steps of 20 ms, at most 10 s, until the condition is met. For jobs that continue by a timer. */
+  async until(isMet: () => Promise<boolean>): Promise<void> {
     for (let n = 0; n < 500; n += 1) {
-      if (await isSo()) return
+      if (await isMet()) return
       await this.clock.advance(20)
     }
-    throw new Error('it did not come about in 10 s of the test clock')
+    throw new Error('the condition was not met within 10 s of the test clock')
   }
 
   async detail(id: string): Promise<EventDetail> {
@@ -246,3 +243,13 @@ export class Stage implements AsyncDisposable {
     return { runId, token, startedAt: this.clock.now() - 5, endedAt: this.clock.now() }
   }
 }
+
+/** `test` with a new stage for each test, on which `ordered` is registered. */
+export const stageTest = (harness: ConformanceHarness) =>
+  test.extend<{ stage: Stage }>({
+    // oxlint-disable-next-line no-empty-pattern -- Vitest requires a destructured first parameter.
+    stage: async ({}, use) => {
+      await using stage = await Stage.open(harness)
+      await use(stage)
+    },
+  })

@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import type { NewSubscription } from '../../src/inbox/port.ts'
-import { type ConformanceHarness, Stage } from './stage.ts'
+import { type ConformanceHarness, stageTest } from './stage.ts'
 
 const at = Date.UTC(2026, 0, 1)
 
@@ -12,11 +12,11 @@ const wanted = (digest: string): NewSubscription => ({
   at,
 })
 
-/** What the port promises of registrations with the service. */
+/** Registrations with the upstream. */
 export function describeSubscription(harness: ConformanceHarness): void {
-  describe('a registration with the service', () => {
-    test('is absent at first, then begun, then registered with the response of the upstream', async () => {
-      await using stage = await Stage.open(harness)
+  const test = stageTest(harness)
+  describe('a registration', () => {
+    test('is absent at first, then begun, then registered with the response of the upstream', async ({ stage }) => {
       const { inbox } = stage
       expect(await inbox.subscription()).toBeNull()
       const begun = { ...wanted('a'), id: 1, state: 'begun', answer: null }
@@ -26,8 +26,7 @@ export function describeSubscription(harness: ConformanceHarness): void {
       expect(await inbox.subscription()).toEqual({ ...begun, state: 'registered', answer: '{"data":1}' })
     })
 
-    test('is begun only in the place of the one that it was to replace', async () => {
-      await using stage = await Stage.open(harness)
+    test('begins only if it replaces the newest one that has not failed', async ({ stage }) => {
       const { inbox } = stage
       expect(await inbox.beginSubscription(wanted('a'), 1)).toBeNull()
       expect(await inbox.subscription()).toBeNull()
@@ -38,8 +37,7 @@ export function describeSubscription(harness: ConformanceHarness): void {
       expect(await inbox.beginSubscription(wanted('c'), 1)).toBeNull()
     })
 
-    test('is begun by one of ten that try at the same time', async () => {
-      await using stage = await Stage.open(harness)
+    test('is begun by one of ten concurrent calls', async ({ stage }) => {
       const { inbox } = stage
       for (const replaces of [null, 1]) {
         const tried = await Promise.all(
@@ -51,8 +49,7 @@ export function describeSubscription(harness: ConformanceHarness): void {
       }
     })
 
-    test('that failed leaves the one before it in its place', async () => {
-      await using stage = await Stage.open(harness)
+    test('that fails leaves the previous one in place', async ({ stage }) => {
       const { inbox } = stage
       await inbox.beginSubscription(wanted('a'), null)
       await inbox.endSubscription(1, { state: 'failed', answer: 'no' })
@@ -65,54 +62,27 @@ export function describeSubscription(harness: ConformanceHarness): void {
       expect(await inbox.subscription()).toMatchObject({ id: 2, digest: 'a', state: 'registered' })
     })
 
-    test('ends once, and only if it was begun; each end stands in the audit', async () => {
-      await using stage = await Stage.open(harness)
-      const { inbox } = stage
-      await inbox.beginSubscription(wanted('a'), null)
-      await inbox.endSubscription(1, { state: 'registered', answer: 'first' })
-      await inbox.endSubscription(1, { state: 'failed', answer: 'second' })
-      await inbox.endSubscription(7, { state: 'registered', answer: 'never begun' })
-      expect(await inbox.subscription()).toMatchObject({ id: 1, state: 'registered', answer: 'first' })
-      expect((await inbox.audit({ limit: 9 })).data).toMatchObject([
-        { action: 'subscription.register', detail: { subscription: 1, state: 'registered' } },
-        { action: 'subscription.begin' },
-      ])
-    })
-
-    test('stands in the audit when it is begun, with what it replaces and who did it; one that was not begun does not', async () => {
-      await using stage = await Stage.open(harness)
+    test('ends once, and only if it was begun; each step is in the audit with its caller', async ({ stage }) => {
       const { inbox } = stage
       const by = 'operator (token) 127.0.0.1'
       await inbox.beginSubscription(wanted('a'), 7, by)
       await inbox.beginSubscription(wanted('a'), null)
-      await inbox.beginSubscription(wanted('b'), 1, by)
-      await inbox.beginSubscription(wanted('c'), 1, by)
-      const { data } = await inbox.audit({ limit: 9 })
-      expect(data.map(({ action, detail, by: who }) => [action, detail, who])).toEqual([
+      await inbox.endSubscription(1, { state: 'registered', answer: 'first' }, by)
+      await inbox.endSubscription(1, { state: 'failed', answer: 'second' }, by)
+      await inbox.endSubscription(7, { state: 'registered', answer: 'never begun' }, by)
+      const registered = { id: 1, state: 'registered', answer: 'first' }
+      expect(await inbox.subscription()).toMatchObject(registered)
+      if (harness.reopen) await stage.reopen()
+      expect(await stage.inbox.subscription()).toMatchObject(registered)
+      await stage.inbox.beginSubscription(wanted('b'), 1, by)
+      if (harness.crash) await stage.crash()
+      expect(await stage.inbox.subscription()).toMatchObject({ id: 2, state: 'begun', answer: null })
+      const { data } = await stage.inbox.audit({ limit: 9 })
+      expect(data.map(({ action, detail, by: caller }) => [action, detail, caller])).toEqual([
         ['subscription.begin', { subscription: 2, replaces: 1 }, by],
+        ['subscription.register', { subscription: 1, state: 'registered' }, by],
         ['subscription.begin', { subscription: 1, replaces: null }, null],
       ])
     })
-
-    if (harness.reopen) {
-      test('is there after a restart', async () => {
-        await using stage = await Stage.open(harness)
-        await stage.inbox.beginSubscription(wanted('a'), null)
-        await stage.inbox.endSubscription(1, { state: 'registered', answer: '{}' })
-        const before = await stage.inbox.subscription()
-        await stage.reopen()
-        expect(await stage.inbox.subscription()).toEqual(before)
-        expect(await stage.inbox.beginSubscription(wanted('b'), null)).toBeNull()
-      })
-    }
-
-    if (harness.crash) {
-      test('that was begun is begun still after a crash', async () => {
-        await using stage = await Stage.open(harness)
-        await stage.inbox.beginSubscription(wanted('a'), null)
-        await stage.crash()
-        expect(await stage.inbox.subscription()).toMatchObject({ id: 1, state: 'begun', answer: null })
-      })
-    }
   })
 }

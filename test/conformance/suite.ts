@@ -12,6 +12,7 @@ import { describePrune } from './prune.ts'
 import { describeReap } from './reap.ts'
 import { describeReceipts } from './receipts.ts'
 import { describeReplays } from './replays.ts'
+import { describeSearch } from './search.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
 import { describeSubscription } from './subscription.ts'
@@ -20,7 +21,7 @@ import { describeWalk } from './walk.ts'
 
 export type { ConformanceHarness } from './stage.ts'
 
-/** Everything that `src/inbox/port.ts` promises, as tests that every adapter must pass. */
+/** Tests of the contract in `src/inbox/port.ts`. Every adapter must pass them. */
 export function describeInboxConformance(name: string, harness: ConformanceHarness): void {
   describe(name, () => {
     describeAccept(harness)
@@ -34,6 +35,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeActions(harness)
     describeReplays(harness)
     describeViews(harness)
+    describeSearch(harness)
     describeReceipts(harness)
     describeFindings(harness)
     describeOperations(harness)

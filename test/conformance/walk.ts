@@ -11,7 +11,7 @@ const routes: readonly HandlerRoute[] = [
   { ...ordered, name: 'latest', latestOnly: true },
   { name: 'sink', types: [], order: 'key' },
 ]
-/** They come while there are events already. */
+/** Registered when there are events already. */
 const lateRoutes: readonly HandlerRoute[] = [
   { ...ordered, name: 'late', from: 'beginning' },
   { ...ordered, name: 'late latest', from: 'beginning', latestOnly: true },
@@ -21,7 +21,7 @@ const names = routes.map(({ name }) => name)
 const allNames = [...names, ...lateRoutes.map(({ name }) => name)]
 const stateKeys = ['s0', 's1']
 const jobStepMs = 5
-const mostJobSteps = 400
+const maxJobSteps = 400
 
 type Step =
   | { readonly do: 'accept'; readonly picks: readonly (readonly [id: number, body: number])[] }
@@ -33,12 +33,12 @@ type Step =
       readonly suspects: boolean
     }
   | { readonly do: 'settle'; readonly pick: number; readonly kind: Outcome['kind']; readonly delayMs: number }
-  | { readonly do: 'release' | 'repeat an old report' | 'requeue one'; readonly pick: number }
+  | { readonly do: 'release' | 'repeat an old outcome' | 'requeue one'; readonly pick: number }
   | {
       readonly do: 'settle with effects'
       readonly pick: number
       readonly key: string
-      /** Whether it has read what is there now. */
+      /** True: its reads don't match the stored state. */
       readonly isOutdated: boolean
       readonly isDeleted: boolean
       readonly itemKeys: readonly (string | null)[]
@@ -48,7 +48,7 @@ type Step =
   | { readonly do: 'prune'; readonly events: number }
   | { readonly do: 'drop open runs'; readonly handler: string }
   | { readonly do: 'register late'; readonly route: HandlerRoute }
-  | { readonly do: 'change what a dead letter does'; readonly onDead: 'skip' | 'hold' }
+  | { readonly do: 'set onDead'; readonly onDead: 'skip' | 'hold' }
   | { readonly do: 'reap'; readonly owner: string }
   | { readonly do: 'pause'; readonly handler: string | null; readonly paused: boolean }
   | { readonly do: 'advance' | 'set the clock back'; readonly ms: number }
@@ -102,7 +102,7 @@ function anyStep(canCrash: boolean, hasOwnClock: boolean): fc.Arbitrary<Step> {
   )
   const replay = fc.record({ filter, newKeys: fc.boolean(), perSecond: fc.constant(null) })
   const onDead = fc.constantFrom('skip' as const, 'hold' as const)
-  const changed = fc.record({ do: fc.constant('change what a dead letter does'), onDead })
+  const changed = fc.record({ do: fc.constant('set onDead'), onDead })
   return fc.oneof(
     { weight: 4, arbitrary: fc.record({ do: fc.constant('accept'), picks }) },
     { weight: 8, arbitrary: fc.record({ do: fc.constant('claim'), handlers, owner, max, suspects }) },
@@ -115,7 +115,7 @@ function anyStep(canCrash: boolean, hasOwnClock: boolean): fc.Arbitrary<Step> {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('register late'), route: fc.constantFrom(...lateRoutes) }) },
     { weight: 1, arbitrary: changed },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('release'), pick }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat an old report'), pick }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('repeat an old outcome'), pick }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('requeue one'), pick }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('requeue all', 'requeue all', 'drop all') }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('reap'), owner }) },
@@ -129,39 +129,35 @@ function anyStep(canCrash: boolean, hasOwnClock: boolean): fc.Arbitrary<Step> {
   )
 }
 
-/** Walks at random through what callers may do, next to a model that is too simple to be wrong. */
+/** Makes random calls and compares the inbox with a simple model. */
 export function describeWalk(harness: ConformanceHarness): void {
-  test(
-    'whatever happens, every run is where the model says, and all end done or dead',
-    { timeout: 1_200_000 },
-    async () => {
-      const steps = fc.array(anyStep(harness.crash !== undefined, harness.hasOwnClock === true), {
-        maxLength: 60,
-        size: 'max',
-      })
-      const walk = async (taken: readonly Step[]) => {
-        await using stage = await Stage.open(harness, routes)
-        const walker = new Walker(stage)
-        for (const step of taken) {
-          await walker.take(step)
-          await walker.letJobsEnd()
-        }
-        await walker.compare()
-        await walker.drain()
-        await walker.compare()
+  test('random calls lead to the same runs as in the model, and all runs end', { timeout: 1_200_000 }, async () => {
+    const steps = fc.array(anyStep(harness.crash !== undefined, harness.hasOwnClock === true), {
+      maxLength: 60,
+      size: 'max',
+    })
+    const walk = async (taken: readonly Step[]) => {
+      await using stage = await Stage.open(harness, routes)
+      const walker = new Walker(stage)
+      for (const step of taken) {
+        await walker.take(step)
+        await walker.letJobsEnd()
       }
-      await fc.assert(fc.asyncProperty(steps, walk), { numRuns: harness.walks ?? 200, timeout: 20_000 })
-    },
-  )
+      await walker.compare()
+      await walker.drain()
+      await walker.compare()
+    }
+    await fc.assert(fc.asyncProperty(steps, walk), { numRuns: harness.walks, timeout: 20_000 })
+  })
 }
 
 class Walker {
   readonly #stage: Stage
   readonly #model = new Model(routes)
-  /** By event id: the body that was accepted first. */
+  /** The accepted body by event id. */
   readonly #bodies = new Map<string, number>()
   #items = 0
-  /** A reaped owner gets a new name, as a new process would. */
+  /** Part of owner names: a reaped owner gets a new one, like a new process. */
   #generation = 0
 
   constructor(stage: Stage) {
@@ -233,7 +229,7 @@ class Walker {
         model.addHandler(step.route)
         await inbox.register(model.routes)
         return this.#letBackfillEnd(step.route.name)
-      case 'change what a dead letter does':
+      case 'set onDead':
         model.setOnDead('holding', step.onDead)
         await inbox.register(model.routes)
         return
@@ -243,7 +239,7 @@ class Walker {
         await this.#stage.release(run.lease.lease)
         return model.release(run)
       }
-      case 'repeat an old report': {
+      case 'repeat an old outcome': {
         const late = pickFrom(model.ended, step.pick)
         if (!late) return
         expect(await this.#stage.done(late)).toEqual(['stale'])
@@ -258,8 +254,8 @@ class Walker {
         expect(model.crash(owner)).toBe(lost.length)
         const expected = lost.filter(({ state }) => state === 'dead' || state === 'held')
         const named = expected.map(({ eventId, route, attempt }) => `${eventId} ${route.name} ${attempt}`)
-        const told = dead.map(({ eventId, handler, attempt }) => `${eventId} ${handler} ${attempt}`)
-        expect(told.toSorted()).toEqual(named.toSorted())
+        const reported = dead.map(({ eventId, handler, attempt }) => `${eventId} ${handler} ${attempt}`)
+        expect(reported.toSorted()).toEqual(named.toSorted())
         return
       }
       case 'requeue one': {
@@ -279,9 +275,9 @@ class Walker {
       case 'advance':
         return clock.advance(step.ms)
       case 'set the clock back':
-        // The test clock's timers do not go back with it.
+        // Timers of the test clock are not set back.
         if (model.runningReplays().length > 0) return
-        // Seen by what is asked next, as by any traffic.
+        // The next call detects the change.
         await inbox.accept([])
         await clock.advance(-step.ms)
         await inbox.accept([])
@@ -294,7 +290,7 @@ class Walker {
     }
   }
 
-  /** Waits until replays and backfills have created what they will, and replays that are worked off have ended. */
+  /** Waits until replays have created their runs, and replays without open runs have ended. */
   async letJobsEnd(): Promise<void> {
     const { inbox, clock } = this.#stage
     const isBehind = async ({ id, state, runs }: ModelReplay) => {
@@ -303,7 +299,7 @@ class Walker {
     }
     const running = this.#model.runningReplays()
     this.#model.endReplays()
-    for (let n = 0; n < mostJobSteps; n += 1) {
+    for (let n = 0; n < maxJobSteps; n += 1) {
       const behind = await Promise.all(running.map(isBehind))
       if (!behind.includes(true)) return
       await clock.advance(jobStepMs)
@@ -312,7 +308,7 @@ class Walker {
 
   async #letBackfillEnd(handler: string): Promise<void> {
     const expected = JSON.stringify(this.#countsOf(handler))
-    for (let n = 0; n < mostJobSteps; n += 1) {
+    for (let n = 0; n < maxJobSteps; n += 1) {
       if (JSON.stringify(await this.#stage.stats(handler)) === expected) return
       await this.#stage.clock.advance(jobStepMs)
     }
@@ -349,7 +345,7 @@ class Walker {
     expect(records).toMatchObject(replays.map((replay) => ({ ...replay, openRuns: this.#model.openOf(replay) })))
   }
 
-  /** Works until no run is open. */
+  /** Executes runs until none is open. */
   async drain(): Promise<void> {
     const { clock } = this.#stage
     const model = this.#model
@@ -380,7 +376,7 @@ class Walker {
   async #accept(picks: readonly (readonly [id: number, body: number])[]): Promise<void> {
     const expected = picks.map(([n, pickedBody]) => {
       const id = `e${n}`
-      // One body in ten is another one.
+      // One in ten deliveries has another body.
       const body = pickedBody === 0 ? 0 : 1
       const known = this.#bodies.get(id)
       if (known !== undefined) {
@@ -401,7 +397,7 @@ class Walker {
 
   async #claim({ handlers, owner, max, suspects }: ClaimRequest): Promise<void> {
     const claimable = this.#model.claimable(handlers, suspects, this.#stage.clock.now())
-    if (claimable.length === 0) return this.#claimInVain(handlers, suspects)
+    if (claimable.length === 0) return this.#expectWaiting(handlers, suspects)
     const leases = await this.#stage.claim({ handlers, owner, max, suspects })
     expect(leases.length).toBeGreaterThanOrEqual(1)
     expect(leases.length).toBeLessThanOrEqual(max)
@@ -435,11 +431,11 @@ class Walker {
     model.takeEffect(run, lease, key, isDeleted, items)
   }
 
-  async #claimInVain(handlers: readonly string[], suspects: boolean): Promise<void> {
-    const owner = this.#nameOf('in vain')
+  async #expectWaiting(handlers: readonly string[], suspects: boolean): Promise<void> {
+    const owner = this.#nameOf('waiting')
     this.#generation += 1
     const claim = this.#stage.claim({ handlers, owner, suspects })
-    expect(await this.#stage.isWaiting(claim), 'a claim waits when nothing can be claimed').toBe(true)
+    expect(await this.#stage.isWaiting(claim), 'a claim waits while no run is claimable').toBe(true)
     await this.#stage.inbox.reap(owner)
     expect(await claim).toEqual([])
   }
@@ -464,7 +460,7 @@ class Walker {
   }
 }
 
-/** In accept order, whatever the clock says: prune stops at the first event that is too young. */
+/** Times in accept order, because prune stops at the first event that is too young. */
 function receivedAtOf(place: number): number {
   return Date.UTC(2026, 0, 1) + place
 }

@@ -36,7 +36,7 @@ function reportOf({ code, out, errors }: CliResult): Report {
   return JSON.parse(out) as Report
 }
 
-test(`${counts.backups} backups under load and kills are whole; the last one restored and everything sent again, nothing is missing and each event is counted once (SEED=${seed})`, async () => {
+test(`${counts.backups} backups under load and kills are complete; after a restore and a replay, each event is counted once (SEED=${seed})`, async () => {
   console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'backups')
   await using stage = await createStage({ seed, handlers: { 'counter.mjs': counter } })
@@ -96,7 +96,7 @@ test(`${counts.backups} backups under load and kills are whole; the last one res
   expect(await doctor()).toMatchObject({ code: 0 })
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
 
-  // Numbers that were given once are not given again.
+  // Accept-sequence numbers are never reused.
   const losses = await lossesOf(sidecar, client)
   expect(losses.filter((loss) => !loss.startsWith('P7: a gap'))).toEqual([])
   const { stored } = await readLedger(sidecar.databaseFile)
@@ -106,7 +106,7 @@ test(`${counts.backups} backups under load and kills are whole; the last one res
   console.log(`backups of ${sizes.join(', ')} events; ${stored.length} in the end`)
 }, 1_800_000)
 
-/** What the handler has counted in its state, by both of its ways. */
+/** The handler's count of events. Expects both of its counts to agree. */
 async function countedIn(file: string): Promise<number> {
   const inbox = await createSqliteInbox({ file })
   try {

@@ -13,10 +13,10 @@ import { createStage } from './stage.ts'
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const mib = 1024 * 1024
-/** `journal_size_limit`: what a log that was larger is cut to once it begins anew. */
+/** `journal_size_limit`: a larger -wal is truncated to this size when it restarts. */
 const walLimit = 64 * mib
 
-/** Reads the file as it is at this moment for as long as its input is open. */
+/** Keeps a read transaction open until its input ends. */
 const reader = `
 const db = require('better-sqlite3')(process.argv[1], { readonly: true })
 db.exec('BEGIN')
@@ -37,13 +37,13 @@ async function blockCheckpoints(file: string) {
   return { [Symbol.asyncDispose]: release }
 }
 
-test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000} s holds up no acknowledgement; the log shrinks once it is gone (SEED=${seed})`, async () => {
+test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000} s delays no acknowledgement; the -wal shrinks afterwards (SEED=${seed})`, async () => {
   console.log(`SEED=${seed}`)
   await using stage = await createStage({ seed })
   const { sidecar, client, load } = stage
   const walBytes = () => (existsSync(`${sidecar.databaseFile}-wal`) ? statSync(`${sidecar.databaseFile}-wal`).size : 0)
   let large = 0
-  /** Fills the log faster than small events do. */
+  /** Large events fill the -wal faster. */
   const deliverLarge = async () => {
     const id = `large_${(large += 1)}`
     const raw = eventBytes({ id, data: { note: 'x'.repeat(500_000) } })
@@ -70,15 +70,15 @@ test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000}
       await stage.acknowledge(20)
       return walBytes() <= walLimit
     },
-    'the log is cut to its limit',
+    'the -wal shrinks to its limit',
     30_000,
   )
   const { findings } = await stage.examine()
   expect(findings).toEqual([])
-  console.log(`the log grew to ${Math.round(largest / mib)} MiB`)
+  console.log(`the -wal grew to ${Math.round(largest / mib)} MiB`)
 })
 
-test('a kill while checkpoints are blocked, and a start while they still are, lose nothing', async () => {
+test('a kill and a start while checkpoints are blocked lose nothing', async () => {
   await using stage = await createStage({ seed })
   const { sidecar, load } = stage
   await sidecar.start()

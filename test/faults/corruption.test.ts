@@ -18,11 +18,11 @@ const walHeaderBytes = 32
 
 interface Damage {
   readonly what: string
-  /** Which file of the database: its name goes on with this. */
+  /** Suffix of the damaged file. */
   readonly file: '' | '-wal' | '-shm' | '.seq'
-  /** The new content; null: it is deleted. */
-  spoil(content: Buffer, random: RandomStream): Buffer | null
-  /** It must not lose anything. */
+  /** Returns the new content; null deletes the file. */
+  damage(content: Buffer, random: RandomStream): Buffer | null
+  /** True if no event may be lost. */
   readonly harmless?: true
 }
 
@@ -44,34 +44,38 @@ function flipInTheMiddle(content: Buffer, random: RandomStream): Buffer {
 }
 
 const damages: readonly Damage[] = [
-  { what: 'its header is garbage', file: '', spoil: (old, random) => overwrite(old, 0, garbage(100, random)) },
+  { what: 'its header is garbage', file: '', damage: (old, random) => overwrite(old, 0, garbage(100, random)) },
   {
     what: 'a page is garbage',
     file: '',
-    spoil: (old, random) => overwrite(old, aPage(old, random), garbage(pageBytes, random)),
+    damage: (old, random) => overwrite(old, aPage(old, random), garbage(pageBytes, random)),
   },
   {
     what: 'a page is zeros',
     file: '',
-    spoil: (old, random) => overwrite(old, aPage(old, random), Buffer.alloc(4_096)),
+    damage: (old, random) => overwrite(old, aPage(old, random), Buffer.alloc(4_096)),
   },
-  { what: 'it is cut short', file: '', spoil: (old, random) => old.subarray(0, aPage(old, random)) },
-  { what: 'it is empty', file: '', spoil: () => Buffer.alloc(0) },
-  { what: 'a byte has flipped', file: '-wal', spoil: flipInTheMiddle },
-  { what: 'it is cut short', file: '-wal', spoil: (old, random) => old.subarray(0, random.integer(1, old.length - 1)) },
-  { what: 'its header is zeros', file: '-wal', spoil: (old) => overwrite(old, 0, Buffer.alloc(walHeaderBytes)) },
-  { what: 'it is garbage', file: '-wal', spoil: (old, random) => garbage(Math.max(old.length, 50_000), random) },
+  { what: 'it is truncated', file: '', damage: (old, random) => old.subarray(0, aPage(old, random)) },
+  { what: 'it is empty', file: '', damage: () => Buffer.alloc(0) },
+  { what: 'a byte has flipped', file: '-wal', damage: flipInTheMiddle },
+  {
+    what: 'it is truncated',
+    file: '-wal',
+    damage: (old, random) => old.subarray(0, random.integer(1, old.length - 1)),
+  },
+  { what: 'its header is zeros', file: '-wal', damage: (old) => overwrite(old, 0, Buffer.alloc(walHeaderBytes)) },
+  { what: 'it is garbage', file: '-wal', damage: (old, random) => garbage(Math.max(old.length, 50_000), random) },
   {
     what: 'it is garbage',
     file: '-shm',
-    spoil: (old, random) => garbage(Math.max(old.length, 32_768), random),
+    damage: (old, random) => garbage(Math.max(old.length, 32_768), random),
     harmless: true,
   },
-  { what: 'it is deleted', file: '-shm', spoil: () => null, harmless: true },
-  { what: 'it is deleted', file: '.seq', spoil: () => null, harmless: true },
+  { what: 'it is deleted', file: '-shm', damage: () => null, harmless: true },
+  { what: 'it is deleted', file: '.seq', damage: () => null, harmless: true },
 ]
 
-/** What was acknowledged is on its way in several ways: closed, in the log only, and both. */
+/** Acknowledged events in the file and in the -wal. */
 async function makeImage(ends: 'stop' | 'kill', random: RandomStream) {
   const stage = await createStage({ seed, keys: 50 })
   const { sidecar, client, load } = stage
@@ -106,7 +110,7 @@ const databaseFiles = async ({ dir }: Sidecar) =>
 const isLoud = (output: string) =>
   /accepted events are missing|database damaged|exiting after failure|"database_corrupt"/.test(output)
 
-/** Whether the check of the whole file has found it well. */
+/** True if the check of the whole file has succeeded. */
 function isChecked(file: string): boolean {
   const db = new Sqlite(file, { readonly: true })
   try {
@@ -121,7 +125,7 @@ function isChecked(file: string): boolean {
 type Verdict = 'refused' | 'loud' | 'whole'
 
 test.each(['stop', 'kill'] as const)(
-  `files that are damaged after a %s are refused, or what is missing is reported, and comes again by a replay (SEED=${seed})`,
+  `damaged files after a %s are refused, or missing events are reported and accepted again (SEED=${seed})`,
   async (ends) => {
     console.log(`SEED=${seed}`)
     const random = createRandomStream(seed, `corruption after ${ends}`)
@@ -136,9 +140,9 @@ test.each(['stop', 'kill'] as const)(
       const path = sidecar.databaseFile + damage.file
       const old = existsSync(path) ? await readFile(path) : Buffer.alloc(0)
       if (damage.file === '-wal' && old.length === 0 && damage.what !== 'it is garbage') continue
-      const spoiled = damage.spoil(old, random)
-      if (spoiled === null) await rm(path, { force: true })
-      else await writeFile(path, spoiled)
+      const damaged = damage.damage(old, random)
+      if (damaged === null) await rm(path, { force: true })
+      else await writeFile(path, damaged)
 
       const name = `round ${round}, after a ${ends}: inbox.db${damage.file}, ${damage.what}`
       const verdict = await judge(name)
@@ -148,8 +152,8 @@ test.each(['stop', 'kill'] as const)(
     console.log(verdicts.join('\n'))
 
     async function judge(name: string): Promise<Verdict> {
-      const said = sidecar.output.text.length
-      const output = () => sidecar.output.text.slice(said)
+      const before = sidecar.output.text.length
+      const output = () => sidecar.output.text.slice(before)
       sidecar.launch()
       const isReady = await sidecar.ready().then(
         () => true,
@@ -162,12 +166,12 @@ test.each(['stop', 'kill'] as const)(
         )
         return 'refused'
       }
-      const gone = await replayAll()
+      const missing = await replayAll()
       if (ends === 'kill') await until(() => isLoud(output()) || isChecked(sidecar.databaseFile), `${name} is checked`)
       await sidecar.stop()
       if (isLoud(output())) return 'loud'
-      expect(gone, `${name}: gone without a word`).toEqual([])
-      // A file that was closed is not checked at the next start: damage shows when it is read.
+      expect(missing, `${name}: missing without a report`).toEqual([])
+      // A closed file is not checked at the next start. The damage shows when it is read.
       const ledger = await readLedger(sidecar.databaseFile).catch((error: unknown) => String(error))
       if (typeof ledger === 'string') {
         expect(ledger, name).toMatch(/malformed|damaged/)
@@ -179,13 +183,13 @@ test.each(['stop', 'kill'] as const)(
       return 'whole'
     }
 
-    /** As the sender does it: what is new to the sidecar was gone. */
+    /** Replays all deliveries. Returns the ids that were missing. */
     async function replayAll(): Promise<string[]> {
-      const gone: string[] = []
+      const missing: string[] = []
       await inParallel(acknowledged.values(), async ({ delivery }) => {
-        if ((await deliver(delivery)) === 'accepted') gone.push(delivery.id)
+        if ((await deliver(delivery)) === 'accepted') missing.push(delivery.id)
       })
-      return gone
+      return missing
     }
 
     async function deliver({ raw, signature }: Delivery): Promise<string> {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A disk of its own, unmounted at the end. Only as root. */
+/** Mounts a tmpfs until it is disposed. Requires root. */
 export async function aDisk(options: string) {
   const path = await mkdtemp(join(tmpdir(), 'inbox-disk-'))
   await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path])
@@ -14,7 +14,7 @@ export async function aDisk(options: string) {
     path,
     file: join(path, 'inbox.db'),
     remount: (changed: string) => run('mount', ['-o', `remount,${changed}`, path]),
-    /** Makes it as small as what is in use, and a little; which is refused if more is in use by then. */
+    /** Leaves 512 KiB free. Retries, because a mount fails if more is in use by then. */
     async shrink(): Promise<void> {
       for (let tries = 1; ; tries += 1) {
         const { blocks, bfree, bsize } = await statfs(path)
@@ -26,7 +26,7 @@ export async function aDisk(options: string) {
         }
       }
     },
-    /** Takes what is left. */
+    /** Fills the free space. */
     async fill(): Promise<void> {
       const { bavail, bsize } = await statfs(path)
       await writeFile(join(path, 'filler'), Buffer.alloc(bavail * bsize))

@@ -23,8 +23,8 @@ async function isReady(sidecar: Sidecar): Promise<boolean> {
   )
 }
 
-describe.skipIf(!has('cc'))('a kill exactly before an fsync (needs cc)', () => {
-  test.each(fsyncs)('number %i, and the same event sent again: its 2xx is durable', async (when) => {
+describe.skipIf(!has('cc'))('after a kill before fsync (needs cc)', () => {
+  test.each(fsyncs)('number %i, the 2xx of a repeated delivery is durable', async (when) => {
     await using sidecar = await Sidecar.create({ handlers: { 'quiet.js': quiet } })
     using client = new RecordingClient({ url: () => sidecar.url })
     const image = await PowerLossImage.create(sidecar)
@@ -32,7 +32,7 @@ describe.skipIf(!has('cc'))('a kill exactly before an fsync (needs cc)', () => {
     sidecar.launch({ ...image.env, POWER_LOSS_KILL_AT: String(when) })
     const sent: Delivery[] = []
     if (await isReady(sidecar)) {
-      // Each event is an fsync or more.
+      // Each event causes at least one fsync.
       for (let answer: unknown = 200; answer === 200 && sent.length <= when;) {
         const event = anEvent(sent.length)
         sent.push(event)
@@ -42,7 +42,7 @@ describe.skipIf(!has('cc'))('a kill exactly before an fsync (needs cc)', () => {
     }
     expect(await sidecar.exited()).toMatchObject({ signal: 'SIGKILL' })
 
-    // The process died, the power did not: what was written, but not yet durable, is still to be seen.
+    // The process died, not the machine: written data is visible, even if it is not durable yet.
     await sidecar.start(image.env)
     const again = [...sent.toReversed(), anEvent(sent.length)]
     for (const event of again) expect(await client.deliver(event)).toMatchObject({ answer: 200 })

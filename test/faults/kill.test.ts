@@ -3,26 +3,21 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
 import { counts } from '../counts.ts'
-import { testSecret } from '../support/app.ts'
-import { checkHistory } from '../support/checks.ts'
-import { requeueCrashed } from '../support/dead-letters.ts'
-import { RecordingClient } from '../support/history.ts'
-import { effectsHandler, readEffects, readLedger, type Effect, type WorkRecord } from '../support/ledger.ts'
-import { Load } from '../support/load.ts'
-import { cold, Sidecar, testToken } from '../support/sidecar.ts'
+import type { Effect, WorkRecord } from '../support/ledger.ts'
+import { cold } from '../support/sidecar.ts'
+import { createStage } from './stage.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
 test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing (SEED=${seed})`, async () => {
   console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'kill')
-  await using sidecar = await Sidecar.create({ handlers: { 'effects.mjs': effectsHandler({ busyMs: 4 }) } })
-  using client = new RecordingClient({ url: () => sidecar.url })
-  const load = new Load({ client, workers: 32, keys: 300, random: () => random.uniform() })
+  await using stage = await createStage({ seed, workers: 32, keys: 300 })
+  const { sidecar, load } = stage
 
   for (let round = 1; round <= counts.killRounds; round++) {
     sidecar.launch()
-    // Now and then it dies while it still recovers from the last time.
+    // Sometimes it dies during the recovery from the last kill.
     if (random.uniform() < 0.2) {
       await wait(random.integer(0, 600))
       await sidecar.kill()
@@ -38,26 +33,14 @@ test(`kill -9 under load, ${counts.killRounds} times, loses and reorders nothing
   }
 
   await sidecar.start(cold)
-  await load.heal()
-  await sidecar.drained()
-  const requeued = await requeueCrashed(sidecar)
-  await sidecar.drained()
-  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
-  // A run that was alone at two kills, after one among others, is taken for the culprit. That must stay rare.
+  const { findings, ledger, effects, requeued } = await stage.examine()
+  expect(findings).toEqual([])
+  expect(uncounted(effects, ledger.work).filter((id) => !requeued.has(id))).toEqual([])
+  // A run that was in flight alone at two kills, after one among others, becomes a dead letter. That must stay rare.
   expect(requeued.size).toBeLessThanOrEqual(counts.killRounds / 5)
-
-  const effects = await readEffects(sidecar.effectsFile)
-  const { stored, work, missingSeqs } = await readLedger(sidecar.databaseFile)
-  expect(new Set(work.map(({ state }) => state))).toEqual(new Set(['done']))
-  const { requests } = client
-  const secrets = [testSecret, testToken]
-  const evidence = { requests, stored, effects, requeued, lives: sidecar.lives, output: sidecar.output.text, secrets }
-  expect(checkHistory(evidence)).toEqual([])
-  expect(missingSeqs).toBe(0)
-  expect(uncounted(effects, work).filter((id) => !requeued.has(id))).toEqual([])
 })
 
-/** Attempts that began without having been counted, and repeats beyond the attempts that were in flight at a kill. */
+/** Events with attempts that were not counted, or repeated without a crash. */
 function uncounted(effects: readonly Effect[], work: readonly WorkRecord[]): string[] {
   const begun = Map.groupBy(
     effects.filter(({ step }) => step === 'begin'),

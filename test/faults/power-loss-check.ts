@@ -4,7 +4,7 @@ import type { RecordingClient } from '../support/history.ts'
 import { readLedger } from '../support/ledger.ts'
 import { testToken, type Sidecar } from '../support/sidecar.ts'
 
-/** What of P1, P2, P6 and P7 does not hold for the file as it is now, with no process on it, whatever has been handled. */
+/** Violations of P1, P2, P6 and P7 in a file that no process serves. */
 export async function lossesOf(
   sidecar: Sidecar,
   client: RecordingClient,
@@ -14,7 +14,7 @@ export async function lossesOf(
   const findings = checkHistory({ ...historyOf(sidecar, client), stored, effects: [] })
   return [
     ...findings.filter(({ property }) => property !== 'P3').map(({ property, what }) => `${property}: ${what}`),
-    ...(missingSeqs > 0 ? [`${missingSeqs} numbers of the accept sequence are missing`] : []),
+    ...(missingSeqs > 0 ? [`${missingSeqs} accept-sequence numbers are missing`] : []),
   ]
 }
 

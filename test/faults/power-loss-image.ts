@@ -7,7 +7,7 @@ import type { Sidecar } from '../support/sidecar.ts'
 
 const source = fileURLToPath(new URL('power-loss.c', import.meta.url))
 
-/** What a power cut would leave of the folder of a process: only what was fsync'd. See `power-loss.c`. */
+/** The folder of a process after a power cut: only fsync'd data. See `power-loss.c`. */
 export class PowerLossImage {
   readonly #folder: string
   readonly #image: string
@@ -15,12 +15,12 @@ export class PowerLossImage {
 
   private constructor(folder: string) {
     this.#folder = folder
-    // Folders within the folder are not part of what is cut.
+    // Subfolders are not part of the image.
     this.#image = join(folder, 'image')
     this.#shim = join(folder, 'image.so')
   }
 
-  /** Compiles what watches the processes of a sidecar, and begins with an empty image. Needs `cc`. */
+  /** Compiles the library that records a sidecar's fsyncs, and creates an empty image. Needs `cc`. */
   static async create(sidecar: Sidecar): Promise<PowerLossImage> {
     const image = new PowerLossImage(sidecar.dir)
     await mkdir(image.#image)
@@ -29,12 +29,12 @@ export class PowerLossImage {
     return image
   }
 
-  /** To be given to each process that is to be watched. */
+  /** Environment of recorded processes. */
   get env(): Readonly<Record<string, string>> {
     return { LD_PRELOAD: this.#shim, POWER_LOSS_FOLDER: this.#folder, POWER_LOSS_IMAGE: this.#image }
   }
 
-  /** Cuts the power, once the process is dead: what was not fsync'd of the database is gone. */
+  /** Cuts the power after the process has died: the database keeps only fsync'd data. */
   async cut(): Promise<void> {
     for (const folder of [this.#folder, this.#image]) {
       const names = (await readdir(folder)).filter((name) => name.startsWith('inbox.db'))

@@ -8,10 +8,7 @@ import { createReceiving } from '../../src/receiver/receive.ts'
 import { createReceiverApp } from '../../src/receiver/server.ts'
 import { testSecret } from '../support/app.ts'
 
-/**
- * The receiver as in `serve`, over a store whose durability is what SYNCHRONOUS says: `normal` is nothing that `serve` can be
- * brought to.
- */
+/** The receiver of `serve`, over a store with the durability in SYNCHRONOUS. `serve` itself can't run with `normal`. */
 const env = (name: string) => process.env[name] ?? ''
 const synchronous = env('SYNCHRONOUS') === 'normal' ? 'normal' : 'full'
 const inbox = await createSqliteInbox({ file: env('INBOX_DATABASE_URL').replace('sqlite:', ''), synchronous })

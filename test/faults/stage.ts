@@ -13,13 +13,16 @@ export interface StageOptions extends SidecarOptions {
   readonly keys?: number
 }
 
-/** Result of a run: violations of P1 to P9, and the stored data. */
+/** Violations of P1 to P9, and the data that they were derived from. */
 export interface Examined {
   readonly findings: readonly string[]
   readonly ledger: Ledger
+  readonly effects: readonly Effect[]
+  /** Events whose runs were dead letters for some time. */
+  readonly requeued: ReadonlySet<string>
 }
 
-/** A sidecar with a recording handler, and a load for it. Nothing is started yet. */
+/** A sidecar whose handler records its effects, and a load. Neither is started. */
 export async function createStage({ seed, workers = 16, keys = 200, ...options }: StageOptions) {
   const random = createRandomStream(seed, 'load')
   const handlers = { 'effects.mjs': effectsHandler({ busyMs: 2 }), ...options.handlers }
@@ -27,7 +30,7 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
   const client = new RecordingClient({ url: () => sidecar.url })
   const load = new Load({ client, workers, keys, random: () => random.uniform() })
 
-  /** Sends until `count` more deliveries were acknowledged, or the sidecar is gone. */
+  /** Sends until `count` more events are acknowledged, or the process has ended. */
   async function acknowledge(count: number): Promise<void> {
     const acknowledged = load.acknowledgements(count)
     const sending = load.run()
@@ -36,8 +39,8 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
     await sending
   }
 
-  /** Resends, waits for all work, stops, reads everything and checks it. `effects`: replaces those of the handler. */
-  async function examine(effects?: () => readonly Effect[]): Promise<Examined> {
+  /** Resends, waits for all runs, stops, and checks P1 to P9. `readTraces`: replaces the handler's traces. */
+  async function examine(readTraces?: () => readonly Effect[]): Promise<Examined> {
     await load.heal()
     await sidecar.drained()
     const requeued = await requeueCrashed(sidecar)
@@ -45,16 +48,16 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
     const exit = await sidecar.stop()
     const ledger = await readLedger(options.env?.['INBOX_DATABASE_URL']?.replace('sqlite:', '') ?? sidecar.databaseFile)
     const { stored, work, missingSeqs } = ledger
-    const traces = effects?.() ?? (await readEffects(sidecar.effectsFile))
-    const found = checkHistory({ ...historyOf(sidecar, client), stored, effects: traces, requeued })
+    const effects = readTraces?.() ?? (await readEffects(sidecar.effectsFile))
+    const found = checkHistory({ ...historyOf(sidecar, client), stored, effects, requeued })
     const open = work.filter(({ state }) => state !== 'done')
     const findings = [
       ...found.map(({ property, what }) => `${property}: ${what}`),
       ...open.slice(0, 5).map(({ id, handler, state }) => `P9: the run of ${handler} for ${id} ended as ${state}`),
-      ...(missingSeqs > 0 ? [`P7: ${missingSeqs} numbers of the accept sequence are missing`] : []),
+      ...(missingSeqs > 0 ? [`P7: ${missingSeqs} accept-sequence numbers are missing`] : []),
       ...(exit.code === 0 ? [] : [`P7: the last stop ended with ${exit.code ?? exit.signal}`]),
     ]
-    return { findings, ledger }
+    return { findings, ledger, effects, requeued }
   }
 
   return {
@@ -71,11 +74,11 @@ export async function createStage({ seed, workers = 16, keys = 200, ...options }
   }
 }
 
-/** Processes all items concurrently. */
+/** Calls `work` for all items, several at once. */
 export async function inParallel<T>(items: Iterable<T>, work: (item: T) => Promise<void>, workers = 16): Promise<void> {
   const left = [...items].toReversed()
-  const workOff = async () => {
+  const worker = async () => {
     for (let next = left.pop(); next !== undefined; next = left.pop()) await work(next)
   }
-  await Promise.all(Array.from({ length: workers }, workOff))
+  await Promise.all(Array.from({ length: workers }, worker))
 }

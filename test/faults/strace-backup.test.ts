@@ -10,7 +10,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 import { canTrace } from '../support/tools.ts'
 import { straceCommand } from './strace.ts'
 
-/** A database as a crash leaves it, with 30 events, some of them in its log, and a backup of it with 10. */
+/** A database with 30 events, some of them in its -wal, and a backup with 10. */
 async function stage() {
   const dir = await createTempDir()
   const at = (name: string) => join(dir.path, name)
@@ -22,7 +22,7 @@ async function stage() {
   await accept(20)
   return {
     at,
-    /** A folder with that database in it. */
+    /** Copies the database into a folder, like after a crash. */
     async crashed(name: string): Promise<string> {
       await mkdir(at(name))
       for (const side of ['', '-wal']) await copyFile(at(`live.db${side}`), join(at(name), `inbox.db${side}`))
@@ -35,7 +35,7 @@ async function stage() {
   }
 }
 
-/** Runs a command on a database, behind words such as those of strace. Gives the exit code, null if a signal ended it. */
+/** Runs a command on a database, with a prefix such as strace. Returns the exit code; null after a signal. */
 function run(before: readonly string[], command: readonly string[], file: string): Promise<number | null> {
   const [program = '', ...args] = [...before, process.execPath, cliFile, ...command]
   const env = { PATH: process.env['PATH'], INBOX_DATABASE_URL: `sqlite:${file}` }
@@ -46,9 +46,9 @@ function run(before: readonly string[], command: readonly string[], file: string
   })
 }
 
-describe.skipIf(!canTrace())('what a command does with its files (needs strace)', () => {
+describe.skipIf(!canTrace())('files of backup and restore (needs strace)', () => {
   test.each(['link', 'rename'])(
-    'a restore that is killed before any %s leaves a whole database, the old one or the new',
+    'a restore that is killed before any %s leaves the old or the new database',
     async (call) => {
       await using it = await stage()
       const found: number[] = []
@@ -64,7 +64,7 @@ describe.skipIf(!canTrace())('what a command does with its files (needs strace)'
     120_000,
   )
 
-  test('a restore keeps the old database also where the file system has no hard links', async () => {
+  test('a restore keeps the old database on a file system without hard links', async () => {
     await using it = await stage()
     const file = await it.crashed('unlinked')
     const refused = straceCommand('/^link(at)?$:error=EPERM', [])
@@ -74,7 +74,7 @@ describe.skipIf(!canTrace())('what a command does with its files (needs strace)'
     expect(found).toEqual([10, 30])
   })
 
-  test('a backup is durable before it gets its name, and its name is before it is reported', async () => {
+  test('a backup is durable before it gets its name, and the name before the command ends', async () => {
     await using it = await stage()
     const trace = it.at('trace')
     const traced = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=/^(pwrite64|write|fsync|fdatasync|rename)']

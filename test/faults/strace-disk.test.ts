@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createRandomStream } from '../../src/emulator/random.ts'
 import { answerLimitMs, isAcknowledged, RecordingClient, toDelivery, type RecordedRequest } from '../support/history.ts'
-import { effectsHandler } from '../support/ledger.ts'
-import { Load } from '../support/load.ts'
 import { RawConnection, requestBytes } from '../support/raw-http.ts'
 import { Sidecar, serveCommand, type SidecarOptions } from '../support/sidecar.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -10,42 +7,21 @@ import { canTrace, has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
 import { lossesOf } from './power-loss-check.ts'
 import { PowerLossImage } from './power-loss-image.ts'
+import { createStage } from './stage.ts'
 import { injectFault, straceCommand } from './strace.ts'
 
-const workers = 16
-
-/** A sidecar with a load that begins with events which are stored, and the image of its disk where that can be made. */
-async function aStage(options: SidecarOptions = {}) {
-  const handlers = { 'effects.mjs': effectsHandler() }
-  const sidecar = await Sidecar.create({ handlers, ...options })
-  const client = new RecordingClient({ url: () => sidecar.url })
-  const random = createRandomStream('strace', 'load')
-  const load = new Load({ client, workers, keys: 50, random: () => random.uniform() })
-  const image = has('cc') ? await PowerLossImage.create(sidecar) : undefined
+/** A stage whose disk is recorded for power cuts if `cc` is there. */
+async function createDiskStage(options: SidecarOptions = {}) {
+  const stage = await createStage({ seed: 'strace', keys: 50, ...options })
+  const image = has('cc') ? await PowerLossImage.create(stage.sidecar) : undefined
   return {
-    sidecar,
-    client,
-    load,
-    image,
-    start: () => sidecar.start(image?.env),
-    /** Sends until so many were acknowledged. */
-    async acknowledge(count: number): Promise<void> {
-      const acknowledged = load.acknowledgements(count)
-      const sending = load.run()
-      await acknowledged
-      load.stop()
-      await sending
-    },
-    /** Ends all, cuts the power, and looks for what is missing. */
+    ...stage,
+    start: () => stage.sidecar.start(image?.env),
+    /** Kills the process, cuts the power and looks for missing events. */
     async losses(): Promise<string[]> {
-      await sidecar.kill()
+      await stage.sidecar.kill()
       await image?.cut()
-      return lossesOf(sidecar, client)
-    },
-    async [Symbol.asyncDispose]() {
-      load.stop()
-      client[Symbol.dispose]()
-      await sidecar[Symbol.asyncDispose]()
+      return lossesOf(stage.sidecar, stage.client)
     },
   }
 }
@@ -53,7 +29,7 @@ async function aStage(options: SidecarOptions = {}) {
 const deliveries = (requests: readonly RecordedRequest[]) => requests.filter(({ op }) => op === 'deliver')
 const readiness = async (sidecar: Sidecar) => (await fetch(new URL('/readyz', sidecar.url))).status
 
-/** Its run never ends: it waits for a promise, or in a native call, which blocks the thread. */
+/** A run that never ends: it waits for a promise, or blocks the thread in a native call. */
 const endlessHandler = `
 import { execFileSync } from 'node:child_process'
 import { openSync } from 'node:fs'
@@ -68,13 +44,13 @@ export default defineHandler({
 })
 `
 
-describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
+describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
   test.each([
     ['once', 'fsync:error=EIO:when=1', 'promise'],
     ['for good', 'fsync:error=EIO', 'promise'],
-    ['for good, with a handler stuck in a native call,', 'fsync:error=EIO', 'native'],
-  ])('%s gets no 2xx, ends the process with 75, and loses nothing that had one', async (_, fault, id) => {
-    await using stage = await aStage({ handlers: { 'effects.mjs': effectsHandler(), 'endless.mjs': endlessHandler } })
+    ['for good, with a handler in a native call,', 'fsync:error=EIO', 'native'],
+  ])('%s acknowledges nothing, ends the process with 75, and loses no acknowledged event', async (_, fault, id) => {
+    await using stage = await createDiskStage({ handlers: { 'endless.mjs': endlessHandler } })
     const { sidecar, client, load } = stage
     await stage.start()
     await stage.acknowledge(200)
@@ -98,7 +74,7 @@ describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
     expect(await stage.losses()).toEqual([])
   })
 
-  test('during a stop ends the process with 75 all the same', async () => {
+  test('during a stop ends the process with 75', async () => {
     await using sidecar = await Sidecar.start()
     using client = new RecordingClient({ url: () => sidecar.url })
     using late = await RawConnection.open(Number(new URL(sidecar.url).port))
@@ -115,25 +91,22 @@ describe.skipIf(!canTrace())('a disk whose fsync fails (needs strace)', () => {
     expect(sidecar.output.text).toContain('exiting after failure')
   })
 
-  test.each([1, 4, 8, 12])(
-    'from number %i of a first start on: it ends with 75, and the next start is whole',
-    async (n) => {
-      const command = ['sh', '-c', 'exec $TRACED "$@"', 'sh', ...serveCommand]
-      await using sidecar = await Sidecar.create({ command })
-      const traced = straceCommand(`fsync:error=EIO:when=${n}+`, []).join(' ')
-      expect(await sidecar.run({ TRACED: traced })).toEqual({ code: 75, signal: null })
-      expect(sidecar.output.text).toMatch(/inbox\.db cannot be opened: .*SQLITE_IOERR|EIO/)
-      await sidecar.start({ TRACED: '' })
-      using client = new RecordingClient({ url: () => sidecar.url })
-      const event = toDelivery(eventBytes({ id: 'a' }), { id: 'a' })
-      expect(await client.deliver(event)).toMatchObject({ answer: 200 })
-    },
-  )
+  test.each([1, 8])('from number %i of a first start on ends the process with 75; the next start works', async (n) => {
+    const command = ['sh', '-c', 'exec $TRACED "$@"', 'sh', ...serveCommand]
+    await using sidecar = await Sidecar.create({ command })
+    const traced = straceCommand(`fsync:error=EIO:when=${n}+`, []).join(' ')
+    expect(await sidecar.run({ TRACED: traced })).toEqual({ code: 75, signal: null })
+    expect(sidecar.output.text).toMatch(/inbox\.db cannot be opened: .*SQLITE_IOERR|EIO/)
+    await sidecar.start({ TRACED: '' })
+    using client = new RecordingClient({ url: () => sidecar.url })
+    const event = toDelivery(eventBytes({ id: 'a' }), { id: 'a' })
+    expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+  })
 })
 
-describe.skipIf(!canTrace())('a disk whose writes fail (needs strace)', () => {
-  test('gets 503 and no readiness while they do, and takes events again without a restart', async () => {
-    await using stage = await aStage()
+describe.skipIf(!canTrace())('failing writes (needs strace)', () => {
+  test('return 503 and no readiness; afterwards events are accepted without a restart', async () => {
+    await using stage = await createDiskStage()
     const { sidecar, client, load } = stage
     await stage.start()
     await stage.acknowledge(200)
@@ -161,7 +134,7 @@ describe.skipIf(!canTrace())('a disk whose writes fail (needs strace)', () => {
 })
 
 describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
-  /** Asks for `/healthz` all the time; gives how long the slowest answer took, `Infinity` if one was not good. */
+  /** Polls `/healthz`. `end` returns the slowest response in milliseconds, `Infinity` after a failed one. */
   function watchHealth(sidecar: Sidecar) {
     let slowestMs = 0
     let isDone = false
@@ -186,8 +159,8 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     }
   }
 
-  test('that takes 0.3 s for an fsync makes acknowledgements late, and nothing else', async () => {
-    await using stage = await aStage()
+  test('with 0.3 s per fsync delays acknowledgements only', async () => {
+    await using stage = await createDiskStage()
     const { sidecar, client, load } = stage
     await stage.start()
     await stage.acknowledge(100)
@@ -206,8 +179,8 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     expect(await stage.losses()).toEqual([])
   })
 
-  test('that takes longer than the ack timeout gets 503 in time, and is well again when the disk is', async () => {
-    await using stage = await aStage({ env: { INBOX_ACK_TIMEOUT_MS: '1000' } })
+  test('slower than the ack timeout returns 503 in time, and recovers', async () => {
+    await using stage = await createDiskStage({ env: { INBOX_ACK_TIMEOUT_MS: '1000' } })
     const { sidecar, client, load } = stage
     await stage.start()
     await stage.acknowledge(100)

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import { writeFileSync } from 'node:fs'
 import { migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
 
-/** Four digits: the one behind the last that there really is. */
+/** The number of the next migration, with four digits. */
 export const nextNumber = String(migrations.length + 1).padStart(4, '0')
 
 /**
- * `node --import` of this makes a program of the next version, in all of its threads: it knows one more migration, which
- * touches every run and every event. With HALT it stops in its midst, for good, once it has written that file.
+ * With `node --import` of this file, a process knows one more migration, in all of its threads. The migration changes every run and event.
+ * With HALT, it writes that file halfway and then hangs.
  */
 const next: NumberedMigration = {
   name: `${nextNumber}-note`,

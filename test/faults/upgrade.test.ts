@@ -19,18 +19,18 @@ import { freePort } from '../support/stream-sinks.ts'
 import { until } from '../support/until.ts'
 import { historyOf } from './power-loss-check.ts'
 import { createStage } from './stage.ts'
-// This process is one of the next version as well: it reads what that has written.
+// This process reads the file with the schema of the next version, too.
 import { nextNumber } from './upgrade-newer.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const nextVersion = fileURLToPath(new URL('upgrade-newer.ts', import.meta.url))
 const [node = '', ...serve] = serveCommand
-/** `NEXT=--import=…` in the environment of a life makes it a life of the next version. */
+/** `NEXT=--import=…` in the environment starts the next version. */
 const command = ['sh', '-c', `exec "$0" $NEXT "$@"`, node, ...serve]
 const newer = { NEXT: `--import=${nextVersion}` }
 const older = { NEXT: '' }
 
-test(`an upgrade with ${counts.upgradeBacklog} open runs, killed ${counts.upgradeKills} times: all the work is there, the older version refuses the file, and the copy beside it serves the older one (SEED=${seed})`, async () => {
+test(`an upgrade with ${counts.upgradeBacklog} open runs survives ${counts.upgradeKills} kills; the older version refuses the file and serves the copy (SEED=${seed})`, async () => {
   console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'upgrade')
   await using stage = await createStage({ seed, command })
@@ -45,16 +45,16 @@ test(`an upgrade with ${counts.upgradeBacklog} open runs, killed ${counts.upgrad
   await stage.acknowledge(counts.upgradeBacklog)
   await load.heal()
   expect(await (await sidecar.admin('resume', { method: 'POST' })).json()).toMatchObject({ paused: false })
-  await until(async () => (await readEffects(sidecar.effectsFile)).length > 500, 'it is in mid-work')
+  await until(async () => (await readEffects(sidecar.effectsFile)).length > 500, '500 effects')
   await sidecar.kill()
 
   const halt = join(sidecar.dir, 'halted')
   const ports = { INBOX_PORT: String(await freePort()), INBOX_ADMIN_PORT: String(await freePort()) }
   for (let round = 0; round < counts.upgradeKills; round += 1) {
-    // A kill at any moment may come after the migration, which then has no midst any more: these come last.
+    // Kills at random times come last: they may happen after the migration.
     const isHalted = round < counts.upgradeKills / 2
     sidecar.launch({ ...newer, ...ports, ...(isHalted && { HALT: halt }) })
-    if (isHalted) await until(() => existsSync(halt), 'the migration is in its midst', 60_000)
+    if (isHalted) await until(() => existsSync(halt), 'the migration has halted', 60_000)
     if (isHalted && round === 0) {
       const probes = Object.values(ports).flatMap((port) =>
         ['healthz', 'readyz'].map((path) => fetch(`http://127.0.0.1:${port}/${path}`)),
@@ -103,7 +103,7 @@ test(`an upgrade with ${counts.upgradeBacklog} open runs, killed ${counts.upgrad
   expect(new Set(work.map(({ state }) => state))).toEqual(new Set(['done']))
   expect(work).toHaveLength(stored.length)
 
-  // Downgrade: the copy in the place of the file; what came since is missing until it is sent again.
+  // Downgrade: the copy replaces the file. Later events are missing until they are sent again.
   expect(await runCli(['restore', copy], { cwd: sidecar.dir, env })).toMatchObject({ code: 0 })
   await sidecar.start(older)
   const opened = await sidecar.log('database opened')

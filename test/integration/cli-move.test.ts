@@ -19,7 +19,7 @@ import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 const bulk = 1_500
-/** For tests that start several processes, on a machine that is busy. */
+/** Time-out for tests that start several processes. */
 const processesMs = 120_000
 
 let postgres: PostgresInboxes
@@ -36,7 +36,7 @@ afterAll(async () => {
   await made[Symbol.asyncDispose]()
 }, processesMs)
 
-/** A copy of the full store, in a folder of its own. */
+/** A copy of the full store in a new folder. */
 async function aStore() {
   const dir = await createTempDir()
   const file = join(dir.path, 'inbox.db')
@@ -56,7 +56,7 @@ function fileValue<T>(file: string, sql: string): T {
   }
 }
 
-/** Every table of the file but for its own ones: those that must be in PostgreSQL after a move, and the columns numbered there. */
+/** All moved tables, and the columns that PostgreSQL numbers. */
 const movedTables =
   'attempt audit body conflict event gap handler header_set item quarantine redelivery replay run state subscription'.split(
     ' ',
@@ -69,7 +69,7 @@ const number = async (url: string, sql: string) => Number((await ask<{ n: string
 
 describe('a move', () => {
   test(
-    'takes every row of every table along, has the counters go on, and leaves a file that is not served',
+    'copies all rows and counters, and leaves a file that cannot be served',
     async () => {
       await using store = await aStore()
       const { file, cwd } = store
@@ -94,7 +94,7 @@ describe('a move', () => {
         expect(report.tables.find(({ table }) => table === name)?.rows, name).toBe(rows)
         expect(await number(url, `SELECT count(*) FROM inbox."${name}"`), name).toBe(rows)
       }
-      // What was under way counts as crashed, as at any start, and nothing is running.
+      // Runs in flight count as crashed, as at any start.
       expect(await number(url, `SELECT count(*) FROM inbox.attempt WHERE outcome = 'crashed'`)).toBe(
         crashedBefore + running,
       )
@@ -121,7 +121,7 @@ describe('a move', () => {
         message: expect.stringMatching(/was moved to PostgreSQL at 20.*move --undo/s),
       })
 
-      // Called again, it has nothing to do; to another database it is refused.
+      // A repeated move does nothing. A move to another database is refused.
       expect(await move(file, url)).toMatchObject({ result: 'finished' })
       await expect(move(file, await postgres.createDatabase())).rejects.toMatchObject({ code: 'usage' })
     },
@@ -129,7 +129,7 @@ describe('a move', () => {
   )
 
   test(
-    'goes on where it was killed, whichever row it had come to',
+    'continues after a kill at any row',
     async () => {
       await using store = await aStore()
       const { file, cwd } = store
@@ -150,9 +150,9 @@ describe('a move', () => {
         ])
         child.child.kill('SIGKILL')
         await child.ended
-        // Whatever it was at, the file is not served meanwhile.
+        // The file can't be served in this state.
         await expect(openFileStore(file, { clock: createTestClock() })).rejects.toThrow('is being moved to PostgreSQL')
-        await stops.letGo()
+        await stops.release()
       }
       const last = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', 'env:TO', '--json'], {
         cwd,
@@ -165,14 +165,14 @@ describe('a move', () => {
     processesMs,
   )
 
-  test('that was killed after all was done there only marks the file', async () => {
+  test('marks the file after a kill between its last two steps', async () => {
     await using store = await aStore()
     const url = await postgres.createDatabase()
     await move(store.file, url)
     const db = await openWriterConnection(store.file)
     db.exec(`DELETE FROM meta WHERE name = 'moved_at'; INSERT INTO meta (name, value) VALUES ('moving_at', 1)`)
     db.close()
-    // Replicas may be at work by then.
+    // Replicas may be running by then.
     await ask(url, `INSERT INTO inbox.replica VALUES ('r', '1', now(), now(), '{}')`)
     expect(await move(store.file, url)).toMatchObject({ result: 'finished' })
     expect(fileValue(store.file, `SELECT count(*) FROM meta WHERE name = 'moved_at'`)).toBe(1)
@@ -180,7 +180,7 @@ describe('a move', () => {
 })
 
 describe('the comparison', () => {
-  test('finds rows that differ, are missing, or were added', async () => {
+  test('finds changed, missing and added rows', async () => {
     await using store = await aStore()
     const url = await postgres.createDatabase()
     await move(store.file, url)
@@ -217,7 +217,7 @@ describe('the comparison', () => {
     expect(result.errors.trim().split('\n')).toHaveLength(found.length + 1)
   })
 
-  test('that fails at the end of a move leaves a database that is not served, and a file that can be moved again', async () => {
+  test('that fails leaves a database that cannot be served, and a file that can be moved again', async () => {
     await using store = await aStore()
     const url = await postgres.createDatabase()
     await ask(
@@ -227,7 +227,7 @@ describe('the comparison', () => {
     )
     await expect(move(store.file, url)).rejects.toThrow('event: the row with seq 7 differs')
     await expect(withDatabase(url, refuseMoving)).rejects.toMatchObject({ code: 'store_unavailable' })
-    // The same again: nothing is copied twice, and it is not found well.
+    // A repeated move copies nothing twice, and fails again.
     await expect(move(store.file, url)).rejects.toThrow('event: the row with seq 7 differs')
 
     await ask(url, 'DROP SCHEMA inbox CASCADE')
@@ -236,7 +236,7 @@ describe('the comparison', () => {
   })
 })
 
-test('a move is refused while a replica serves the database that started just when it began, and goes on after that', async () => {
+test('a move is refused while a replica that started at its begin serves the database, and continues afterwards', async () => {
   await using store = await aStore()
   const url = await postgres.createDatabase()
   await ask(
@@ -252,10 +252,10 @@ test('a move is refused while a replica serves the database that started just wh
   expect(await move(store.file, url)).toMatchObject({ result: 'moved', resumed: true })
 })
 
-describe('a move is refused, with both sides as they were,', () => {
+describe('a move is refused without changes', () => {
   const isMarked = (file: string) => fileValue<number>(file, `SELECT count(*) FROM meta WHERE name LIKE 'mov%'`) > 0
 
-  test('while a process serves the file, and while a replica serves the database', async () => {
+  test('while the file or the database is served', async () => {
     await using store = await aStore()
     const url = await postgres.createDatabase()
     const lock = lockDatabase(store.file)
@@ -274,7 +274,7 @@ describe('a move is refused, with both sides as they were,', () => {
     expect(await move(store.file, url)).toMatchObject({ result: 'moved' })
   })
 
-  test('of a file that an older version made, and of what is no file of this program', async () => {
+  test('for a file of an older version, or another file', async () => {
     await using dir = await createTempDir()
     const url = await postgres.createDatabase()
     const old = join(dir.path, 'old.db')
@@ -284,15 +284,15 @@ describe('a move is refused, with both sides as they were,', () => {
     await expect(move(old, url)).rejects.toMatchObject({ code: 'database_older' })
     const none = join(dir.path, 'none.db')
     await expect(move(none, url)).rejects.toMatchObject({ code: 'not_found' })
-    writeFileSync(none, 'no database at all, but text')
+    writeFileSync(none, 'text, not a database')
     await expect(move(none, url)).rejects.toMatchObject({ code: 'database_corrupt' })
   })
 
-  test('to a database with rows of something else, or of another file', async () => {
+  test('to a database with other rows or another file', async () => {
     await using store = await aStore()
     await using other = await aStore()
     const url = await postgres.createDatabase()
-    await ask(url, `INSERT INTO inbox.handler (name) VALUES ('somebody')`)
+    await ask(url, `INSERT INTO inbox.handler (name) VALUES ('other')`)
     await expect(move(store.file, url)).rejects.toThrow('it contains other rows (handler)')
     await ask(url, 'DELETE FROM inbox.handler')
     await move(other.file, url)
@@ -302,7 +302,7 @@ describe('a move is refused, with both sides as they were,', () => {
   })
 })
 
-test('a move that is undone lets the file be served again, and the database takes it no more', async () => {
+test('undo lets the file be served again; the database refuses another move', async () => {
   await using store = await aStore()
   const url = await postgres.createDatabase()
   const undo = () => runCli(['move', '--from', 'sqlite:./inbox.db', '--undo'], { cwd: store.cwd })
@@ -319,7 +319,7 @@ test('a move that is undone lets the file be served again, and the database take
 })
 
 test(
-  'the password of a URL is never printed, and does not stand on the command line',
+  'never prints the password of a URL, and refuses it on the command line',
   async () => {
     await using store = await aStore()
     const { cwd } = store
@@ -345,7 +345,7 @@ test(
   processesMs,
 )
 
-/** Has a move stop where it is about to store a certain row. */
+/** Stops a move before it stores a certain row. */
 async function createStops(url: string) {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -363,9 +363,9 @@ async function createStops(url: string) {
         `CREATE TRIGGER stop BEFORE INSERT ON inbox."${table}" FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION public.stop()`,
       )
     },
-    reached: () => until(async () => (await moves(`AND wait_event = 'advisory'`)) > 0, 'the move stops', 60_000),
-    /** What the server still has of it ends by itself: the next move waits for that. */
-    async letGo() {
+    reached: () => until(async () => (await moves(`AND wait_event = 'advisory'`)) > 0, 'a stopped move', 60_000),
+    /** The server ends the transaction of the killed move. The next move waits for that. */
+    async release() {
       await client.query('SELECT pg_advisory_unlock(77, 1)')
       await client.query(
         `DO $$ DECLARE t regclass; BEGIN

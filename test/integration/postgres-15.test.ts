@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { aFullEvent, describeSearch } from '../conformance/search.ts'
+import { aFullEvent } from '../conformance/search.ts'
 import { describeEffects } from '../conformance/effects.ts'
 import { Stage, idsOf } from '../conformance/stage.ts'
 import { describeInboxConformance, type ConformanceHarness } from '../conformance/suite.ts'
@@ -50,6 +50,5 @@ describe.skipIf(programs === null)(`PostgreSQL ${debianPostgresMajor} (needs it,
   describeEffects(harness)
   if (process.env['LONG']) {
     describeInboxConformance('PostgreSQL 15 inbox', harness)
-    describeSearch(harness)
   }
 })

@@ -20,7 +20,7 @@ const keys = 50_000
 
 const backlogEvent = (n: number): NewEvent => anEvent(`evt_${n}`, { key: `solana:${n % keys}`, raw: body })
 
-/** A file with so many open runs of the handler `ordered`. It is not under test how it gets there, so without fsyncs. */
+/** Fills a file with open runs of the handler `ordered`, without fsyncs. */
 async function fillBacklog(file: string, runs: number): Promise<void> {
   const opened = await openFileStore(file, { clock: systemClock, synchronous: 'normal' })
   try {
@@ -64,7 +64,7 @@ describe('the inbox in its threads', () => {
     expect(lines).toHaveLength(1)
   })
 
-  test('tells once that a replay fails, and goes on with the others', async () => {
+  test('warns once of a failing replay, and continues others', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     const { store, ...opened } = await openFileStore(file, { clock: systemClock })
@@ -77,12 +77,12 @@ describe('the inbox in its threads', () => {
     opened.committed()
     opened.close()
     const db = new Database(file)
-    db.exec(`UPDATE replay SET filter = 'not what was written' WHERE id = 1`)
+    db.exec(`UPDATE replay SET filter = 'broken' WHERE id = 1`)
     db.close()
     const warnings: unknown[] = []
     await using inbox = await anInbox(file, { onWarning: (...warning) => void warnings.push(warning) })
     await inbox.register([ordered])
-    await until(async () => (await inbox.replay(2))?.runs === 1, 'the other replay goes on')
+    await until(async () => (await inbox.replay(2))?.runs === 1, 'a run of the other replay')
     await until(() => warnings.length > 0, 'a warning')
     expect(warnings).toEqual([
       ['job step failed', { job: 'replay 1', error: expect.stringMatching(/^Unexpected token/) as string }],
@@ -96,7 +96,7 @@ describe('the inbox in its threads', () => {
     await inbox.accept([anEvent('a')])
     await inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
     const failures: Error[] = []
-    const told = new Promise<void>((resolve) =>
+    const failed = new Promise<void>((resolve) =>
       inbox.onFailure((error) => {
         failures.push(error)
         resolve()
@@ -105,9 +105,9 @@ describe('the inbox in its threads', () => {
     const waiting = inbox.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
     const rejected = expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
     const port = await inbox.openDispatchChannel()
-    // No list of calls: it throws where nothing catches it.
+    // Not a list of calls: an uncaught error in the thread.
     port.postMessage(0)
-    await told
+    await failed
     await rejected
     port.close()
     expect(failures).toMatchObject([
@@ -130,9 +130,9 @@ describe('the inbox in its threads', () => {
     try {
       await using inbox = await anInbox(join(dir.path, 'inbox.db'))
       await inbox.accept([anEvent('a')])
-      const asked = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
+      const pending = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
       await readers[0]?.terminate()
-      await asked
+      await pending
       expect(await inbox.event('a')).toMatchObject({ seq: 1 })
       expect(inbox.health()).toMatchObject({ ok: true })
       expect(readers).toHaveLength(2)
@@ -141,7 +141,7 @@ describe('the inbox in its threads', () => {
     }
   })
 
-  test('refuses calls after its close, which can be called twice', async () => {
+  test('rejects calls after close, which can be repeated', async () => {
     await using dir = await createTempDir()
     await using inbox = await anInbox(join(dir.path, 'inbox.db'))
     const late = inbox.accept([anEvent('a')])
@@ -151,13 +151,15 @@ describe('the inbox in its threads', () => {
     await expect(inbox.stats()).rejects.toMatchObject({ code: 'shutting_down' })
   })
 
-  test('finds a damaged page by the check of its structure', async () => {
+  test('finds a damaged page in the structure check, which close aborts', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     await fillBacklog(file, 500)
     await using sound = await anInbox(file)
     expect(await sound.quickCheck()).toBe('ok')
+    const aborted = expect(sound.quickCheck()).rejects.toMatchObject({ code: 'shutting_down' })
     await sound.close()
+    await aborted
     const bytes = readFileSync(file)
     bytes.fill(0xa5, bytes.length - 2 * 4096, bytes.length - 2 * 4096 + 200)
     writeFileSync(file, bytes)
@@ -165,11 +167,11 @@ describe('the inbox in its threads', () => {
     expect(await damaged.quickCheck()).toMatch(/Tree|page|malformed/i)
   })
 
-  test('asks for a check after an unclean stop until one has found the file well', async () => {
+  test('reports a due check after an unclean stop until one succeeds', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     const left = await openFileStore(file, { clock: systemClock })
-    left.db.close() // As a kill leaves it.
+    left.db.close() // Like a kill.
     const image = join(dir.path, 'image.db')
     for (const suffix of ['', '.seq']) copyFileSync(file + suffix, image + suffix)
     left.close()
@@ -188,20 +190,7 @@ describe('the inbox in its threads', () => {
     ])
   })
 
-  test('answers views while the file is checked, and ends a check when it is closed', async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
-    await fillBacklog(file, counts.backlogRuns)
-    await using inbox = await anInbox(file)
-    const [result, page] = await Promise.all([inbox.quickCheck(), inbox.events({ limit: 1 })])
-    expect(result).toBe('ok')
-    expect(page.data).toMatchObject([{ seq: counts.backlogRuns }])
-    const ended = expect(inbox.quickCheck()).rejects.toMatchObject({ code: 'shutting_down' })
-    await inbox.close()
-    await ended
-  })
-
-  test('answers views on a large file while it is written to', async () => {
+  test('answers queries on a large file during writes and a structure check', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
     const runs = counts.backlogRuns
@@ -218,6 +207,7 @@ describe('the inbox in its threads', () => {
     }
     const writing = write()
     try {
+      const checking = inbox.quickCheck()
       for (let round = 0; round < 3; round += 1) {
         const stats = await inbox.stats()
         expect(stats.lastSeq).toBeGreaterThanOrEqual(runs)
@@ -227,6 +217,7 @@ describe('the inbox in its threads', () => {
         expect(await inbox.event('evt_0')).toMatchObject({ seq: 1, status: 'pending' })
         expect((await inbox.events({ limit: 50, type: 'pump.graduation' })).data).toEqual([])
       }
+      expect(await checking).toBe('ok')
     } finally {
       isDone = true
       await writing
@@ -237,7 +228,7 @@ describe('the inbox in its threads', () => {
 })
 
 describe('one process at a time', () => {
-  test('locks its file: a second process is refused until the first is closed or killed', async () => {
+  test('a second process is refused until the first is closed or killed', async () => {
     await using sidecar = await Sidecar.start()
     const file = sidecar.databaseFile
     await expect(anInbox(file)).rejects.toMatchObject({
@@ -253,7 +244,7 @@ describe('one process at a time', () => {
 
     await taken.close()
     await sidecar.start()
-    // The service itself was killed, whoever has closed the file since.
+    // The last process that accepted deliveries was killed, although the file was closed since.
     expect(await sidecar.log('database opened')).toMatchObject({ cleanStop: false, synchronous: 2 })
     expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
     await using closed = await anInbox(file)

@@ -1,13 +1,12 @@
 import Sqlite, { type Database, type PragmaOptions } from 'better-sqlite3'
-import type { Journal } from './journal.ts'
+import type { Change } from './journal.ts'
 import { Ended, type Life } from './life.ts'
 import type { Random } from './random.ts'
 import type { Chronicle } from './chronicle.ts'
 
-/** What a statement does. */
 type Place = 'begin' | 'commit' | 'rollback' | 'read' | 'write'
 
-/** What can go wrong at a statement. */
+/** Injected failures of statements. */
 const storeFaults = {
   busy: { places: ['begin', 'commit'], codes: ['SQLITE_BUSY'] },
   full: { places: ['commit', 'write'], codes: ['SQLITE_FULL'] },
@@ -31,21 +30,21 @@ const places: { readonly [text: string]: Place } = {
   ROLLBACK: 'rollback',
 }
 
-/** Which faults a simulation has, and how often. Each seed has some of them only, so that none hides what another would show. */
+/** Random faults. Each seed has only some of them, so that they don't hide each other. */
 export class Faults {
-  /** How often each of them happens, per statement or commit. */
+  /** Probability per commit and per other statement. */
   readonly #rates: { readonly [name in StoreFault]: { readonly commit: number; readonly statement: number } }
   readonly #pointRates: { readonly process: number; readonly thread: number }
   readonly #random: Random
   readonly #trace: (text: string) => void
   #isHealed = false
-  /** What every commit fails with at present. */
+  /** The failure of every commit at present. */
   #outage: StoreFault | undefined
 
   constructor(random: Random, trace: (text: string) => void) {
     this.#random = random
     this.#trace = trace
-    const rate = (share: number, most: number) => (random.chance(share) ? random.next() * most : 0)
+    const rate = (share: number, max: number) => (random.chance(share) ? random.next() * max : 0)
     const rates = () => ({ commit: rate(0.4, 0.1), statement: rate(0.4, 0.01) })
     this.#rates = { busy: rates(), full: rates(), failed: rates(), bug: rates(), fatal: rates(), crash: rates() }
     this.#pointRates = { process: rate(0.4, 0.02), thread: rate(0.4, 0.05) }
@@ -60,12 +59,12 @@ export class Faults {
     this.#outage = undefined
   }
 
-  /** From now on every commit fails, or with undefined no longer does. */
+  /** Makes every commit fail; undefined ends that. */
   setOutage(outage: 'busy' | 'full' | 'failed' | undefined): void {
     this.#outage = outage
   }
 
-  /** A step between two others, at which a thread or its process may end. True if it has. */
+  /** May end the thread or its process here. Returns true if it did. */
   point(where: string, thread: Life, process: Life): boolean {
     if (this.#isHealed || thread.hasEnded) return thread.hasEnded
     const victim = this.#random.chance(this.#pointRates.process)
@@ -112,12 +111,13 @@ interface Statement {
 export interface FaultyOptions {
   readonly db: Database
   readonly faults: Faults
-  readonly journal: Journal
+  /** Returns the changes of the latest commit. */
+  readonly journal: () => Change[]
   readonly chronicle: Chronicle
   readonly trace: (text: string) => void
 }
 
-/** Gives each process its own view of one database: statements that may fail, or be the last that the process does. */
+/** Returns a view of the database per process, whose statements may fail or end the process. */
 export function faultyDatabases({ db, faults, journal, chronicle, trace }: FaultyOptions): (process: Life) => Database {
   function rollBack(): void {
     if (db.inTransaction) db.exec('ROLLBACK')
@@ -125,7 +125,7 @@ export function faultyDatabases({ db, faults, journal, chronicle, trace }: Fault
 
   function commit(process: Life, execute: () => unknown, inDoubt: boolean): unknown {
     const result = execute()
-    chronicle.committed(journal.take(), process, inDoubt)
+    chronicle.committed(journal(), process, inDoubt)
     return result
   }
 
@@ -144,7 +144,7 @@ export function faultyDatabases({ db, faults, journal, chronicle, trace }: Fault
   }
 
   return (process) => {
-    // A process that ends takes its transaction with it.
+    // The end of a process rolls back its transaction.
     process.atEnd(rollBack)
     const call = (place: Place, execute: () => unknown): unknown => {
       if (process.hasEnded) throw new Ended()

@@ -18,7 +18,7 @@ export interface HandlerWorld {
   readonly trace: (text: string) => void
 }
 
-/** The handlers and the sink as a new thread loads them. */
+/** Loads the handlers and the sink for a thread. */
 export function loadHandlers(
   names: readonly string[],
   world: HandlerWorld,
@@ -26,7 +26,7 @@ export function loadHandlers(
     readonly thread: Life
     readonly process: Life
     readonly suspects: boolean
-    /** What was set for all threads of the process. */
+    /** Concurrencies that an operator set. */
     readonly concurrencies: ReadonlyMap<string, number | null>
   },
 ): ResolvedHandler[] {
@@ -42,19 +42,19 @@ export function loadHandlers(
       thread.end()
       return sleep(1)
     }
-    const accountAtEnd = await prepareAccount(role, ctx)
-    await sleep(random.chance(0.5) ? random.integer(0, role.mostMs ?? 15) : 0)
+    const accountAtEnd = await prepareAccount(ctx)
+    await sleep(random.chance(0.5) ? random.integer(0, role.maxMs ?? 15) : 0)
     const mood = faults.isHealed ? 'work' : random.weighted(role.mood)
-    // Before it fails, so that effects would be seen.
+    // Before a failure, whose effects must be discarded.
     accountAtEnd()
     leaveItems(ctx)
     switch (mood) {
       case 'work':
         break
       case 'fail':
-        throw new Error('it fails now and then')
+        throw new Error('a random failure')
       case 'giveUp':
-        throw new TerminalError('it gives up')
+        throw new TerminalError('a terminal failure')
       case 'askForTime':
         throw new RetryableError('later', { retryAfterMs: random.integer(0, 200) })
       case 'snooze':
@@ -71,16 +71,11 @@ export function loadHandlers(
     if (faults.point('in a handler', thread, process)) await sleep(1)
   }
 
-  /** Reads, and gives what is to be done after a while: between them other runs may do the same. */
-  async function prepareAccount({ account }: Role, ctx: RunContext): Promise<() => void> {
-    const { handler, event, key } = ctx.lease
-    const place = accountOf(handler, key)
-    if (account === 'numbers') {
-      const taken = await ctx.state.list(place, { limit: 1_000 })
-      return () => ctx.state.set(`${place}${String(taken.length).padStart(4, '0')}`, event.id)
-    }
+  /** Reads the log of a key. The returned function writes it: in between, other runs may do the same. */
+  async function prepareAccount(ctx: RunContext): Promise<() => void> {
+    const place = accountOf(ctx.lease.key)
     const log = (await ctx.state.get<string[]>(place)) ?? []
-    return () => ctx.state.set(place, [...log, event.id])
+    return () => ctx.state.set(place, [...log, ctx.lease.event.id])
   }
 
   function leaveItems(ctx: RunContext): void {
@@ -99,7 +94,7 @@ export function loadHandlers(
     })
   }
 
-  /** Lets the chronicle know of an attempt. */
+  /** Reports attempts to the chronicle. */
   function watched(run: (ctx: RunContext, visit: Visit) => Promise<void>): ResolvedHandler['run'] {
     return async (ctx) => {
       if (thread.hasEnded) return sleep(1)
@@ -108,11 +103,11 @@ export function loadHandlers(
       trace(
         `${thread.name}: ${handler} begins ${event.id} (run ${ctx.lease.runId}, attempt ${attempt}, token ${token})`,
       )
-      const most = concurrencies.get(handler) ?? roles[handler]?.options.concurrency ?? handlerDefaults.concurrency
+      const max = concurrencies.get(handler) ?? roles[handler]?.options.concurrency ?? handlerDefaults.concurrency
       const beside = live.get(handler) ?? 0
       live.set(handler, beside + 1)
-      if (handler !== sinkName && beside >= most)
-        chronicle.violate(`P9: ${beside + 1} runs of ${handler} run at once, but only ${most} may`)
+      if (handler !== sinkName && beside >= max)
+        chronicle.violate(`P9: ${beside + 1} runs of ${handler} run at once, allowed are ${max}`)
       let endedWell = true
       const { signal } = ctx
       try {
@@ -134,7 +129,7 @@ export function loadHandlers(
     await sleep(random.integer(0, 5))
     if (!faults.isHealed && random.chance(0.05)) throw new Error('the sink is down')
     for (const { id, idempotencyKey } of items) chronicle.delivered(Number(id), idempotencyKey)
-    if (faults.point('after an item was passed on', thread, process)) await sleep(1)
+    if (faults.point('after an item was delivered', thread, process)) await sleep(1)
     if (!faults.isHealed && random.chance(0.05)) await sleep(random.integer(50, 200))
   }, sinkOptions)
 

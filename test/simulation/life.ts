@@ -1,9 +1,9 @@
-/** Thrown into code whose process or thread has ended, where it cannot be kept from going on in another way. */
+/** Thrown into code whose process or thread has ended. */
 export class Ended extends Error {}
 
 /**
- * How long a process or a thread lives. What the simulation hands to it asks here before it does anything, so that what is left of
- * dead code changes nothing: its timers do not fire, its calls are not answered, its statements throw.
+ * The lifetime of a process or thread. After its end, its timers don't fire, its calls never return and its statements throw, so code
+ * that is still running changes nothing.
  */
 export class Life {
   readonly name: string
@@ -18,7 +18,7 @@ export class Life {
     return this.#hasEnded
   }
 
-  /** One that ends with this one at the latest. */
+  /** A life that ends with this one, or earlier. */
   child(name: string): Life {
     const child = new Life(name)
     this.atEnd(() => child.end())

@@ -27,8 +27,8 @@ interface BridgeWorld {
 }
 
 /**
- * The inbox as a thread of handlers reaches it: by messages, which take their time but do not overtake each other. What a thread sent
- * before it died arrives all the same; what was to be answered to it does not.
+ * The inbox for a runner thread: messages are delayed, but keep their order. Messages that the thread sent before it died still arrive;
+ * their results are lost.
  */
 function bridge(inbox: Calls, world: BridgeWorld, thread: Life, process: Life): Calls {
   const { random, time, faults, chronicle } = world
@@ -47,11 +47,11 @@ function bridge(inbox: Calls, world: BridgeWorld, thread: Life, process: Life): 
 
   function call<R>(name: string, work: () => Promise<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
-      if (faults.point(`before it sends ${name}`, thread, process)) return
+      if (faults.point(`before it calls ${name}`, thread, process)) return
       there(() => {
         work().then(
           (result) => {
-            if (process.hasEnded || faults.point(`before the answer to ${name}`, thread, process)) return
+            if (process.hasEnded || faults.point(`before the result of ${name}`, thread, process)) return
             back(() => resolve(result))
           },
           (error: Error) => {
@@ -77,9 +77,9 @@ function bridge(inbox: Calls, world: BridgeWorld, thread: Life, process: Life): 
 }
 
 export interface ProcessWorld extends BridgeWorld, HandlerWorld {
-  /** For reading what is committed. */
+  /** To read committed data. */
   readonly db: Database
-  /** The database as a process writes it. */
+  /** The view of the database for a process. */
   readonly databaseOf: (process: Life) => Database
   readonly handlerNames: readonly string[]
   readonly secrets: readonly Secret[]
@@ -88,12 +88,12 @@ export interface ProcessWorld extends BridgeWorld, HandlerWorld {
 const ackTimeoutMs = 500
 const overrunGraceMs = 50
 const graceMs = 300
-const reapAgainMs = 200
+const reapRetryMs = 200
 const threadRestartMs = 20
-const suspectLookMs = 60
+const suspectPollMs = 60
 const hardStopMs = 20_000
 
-/** Receiver, inbox and the threads of the handlers, as one process has them. It ends with its life, wherever it stands then. */
+/** A process: receiver, inbox and runner threads. It stops at any point when its life ends. */
 export class Process {
   readonly life: Life
   readonly inbox: Inbox
@@ -101,7 +101,7 @@ export class Process {
   readonly #ingest: Ingest
   readonly #threads = new Set<Thread>()
   readonly #handlerNames: readonly string[]
-  /** By handler, how many of its runs may run at once, where somebody set that. */
+  /** Concurrencies that an operator set, by handler. */
   readonly #concurrencies = new Map<string, number | null>()
   readonly #store: OpenStore['store']
   #isStopping = false
@@ -115,12 +115,12 @@ export class Process {
     const open = openStore(world, life)
     this.#store = open.store
     this.inbox = createLocalSqliteInbox(open, { clock })
-    // As the real one does, it exits when the store has failed for good; other things may still happen before that.
+    // It exits after the store has failed for good, but not at once.
     this.inbox.onFailure(() =>
       world.time.after(life, world.random.integer(0, 10), () => this.#die('exits: its store failed')),
     )
     const accept: Inbox['accept'] = async (batch) => {
-      // It takes time to get to the thread of the store.
+      // The delay until the writer thread gets the call.
       await world.time.sleep(life, world.random.chance(0.7) ? 0 : world.random.integer(0, 10))
       return this.inbox.accept(batch)
     }
@@ -144,7 +144,7 @@ export class Process {
     const set = await process.inbox.register(loadHandlers(process.#handlerNames, world, at))
     for (const [handler, concurrency] of Object.entries(set)) process.#concurrencies.set(handler, concurrency)
     process.#startThread('all')
-    process.#lookForSuspects()
+    process.#pollSuspects()
     return process
   }
 
@@ -152,12 +152,12 @@ export class Process {
     return !this.life.hasEnded && !this.#isStopping
   }
 
-  /** Whether a handler was deployed since it was started. */
+  /** True if a handler was deployed since its start. */
   get isOutdated(): boolean {
     return this.#handlerNames.length < this.#world.handlerNames.length
   }
 
-  /** Whether the store believes that there is something to hand out. */
+  /** True if the store has claimable runs. */
   get hasClaimable(): boolean {
     return this.#store.hasClaimable()
   }
@@ -172,7 +172,7 @@ export class Process {
     for (const thread of this.#threads) thread.recall(handler)
   }
 
-  /** Never resolves if the process ends before it has answered. */
+  /** Never resolves if the process ends first. */
   deliver(raw: Uint8Array, signature: string | undefined): Promise<Answer> {
     return new Promise((resolve) => {
       void this.#ingest(raw, signature).then((answer) => {
@@ -181,14 +181,14 @@ export class Process {
     })
   }
 
-  /** One thread of handlers dies. */
+  /** Ends the runner thread of a role. */
   killThread(role: Thread['role']): void {
     for (const thread of this.#threads) {
       if (thread.role === role) thread.life.end()
     }
   }
 
-  /** Ends as a real one on SIGTERM: handlers may finish, what they do not is given back. */
+  /** Stops like on SIGTERM: handlers may finish, and other runs are released. */
   async stop(): Promise<void> {
     if (this.#isStopping) return
     this.#isStopping = true
@@ -218,10 +218,10 @@ export class Process {
     void thread.emptied.then(() => this.#threads.delete(thread))
   }
 
-  /** Keeps a thread for suspects while there are any. */
-  #lookForSuspects(): void {
+  /** Runs a thread for crash suspects while there are any. */
+  #pollSuspects(): void {
     if (this.#isStopping) return
-    this.#world.time.after(this.life, suspectLookMs, () => this.#lookForSuspects())
+    this.#world.time.after(this.life, suspectPollMs, () => this.#pollSuspects())
     const thread = [...this.#threads].find(({ role }) => role === 'suspects')
     void this.inbox.stats().then(({ handlers }) => {
       const hasSuspects = handlers.some(({ suspect }) => suspect > 0)
@@ -233,7 +233,7 @@ export class Process {
 
 const nothingLeft: readonly UnfinishedAttempt[] = []
 
-/** A thread of handlers, and what its process does about it. */
+/** A runner thread, with its supervision by the process. */
 class Thread {
   readonly role: 'all' | 'suspects'
   readonly life: Life
@@ -258,7 +258,7 @@ class Thread {
     this.life = process.life.child(`${process.life.name}/${this.#owner}`)
     this.life.atEnd(() => {
       this.#spent.resolve()
-      void this.#giveBack()
+      void this.#releaseLeases()
     })
     const suspects = role === 'suspects'
     const { concurrencies } = handlers
@@ -292,12 +292,12 @@ class Thread {
     if (!this.life.hasEnded) void this.#dispatcher.recall(handler)
   }
 
-  /** Resolves when another one should take its place. */
+  /** Resolves when a new thread should replace it. */
   get spent(): Promise<void> {
     return this.#spent.promise
   }
 
-  /** Resolves when it has ended and no run is its own any more. */
+  /** Resolves when it has ended and has no leases left. */
   get emptied(): Promise<void> {
     return this.#emptied.promise
   }
@@ -320,7 +320,7 @@ class Thread {
     return nothingLeft
   }
 
-  /** Something in it hangs: once that is known, its other runs may finish beside the thread that takes over. */
+  /** A handler hangs: a new thread takes over, while other runs of this one may finish. */
   #replace(): void {
     const { time, trace, random } = this.#world
     trace(`${this.life.name} is stuck`)
@@ -330,10 +330,10 @@ class Thread {
     })
   }
 
-  async #giveBack(): Promise<void> {
+  async #releaseLeases(): Promise<void> {
     const { time, chronicle } = this.#world
     const { inbox, life } = this.#process
-    // It takes a moment until it is noticed.
+    // The delay until the process notices.
     await time.sleep(life, this.#world.random.integer(0, 20))
     const unfinished = this.#unfinished
     const overdue = unfinished.flatMap(({ outcome }) => (outcome === 'interrupted' ? [] : [outcome]))
@@ -349,20 +349,20 @@ class Thread {
         return this.#emptied.resolve()
       } catch (error) {
         if (error instanceof InboxError && error.code === 'shutting_down') return
-        await time.sleep(life, reapAgainMs)
+        await time.sleep(life, reapRetryMs)
       }
     }
   }
 }
 
-/** Opens the database as it is: what an earlier process left of it. */
+/** Opens the database in the state of the earlier process. */
 function openStore({ db, databaseOf, time, random, chronicle }: ProcessWorld, life: Life): OpenStore {
   const { lastSeq, count } = db
     .prepare<[], { lastSeq: number; count: number }>(
       'SELECT coalesce(max(seq), 0) AS lastSeq, count(*) AS count FROM event',
     )
     .get()!
-  if (lastSeq !== count) chronicle.violate(`P7: a start found ${count} events, the last of them has number ${lastSeq}`)
+  if (lastSeq !== count) chronicle.violate(`P7: a start found ${count} events, the last one has the number ${lastSeq}`)
   const store = createSqliteStore(databaseOf(life), {
     clock: time.clock(life, random),
     firstSeq: lastSeq + 1,

@@ -1,4 +1,4 @@
-/** Random numbers that depend on a seed only. Fast rather than good. */
+/** Pseudorandom numbers from a seed. */
 export class Random {
   readonly #seed: number
   #state: number
@@ -8,7 +8,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** Another stream: what one part of the simulation draws does not shift what the others draw. */
+  /** An independent stream, so that one part of the simulation does not shift the numbers of others. */
   fork(name: string): Random {
     return new Random(hashOf(`${this.#seed} ${name}`))
   }
@@ -32,11 +32,11 @@ export class Random {
   }
 
   pick<T>(items: readonly T[]): T {
-    if (items.length === 0) throw new RangeError('there is nothing to pick from')
+    if (items.length === 0) throw new RangeError('nothing to pick from')
     return items[this.integer(0, items.length - 1)] as T
   }
 
-  /** A name out of a table of weights. */
+  /** A name, by weight. */
   weighted<K extends string>(weights: { readonly [name in K]?: number }): K {
     const entries = Object.entries(weights) as [K, number][]
     let rest = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
@@ -44,7 +44,7 @@ export class Random {
       rest -= weight
       if (rest < 0) return name
     }
-    throw new RangeError('there is nothing to pick from')
+    throw new RangeError('nothing to pick from')
   }
 }
 

@@ -8,12 +8,12 @@ import type { Process } from './process.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './time.ts'
 
-/** What the sender knows of something that it delivers until it is acknowledged. */
+/** A delivery that is repeated until it is acknowledged. */
 export interface Delivery {
-  /** By which the inbox knows it. */
+  /** Its id in the inbox. */
   readonly id: string
-  readonly kind: 'event' | 'garbage'
-  /** What order is kept by, if by anything. */
+  readonly kind: 'event' | 'unusable'
+  /** The event's key; null: no order. */
   readonly key: string | null
   readonly raw: Buffer
   /** Events of the same key that were acknowledged before it was first sent. */
@@ -29,7 +29,7 @@ export interface SenderWorld {
   readonly chronicle: Chronicle
   readonly trace: (text: string) => void
   readonly secrets: readonly Secret[]
-  /** Who listens at present. */
+  /** The process that listens at present. */
   readonly listener: () => Process | undefined
 }
 
@@ -42,10 +42,10 @@ const addressFields: { readonly [family: string]: string } = {
   contract: 'contract_address',
 }
 
-/** The other side: sends signed events, again and again until they are acknowledged, and what no sender should send. */
+/** Sends signed events until they are acknowledged, and also duplicates, conflicts, forged and unusable bodies. */
 export class Sender {
   readonly deliveries: Delivery[] = []
-  /** Every body that was sent under an id, in hex. */
+  /** All bodies sent by id, in hex. */
   readonly bodies = new Map<string, Set<string>>()
   readonly #world: SenderWorld
   readonly #addresses: readonly string[]
@@ -85,21 +85,21 @@ export class Sender {
     })
   }
 
-  /** Authentic bytes that are no event. */
-  sendGarbage(): void {
-    const raw = Buffer.from(`no event ${this.deliveries.length + 1}`)
+  /** Sends a signed body that is not an event. */
+  sendUnusable(): void {
+    const raw = Buffer.from(`not an event ${this.deliveries.length + 1}`)
     const id = `sha256:${createHash('sha256').update(raw).digest('hex')}`
-    this.#add({ id, kind: 'garbage', key: null, raw, behind: [] })
+    this.#add({ id, kind: 'unusable', key: null, raw, behind: [] })
   }
 
-  /** Something that was sent before, so often at once, whether or not it was acknowledged. */
+  /** Sends an earlier delivery again, several times at once. */
   sendAgain(times: number): void {
     if (this.deliveries.length === 0) return
     const delivery = this.#world.random.pick(this.deliveries)
     for (let n = 0; n < times; n += 1) this.#send(delivery, delivery.raw, false)
   }
 
-  /** Another body under an id that was used before. */
+  /** Sends another body with a known id. */
   sendConflict(): void {
     const events = this.deliveries.filter(({ kind }) => kind === 'event')
     if (events.length === 0) return
@@ -107,7 +107,7 @@ export class Sender {
     this.#send(event, Buffer.from(event.raw.toString().replace('"amount":', '"amount":7')), false)
   }
 
-  /** Bytes that are not signed with the secret, or other ones than were signed. */
+  /** Sends a body with an invalid signature. */
   sendForged(): void {
     const { random, chronicle, listener } = this.#world
     this.#forged += 1
@@ -117,7 +117,7 @@ export class Sender {
     void listener()
       ?.deliver(raw, signature)
       .then(({ status }) => {
-        if (status !== 401) chronicle.violate(`P2: ${id}, which is forged, was answered ${status}`)
+        if (status !== 401) chronicle.violate(`P2: ${id}, which is forged, got ${status}`)
       })
   }
 
@@ -127,18 +127,18 @@ export class Sender {
     this.#send(delivery, delivery.raw, true)
   }
 
-  /** One request; after a failure the next one, if it is to be repeated. Requests may overtake each other. */
+  /** Sends one request, and with `isRepeated` the next one after a failure. Requests may overtake each other. */
   #send(delivery: Delivery, raw: Buffer, isRepeated: boolean): void {
     const { random, time, trace, chronicle, listener } = this.#world
     const { id } = delivery
     const bodies = this.bodies.get(id) ?? new Set<string>()
     this.bodies.set(id, bodies.add(raw.toString('hex')))
     const signature = this.#sign(raw)
-    let isOver = false
+    let hasEnded = false
 
-    const over = (how: string, isAcknowledged: boolean) => {
-      if (isOver) return
-      isOver = true
+    const end = (how: string, isAcknowledged: boolean) => {
+      if (hasEnded) return
+      hasEnded = true
       late.cancel()
       trace(`sender: ${id} ${how}`)
       delivery.isAcknowledged ||= isAcknowledged
@@ -148,18 +148,18 @@ export class Sender {
       time.after(this.#life, waitMs, () => this.#send(delivery, raw, true))
     }
 
-    const late = time.after(this.#life, timeoutMs, () => over('got no answer', false))
+    const late = time.after(this.#life, timeoutMs, () => end('timed out', false))
     time.after(this.#life, this.#latency(), () => {
       const process = listener()
-      if (process === undefined) return over('was refused: nobody listens', false)
-      process.life.atEnd(() => over('lost its connection', false))
+      if (process === undefined) return end('was refused', false)
+      process.life.atEnd(() => end('lost its connection', false))
       void process.deliver(raw, signature).then(({ status }) => {
         const isStored = status >= 200 && status < 300
         if (isStored) chronicle.acknowledged(id, process.life)
-        if (status !== 200 && status !== 503) chronicle.violate(`P1: ${id} was answered ${status}`)
-        // The answer itself may get lost.
+        if (status !== 200 && status !== 503) chronicle.violate(`P1: ${id} got ${status}`)
+        // The response may get lost.
         if (this.#world.faults.isHealed || !random.chance(0.03)) {
-          time.after(this.#life, this.#latency(), () => over(`was answered ${status}`, isStored))
+          time.after(this.#life, this.#latency(), () => end(`got ${status}`, isStored))
         }
       })
     })

@@ -1,24 +1,21 @@
 import type { ReplayFilter } from '../../src/inbox/port.ts'
 import type { Process } from './process.ts'
-import { lateNames, sinkName } from './roles.ts'
+import { lateNames } from './roles.ts'
 import type { Simulation } from './simulation.ts'
 
 interface Step {
-  /** How often it is taken, compared with the others. */
+  /** Relative frequency. */
   readonly weight: number
   take(simulation: Simulation): void
 }
 
-/** Something that an operator asks of whoever listens; refused or unanswered, it may or may not have happened. */
-function ask(simulation: Simulation, work: (inbox: Process['inbox'], process: Process) => Promise<unknown>): void {
+/** Runs an operator action in the current process, if any. After an error, it may or may not have happened. */
+function act(simulation: Simulation, work: (inbox: Process['inbox'], process: Process) => Promise<unknown>): void {
   const { process } = simulation
   if (process !== undefined && !process.life.hasEnded) work(process.inbox, process).catch(() => {})
 }
 
-/**
- * What may happen, beside the faults inside of the other parts, at any moment. Each seed has some of these only. What is added to the
- * port is added here, and to the checks.
- */
+/** Steps that may happen at any moment. Each seed has only some of them. */
 export const steps = {
   'send an event': { weight: 20, take: ({ sender }) => sender.sendNew() },
   'send a burst': {
@@ -30,7 +27,7 @@ export const steps = {
   'send again': { weight: 6, take: ({ sender }) => sender.sendAgain(1) },
   'send again at once': { weight: 3, take: ({ sender, random }) => sender.sendAgain(random.integer(2, 5)) },
   'send another body': { weight: 2, take: ({ sender }) => sender.sendConflict() },
-  'send garbage': { weight: 1, take: ({ sender }) => sender.sendGarbage() },
+  'send an unusable body': { weight: 1, take: ({ sender }) => sender.sendUnusable() },
   'send a forgery': { weight: 2, take: ({ sender }) => sender.sendForged() },
   'let time pass': { weight: 6, take: (simulation) => simulation.rest(simulation.random.integer(50, 800)) },
   'set the clock forward': { weight: 1, take: ({ time }) => time.setWall(2 * 3_600_000) },
@@ -39,7 +36,7 @@ export const steps = {
     weight: 2,
     take(simulation) {
       const which = simulation.random.pick([...simulation.handlerNames, null])
-      ask(simulation, async (inbox, process) => {
+      act(simulation, async (inbox, process) => {
         await inbox.setPaused(which, true)
         process.recall(which)
       })
@@ -49,24 +46,24 @@ export const steps = {
     weight: 2,
     take(simulation) {
       const which = simulation.random.pick([...simulation.handlerNames, null])
-      ask(simulation, (inbox) => inbox.setPaused(which, false))
+      act(simulation, (inbox) => inbox.setPaused(which, false))
     },
   },
-  'requeue all': { weight: 2, take: (simulation) => ask(simulation, (inbox) => inbox.requeueDead('all')) },
+  'requeue all': { weight: 2, take: (simulation) => act(simulation, (inbox) => inbox.requeueDead('all')) },
   'requeue one': {
     weight: 2,
     take(simulation) {
       const dead = simulation.chronicle.dead
       if (dead.length === 0) return
       const { row } = simulation.random.pick(dead)
-      ask(simulation, (inbox) => inbox.requeueDead([row.id]))
+      act(simulation, (inbox) => inbox.requeueDead([row.id]))
     },
   },
   replay: {
     weight: 3,
     take(simulation) {
       const { random, chronicle, handlerNames } = simulation
-      const known = ['nobody', ...chronicle.events.keys()]
+      const known = ['unknown', ...chronicle.events.keys()]
       const ids = Array.from({ length: random.integer(1, 5) }, () => random.pick(known))
       const filter = random.pick<ReplayFilter>([
         { ids },
@@ -76,7 +73,7 @@ export const steps = {
         { from: 0 },
       ])
       const replay = { filter, perSecond: random.pick([null, null, 5, 100]), newKeys: random.chance(0.3) }
-      ask(simulation, (inbox) => inbox.startReplay(replay))
+      act(simulation, (inbox) => inbox.startReplay(replay))
     },
   },
   'cancel a replay': {
@@ -86,7 +83,7 @@ export const steps = {
       const running = replays.filter(([, { state }]) => state === 'running')
       if (replays.length === 0) return
       const [id] = simulation.random.pick(running.length > 0 ? running : replays)
-      ask(simulation, async (inbox, process) => {
+      act(simulation, async (inbox, process) => {
         await inbox.cancelReplay(id)
         process.recall(null)
       })
@@ -98,7 +95,7 @@ export const steps = {
       const { random, time, life } = simulation
       const receivedBefore = time.clock(life, random).now() - random.pick([0, 200, 1_000])
       const limits = random.chance(0.7) ? { receivedBefore, maxBytes: null } : { receivedBefore: null, maxBytes: 1 }
-      ask(simulation, (inbox) => inbox.prune(limits))
+      act(simulation, (inbox) => inbox.prune(limits))
     },
   },
   'drop dead letters': {
@@ -108,25 +105,7 @@ export const steps = {
       if (dead.length === 0) return
       const { row } = simulation.random.pick(dead)
       const which = simulation.random.chance(0.3) ? 'all' : [row.id]
-      ask(simulation, (inbox) => inbox.dropDead(which, 'nobody needs it'))
-    },
-  },
-  'drop open runs': {
-    weight: 1,
-    take(simulation) {
-      const { random, chronicle, handlerNames } = simulation
-      const handler = random.pick([...handlerNames, sinkName])
-      chronicle.dropped.add(handler)
-      ask(simulation, (inbox) => inbox.discardPendingRuns(handler, 'nobody needs it'))
-    },
-  },
-  'drop garbage': {
-    weight: 1,
-    take(simulation) {
-      const ids = [...simulation.chronicle.quarantined]
-      if (ids.length === 0) return
-      const id = simulation.random.pick(ids)
-      ask(simulation, (inbox) => inbox.dropQuarantined(id, 'garbage'))
+      act(simulation, (inbox) => inbox.dropDead(which, 'unneeded'))
     },
   },
   'set the concurrency': {
@@ -156,15 +135,14 @@ export const steps = {
       time.after(life, random.integer(10, 3_000), () => faults.setOutage(undefined))
     },
   },
-  'count everything': { weight: 1, take: (simulation) => void simulation.compareStats() },
 } as const satisfies { [name: string]: Step }
 
 export type StepName = keyof typeof steps
 
-/** Without these nothing would happen. */
+/** Steps of every seed. */
 const always: ReadonlySet<StepName> = new Set(['send an event', 'let time pass'])
 
-/** The steps of one seed, each with its weight. */
+/** Weights of the steps of one seed. */
 export function chooseSteps({ random }: Pick<Simulation, 'random'>): { [name in StepName]: number } {
   const names = Object.keys(steps) as StepName[]
   return Object.fromEntries(

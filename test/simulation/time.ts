@@ -10,14 +10,14 @@ interface Pending extends Due {
 }
 
 const start = Date.UTC(2026, 0, 1)
-const mostTurns = 100_000
+const maxTurns = 100_000
 
 /**
- * Virtual time. It moves from one timer to the next once nothing is left to do at the present one: this is known because
- * `setImmediate` is replaced, as is `performance.now`, while a simulation runs. All else that the product waits for are promises.
+ * Virtual time. It advances to the next timer once nothing is left to do at the present one. To know this, it replaces `setImmediate`
+ * and `performance.now` during a simulation. Everything else that the product waits for is a promise.
  */
 export class VirtualTime {
-  /** Milliseconds since the simulation began; never goes back. */
+  /** Milliseconds since the start; never decreases. */
   elapsed = 0
   #wall = start
   readonly #timers: Pending[] = []
@@ -26,12 +26,12 @@ export class VirtualTime {
   readonly #onThrown: (error: unknown) => void
   #immediates = 0
 
-  /** `onThrown` is told what a callback of `setImmediate` or a timer threw: in a real process nobody would catch it. */
+  /** `onThrown` gets the errors of `setImmediate` and timer callbacks, which would be uncaught in a real process. */
   constructor(onThrown: (error: unknown) => void) {
     this.#onThrown = onThrown
   }
 
-  /** Replaces what Node measures time by; gives what puts it back. */
+  /** Replaces the globals. Returns a function that restores them. */
   install(): () => void {
     const counted = (fn: (...given: unknown[]) => void, ...given: unknown[]) => {
       this.#immediates += 1
@@ -49,7 +49,7 @@ export class VirtualTime {
     }
   }
 
-  /** Calls `fn` after `ms`, if that life still lasts then. */
+  /** Calls `fn` after `ms`, unless the life has ended. */
   after(life: Life, ms: number, fn: () => void): Timer {
     const at = this.elapsed + Math.max(0, ms)
     const timer = { at, priority: 0, order: this.#armed++, fn, life, isCancelled: false }
@@ -57,12 +57,12 @@ export class VirtualTime {
     return { cancel: () => void (timer.isCancelled = true) }
   }
 
-  /** Resolves after `ms`, or never if that life ends before. */
+  /** Resolves after `ms`, or never if the life ends first. */
   sleep(life: Life, ms: number): Promise<void> {
     return new Promise((resolve) => this.after(life, ms, resolve))
   }
 
-  /** The clock on the wall, as code of that life sees it. */
+  /** The wall clock for a life. */
   clock(life: Life, random: Random): Clock {
     return {
       now: () => Math.floor(this.#wall + this.elapsed),
@@ -71,17 +71,17 @@ export class VirtualTime {
     }
   }
 
-  /** Sets the clock on the wall; timers are not moved by that. */
+  /** Sets the wall clock. Timers stay. */
   setWall(byMs: number): void {
     this.#wall += byMs
   }
 
-  /** Lets `ms` pass, or less once `isOver`. */
-  async pass(ms: number, isOver: () => boolean): Promise<void> {
+  /** Lets `ms` pass, or less if `isDone`. */
+  async pass(ms: number, isDone: () => boolean): Promise<void> {
     const until = this.elapsed + ms
     await this.#settle()
     for (;;) {
-      if (isOver()) break
+      if (isDone()) break
       const timer = takeDue(this.#timers, until)
       if (timer === undefined) break
       if (timer.isCancelled || timer.life.hasEnded) continue
@@ -89,12 +89,12 @@ export class VirtualTime {
       this.#call(timer.fn)
       await this.#settle()
     }
-    if (!isOver()) this.elapsed = until
+    if (!isDone()) this.elapsed = until
   }
 
   async #settle(): Promise<void> {
     for (let turns = 0; turns === 0 || this.#immediates > 0; turns += 1) {
-      if (turns > mostTurns) throw new Error('it goes on for ever without letting time pass')
+      if (turns > maxTurns) throw new Error('the code runs without letting time pass')
       await new Promise<void>((resolve) => this.#realImmediate(resolve))
     }
   }

@@ -2,7 +2,7 @@ import { answerLimitMs, isAcknowledged, type RecordedRequest } from './history.t
 import type { Effect, StoredCopy } from './ledger.ts'
 import type { Life } from './sidecar.ts'
 
-/** Everything recorded about a run, after it healed, all deliveries were resent, and all work was done. */
+/** The history of a service, after all events were sent again and all runs have ended. */
 export interface Evidence {
   readonly requests: readonly RecordedRequest[]
   readonly stored: readonly StoredCopy[]
@@ -10,15 +10,15 @@ export interface Evidence {
   readonly lives: readonly Life[]
   /** Output of its processes. */
   readonly output: string
-  /** Requeued dead letters: they have no order, and their attempts were reset. */
+  /** Events with requeued dead letters: without order, and with attempts counted from 0. */
   readonly requeued?: ReadonlySet<string>
   /** True if bodies may be pruned. */
   readonly pruned?: boolean
-  /** Texts that the output must not contain. */
+  /** Texts that must not occur in the output. */
   readonly secrets: readonly string[]
 }
 
-/** A violated property of `reliability.md`. */
+/** A violated property. */
 export interface Finding {
   readonly property: 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6' | 'P7' | 'P8'
   readonly what: string
@@ -26,7 +26,7 @@ export interface Finding {
 
 const shownPerCheck = 5
 const readyLimitMs = 10_000
-/** Stopped, or ended so that a new process recovers. */
+/** Exit codes of a requested stop, and of an exit for a restart. */
 const plannedExits: ReadonlySet<number | null> = new Set([0, 75])
 
 /** Checks the properties over a recorded history; an empty list if they hold. */
@@ -57,12 +57,11 @@ function* noAcknowledgedLoss({ requests, stored, pruned }: Evidence): Iterable<F
   }
 }
 
-/** P2: only signed bytes are stored; forgeries get 401, and signed deliveries never do. */
+/** P2: only signed bytes are stored; forged requests get 401, signed ones never do. */
 function* noForgery({ requests, stored }: Evidence): Iterable<Finding> {
   const signed = new Set(requests.filter(({ op }) => op === 'deliver').map(({ digest }) => digest))
   for (const { id, digest } of stored) {
-    if (digest !== null && !signed.has(digest))
-      yield { property: 'P2', what: `${id} is stored with bytes that nobody signed` }
+    if (digest !== null && !signed.has(digest)) yield { property: 'P2', what: `${id} is stored with unsigned bytes` }
   }
   for (const { op, id, answer } of requests) {
     if (typeof answer !== 'number') continue
@@ -75,7 +74,7 @@ function* noForgery({ requests, stored }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: one id is one event. */
+/** P3: ids are unique. */
 function* storedOnce({ stored }: Evidence): Iterable<Finding> {
   const seen = new Set<string>()
   for (const { id } of stored) {
@@ -84,7 +83,7 @@ function* storedOnce({ stored }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: at least once. */
+/** P3: each event is handled at least once. */
 function* handledAtLeastOnce({ stored, effects }: Evidence): Iterable<Finding> {
   const handled = new Set(effects.filter(({ step }) => step === 'end').map(({ id }) => id))
   for (const { id } of stored) {
@@ -92,7 +91,7 @@ function* handledAtLeastOnce({ stored, effects }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P3: an event is attempted again only after its process was killed, with a higher attempt number. */
+/** P3: attempts that don't fail are repeated only after a kill, with a higher number. */
 function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterable<Finding> {
   const killed = new Set(lives.filter(({ exit }) => exit?.signal === 'SIGKILL').map(({ pid }) => pid))
   const last = new Map<string, Effect>()
@@ -102,7 +101,7 @@ function* repeatedOnlyAfterCrash({ effects, lives, requeued }: Evidence): Iterab
     last.set(effect.id, effect)
     if (before === undefined) continue
     if (before.pid === effect.pid || !killed.has(before.pid)) {
-      yield { property: 'P3', what: `${effect.id} was handled again although nothing had crashed` }
+      yield { property: 'P3', what: `${effect.id} was handled again without a crash` }
     } else if (effect.attempt <= before.attempt) {
       yield { property: 'P3', what: `${effect.id}: attempt ${effect.attempt} came after attempt ${before.attempt}` }
     }
@@ -147,7 +146,7 @@ function* answeredInTime({ requests }: Evidence): Iterable<Finding> {
   }
 }
 
-/** P7: processes end only by kill or stop, the next one is ready soon, and the accept sequence has no gap. */
+/** P7: only kills end a process, the next one is ready in time, and the accept sequence has no gap. */
 function* recovered({ lives, stored }: Evidence): Iterable<Finding> {
   for (const { readyMs, pid, exit } of lives) {
     if (exit !== undefined && exit.signal !== 'SIGKILL' && !plannedExits.has(exit.code)) {

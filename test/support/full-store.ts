@@ -17,9 +17,8 @@ const odd = 'a\0b\u0001c\u0001\u0002\u{1f600}'
 const day = 24 * 3_600_000
 
 /**
- * Makes a SQLite file with rows of every kind in every table, and `bulk` plain events besides: done, dead, held, waiting and put off runs,
- * one that was running when the process died, replays, state, items, conflicts, quarantine, pruned events, gaps, notes; and texts with
- * U+0000 and U+0001 in them.
+ * Creates a SQLite file with rows of every kind in every table, and `bulk` plain events. It includes a run in flight at the end of its
+ * process, and texts with U+0000 and U+0001.
  */
 export async function makeFullStore(file: string, bulk: number): Promise<void> {
   const clock = createTestClock()
@@ -31,7 +30,7 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
   const claim = (handler: string) => inbox.claim({ handlers: [handler], max: 1, owner: handler, suspects: false })
   const ended = (lease: Lease) => ({ ...timesOf(clock), runId: lease.runId, token: lease.token })
 
-  // Old, and pruned.
+  // Pruned events.
   await inbox.accept([event('pruned'), event('pruned conflict')])
   await inbox.accept([event('pruned conflict', { raw: bytes('another') })])
   for (const handler of ['ordered', 'ordered', 'loose', 'loose']) {
@@ -41,7 +40,7 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
   await inbox.startServing()
   await inbox.prune({ receivedBefore: clock.now() - 30 * day, maxBytes: null }, 'noted', 'ann')
 
-  // Bytes, texts and headers of all kinds; redeliveries and conflicts.
+  // All kinds of bytes, texts and headers; duplicates and conflicts.
   const whole = { network: 'solana', address: 'A', headers: `{"x":"${odd}"}`, trace: '00-trace' }
   await inbox.accept([
     event(`odd ${odd}`, {
@@ -64,7 +63,7 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
     for (let n = 0; n < times; n += 1) await inbox.accept([aQuarantined(`unusable ${times}`, { secretLabel: odd })])
   }
 
-  // State with and without an end, and what goes to a sink.
+  // State with and without an expiry, and outbox items.
   const [first] = await claim('ordered')
   await inbox.settle([
     {
@@ -85,7 +84,7 @@ export async function makeFullStore(file: string, bulk: number): Promise<void> {
       },
     },
   ])
-  // A dead letter, one that holds its key, one that is put off after two failures, one that is under way at the end.
+  // A dead letter, one that blocks its key, a postponed run, and runs in flight.
   const [dead] = await claim('ordered')
   await inbox.settle([{ ...ended(dead!), kind: 'dead', error: { ...boom, message: odd, name: odd } }])
   const [oddly, held] = [(await claim('holding'))[0]!, (await claim('holding'))[0]!]

@@ -3,19 +3,19 @@ import http from 'node:http'
 import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from './app.ts'
 
-/** A delivery: exact bytes with a signature. */
+/** A signed delivery. */
 export interface Delivery {
   readonly id: string
-  /** Ordering key; null: none. */
+  /** The event's key; null: no order. */
   readonly key: string | null
   readonly raw: Buffer
   readonly signature: string
 }
 
-/** `forge`: with an invalid signature. It must be rejected and store nothing. */
+/** `forge`: with an invalid signature. It must be rejected. */
 export type Operation = 'deliver' | 'forge'
 
-/** A request as its client saw it. After a timeout, a reset or a 5xx the event may be stored or not. */
+/** One request and its result. After a timeout, a reset or a 5xx, the event may or may not be stored. */
 export interface RecordedRequest {
   readonly op: Operation
   readonly delivery: Delivery
@@ -42,14 +42,14 @@ export function isAcknowledged(request: Pick<RecordedRequest, 'answer'>): boolea
   return typeof request.answer === 'number' && request.answer >= 200 && request.answer < 300
 }
 
-/** A client with keep-alive connections that records its requests. */
+/** A client that records its requests. It keeps connections alive. */
 export class RecordingClient implements Disposable {
   readonly requests: RecordedRequest[] = []
   readonly #url: () => string
   readonly #timeoutMs: number
   readonly #agent: http.Agent
 
-  /** `url` is called before each request: it changes with each start. */
+  /** `url` is called before each request, because it changes with each start. */
   constructor(options: { readonly url: () => string; readonly connections?: number; readonly timeoutMs?: number }) {
     this.#url = options.url
     this.#timeoutMs = options.timeoutMs ?? answerLimitMs
@@ -60,7 +60,7 @@ export class RecordingClient implements Disposable {
     return this.#send('deliver', delivery)
   }
 
-  /** Sends the bytes with the signature of others. */
+  /** Sends the bytes with the signature of other bytes. */
   forge(delivery: Delivery): Promise<RecordedRequest> {
     return this.#send('forge', delivery)
   }

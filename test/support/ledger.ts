@@ -7,19 +7,20 @@ import { digestOf } from './history.ts'
 /** A stored event. */
 export interface StoredCopy {
   readonly id: string
-  /** Digest of its body; null: pruned. */
+  /** Digest of its body; null if that was pruned. */
   readonly digest: string | null
-  /** Place in the accept sequence, without internal events. */
+  /** Accept-sequence number, without the inbox's own events. */
   readonly seq: number
 }
 
-/** A stored run. */
+/** The run of one handler for one event. */
 export interface WorkRecord {
   readonly id: string
   readonly handler: string
   readonly state: string
+  /** Counted attempts. */
   readonly attempt: number
-  /** Attempts that ended with their process. */
+  /** Attempts that crashed. */
   readonly crashed: number
 }
 
@@ -29,7 +30,7 @@ export interface Ledger {
   readonly missingSeqs: number
 }
 
-/** Reads a database file that no process uses. */
+/** Reads a database file that no process serves. */
 export async function readLedger(databaseFile: string): Promise<Ledger> {
   return readInbox(await createSqliteInbox({ file: databaseFile }))
 }
@@ -38,7 +39,7 @@ export async function readLedger(databaseFile: string): Promise<Ledger> {
 export async function readInbox(inbox: Inbox): Promise<Ledger> {
   try {
     const stored: StoredCopy[] = []
-    /** Internal events. */
+    /** Numbers of the inbox's own events. */
     const ownSeqs: number[] = []
     const work: WorkRecord[] = []
     let cursor: string | null = null
@@ -69,16 +70,16 @@ export async function readInbox(inbox: Inbox): Promise<Ledger> {
   }
 }
 
-/** One line of a handler, in order of writing. */
+/** One line of the handler's trace file. */
 export interface Effect {
   readonly id: string
   readonly attempt: number
   readonly pid: number
-  /** An attempt writes a line at its begin and at its end. */
+  /** An attempt writes one line at its begin and one at its end. */
   readonly step: 'begin' | 'end'
 }
 
-/** Source of a handler of all types that writes to the file in EFFECTS, and takes up to `busyMs`. */
+/** Source of a handler that traces its attempts in the file EFFECTS. An attempt takes up to `busyMs`. */
 export function effectsHandler(options: { readonly busyMs?: number; readonly concurrency?: number } = {}): string {
   const { busyMs = 0, concurrency = 8 } = options
   return `
@@ -101,7 +102,7 @@ export default defineHandler({
 `
 }
 
-/** Empty if the file is missing. */
+/** Empty if the file does not exist. */
 export async function readEffects(file: string): Promise<Effect[]> {
   if (!existsSync(file)) return []
   return (await readFile(file, 'utf8'))

@@ -2,7 +2,7 @@ import { isAcknowledged, toDelivery, type Delivery, type RecordingClient, type R
 
 export interface LoadOptions {
   readonly client: RecordingClient
-  /** Requests under way at once. */
+  /** Concurrent requests. */
   readonly workers: number
   readonly keys: number
   /** Numbers in [0, 1). */
@@ -10,8 +10,8 @@ export interface LoadOptions {
 }
 
 /**
- * The traffic of a sender in a bad week: new events of many keys, of each key one after the other; duplicates after the
- * acknowledgement and at once; forgeries; what was not acknowledged is sent again, sometimes soon, sometimes late.
+ * Traffic of a sender in trouble: new events of many keys, in order per key; duplicates, forged requests, and retries of unacknowledged
+ * events after short or long delays.
  */
 export class Load {
   readonly #options: LoadOptions
@@ -25,12 +25,12 @@ export class Load {
     this.#options = options
   }
 
-  /** How many events were sent at least once. */
+  /** Number of events sent at least once. */
   get events(): number {
     return this.#events
   }
 
-  /** Sends until the service is gone, or `stop` is called. */
+  /** Sends until the service ends or `stop` is called. */
   async run(): Promise<void> {
     this.#stopped = false
     await Promise.all(Array.from({ length: this.#options.workers }, (_, worker) => this.#work(worker)))
@@ -40,14 +40,14 @@ export class Load {
     this.#stopped = true
   }
 
-  /** Resolves once so many more acknowledgements have come. */
+  /** Resolves after `count` more acknowledgements. */
   acknowledgements(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#awaited = { left: count, resolve }
     return promise
   }
 
-  /** Sends everything that is not known to be stored again until it is acknowledged. */
+  /** Resends all unacknowledged events until they are acknowledged. */
   async heal(): Promise<void> {
     while (this.#unsure.size > 0) {
       for (const delivery of this.#unsure.values()) await this.#deliver(delivery)
@@ -84,7 +84,7 @@ export class Load {
     return request
   }
 
-  /** Each worker has keys of its own, so that the events of a key are sent one after the other. */
+  /** Each worker has its own keys, so that the events of a key are sent one after the other. */
   #newEvent(worker: number): Delivery {
     const { keys, workers, random } = this.#options
     const key = worker + workers * Math.floor(random() * Math.ceil(keys / workers))
@@ -95,7 +95,7 @@ export class Load {
     return toDelivery(Buffer.from(raw), { id, key: address })
   }
 
-  /** Other bytes under the signature of an event that is authentic. */
+  /** Bytes with the signature of another event. */
   #forgery(worker: number): Delivery {
     const { raw, signature, key, id } = this.#newEvent(worker)
     const forged = Buffer.from(raw.toString().replace(id, `forged_${id}`))

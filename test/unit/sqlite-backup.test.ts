@@ -27,16 +27,16 @@ async function stage() {
 }
 
 describe('a backup', () => {
-  test('of a database that is being written to is what it was at one moment', async () => {
+  test('of a database in use is a snapshot', async () => {
     await using it = await stage()
     await it.accept(2_000)
-    let isOver = false
+    let isDone = false
     const writing = (async () => {
-      while (!isOver) await it.accept(20)
+      while (!isDone) await it.accept(20)
     })()
     const shown: number[] = []
     const report = await backupDatabase(it.at('inbox.db'), it.at('copy.db'), (done) => shown.push(done))
-    isOver = true
+    isDone = true
     await writing
     expect(report.events).toBeGreaterThanOrEqual(2_000)
     expect(report).toMatchObject({
@@ -56,7 +56,7 @@ describe('a backup', () => {
     expect(await copy.inbox.stats()).toMatchObject({ lastSeq: report.lastSeq, missingSeqs: 0 })
   })
 
-  test('goes on where it was when it is written to meanwhile, and has nothing of that', async () => {
+  test('does not restart or change when another process writes', async () => {
     await using it = await stage()
     const raw = new Uint8Array(1_000_000).fill(120)
     await it.inbox.accept(Array.from({ length: 20 }, (_, n) => anEvent(`large${n}`, { raw })))
@@ -77,7 +77,7 @@ describe('a backup', () => {
     copy.close()
   })
 
-  test('does not overwrite anything, and leaves nothing behind where it fails', async () => {
+  test('overwrites nothing, and leaves no files after a failure', async () => {
     await using it = await stage()
     await writeFile(it.at('copy.db'), 'mine')
     const backup = (to: string) => backupDatabase(it.at('inbox.db'), it.at(to))
@@ -92,12 +92,12 @@ describe('a backup', () => {
     ['garbage', () => Buffer.from('no database at all, but longer than its header would be')],
     ['an empty file', () => Buffer.alloc(0)],
     ['a damaged page', (copy: Buffer) => copy.fill(0xa5, 3 * 4096, 3 * 4096 + 200)],
-    ['a copy that was cut short', (copy: Buffer) => copy.subarray(0, 5 * 4096)],
-  ])('that is %s is found out, and not restored', async (_, spoil) => {
+    ['a truncated copy', (copy: Buffer) => copy.subarray(0, 5 * 4096)],
+  ])('that is %s is rejected', async (_, damage) => {
     await using it = await stage()
     await it.accept(500)
     await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
-    await writeFile(it.at('copy.db'), spoil(await readFile(it.at('copy.db'))))
+    await writeFile(it.at('copy.db'), damage(await readFile(it.at('copy.db'))))
     await it.inbox.close()
     const damaged = expect.objectContaining({ code: 'database_corrupt' })
     expect(() => verifyBackup(it.at('copy.db'))).toThrow(damaged)
@@ -110,7 +110,7 @@ describe('a backup', () => {
   })
 })
 
-describe('what a crash left, with commits in the log beside it', () => {
+describe('a database with commits in its -wal', () => {
   async function crashed(it: Awaited<ReturnType<typeof stage>>): Promise<string> {
     await it.accept(100)
     for (const side of ['', '-wal']) await copyFile(it.at(`inbox.db${side}`), it.at(`left.db${side}`))
@@ -118,22 +118,25 @@ describe('what a crash left, with commits in the log beside it', () => {
     return it.at('left.db')
   }
 
-  test('is verified without being touched, as often as one likes', async () => {
+  test('is verified without a change, even while it is in use', async () => {
     await using it = await stage()
     const file = await crashed(it)
     for (let n = 0; n < 2; n += 1) expect(verifyBackup(file)).toMatchObject({ events: 100 })
     expect(it.names()).toContain('left.db-wal')
+    expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 100 })
+    await it.accept(50)
+    expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 150 })
   })
 
-  test('is restored with them, for its own user only', async () => {
+  test('is restored with them, readable by its owner only', async () => {
     await using it = await stage()
     const file = await crashed(it)
-    expect(await restoreDatabase(file, it.at('new.db'), 0)).toMatchObject({ report: { events: 100 } })
+    expect(await restoreDatabase(file, it.at('new.db'), 0)).toMatchObject({ kept: null, report: { events: 100 } })
     expect(verifyBackup(it.at('new.db'))).toMatchObject({ events: 100 })
     expect((await stat(it.at('new.db'))).mode & 0o777).toBe(0o600)
   })
 
-  test('is kept with them where a backup takes its place', async () => {
+  test('is kept with them when a backup replaces it', async () => {
     await using it = await stage()
     await backupDatabase(it.at('inbox.db'), it.at('empty.db'))
     const file = await crashed(it)
@@ -142,14 +145,6 @@ describe('what a crash left, with commits in the log beside it', () => {
     expect(verifyBackup(kept!)).toMatchObject({ events: 100 })
     await restoreDatabase(kept!, file, 1)
     expect(verifyBackup(file)).toMatchObject({ events: 100 })
-  })
-
-  test('and a database in use survives being verified by mistake', async () => {
-    await using it = await stage()
-    await it.accept(50)
-    expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 50 })
-    await it.accept(50)
-    expect(verifyBackup(it.at('inbox.db'))).toMatchObject({ events: 100 })
   })
 })
 
@@ -169,19 +164,9 @@ describe('a restore', () => {
     expect(verifyBackup(kept!)).toMatchObject({ events: 150 })
     const inbox = await createSqliteInbox({ file: it.at('inbox.db') })
     expect(inbox.integrity).toMatchObject({ missingSeqs: 50, lastSeq: 100 })
-    // What comes again is taken, under numbers of its own.
+    // Missing events are accepted again with new numbers.
     expect(await inbox.accept([anEvent('e1'), anEvent('e101')])).toEqual(['duplicate', 'accepted'])
     expect((await inbox.event('e101'))?.seq).toBe(151)
     await inbox.close()
-  })
-
-  test('where no database is makes one', async () => {
-    await using it = await stage()
-    await it.accept(3)
-    await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
-    expect(await restoreDatabase(it.at('copy.db'), it.at('new.db'), 0)).toMatchObject({
-      kept: null,
-      report: { events: 3 },
-    })
   })
 })

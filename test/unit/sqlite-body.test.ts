@@ -4,7 +4,7 @@ import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openMemoryStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent, bytes, idsOf, ordered } from '../conformance/stage.ts'
 
-/** An inbox with these events, which can lose what it has stored of them. */
+/** An inbox with events whose rows can be deleted. */
 async function anInboxWith(...ids: string[]) {
   const clock = createTestClock()
   const open = await openMemoryStore({ clock })
@@ -20,31 +20,31 @@ async function anInboxWith(...ids: string[]) {
     inbox,
     clock,
     commits: () => commits,
-    lose: (table: 'body' | 'event', seq: number) => void open.db.exec(`DELETE FROM ${table} WHERE seq = ${seq}`),
+    remove: (table: 'body' | 'event', seq: number) => void open.db.exec(`DELETE FROM ${table} WHERE seq = ${seq}`),
     claim: (max: number) => inbox.claim({ handlers: ['ordered'], max, owner: 'me', suspects: false }),
     [Symbol.asyncDispose]: () => inbox.close(),
   }
 }
 
-test('a repeat of an event whose body is gone is a duplicate, whatever its bytes', async () => {
+test('an event without a body is a duplicate with any body', async () => {
   await using stage = await anInboxWith('a')
-  stage.lose('body', 1)
+  stage.remove('body', 1)
   const other = anEvent('a', { raw: bytes('other') })
   expect(await stage.inbox.accept([anEvent('a'), other])).toEqual(['duplicate', 'duplicate'])
   expect(await stage.inbox.event('a')).toMatchObject({ duplicates: 2, conflicts: 0 })
   expect(await stage.inbox.stats()).toMatchObject({ conflicts: 0 })
 })
 
-test('a run whose body is gone becomes a dead letter that says so, and its key goes on', async () => {
+test('a run without a body becomes a dead letter, and its key continues', async () => {
   await using stage = await anInboxWith('a', 'a2', 'b')
-  stage.lose('body', 1)
+  stage.remove('body', 1)
   expect(idsOf(await stage.claim(10))).toEqual(['b', 'a2'])
   const { data } = await stage.inbox.deadLetters({ limit: 10 })
   const error = { name: 'body_missing', message: expect.stringMatching(/missing in the database/) }
   expect(data).toMatchObject([{ eventId: 'a', attempt: 1, error }])
 })
 
-test('a claim gets at least one large body, and the others with the next claim', async () => {
+test('a claim returns at most 4 MiB of bodies, but at least one', async () => {
   await using stage = await anInboxWith()
   const large = Array.from({ length: 40 }, (_, n) =>
     anEvent(`e${n}`, { key: `k${n}`, raw: bytes('x'.repeat(1_000_000)) }),
@@ -58,9 +58,9 @@ test('a claim gets at least one large body, and the others with the next claim',
   expect(idsOf(await stage.claim(100))).toEqual(['huge'])
 })
 
-test.each(['body', 'event'] as const)('runs whose %s is gone keep no claim waiting, and none spins', async (table) => {
+test.each(['body', 'event'] as const)('runs without %s neither block a claim nor retry it in a loop', async (table) => {
   await using stage = await anInboxWith('a', 'b', 'c', 'd')
-  for (const seq of [1, 2, 3]) stage.lose(table, seq)
+  for (const seq of [1, 2, 3]) stage.remove(table, seq)
   expect(idsOf(await stage.claim(1))).toEqual(['d'])
   const waiting = stage.claim(1)
   const before = stage.commits()

@@ -25,7 +25,7 @@ let root: string
 let count = 0
 
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'inbox-evidence-'))
+  root = mkdtempSync(join(tmpdir(), 'inbox-integrity-'))
 })
 afterAll(() => rmSync(root, { recursive: true }))
 
@@ -39,12 +39,12 @@ async function open(file: string) {
   return { ...opened, inbox, seqOf, [Symbol.asyncDispose]: () => inbox.close() }
 }
 
-/** Each event in a transaction of its own. */
+/** Accepts each event in its own transaction. */
 async function acceptAll(inbox: Awaited<ReturnType<typeof open>>['inbox'], from = 1, to = events): Promise<void> {
   for (let n = from; n <= to; n += 1) await inbox.accept([anEvent(`e${n}`)])
 }
 
-/** What `kill -9` leaves of a database with events: all of them in the log, none in the file itself. */
+/** A database after `kill -9`: all events are in the -wal, none in the file itself. */
 async function aKilledFile(): Promise<string> {
   const [file, image] = [newFile(), newFile()]
   mkdirSync(dirname(image))
@@ -61,55 +61,51 @@ async function aClosedFile(): Promise<string> {
   return file
 }
 
-function change(file: string, statement: string): void {
-  const db = new Sqlite(file)
-  db.exec(statement)
-  db.close()
-}
-
-function cutLog(file: string): void {
+function cutWal(file: string): void {
   truncateSync(`${file}-wal`, Math.floor(statSync(`${file}-wal`).size / 2))
 }
 
-function flipLogByte(file: string): void {
+function flipWalByte(file: string): void {
   const bytes = readFileSync(`${file}-wal`)
   const middle = Math.floor(bytes.length / 2)
   bytes[middle] = (bytes[middle] ?? 0) ^ 1
   writeFileSync(`${file}-wal`, bytes)
 }
 
-describe('the next start reports', () => {
-  test('nothing missing after a clean stop, and nothing after a kill', async () => {
+describe('the next start', () => {
+  test('reports nothing missing after a clean stop or a kill', async () => {
     await using closed = await open(await aClosedFile())
     expect(closed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: true })
     await using killed = await open(await aKilledFile())
     expect(killed.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events, cleanStop: false })
   })
 
-  test('rows that were deleted in the middle and at the end', async () => {
-    const file = await aClosedFile()
-    change(file, 'DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
-    await using opened = await open(file)
-    expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
-    expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
-  })
-
   test.each([
-    ['was cut to half', cutLog],
-    ['has one wrong bit in its middle', flipLogByte],
-    ['is gone', (file: string) => rmSync(`${file}-wal`)],
-  ])('every event that is lost because the log %s', async (what, damage) => {
+    ['is cut to half', cutWal],
+    ['has a flipped bit', flipWalByte],
+    ['is missing', (file: string) => rmSync(`${file}-wal`)],
+  ])('reports every lost event if the -wal %s', async (what, damage) => {
     const file = await aKilledFile()
     damage(file)
     await using opened = await open(file)
     const { lastSeq, missingSeqs } = opened.integrity
-    if (what !== 'is gone') expect(lastSeq).toBeGreaterThan(0)
+    if (what !== 'is missing') expect(lastSeq).toBeGreaterThan(0)
     expect(lastSeq).toBeLessThan(events)
     expect(missingSeqs).toBe(events - lastSeq)
     expect(String(opened.db.pragma('integrity_check', { simple: true }))).toBe('ok')
   })
 
-  test('that the whole file was replaced by an older copy', async () => {
+  test('reports rows deleted in the middle and at the end', async () => {
+    const file = await aClosedFile()
+    const db = new Sqlite(file)
+    db.exec('DELETE FROM event WHERE seq IN (7, 8, 20, 39, 40)')
+    db.close()
+    await using opened = await open(file)
+    expect(opened.integrity).toMatchObject({ missingSeqs: 5, lastSeq: 38 })
+    expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
+  })
+
+  test('reports the events that an older copy lacks', async () => {
     const file = newFile()
     const first = await open(file)
     await acceptAll(first.inbox, 1, 10)
@@ -123,9 +119,9 @@ describe('the next start reports', () => {
     expect(third.integrity).toMatchObject({ lastSeq: 10, missingSeqs: 20 })
   })
 
-  test('what is missing again and again, and counts nothing twice', async () => {
+  test('reports missing events at each start without counting them twice', async () => {
     const file = await aKilledFile()
-    cutLog(file)
+    cutWal(file)
     const first = await open(file)
     const { missingSeqs, lastSeq } = first.integrity
     await first.inbox.accept([anEvent('later')])
@@ -139,18 +135,10 @@ describe('the next start reports', () => {
   })
 })
 
-describe('a number of the accept sequence that was lost', () => {
-  test('is not given again, by the mark beside the file', async () => {
+describe('a lost accept-sequence number', () => {
+  test('is not reused, even if the mark is deleted later', async () => {
     const file = await aKilledFile()
-    cutLog(file)
-    await using opened = await open(file)
-    await opened.inbox.accept([anEvent('later')])
-    expect(await opened.seqOf('later')).toBe(events + 1)
-  })
-
-  test('is not given again even if the mark is gone at the start after', async () => {
-    const file = await aKilledFile()
-    cutLog(file)
+    cutWal(file)
     const first = await open(file)
     const { missingSeqs } = first.integrity
     await first.inbox.close()
@@ -160,19 +148,17 @@ describe('a number of the accept sequence that was lost', () => {
     expect(await opened.seqOf('later')).toBe(events + 1)
     expect(opened.integrity.missingSeqs).toBe(missingSeqs)
   })
+
+  test.each(['', 'garbage', `${'9'.repeat(25)}\n`])('is not assumed for the unreadable mark %j', async (text) => {
+    const file = await aKilledFile()
+    writeFileSync(`${file}.seq`, text)
+    await using opened = await open(file)
+    expect(opened.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events })
+  })
 })
 
-describe('the mark beside the file', () => {
-  test('may be missing, empty or garbage: the file itself still says what it holds', async () => {
-    for (const text of ['', 'garbage', `${'9'.repeat(25)}\n`]) {
-      const file = await aKilledFile()
-      writeFileSync(`${file}.seq`, text)
-      await using opened = await open(file)
-      expect(opened.integrity).toMatchObject({ missingSeqs: 0, lastSeq: events })
-    }
-  })
-
-  test('holds the last number that was committed, and not one that was not', async () => {
+describe('the .seq file', () => {
+  test('contains the highest committed number', async () => {
     const file = newFile()
     await using opened = await open(file)
     await acceptAll(opened.inbox, 1, 3)
@@ -190,7 +176,7 @@ describe('the mark beside the file', () => {
   })
 })
 
-describe('a file that is taken away while it is served', () => {
+describe('a file that changes while it is served', () => {
   const refused = (what: string) => ({ code: 'store_unavailable', message: expect.stringContaining(what) })
 
   async function aServedFile() {
@@ -205,9 +191,9 @@ describe('a file that is taken away while it is served', () => {
     ['deleted', 'inbox.db was deleted or moved', (file: string) => rmSync(file)],
     ['moved', 'inbox.db was deleted or moved', (file: string) => renameSync(file, `${file}.old`)],
     ['replaced', 'inbox.db was replaced by another file', replace],
-    ['gone with its whole folder', 'inbox.db was deleted or moved', (file: string) => removeAll(dirname(file))],
-    ['gone with all files beside it', 'inbox.db was deleted or moved', removeBeside],
-  ])('%s: nothing more is acknowledged, and the next start reports what is missing', async (_, what, take) => {
+    ['deleted with its folder', 'inbox.db was deleted or moved', (file: string) => removeAll(dirname(file))],
+    ['deleted with all files next to it', 'inbox.db was deleted or moved', removeBeside],
+  ])('%s: later events are rejected, and the next start reports the missing ones', async (_, what, take) => {
     const served = await aServedFile()
     take(served.file)
     await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(what))
@@ -220,13 +206,12 @@ describe('a file that is taken away while it is served', () => {
   })
 
   test.each([
-    ['deleted', (log: string) => rmSync(log)],
+    ['deleted', (wal: string) => rmSync(wal)],
     ['replaced', replace],
-  ])('its -wal is %s: nothing more is acknowledged, and nothing that was is missing', async (what, take) => {
+  ])('its -wal is %s: later events are rejected, and no accepted one is missing', async (what, take) => {
     const served = await aServedFile()
     take(`${served.file}-wal`)
     await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(`inbox.db-wal was ${what}`))
-    // As after a kill.
     const image = newFile()
     mkdirSync(dirname(image))
     copyFileSync(served.file, image)
@@ -236,7 +221,7 @@ describe('a file that is taken away while it is served', () => {
     await served.inbox.close()
   })
 
-  test('a symbolic link that leads elsewhere now counts as a replaced file', async () => {
+  test('a changed symbolic link counts as a replaced file', async () => {
     const [file, other] = [await aClosedFile(), await aClosedFile()]
     symlinkSync(file, `${file}.link`)
     await using served = await open(`${file}.link`)
@@ -246,7 +231,7 @@ describe('a file that is taken away while it is served', () => {
     await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(what))
   })
 
-  test('a moved file is left to the process that serves it at its new place', async () => {
+  test('a moved file is not written to any more', async () => {
     const served = await aServedFile()
     const moved = `${dirname(served.file)}-moved`
     renameSync(dirname(served.file), moved)
@@ -258,7 +243,7 @@ describe('a file that is taken away while it is served', () => {
     expect(next.integrity).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
   })
 
-  test('a file with a hard link is served on, with one warning', async () => {
+  test('a hard link causes one warning', async () => {
     const warnings: unknown[] = []
     const file = await aClosedFile()
     linkSync(file, `${file}.copy`)

@@ -10,7 +10,7 @@ import { createKept, createRunCounts } from '../../src/inbox/views/stats.ts'
 import { aQuarantined, anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { readAll } from '../conformance/views.ts'
 
-// More than a view looks at in one call: 20,000.
+// More rows than one statement reads: 20,000.
 const count = 20_500
 const clock = createTestClock(1_000)
 const texts: string[] = []
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const leases: Lease[] = []
   const claim = { handlers: ['loose'], max: count, owner: 'o', suspects: false, leases, bytes: 0 }
   const events = Array.from({ length: count }, (_, n) => {
-    // Two in three have keys, and every other one of these waits.
+    // Two in three have keys. Half of these wait.
     return n % 3 === 0 ? anEvent(`e${n}`) : anEvent(`e${n}`, { network: 'base', address: `${Math.floor(n / 6)}` })
   })
   store.transact([claim], () => store.accept(events))
@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-/** The open database. The text of each statement is noted. */
+/** The open database. Records the text of each statement. */
 function recording(): Database {
   return new Proxy(open.db, {
     get(db, name) {
@@ -86,7 +86,7 @@ const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['the counts of many runs', () => createRunCounts(viewStoreOf(recording()), { few: 10, perStatement: 5_000 })()],
 ]
 
-/** Steps of a statement's plan that read a whole table, or sort the rows of one. */
+/** Steps of a plan that read or sort a whole table. */
 function slowSteps(text: string): string[] {
   const parameters = Array.from(text.matchAll(/\?/g), () => 1)
   const named = Object.fromEntries(Array.from(text.matchAll(/:(\w+)/g), ([, name]) => [name, 1]))
@@ -96,7 +96,7 @@ function slowSteps(text: string): string[] {
   return plan
     .map(({ detail }) => detail)
     .filter((detail, index) => {
-      // The newest event is the first row of its table. Parts are of a bounded size.
+      // The newest event is the last row of its table. Parts have a bounded size.
       const isWhole = /^SCAN (?:event|run|body|attempt|item|state|conflict|quarantine|replay|audit)$/.test(detail)
       const isSorted =
         detail.endsWith('ORDER BY') && !/^SCAN (?:part|looked|block)$/.test(plan[index - 1]?.detail ?? '')
@@ -104,21 +104,21 @@ function slowSteps(text: string): string[] {
     })
 }
 
-describe('where there is more than a view looks at in one call', () => {
-  test.each(reads)('%s come by indexes', async (_, read) => {
+describe('in a large store', () => {
+  test.each(reads)('%s are read by indexes', async (_, read) => {
     texts.length = 0
     await read(createViews(recording(), clock))
     expect(texts.length).toBeGreaterThan(0)
     expect(texts.flatMap((text) => slowSteps(text).map((step) => `${step}: ${text}`))).toEqual([])
   })
 
-  test('groups of dead letters say that they are of the newest only', async () => {
+  test('groups of dead letters are marked as incomplete', async () => {
     const { groups, isComplete } = await views.deadGroups({})
     expect(isComplete).toBe(false)
     expect(groups.reduce((total, group) => total + group.count, 0)).toBe(20_000)
   })
 
-  test('a page of dead letters comes back short, with a cursor that leads to all there are', async () => {
+  test('a short page of dead letters has a cursor', async () => {
     const first = await views.deadLetters({ limit: 500, group: 'Rare: boom' })
     expect(first.data.length).toBeLessThan(300)
     expect(first.nextCursor).not.toBeNull()
@@ -127,7 +127,7 @@ describe('where there is more than a view looks at in one call', () => {
     expect(all).toHaveLength(300)
   })
 
-  test('all run ids are found, part after part, while other work goes on', async () => {
+  test('all run ids are read in parts, with other work in between', async () => {
     let turns = 0
     const working = setInterval(() => (turns += 1))
     const { runIds: found, isComplete } = await views.deadRunIds({})
@@ -138,11 +138,11 @@ describe('where there is more than a view looks at in one call', () => {
     expect(found).toEqual(found.toSorted((a, b) => a - b))
   })
 
-  test('the quarantine is summed up whole, part after part', async () => {
+  test('the quarantine is summed up in parts', async () => {
     expect(await views.quarantineGroups()).toMatchObject([{ reason: 'not_json', count }])
   })
 
-  test('runs are counted whole in parts, and the same counts are given again for a while', async () => {
+  test('runs are counted in parts, and large counts are cached', async () => {
     const byState = open.db
       .prepare('SELECT state, count(*) AS count FROM run WHERE handler_id = 1 GROUP BY state ORDER BY state')
       .all() as { readonly count: number }[]
@@ -163,14 +163,14 @@ describe('where there is more than a view looks at in one call', () => {
   })
 })
 
-test('dead letters from before their groups were noted are grouped all the same', async () => {
+test('dead letters of older versions are grouped too', async () => {
   open.db.prepare('UPDATE run SET error_group = NULL WHERE error_group IS NOT NULL AND id > ?').run(count)
   const { groups } = await views.deadGroups({})
   expect(groups.map(({ group }) => group)).toContain('Error: boom')
 })
 
-describe('a count that takes long', () => {
-  test('caches a count for twenty times its duration, recounts in the background, and waits for it after a minute', async () => {
+describe('a slow count', () => {
+  test('is cached for twenty times its duration, then repeated in the background; after a minute, calls wait', async () => {
     let [now, value] = [0, 0]
     const counted: (() => void)[] = []
     const kept = createKept(

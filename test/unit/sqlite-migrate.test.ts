@@ -21,7 +21,7 @@ import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'
 import { anEvent } from '../conformance/stage.ts'
 
-/** The number of the migration behind the last that there really is. */
+/** The number of the next migration. */
 const nextNumber = String(migrations.length + 1).padStart(4, '0')
 
 const later: NumberedMigration = {
@@ -69,7 +69,7 @@ async function aFile(known: readonly NumberedMigration[] = migrations): Promise<
   return file
 }
 
-/** A file as the program that knew only the first so many migrations left it, with two events and an act. */
+/** A file with the schema of the first `known` migrations, two events and an audit record. */
 async function aFileOf(known: number): Promise<string> {
   const file = newFile()
   mkdirSync(dirname(file))
@@ -89,7 +89,7 @@ async function aFileOf(known: number): Promise<string> {
   return file
 }
 
-/** What a kill leaves: the files as they are, the last commits in the log only. */
+/** A file after a kill, with the last commit in the -wal. */
 async function aKilledFile(known: readonly NumberedMigration[]): Promise<string> {
   const file = await aFile(known)
   const image = newFile()
@@ -100,7 +100,7 @@ async function aKilledFile(known: readonly NumberedMigration[]): Promise<string>
   return image
 }
 
-/** Everything that a database holds, read from a copy. */
+/** All schemas and rows of a database, read from a copy. */
 function contentOf(file: string): unknown {
   const copy = newFile()
   mkdirSync(dirname(copy))
@@ -115,12 +115,12 @@ function contentOf(file: string): unknown {
   }
 }
 
-/** Database and log as they are on the disk; a log that is empty says as much as none. */
+/** The bytes of the database and its -wal; a missing -wal equals an empty one. */
 const bytesOf = (file: string) =>
   ['', '-wal'].map((suffix) => (existsSync(file + suffix) ? readFileSync(file + suffix).toString('base64') : ''))
 
 describe('the schema of a file', () => {
-  test('is made when it is new', async () => {
+  test('is created for a new file', async () => {
     using opened = await open(newFile())
     expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
       migrations.map(({ name }) => ({ name })),
@@ -128,18 +128,7 @@ describe('the schema of a file', () => {
     expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 6 })
   })
 
-  test('is left alone when it is known: no backup, same tables', async () => {
-    const file = await aFile()
-    const schema = (db: Sqlite.Database) => db.prepare('SELECT sql FROM sqlite_schema ORDER BY name').all()
-    using first = await open(file)
-    const before = schema(first.db)
-    first.close()
-    using again = await open(file)
-    expect(schema(again.db)).toEqual(before)
-    expect(readdirSync(dirname(file)).filter((name) => name.includes('before'))).toEqual([])
-  })
-
-  test('is upgraded when it is older, with a backup of the whole file beside it', async () => {
+  test('is upgraded once, with a copy of the whole file before', async () => {
     const file = await aKilledFile(migrations)
     using opened = await open(file, [...migrations, later])
     expect(opened.db.prepare('SELECT id, note FROM event').all()).toEqual(
@@ -150,9 +139,15 @@ describe('the schema of a file', () => {
 
     using backup = await open(`${file}.before-${nextNumber}`)
     expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))
+    opened.close()
+    backup.close()
+    rmSync(`${file}.before-${nextNumber}`)
+    using again = await open(file, [...migrations, later])
+    expect(again.integrity.lastSeq).toBe(3)
+    expect(existsSync(`${file}.before-${nextNumber}`)).toBe(false)
   })
 
-  test('is upgraded with a report: the copy first, then each migration; a copy that a kill cut short is made anew', async () => {
+  test('is upgraded with progress, and replaces the partial copy of a killed upgrade', async () => {
     const file = await aFileOf(migrations.length - 1)
     const copy = `${file}.before-${nextNumber}`
     writeFileSync(`${copy}.partial`, 'half a copy')
@@ -168,7 +163,7 @@ describe('the schema of a file', () => {
     expect(readdirSync(dirname(file)).filter((name) => name.includes('before'))).toEqual([basename(copy)])
   })
 
-  test('is logged while it is upgraded: each step when it begins, and every 5 s', async () => {
+  test('is upgraded with a log line per step and every 5 s', async () => {
     const clock = createTestClock()
     const lines: object[] = []
     const log = Object.assign(Object.create(silentLogger) as Logger, {
@@ -190,18 +185,7 @@ describe('the schema of a file', () => {
     ])
   })
 
-  test('is upgraded once', async () => {
-    const file = await aFile()
-    const known = [...migrations, later]
-    using first = await open(file, known)
-    first.close()
-    rmSync(`${file}.before-${nextNumber}`)
-    using again = await open(file, known)
-    expect(again.integrity.lastSeq).toBe(2)
-    expect(existsSync(`${file}.before-${nextNumber}`)).toBe(false)
-  })
-
-  test('is as it was after an upgrade that failed half-way, and this program still opens it', async () => {
+  test('is unchanged after a failed upgrade', async () => {
     const file = await aFile()
     const before = contentOf(file)
     await expect(open(file, [...migrations, failing])).rejects.toMatchObject({
@@ -215,7 +199,7 @@ describe('the schema of a file', () => {
     expect(opened.integrity).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
   })
 
-  test('is not half made when the first start is interrupted', async () => {
+  test('is complete or absent after an interrupted first start', async () => {
     const [initial] = migrations
     const interrupted: NumberedMigration = {
       name: '0001-initial',
@@ -234,7 +218,7 @@ describe('the schema of a file', () => {
   })
 })
 
-test('a file of the first schema is upgraded: it can keep a registration, and has its events', async () => {
+test('upgrades the first schema: events stay, registrations work', async () => {
   const file = await aFileOf(1)
   using opened = await open(file)
   const { store } = opened
@@ -245,7 +229,7 @@ test('a file of the first schema is upgraded: it can keep a registration, and ha
   expect(existsSync(`${file}.before-${String(migrations.length).padStart(4, '0')}`)).toBe(true)
 })
 
-test('a file with the former index of keys is upgraded: its events are found by address', async () => {
+test('upgrades the earlier index of keys: events are found by address', async () => {
   const file = await aFileOf(5)
   const db = new Sqlite(file)
   db.exec(`CREATE INDEX event_key ON event (key) WHERE key IS NOT NULL; UPDATE event SET key = 'base:0x' || id`)
@@ -255,7 +239,7 @@ test('a file with the former index of keys is upgraded: its events are found by 
   expect(data.map(({ id }) => id)).toEqual(['a'])
 })
 
-test('a file from before receipts were kept is upgraded: its events and its audit have none, those that come have one', async () => {
+test('upgrades a schema without receipts: only new events and audit records have them', async () => {
   const file = await aFileOf(2)
   using opened = await open(file)
   const { store } = opened
@@ -273,7 +257,7 @@ test('a file from before receipts were kept is upgraded: its events and its audi
   expect((await views.audit({ limit: 9 })).data.map(({ by }) => by)).toEqual(['operator (token) ::1', null])
 })
 
-test('a file with whole sets of headers is upgraded: only the listed headers stay, also in its bytes', async () => {
+test('upgrades stored headers: unlisted ones are removed, also from the bytes of the file', async () => {
   const file = await aFileOf(3)
   const sets = [
     '{"host":"a.example","x-proof":"hunter2"}',
@@ -305,11 +289,11 @@ test('a file with whole sets of headers is upgraded: only the listed headers sta
   expect(readFileSync(file, 'latin1')).not.toContain('hunter2')
 })
 
-describe('a file of a newer program', () => {
+describe('a file of a newer version', () => {
   test.each([
-    ['that was closed', aFile],
-    ['that was killed', aKilledFile],
-  ])('%s is refused and left byte for byte as it was', async (_, make) => {
+    ['closed', aFile],
+    ['killed', aKilledFile],
+  ])('%s, is refused and stays unchanged byte for byte', async (_, make) => {
     const file = await make([...migrations, later])
     const before = bytesOf(file)
     await expect(open(file)).rejects.toMatchObject({

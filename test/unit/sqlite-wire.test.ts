@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
-import type { AcceptResult, IncomingDelivery, Effects, Lease, Outcome, DispatchStore } from '../../src/inbox/port.ts'
+import type { IncomingDelivery, Effects, Lease, Outcome, DispatchStore } from '../../src/inbox/port.ts'
 import {
   answerCalls,
   Caller,
@@ -11,23 +11,13 @@ import {
   openDispatchChannel,
   toWireError,
 } from '../../src/inbox/rpc.ts'
-import {
-  packDeliveries,
-  packLeases,
-  packOutcomes,
-  packResults,
-  unpackDeliveries,
-  unpackLeases,
-  unpackOutcomes,
-  unpackResults,
-} from '../../src/inbox/wire.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })
 const whole = fc.nat(Number.MAX_SAFE_INTEGER)
 const raw = fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes))
 const common = { id: text, receivedAt: whole, secretLabel: text, raw }
 
-const arrival: fc.Arbitrary<IncomingDelivery> = fc.oneof(
+const delivery: fc.Arbitrary<IncomingDelivery> = fc.oneof(
   fc.record({ kind: fc.constant('quarantined' as const), ...common, reason: text }),
   fc.record({
     kind: fc.constant('event' as const),
@@ -85,21 +75,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ ...verdict, kind: fc.constantFrom('expired' as const, 'unmatched' as const) }),
 )
 
-const result = fc.constantFrom<AcceptResult>('accepted', 'duplicate', 'conflict', 'quarantined')
-
-/** The value as the other thread gets it. */
-async function carried<T>(value: T): Promise<T> {
-  const { port1, port2 } = new MessageChannel()
-  try {
-    const received = new Promise<T>((resolve) => port2.once('message', (message: T) => resolve(message)))
-    port1.postMessage(value)
-    return await received
-  } finally {
-    port1.close()
-  }
-}
-
-/** An endpoint of calls and one that answers them, as in two threads. */
+/** A caller and the answering side, as in two threads. */
 function connect(operations: object): { caller: Caller; [Symbol.dispose](): void } {
   const { port1, port2 } = new MessageChannel()
   answerCalls(port2, operations)
@@ -108,89 +84,37 @@ function connect(operations: object): { caller: Caller; [Symbol.dispose](): void
   return { caller, [Symbol.dispose]: () => port1.close() }
 }
 
-describe('a batch that crosses threads', () => {
-  test('of arrivals comes out as it went in, bytes included', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(arrival, { maxLength: 12 }), async (batch) => {
-        expect(unpackDeliveries(await carried(packDeliveries(batch)))).toEqual(batch)
-      }),
-    )
-  })
+/** Sends batches as the argument (or the result) of an operation. Expects equal values on the other side. */
+async function expectCopies<T>(op: string, batches: fc.Arbitrary<T>, isResult = false): Promise<void> {
+  let value: unknown
+  using other = connect({ [op]: async (argument: unknown) => (isResult ? value : void (value = argument)) })
+  const check = async (batch: T) => {
+    if (isResult) value = batch
+    const result = await other.caller.call(op, isResult ? [] : [batch])
+    expect(isResult ? result : value).toEqual(batch)
+  }
+  await fc.assert(fc.asyncProperty(batches, check))
+}
 
-  test('of leases comes out as it went in, bytes included', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(lease, { maxLength: 12 }), async (leases) => {
-        expect(unpackLeases(await carried(packLeases(leases)))).toEqual(leases)
-      }),
-    )
-  })
+describe('batches between threads', () => {
+  test('copies deliveries with their bytes', () => expectCopies('accept', fc.array(delivery, { maxLength: 12 })))
+  test('copies leases with their bytes', () => expectCopies('claim', fc.array(lease, { maxLength: 12 }), true))
+  test('copies outcomes', () => expectCopies('settle', fc.array(outcome, { maxLength: 12 })))
 
-  test('of outcomes comes out as it went in', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(outcome, { maxLength: 12 }), async (outcomes) => {
-        expect(unpackOutcomes(await carried(packOutcomes(outcomes)))).toEqual(outcomes)
-      }),
-    )
-  })
-
-  test('of results comes out as it went in', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(result, { maxLength: 12 }), async (results) => {
-        expect(unpackResults(await carried(packResults(results)))).toEqual(results)
-      }),
-    )
-  })
-
-  test('copies exactly the bytes of a view, all 256 values, and leaves the original to the sender', async () => {
-    const pool = Uint8Array.from({ length: 512 }, (_, n) => n % 256)
-    const raw = pool.subarray(100, 400)
-    const before = Buffer.from(raw)
-    const quarantined = {
-      kind: 'quarantined',
-      id: 'sha256:a',
-      reason: 'not_json',
-      receivedAt: 1,
-      secretLabel: 'm',
-    } as const
-    const [arrived] = unpackDeliveries(await carried(packDeliveries([{ ...quarantined, raw }])))
-    expect(arrived?.raw).toEqual(before)
-    expect(Buffer.from(raw)).toEqual(before)
+  test('copies only the bytes of a view, all 256 values, and keeps the original', async () => {
+    const view = Uint8Array.from({ length: 512 }, (_, n) => n % 256).subarray(100, 400)
+    const before = Buffer.from(view)
+    let copied: readonly IncomingDelivery[] = []
+    using other = connect({ accept: async (batch: typeof copied) => void (copied = batch) })
+    const quarantined = { kind: 'quarantined', id: 'sha256:a', reason: 'not_json', receivedAt: 1, secretLabel: 'm' }
+    await other.caller.call('accept', [[{ ...quarantined, raw: view }]])
+    expect(copied[0]?.raw).toEqual(before)
+    expect(Buffer.from(view)).toEqual(before)
   })
 })
 
-test('headers that are the same cross threads once', () => {
-  const headers = JSON.stringify({ 'user-agent': 'sender/1' })
-  const event = {
-    kind: 'event',
-    id: 'a',
-    receivedAt: 1,
-    secretLabel: 'm',
-    raw: Buffer.from('{}'),
-    type: 't',
-    createdAt: 'now',
-    key: 'a',
-    network: null,
-    address: null,
-    trace: null,
-  } as const
-  const batch = [
-    { ...event, headers },
-    { ...event, headers: null },
-    { ...event, headers },
-    { ...event, headers: '{}' },
-  ]
-  const value = packDeliveries(batch)
-  expect(value.filter((field) => field === headers)).toHaveLength(1)
-  expect(unpackDeliveries(value).map((arrival) => 'headers' in arrival && arrival.headers)).toEqual([
-    headers,
-    null,
-    headers,
-    '{}',
-  ])
-})
-
-describe('calls to another thread', () => {
-  test('each get their own answer, in whatever order the answers come', async () => {
+describe('calls between threads', () => {
+  test('get their own results when the results arrive in another order', async () => {
     const open = new Map<number, () => void>()
     using other = connect({
       double: (n: number) => new Promise<number>((resolve) => open.set(n, () => resolve(n * 2))),
@@ -204,7 +128,7 @@ describe('calls to another thread', () => {
     expect(await Promise.all(calls)).toEqual([2, 4, 6])
   })
 
-  test('of one turn leave as one message', async () => {
+  test('of one turn are sent as one message', async () => {
     const posted: unknown[] = []
     const caller = new Caller({ postMessage: (message: unknown) => void posted.push(message) })
     const calls = [1, 2, 3].map((n) => caller.call<number>('op', [n]))
@@ -231,7 +155,7 @@ describe('calls to another thread', () => {
     await expect(other.caller.call('fail', [0])).rejects.toMatchObject({ code: 'internal', message: 'a bug' })
   })
 
-  test('reject when the other side is gone: those that wait, and all later ones', async () => {
+  test('reject with the reason once the other side has ended: pending and later calls', async () => {
     using other = connect({ never: () => new Promise<never>(() => {}) })
     const gone = new InboxError('store_unavailable', 'the writer thread ended')
     const waiting = [other.caller.call('never', [0]), other.caller.call('never', [0])]
@@ -240,13 +164,13 @@ describe('calls to another thread', () => {
     for (const call of [...waiting, other.caller.call('never', [0])]) await expect(call).rejects.toBe(gone)
   })
 
-  test('leave messages of other kinds to others', () => {
+  test('ignore messages that are not replies', () => {
     const caller = new Caller({ postMessage: () => {} })
     expect(caller.receive({ health: { ok: true, reason: '' } })).toBe(false)
     expect(caller.receive([])).toBe(true)
   })
 
-  test('keep every error code that is known, and call the rest internal', () => {
+  test('keep known error codes and turn unknown ones into internal', () => {
     fc.assert(
       fc.property(text, text, (code, message) => {
         const known = new InboxError('database_newer', message)
@@ -257,12 +181,12 @@ describe('calls to another thread', () => {
   })
 })
 
-test('the work side answers over a port as it does in place', async () => {
-  const asked: unknown[] = []
+test('the dispatch store behaves the same over a port', async () => {
+  const calls: unknown[] = []
   const given = fc.sample(lease, 3)
-  const note = async <T>(answer: T, ...args: unknown[]) => {
-    asked.push(args)
-    return answer
+  const note = async <T>(result: T, ...args: unknown[]) => {
+    calls.push(args)
+    return result
   }
   const entry = { key: 'k', value: '1', version: 9, expiresAt: null }
   const crashed = { handler: 'a', eventId: 'e', attempt: 3, error: { name: 'handler_crashed', message: 'it died' } }
@@ -293,7 +217,7 @@ test('the work side answers over a port as it does in place', async () => {
     await remote.retire('me', [7])
     await remote.release(given)
     expect(await remote.reap('me')).toEqual(reaped)
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       ['register', [{ name: 'a', types: ['*'], order: 'key' }]],
       ['claim', request],
       ['readState', 'a', { key: 'k' }],

@@ -15,7 +15,7 @@ import { anEvent, ordered } from '../conformance/stage.ts'
 
 const sqliteError = (code: string) => new Sqlite.SqliteError(`injected ${code}`, code)
 
-/** A writer over a store in memory, whose transactions can be made to fail. */
+/** A writer over a store in memory, whose transactions can fail. */
 async function aWriter() {
   const clock = createTestClock()
   const open = await openMemoryStore({ clock })
@@ -59,11 +59,11 @@ async function aWriter() {
     seen,
     count: () => ids().length,
     ids,
-    /** Lets transactions fail at their end, by what this gives, until it is called without. */
+    /** Transactions throw the returned error at their end. Without an argument, they succeed again. */
     fail: (by?: () => unknown) => (failWith = by),
-    /** The same, for transactions that could hand out runs. */
+    /** The same for transactions with waiting claims. */
     failClaims: (by: () => unknown) => (failClaimsWith = by),
-    /** Lets the look for the next run that falls due fail, by what this gives, until it is called without. */
+    /** The same for the query of the next due run. */
     failDue: (by?: () => unknown) => (failDueWith = by),
     db: open.db,
     accept: (...ids: string[]) => writer.run((s) => s.accept(ids.map((id) => anEvent(id)))),
@@ -76,7 +76,7 @@ async function aWriter() {
 }
 
 describe('group commit', () => {
-  test('puts everything that came in one turn into one transaction', async () => {
+  test('commits all calls of one turn in one transaction', async () => {
     await using stage = await aWriter()
     const calls = Array.from({ length: 200 }, (_, n) => stage.accept(`e${n}`))
     const results = await Promise.all(calls)
@@ -85,29 +85,21 @@ describe('group commit', () => {
     expect(stage.count()).toBe(200)
   })
 
-  test('answers nobody before the commit', async () => {
+  test('resolves no call before the commit', async () => {
     await using stage = await aWriter()
-    const answered: string[] = []
-    const call = stage.accept('a').then(() => answered.push(`answer after ${stage.seen.commits}`))
+    const order: string[] = []
+    const call = stage.accept('a').then(() => order.push(`resolved after ${stage.seen.commits}`))
     stage.fail(() => {
-      answered.push('end of the transaction')
+      order.push('end of the transaction')
       return undefined
     })
     await call
-    expect(answered).toEqual(['end of the transaction', 'answer after 1'])
-  })
-
-  test('takes what comes while it commits into the next transaction', async () => {
-    await using stage = await aWriter()
-    const first = stage.accept('a')
-    const second = first.then(() => Promise.all([stage.accept('b'), stage.accept('c')]))
-    await second
-    expect(stage.seen.transactions).toBe(2)
+    expect(order).toEqual(['end of the transaction', 'resolved after 1'])
   })
 })
 
-describe('a piece of work that throws', () => {
-  test('hurts only itself', async () => {
+describe('work that throws', () => {
+  test('fails alone and uses no accept-sequence number', async () => {
     await using stage = await aWriter()
     const bad = stage.writer.run((store) => {
       store.accept([anEvent('half')])
@@ -117,21 +109,12 @@ describe('a piece of work that throws', () => {
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     await expect(bad).rejects.toThrow('a bug')
     expect(stage.count()).toBe(2)
+    expect(stage.store.lastSeq()).toBe(2)
     expect(stage.writer.health.ok).toBe(true)
     expect(stage.seen.commits).toBe(2)
   })
 
-  test('takes no number of the accept sequence', async () => {
-    await using stage = await aWriter()
-    const bad = stage.writer.run((store) => {
-      store.accept([anEvent('half')])
-      throw new TypeError('a bug')
-    })
-    await Promise.allSettled([bad, stage.accept('a', 'b')])
-    expect(stage.store.lastSeq()).toBe(2)
-  })
-
-  test('keeps no claim waiting: what its neighbours made is given', async () => {
+  test('does not keep claims from the runs of other work', async () => {
     await using stage = await aWriter()
     await stage.writer.run((store) => store.register([ordered]))
     const claim = stage.writer.claim({ handlers: ['ordered'], max: 10, owner: 'me', suspects: false })
@@ -144,7 +127,7 @@ describe('a piece of work that throws', () => {
 })
 
 describe('a failed transaction', () => {
-  test('turns no order around when the lock is lost while work is tried piece by piece', async () => {
+  test('keeps the order when the lock is lost during single retries', async () => {
     await using stage = await aWriter()
     const failures = [new TypeError('a bug'), undefined, sqliteError('SQLITE_BUSY'), undefined]
     stage.fail(() => failures.shift())
@@ -155,30 +138,23 @@ describe('a failed transaction', () => {
     expect(stage.seen.commits).toBe(2)
   })
 
-  test.each<[string, Failure]>([
-    ['SQLITE_FULL', 'full'],
-    ['SQLITE_BUSY', 'busy'],
-    ['SQLITE_BUSY_SNAPSHOT', 'busy'],
-    ['SQLITE_IOERR_WRITE', 'failed'],
-    ['SQLITE_IOERR_SHMSIZE', 'failed'],
-    ['SQLITE_CANTOPEN', 'failed'],
-    ['SQLITE_READONLY', 'failed'],
-    ['SQLITE_NOMEM', 'failed'],
-    ['SQLITE_IOERR_FSYNC', 'fatal'],
-    ['SQLITE_IOERR_DIR_FSYNC', 'fatal'],
-    ['SQLITE_CORRUPT', 'fatal'],
-    ['SQLITE_CORRUPT_INDEX', 'fatal'],
-    ['SQLITE_NOTADB', 'fatal'],
-    ['SQLITE_CONSTRAINT_UNIQUE', 'bug'],
-    ['SQLITE_TOOBIG', 'bug'],
-  ])('of the code %s is %s', (code, failure) => {
-    expect(classifyFailure(sqliteError(code))).toBe(failure)
+  test('is classified by its code', () => {
+    const codes: Readonly<Record<Failure, readonly string[]>> = {
+      full: ['FULL'],
+      busy: ['BUSY', 'BUSY_SNAPSHOT'],
+      failed: ['IOERR_WRITE', 'IOERR_SHMSIZE', 'CANTOPEN', 'READONLY', 'NOMEM'],
+      fatal: ['IOERR_FSYNC', 'IOERR_DIR_FSYNC', 'CORRUPT', 'CORRUPT_INDEX', 'NOTADB'],
+      bug: ['CONSTRAINT_UNIQUE', 'TOOBIG'],
+    }
+    for (const [failure, names] of Object.entries(codes)) {
+      for (const name of names) expect(classifyFailure(sqliteError(`SQLITE_${name}`)), name).toBe(failure)
+    }
   })
 
   test.each([
     ['SQLITE_FULL', 'store_full'],
     ['SQLITE_IOERR_WRITE', 'store_unavailable'],
-  ])('of the code %s refuses all of its work with %s, and recovers by itself', async (code, expected) => {
+  ])('with %s rejects its work with %s, and recovers by itself', async (code, expected) => {
     await using stage = await aWriter()
     stage.fail(() => sqliteError(code))
     const refused = [stage.accept('a'), stage.accept('b')]
@@ -197,7 +173,7 @@ describe('a failed transaction', () => {
     expect(stage.seen.failures).toEqual([])
   })
 
-  test('after the clock was set back leaves it to the next one to heed that, and to note it', async () => {
+  test('leaves the handling of a clock set back to the next one', async () => {
     await using stage = await aWriter()
     await stage.writer.run((store) => store.register([ordered]))
     await stage.accept('a')
@@ -212,7 +188,7 @@ describe('a failed transaction', () => {
   })
 
   test.each(['SQLITE_IOERR_FSYNC', 'SQLITE_CORRUPT'])(
-    'of the code %s is the end: told once, everything rejects, claims come back empty',
+    'with %s fails the writer once: calls reject, claims resolve empty',
     async (code) => {
       await using stage = await aWriter()
       await stage.writer.run((store) => store.register([ordered]))
@@ -254,9 +230,9 @@ describe('while another connection holds the write lock', () => {
     return { clock, inbox, other, [Symbol.asyncDispose]: closing }
   }
 
-  /** Accepts an event of its own; `state` says how that was answered so far. */
+  /** Accepts an event. `state`: its result so far. */
   function accepting(inbox: Inbox, id: string): { readonly state: string } {
-    const call = { state: 'waits' }
+    const call = { state: 'pending' }
     inbox.accept([anEvent(id)]).then(
       ([result]) => (call.state = String(result)),
       (error: InboxError) => (call.state = error.code),
@@ -264,14 +240,14 @@ describe('while another connection holds the write lock', () => {
     return call
   }
 
-  test('work waits, and is done in order when the lock is given back', async () => {
+  test('work waits, and runs in order once the lock is released', async () => {
     await using stage = await anInbox()
     stage.other.exec('BEGIN IMMEDIATE')
     const calls = ['a', 'b', 'c'].map((id) => accepting(stage.inbox, id))
     await stage.clock.advance(500)
     calls.push(accepting(stage.inbox, 'd'))
     await stage.clock.advance(100)
-    expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'waits'))
+    expect(calls.map(({ state }) => state)).toEqual(calls.map(() => 'pending'))
     expect(stage.inbox.health().ok).toBe(true)
     stage.other.exec('COMMIT')
     await stage.clock.advance(20)
@@ -280,23 +256,14 @@ describe('while another connection holds the write lock', () => {
     expect(data.map(({ id, seq }) => `${seq}${id}`)).toEqual(['4d', '3c', '2b', '1a'])
   })
 
-  test('health goes after a second, and comes back with the lock', async () => {
-    await using stage = await anInbox()
-    stage.other.exec('BEGIN IMMEDIATE')
-    const call = accepting(stage.inbox, 'a')
-    await stage.clock.advance(1_500)
-    expect(stage.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('SQLITE_BUSY') })
-    stage.other.exec('ROLLBACK')
-    await stage.clock.advance(20)
-    expect(call.state).toBe('accepted')
-    expect(stage.inbox.health().ok).toBe(true)
-  })
-
-  test('rejects work after some seconds without the lock, and accepts it again afterwards', async () => {
+  test('health fails after a second, work is rejected after 5 s, and both recover', async () => {
     await using stage = await anInbox()
     stage.other.exec('BEGIN IMMEDIATE')
     const early = accepting(stage.inbox, 'a')
-    await stage.clock.advance(6_000)
+    await stage.clock.advance(1_500)
+    expect(early.state).toBe('pending')
+    expect(stage.inbox.health()).toMatchObject({ ok: false, reason: expect.stringContaining('SQLITE_BUSY') })
+    await stage.clock.advance(4_500)
     expect(early.state).toBe('store_unavailable')
     const later = accepting(stage.inbox, 'b')
     await stage.clock.advance(100)
@@ -311,8 +278,8 @@ describe('while another connection holds the write lock', () => {
 describe('a claim that waits for a retry', () => {
   const boom = { name: 'Error', message: 'boom' }
 
-  /** A run that is due for its retry, and a claim that waits for it, on a disk that refuses. */
-  async function refused(stage: Awaited<ReturnType<typeof aWriter>>) {
+  /** A claim that waits for a retry, while commits fail. */
+  async function waitingClaim(stage: Awaited<ReturnType<typeof aWriter>>) {
     await stage.writer.run((store) => store.register([ordered]))
     await stage.accept('a')
     const request = { handlers: ['ordered'], max: 1, owner: 'me', suspects: false }
@@ -326,9 +293,9 @@ describe('a claim that waits for a retry', () => {
     return { claim, at }
   }
 
-  test('is tried again once a second, and no more often, while nothing can be written', async () => {
+  test('is retried once a second while commits fail', async () => {
     await using stage = await aWriter()
-    const { claim } = await refused(stage)
+    const { claim } = await waitingClaim(stage)
     await stage.clock.advance(1_000)
     const before = stage.seen.transactions
     await stage.clock.advance(10_000)
@@ -338,9 +305,9 @@ describe('a claim that waits for a retry', () => {
     expect(await claim).toMatchObject([{ attempt: 2 }])
   })
 
-  test('outlives a disk that could not be read when it was to be looked after', async () => {
+  test('survives a failed read of the next due run', async () => {
     await using stage = await aWriter()
-    const { claim } = await refused(stage)
+    const { claim } = await waitingClaim(stage)
     stage.fail()
     stage.failDue(() => sqliteError('SQLITE_IOERR_READ'))
     expect(await stage.accept('b', 'c')).toEqual(['accepted', 'accepted'])
@@ -357,20 +324,20 @@ describe('a claim that waits for a retry', () => {
     expect(stage.seen.failures).toEqual([])
   })
 
-  test('is looked after every 5 s, because the clock can be set', async () => {
+  test('checks the clock every 5 s', async () => {
     await using stage = await aWriter()
-    const { claim } = await refused(stage)
+    const { claim } = await waitingClaim(stage)
     stage.fail()
     await stage.clock.advance(-3_600_000)
-    const looked = stage.clock.nextTimerAt()
-    expect(looked).not.toBeNull()
-    await stage.clock.advance(looked! - stage.clock.now())
+    const checkAt = stage.clock.nextTimerAt()
+    expect(checkAt).not.toBeNull()
+    await stage.clock.advance(checkAt! - stage.clock.now())
     expect(await claim).toMatchObject([{ attempt: 2 }])
   })
 })
 
-describe('the handing out of runs', () => {
-  test('fails the writer with the reason if leasing runs throws', async () => {
+describe('leasing runs', () => {
+  test('fails the writer with the reason if it throws', async () => {
     await using stage = await aWriter()
     await stage.writer.run((store) => store.register([ordered]))
     const waiting = stage.writer.claim({ handlers: ['ordered'], max: 1, owner: 'me', suspects: false })
@@ -380,7 +347,7 @@ describe('the handing out of runs', () => {
     expect(stage.seen.failures).toMatchObject([{ code: 'store_unavailable', message: 'leasing runs failed: a bug' }])
   })
 
-  test('buries very many of them without an end to the writer', async () => {
+  test('makes dead letters of many runs without a body in several transactions', async () => {
     await using stage = await aWriter()
     await stage.writer.run((store) => store.register([ordered]))
     await stage.accept(...Array.from({ length: 15_000 }, (_, n) => `e${n}`))

@@ -47,12 +47,9 @@ function stateOf(state: (typeof runStates)[number]) {
 
 /**
  * The list of events, newest first. Address with network uses the index of keys, status the index of runs, and time restricts the range
- * of the accept sequence. All other filters scan in portions and report how far they got. `elapsed`: monotonic milliseconds.
+ * of the accept sequence. All other filters scan in portions and report how far they got.
  */
-export function createEvents(
-  { db, bodyHas, seqsOfKey }: ViewStore,
-  elapsed: () => number = () => performance.now(),
-): Pick<QueryStore, 'events'> {
+export function createEvents({ db, bodyHas, seqsOfKey }: ViewStore): Pick<QueryStore, 'events'> {
   /** Range of the accept sequence received in a time, rounded to hours; null if there is no event. */
   async function rangeOf({ from, to }: EventQuery) {
     const hours = db
@@ -139,11 +136,12 @@ export function createEvents(
   async function* inOrder(below: number, lowest: number): AsyncGenerator<Portion> {
     let size = firstPortion
     for (let reached = below; reached > lowest;) {
-      const startedAt = elapsed()
+      const startedAt = performance.now()
       const portion = { below: reached, reached: Math.max(lowest, reached - size) }
       yield portion
       ;({ reached } = portion)
-      size = elapsed() - startedAt < portionMs ? Math.min(maxPortion, size * 2) : Math.max(16, Math.floor(size / 2))
+      size =
+        performance.now() - startedAt < portionMs ? Math.min(maxPortion, size * 2) : Math.max(16, Math.floor(size / 2))
     }
   }
 
@@ -224,7 +222,7 @@ export function createEvents(
       const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
       const below = Math.min(cursor === undefined ? Infinity : decodeCursor(cursor), (newest?.seq ?? 0) + 1)
       const terms = termsOf(query.q)
-      const until = elapsed() + budgetMs
+      const until = performance.now() + budgetMs
       const data: EventSummary[] = []
       for await (const portion of portionsOf(query, below)) {
         // Status is derived after the read, so only a query without status can limit it.
@@ -235,7 +233,7 @@ export function createEvents(
           data.push(summary)
           if (data.length === limit) return cut(data, summary.seq)
         }
-        if (elapsed() > until) return cut(data, portion.reached)
+        if (performance.now() > until) return cut(data, portion.reached)
         await turn()
       }
       return { data, nextCursor: null, searchedTo: await timeOf(1) }
