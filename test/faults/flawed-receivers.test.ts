@@ -224,7 +224,7 @@ const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, findi
   ['a', 'acknowledges before the commit', by('kills'), /^P1 .* was acknowledged and is not stored/],
   ['c', 'checks, then inserts', by('duplicates'), /^P3 at_once is stored twice/],
   ['d', 'marks an event as processed before the effect', by('kills'), /^P3 .* was handled 0 times/],
-  ['e', 'has the effect before it deduplicates', by('duplicates'), /^P3 at_once was handled again although/],
+  ['e', 'has the effect before it deduplicates', by('duplicates'), /^P3 at_once was handled again without a crash/],
   ['f', 'verifies over re-serialized JSON', by('signatures'), /^P2 a forged .* was answered 200/],
   ['g', 'accepts an empty secret', probeEmptySecret, /^P2 .* empty secret was answered 200/],
   ['h', 'throws on a signature of another length', by('signatures'), /^P7 .* ended by itself/],
