@@ -29,13 +29,14 @@ function anEvent(n: number, bytes: number): Delivery {
 const workers = 8
 const readiness = async (sidecar: Sidecar) => (await fetch(new URL('/readyz', sidecar.url))).status
 
-/** Sends each event once until 50 in a row are rejected. Returns the rejected ones. */
-async function sendUntilFull(client: RecordingClient): Promise<Delivery[]> {
+/** Sends each event once until 50 in a row are rejected and the store is full. Returns the rejected ones. */
+async function sendUntilFull(client: RecordingClient, sidecar: Sidecar): Promise<Delivery[]> {
   const refused: Delivery[] = []
   let sent = 0
   let refusedInARow = 0
   const work = async () => {
-    while (refusedInARow < 50) {
+    // A busy machine rejects deliveries as well, for a moment.
+    while (refusedInARow < 50 || (await readiness(sidecar)) === 200) {
       const event = anEvent(sent++, 4_000)
       if (isAcknowledged(await client.deliver(event))) {
         refusedInARow = 0
@@ -49,6 +50,10 @@ async function sendUntilFull(client: RecordingClient): Promise<Delivery[]> {
   return refused
 }
 
+async function resend(client: RecordingClient, events: readonly Delivery[]): Promise<void> {
+  for (const event of events) await until(async () => isAcknowledged(await client.deliver(event)), event.id)
+}
+
 describe.skipIf(!canMount())('a full disk (needs root)', () => {
   test('returns 503, and accepts events again once space is freed, without a restart or a loss', async () => {
     await using disk = await aDisk('size=2m')
@@ -56,7 +61,7 @@ describe.skipIf(!canMount())('a full disk (needs root)', () => {
     await sidecar.start()
     using client = new RecordingClient({ url: () => sidecar.url })
 
-    const refused = await sendUntilFull(client)
+    const refused = await sendUntilFull(client, sidecar)
     expect(client.requests.filter(isAcknowledged).length).toBeGreaterThan(0)
     expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
     const port = Number(new URL(sidecar.url).port)
@@ -67,7 +72,7 @@ describe.skipIf(!canMount())('a full disk (needs root)', () => {
 
     await disk.remount('size=64m')
     await until(async () => (await readiness(sidecar)) === 200, 'ready again', 5_000)
-    for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+    await resend(client, refused)
     expect(sidecar.lives).toHaveLength(1)
     await sidecar.drained()
     expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
@@ -79,7 +84,7 @@ describe.skipIf(!canMount())('a full disk (needs root)', () => {
     await using sidecar = await sidecarOn(disk)
     await sidecar.start()
     using client = new RecordingClient({ url: () => sidecar.url })
-    const refused = await sendUntilFull(client)
+    const refused = await sendUntilFull(client, sidecar)
     await sidecar.kill()
     await disk.fill()
 
@@ -88,7 +93,7 @@ describe.skipIf(!canMount())('a full disk (needs root)', () => {
 
     await disk.remount('size=64m')
     await sidecar.start()
-    for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+    await resend(client, refused)
     await sidecar.kill()
     expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
   })
@@ -125,7 +130,7 @@ describe.skipIf(!canMount())('a nearly full disk (needs root)', () => {
     await using sidecar = await sidecarOn(disk, { INBOX_DISK_RESERVE: '48mb' })
     await sidecar.start()
     using client = new RecordingClient({ url: () => sidecar.url })
-    const refused = await sendUntilFull(client)
+    const refused = await sendUntilFull(client, sidecar)
     expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
     await sidecar.log('disk nearly full, deliveries rejected')
     const ready = await fetch(new URL('/readyz', sidecar.url))
@@ -135,7 +140,7 @@ describe.skipIf(!canMount())('a nearly full disk (needs root)', () => {
 
     await disk.remount('size=200m')
     await until(async () => (await readiness(sidecar)) === 200, 'ready again', 5_000)
-    for (const event of refused) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
+    await resend(client, refused)
     await sidecar.drained()
     expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
     expect(await lossesOf(sidecar, client, disk.file)).toEqual([])
