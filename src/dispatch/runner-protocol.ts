@@ -24,7 +24,7 @@ export const runnerTiming = Object.freeze({
   /** A thread that takes longer than this to end is stuck in a native call. */
   endMs: 1_000,
   /** Interval of checks for changed files, with `watch`. */
-  lookMs: 250,
+  pollMs: 250,
   /** Interval of checks for blocked threads and memory use. */
   watchMs: 500,
   /** From the abort at a stop until handlers must have ended. */

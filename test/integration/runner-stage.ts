@@ -23,7 +23,7 @@ export const shortTiming: Partial<RunnerTiming> = {
   restartDelayMs: 20,
   maxRestartDelayMs: 100,
   suspectIdleMs: 300,
-  lookMs: 20,
+  pollMs: 20,
 }
 
 interface StagedEvent {

@@ -15,7 +15,7 @@ export interface SinkKind<S extends z.ZodType = z.ZodType> {
   file?(options: z.output<S>): string | undefined
   /** Returns the sink without its name. */
   create(setup: SinkSetup<z.output<S>>, tools: SinkTools): Readonly<SinkDefinition>
-  /** Checks the machine without connecting. Throws an Error that names what is missing. */
+  /** Checks packages and files of this machine, without connecting. Throws an Error that names the missing one. */
   check?(setup: SinkSetup<z.output<S>>, tools: Pick<SinkTools, 'baseDir'>): void | Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface SinkSetup<O> {
   readonly options: O
 }
 
-/** What the program provides to bundled sinks. */
+/** Functions and settings that bundled sinks get. */
 export interface SinkTools {
   /** Signs with the webhook secret of that label, or else the first. Throws if there is none. */
   sign(raw: Uint8Array, secretLabel: string): string
