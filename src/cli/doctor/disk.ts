@@ -256,7 +256,7 @@ function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstan
   if (damage !== null)
     return fail(`${file} is damaged, or not an inbox database: ${damage}`, commandLine('restore FILE'))
   if (schema !== null && schema > newestSchema) {
-    const advice = 'run the newer version, or restore the backup it made beside the file'
+    const advice = 'run the newer version, or restore the backup that it made in the same folder'
     return fail(`${file} was written by a newer version (schema ${schema})`, advice)
   }
   if (schema !== newestSchema) {

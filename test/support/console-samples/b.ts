@@ -57,7 +57,7 @@ export const warnings: readonly WarningJson[] = [
 
 export const overview: OverviewJson = { ...emptyOverview, sender, warnings: [...warnings] }
 
-/** An hour of events: of eight types, more than have colours of their own. */
+/** Activity with events of eight types: more types than the chart has colors. */
 export function activityOf(window: ActivityJson['window']): ActivityJson {
   const [count, bucketS] = window === 'hour' ? [60, 60] : [96, 900]
   const of = (weight: number) => Array.from({ length: count }, (_, index) => (index % 7) * weight)

@@ -20,7 +20,7 @@ const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 14, minute)).toISO
 const list = <T>(data: readonly T[], next: string | null = null): ListJson<T> => ({ data, next_cursor: next })
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64')
 
-/** A dead letter; every third one holds up its key. */
+/** A dead letter. Every third one blocks its key. */
 export function letterOf(run: number, change: Partial<DeadLetterJson> = {}): DeadLetterJson {
   const error = {
     name: 'TypeError',
