@@ -161,7 +161,7 @@ interface Part {
 
 const expected = 'an email sink takes { text: string, subject?: string } from handlers'
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
-/** In characters, also for other values that must fit on one line. */
+/** Maximum characters of a subject, and of other values on one line. */
 const maxSubjectLength = 200
 
 /** Subject and text of a mail about these items. Throws a TerminalError if all payloads are invalid. */

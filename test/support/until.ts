@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Looks until `condition` holds, for what has no event to wait for; throws when it does not within `deadlineMs`. */
+/** Polls until `condition` is true. Throws an error that names `what` if it isn't within `deadlineMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,

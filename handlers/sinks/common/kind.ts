@@ -9,7 +9,7 @@ export interface SinkKind<S extends z.ZodType = z.ZodType> {
   readonly options: S
   /** An entry of `sinks`, for error messages. */
   readonly example: string
-  /** Where the sink sends, without secrets. `shown`: its options with references in place of their texts. */
+  /** Destination for people, without secrets. `shown`: the options, with references to secrets instead of their values. */
   target(shown: Readonly<Record<string, unknown>>): string
   /** The file that it writes: absolute, or relative to the folder of the configuration. */
   file?(options: z.output<S>): string | undefined
@@ -35,7 +35,7 @@ export interface SinkTools {
   readonly baseDir: string
 }
 
-/** For targets that may be down for a day: a file, a database, an app. */
+/** Retry options of sinks whose destination may be down for a day: a file, a database, an app. */
 export const patience = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
 
 /** Shows an option to people: only the host of a URL, because the rest may be secret; commas between items. */

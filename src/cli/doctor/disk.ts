@@ -190,7 +190,7 @@ export function judgeSync({ medianMs, worstMs, writes: count }: SyncSpeed, ackTi
   return ok(`${found}: ${expected}`)
 }
 
-/** With two significant digits, or in whole milliseconds. */
+/** Text of a duration: whole milliseconds from 10 ms on, else two significant digits. */
 function roughMs(ms: number): string {
   return `${ms >= 10 ? Math.round(ms) : Number(ms.toPrecision(2))} ms`
 }

@@ -280,7 +280,7 @@ export const audit: ListJson<AuditJson> = {
   next_cursor: null,
 }
 
-/** What GET answers, by path below /api/v1: Handlers, Health, Settings, Audit, and the charts of the Overview. */
+/** Responses to GET for Handlers, Health, Settings, Audit and the charts of Overview, by path below /api/v1. */
 export const samples: Readonly<Record<string, unknown>> = {
   '/activity': activityOf('hour'),
   '/handlers': handlers,

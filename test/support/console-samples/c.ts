@@ -215,7 +215,7 @@ export const replays: readonly ReplayJson[] = [
   replayOf(1, { state: 'cancelled', filter: { ids: ['evt_1'] }, ended_at: at(3), progress: 0.5 }),
 ]
 
-/** What GET answers, by path below /api/v1: the pages of console-c. */
+/** Responses to GET for the pages that test/e2e/console-c tests, by path below /api/v1. */
 export const samples: Readonly<Record<string, unknown>> = {
   '/dead-letters': list(letters),
   '/dead-letters/groups': deadGroups,
