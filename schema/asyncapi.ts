@@ -51,7 +51,7 @@ them too.
 numbers.`
 
 const deliveryRules = `The receiver answers with any 2xx within 5 seconds. Otherwise the delivery has failed. It is retried
-five times: 1 minute, 5 minutes, 30 minutes, 2 hours and 8 hours after the failure before. The same event can be
+five times: 1 minute, 5 minutes, 30 minutes, 2 hours and 8 hours after the previous failure. The same event can be
 delivered more than once, with the same \`id\`.`
 
 const server: JsonObject = {

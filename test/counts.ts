@@ -1,95 +1,95 @@
 const long = Boolean(process.env['LONG'])
 
-/** How much the tests that could go on for ever do: in CI, and with LONG=1. */
+/** Sizes of tests without a natural end: small by default, large with LONG=1. */
 export const counts = {
   killRounds: long ? 200 : 3,
   /** Kills while handlers write state and leave items in the outbox. */
   effectKillRounds: long ? 100 : 2,
-  /** Of 1 MB each, to a process with a small heap. */
+  /** Bodies of 1 MB each, sent to a process with a small heap. */
   largeBodies: long ? 5_000 : 300,
   overloadConnections: long ? 2_000 : 400,
-  /** How long idle uploads are kept up, and how many deliveries come meanwhile. */
+  /** Duration of idle uploads, and deliveries sent during them. */
   idleUploadMs: long ? 60_000 : 5_000,
   idleUploadDeliveries: long ? 2_000 : 200,
   envelopeRuns: long ? 50_000 : 500,
-  /** Open runs that a start finds. */
+  /** Open runs in the database of a start. */
   backlogRuns: long ? 1_000_000 : 100_000,
-  /** Power cuts, each under load, with a start on what was left. */
+  /** Power cuts under load, each followed by a start on the remaining data. */
   powerCuts: long ? 40 : 2,
-  /** A kill before the first fsync of a life, before the second, and so on. Some 14 belong to a first start. */
+  /** Kills: the first before the first fsync of a process, the second before the second, and so on. A first start has about 14 fsyncs. */
   killsBeforeFsync: long ? 80 : 14,
-  /** Good events around one that poisons its handler. */
+  /** Good events around one that kills the thread of its handler. */
   innocentsBesidePoison: long ? 2_000 : 30,
-  /** Events that kill the thread of the handlers, one after the other. */
+  /** Consecutive events that kill the thread of the handlers. */
   poisonedEvents: long ? 60 : 6,
   /** Simulations of receiver, store and dispatcher with faults. */
   simulationSeeds: long ? 10_000 : 200,
-  /** Times the wall clock is set, hours forward or back. */
+  /** Changes of the wall clock, by hours forward or back. */
   clockJumps: long ? 100 : 2,
-  /** How long a reader keeps checkpoints from resetting the log. */
+  /** Time during which a reader prevents checkpoints from resetting the write-ahead log. */
   blockedCheckpointMs: long ? 60_000 : 2_000,
-  /** Times the files are damaged, each followed by a start. */
+  /** Damages of the files, each followed by a start. */
   corruptions: long ? 200 : 4,
   /** Backups under load, with kills in between. */
   backups: long ? 60 : 2,
-  /** Open runs that an upgrade finds, and kills during that upgrade. */
+  /** Open runs at the start of an upgrade, and kills during that upgrade. */
   upgradeBacklog: long ? 50_000 : 2_000,
   upgradeKills: long ? 60 : 3,
   partitions: long ? 40 : 2,
-  /** Longer than one attempt to forward may take; 0: not at all. */
+  /** Duration of a stall that exceeds the timeout of a forward attempt; 0: test skipped. */
   longStallMs: long ? 40_000 : 0,
-  /** How long faults take turns (0: skipped; each fault has a test of its own), and how long it rests between two. */
+  /** Duration of the test with alternating faults (0: skipped, because each fault has its own test), and pause between two faults. */
   soakMs: long ? 3_600_000 : 0,
   soakRestMs: long ? 3_000 : 0,
-  /** Random calls of the inbox, compared with a model. */
+  /** Sequences of random calls to an inbox, compared with a model. */
   sqliteWalks: long ? 1_000 : 80,
   postgresWalks: long ? 200 : 20,
-  /** Times that a replica comes, goes, is silent or accepts, while some have a handler that others have not. */
+  /** Steps in which a replica starts, stops, hangs or accepts, while the replicas have different handlers. */
   rollingSteps: long ? 400 : 14,
-  /** Events that three replicas take while they and their database are killed, stopped and cut off. */
+  /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
   clusterEvents: long ? 100_000 : 800,
-  /** Items that wait for a sink whose breaker is open. */
+  /** Pending items of a sink whose breaker is open. */
   breakerBacklog: long ? 100_000 : 5_000,
-  /** Requests of the client that nobody has thought of. */
+  /** Random requests of the client. */
   clientRequestRuns: long ? 20_000 : 500,
-  /** Hostile texts that each chat is sent. */
+  /** Hostile texts sent to each chat service. */
   chatRuns: long ? 2_000 : 40,
-  /** Requests to the admin API that nobody has thought of. */
+  /** Random requests to the admin API. */
   adminRequests: long ? 5_000 : 200,
-  /** Refused deliveries whose explanation must not hold what is secret. */
+  /** Rejected deliveries whose explanation must not contain secrets. */
   rejectSamples: long ? 2_000 : 100,
-  /** Rows of the console's list of events, scrolled through. */
+  /** Rows of the console's event list to scroll through. */
   scrolledRows: long ? 10_000 : 4_000,
-  /** Colours and widths in which every page of the dashboard is looked at. */
+  /** Combinations of color scheme and width in which each page of the dashboard is checked. */
   dashboardLooks: long ? 4 : 2,
-  /** Kills of an emulator while it sends. */
+  /** Kills of an emulator during deliveries. */
   emulatorSendingKills: long ? 40 : 3,
   /** Requests that each property of the emulator's REST service sends. */
   restFuzzRuns: long ? 5_000 : 200,
-  /** Paths that nobody has thought of, asked of the control routes. */
+  /** Random paths requested from the control API. */
   controlPathRuns: long ? 20_000 : 300,
   /** Events written by each profile of the serializer. */
   serializerRuns: long ? 20_000 : 500,
 }
 
-/** How much the tests of the simulated world do: in CI, and with LONG=1. */
+/** Sizes of the tests of the simulated world: small by default, large with LONG=1. */
 export const worldCounts = {
-  /** Worlds that run for a day each and must show all types of events. */
+  /** Worlds that each simulate a day and must produce all event types. */
   dayLongWorlds: long ? 100 : 1,
-  /** Worlds with random acts at random moments, and how many acts each gets at most. */
+  /** Worlds with random actions at random times, and the maximum actions per world. */
   actRuns: long ? 100 : 3,
   actsPerRun: long ? 50 : 25,
-  /** Worlds in which every trigger is pulled again and again, and how often. */
+  /** Worlds in which each event type is triggered repeatedly, and how often. */
   triggerWorlds: long ? 20 : 1,
   triggersPerType: 30,
-  /** Lists that are read page by page while more trades come. */
+  /** Lists read page by page while new trades arrive. */
   pageRuns: long ? 150 : 4,
-  /** Properties of numbers, pools and curves. */
+  /** Random samples for properties of numbers, pools and curves. */
   numberRuns: long ? 20_000 : 200,
   curveRuns: long ? 2_000 : 20,
 }
 
-/** Seeds with numbers from 1 on. */
+/** Seeds `world-1`, `world-2` … */
 export function worldSeeds(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `world-${index + 1}`)
 }

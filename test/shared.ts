@@ -13,7 +13,7 @@ import { createTempDir } from './support/temp-dir.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server with one path per thing that test files share. */
+    /** URL of a server with one path per shared resource. A GET starts the resource and returns its URL or folder. */
     readonly shared: string
   }
 }
@@ -22,7 +22,7 @@ export type SharedThing = 'postgres' | 'chromium' | 'dist' | 'console' | 'dashbo
 
 const root = join(import.meta.dirname, '..')
 
-/** Things that are slow to start: started once per run, when the first test file asks for them. Each is given to tests as a text. */
+/** Resources that are slow to start. Each starts once per test run, on first use, and is identified by its URL or folder. */
 class SharedThings implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack()
   readonly #started = new Map<SharedThing, Promise<string>>()
@@ -41,14 +41,14 @@ class SharedThings implements AsyncDisposable {
   async #start(name: SharedThing): Promise<string> {
     switch (name) {
       case 'postgres': // The URL of a database.
-        // Every test opens connections: their passwords need not resist anybody.
+        // One hash iteration, because every test opens connections and test passwords need no protection.
         return this.#stack.use(await startPostgres({ settings: { scram_iterations: '1' } })).createDatabase('shared')
       case 'chromium': {
         const server = await launchBrowserServer()
         this.#stack.defer(() => server.close())
         return server.wsEndpoint()
       }
-      case 'dist': // What `npm run build` makes of the files that the Dockerfile gets.
+      case 'dist': // The folder of a build from the files in the Docker build context.
         return build(this.#stack.use(await createTempDir()).path)
       case 'console':
       case 'dashboard': // The folder of the built page.

@@ -4,7 +4,7 @@ import { readRetryAfter, type Answer, hider, memberOf, postJson, secretsOf } fro
 import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Dialect } from './common/split.ts'
 
-/** Writes to a Discord channel by a webhook. */
+/** Writes to a Discord channel through a webhook. */
 export default {
   options: webhookOptions,
   example: "{ kind: 'discord', url: 'https://discord.com/api/webhooks/…' }",
@@ -22,9 +22,10 @@ const dialect: Dialect = {
   link: (label, url) => `[${label}](<${url}>)`,
 }
 
+/** Message flag: no previews of links. */
 const suppressEmbeds = 4
 
-/** Discord accepts five messages in two seconds, and its answers tell when to wait. */
+/** Discord accepts five messages in two seconds. Its responses may ask for a longer wait. */
 function create(
   { name, options }: SinkSetup<WebhookOptions>,
   _tools?: unknown,
@@ -32,7 +33,7 @@ function create(
 ): Readonly<SinkDefinition> {
   const hide = hider(secretsOf(options.url))
   const url = new URL(options.url)
-  // Otherwise Discord answers before it has checked the message.
+  // With `wait`, Discord validates the message before it responds.
   url.searchParams.set('wait', 'true')
   return createChatSink(
     {
@@ -51,7 +52,10 @@ function toBody(parts: readonly string[]): unknown {
   return { content: parts.join('\n'), allowed_mentions: { parse: [] }, flags: suppressEmbeds }
 }
 
-/** `retry_after` of a 429 is more precise than the header. After the last allowed message, headers tell how long to wait. */
+/**
+ * Milliseconds to wait before the next message; undefined: no wait. A 429 has `retry_after`, which is more precise than
+ * the header `Retry-After`. The response to the last allowed message has the wait in its headers.
+ */
 function waitOf(answer: Answer): number | undefined {
   if (answer.status === 429) {
     const seconds = memberOf(answer, 'retry_after')

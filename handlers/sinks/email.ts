@@ -40,8 +40,9 @@ const options = z.strictObject({
 type Options = z.output<typeof options>
 
 /**
- * Sends one mail per event, or a digest of up to 50 under bursts. A remote server must offer TLS. A permanent refusal
- * (5xx) makes a dead letter, except for a digest. A repeat has the same Message-ID.
+ * Sends one mail per event, or a digest of up to 50 events in a burst. A remote server must offer TLS. If the server
+ * permanently rejects a mail (5xx), its item becomes a dead letter; the items of a digest are retried. A retry of the
+ * same items has the same Message-ID.
  */
 export default {
   options,
@@ -52,6 +53,7 @@ export default {
   check: ({ name }) => requirePeers(name, ['nodemailer']),
 } satisfies SinkKind<typeof options>
 
+/** Timeout for connecting, and for the server's greeting. */
 const connectMs = 10_000
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> {
@@ -77,7 +79,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
           headers: { 'Auto-Submitted': 'auto-generated' },
           signal,
         })
-        .catch((error: unknown) => refuse(error, sorted.length > 1))
+        .catch((error: unknown) => rethrow(error, sorted.length > 1))
       if (rejected?.length) log.warn({ rejected: rejected.length }, 'mail server refused recipients')
     },
     close: () => transport.forget(),
@@ -105,7 +107,7 @@ async function openTransport({ url, allowInsecure }: Options): Promise<MailTrans
   })
 }
 
-/** Identifies these items. */
+/** Message-ID that depends on the items only, so that mail servers recognize a retry. */
 function messageId(items: readonly SinkItem[], from: string): string {
   const hash = createHash('sha256').update(JSON.stringify(items.map(({ idempotencyKey }) => idempotencyKey)))
   const [, domain = 'localhost'] = /@([^@>]+)>?$/.exec(from) ?? []
@@ -113,16 +115,16 @@ function messageId(items: readonly SinkItem[], from: string): string {
 }
 
 /**
- * Throws TerminalError if the server refused the mail itself, not the login. For a digest it is unknown which item was
- * refused: all are retried, until that item is sent alone.
+ * Throws a TerminalError if the server permanently rejected the mail, else the error itself. It doesn't say which item of
+ * a digest was rejected: all items are retried, until the rejected one is sent alone.
  */
-function refuse(error: unknown, isDigest: boolean): never {
+function rethrow(error: unknown, isDigest: boolean): never {
   if (!(error instanceof Error)) throw error
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE'
-  const isForGood = typeof responseCode === 'number' && responseCode >= 500 && responseCode !== 503
-  if (isOfMail && isForGood && !isDigest)
-    throw new TerminalError(`the mail server refused it: ${error.message}`, { cause: error })
+  const isPermanent = typeof responseCode === 'number' && responseCode >= 500 && responseCode !== 503
+  if (isOfMail && isPermanent && !isDigest)
+    throw new TerminalError(`the mail server rejected the mail: ${error.message}`, { cause: error })
   throw error
 }
 
@@ -141,25 +143,28 @@ function isSmtpUrl(value: string): boolean {
 export interface MailText {
   readonly subject: string
   readonly text: string
-  /** Idempotency keys of invalid payloads. The text has a notice for each. */
+  /** Idempotency keys of the items with an invalid payload. The text has a notice for each. */
   readonly unusable: readonly string[]
 }
 
 type Placeholder = 'title' | 'type' | 'network' | 'severity' | 'id'
+/** Values of the placeholders. */
 type Words = Readonly<Record<Placeholder, string>>
 
+/** The mail text of one item. */
 interface Part {
   readonly words: Words
-  /** Enqueued subject; undefined: use the template. */
+  /** Subject enqueued by a handler; undefined: use the template. */
   readonly subject: string | undefined
   readonly text: string
 }
 
 const expected = 'an email sink takes { text: string, subject?: string } from handlers'
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
+/** Maximum characters of a subject, and of other values on one line. */
 const maxSubjectLength = 200
 
-/** Subject and text of a mail about these items. Throws TerminalError if all of them are invalid payloads. */
+/** Subject and text of a mail about these items. Throws a TerminalError if all payloads are invalid. */
 export function toMailText(items: readonly SinkItem[], subjectTemplate: string): MailText {
   const parts = items.map(toPart)
   const unusable = items.filter(isUnusable).map(({ idempotencyKey }) => idempotencyKey)
@@ -212,6 +217,7 @@ function textOf({ title, facts, links, type, network, time, eventId, text }: Mes
   return `${lines.join('\n')}\n`
 }
 
+/** Values for the subject of a digest. A value that differs between its events is shown as `several`. */
 function wordsOfAll(parts: readonly Part[]): Words {
   const common = (name: Placeholder) => {
     const different = new Set(parts.map(({ words }) => words[name]))

@@ -14,7 +14,7 @@ const options = z.strictObject({
   command: z.array(withoutNul).min(1),
   /** Working folder, relative to the folder of the configuration. Default: that folder. */
   cwd: filePath.optional(),
-  /** Variables in addition to PATH, HOME and those of the event. */
+  /** Variables in addition to PATH, HOME and the event's variables. */
   env: z.record(variable, withoutNul).default({}),
   /** Exit codes that make a dead letter. All others but 0 are retried. */
   terminalExitCodes: z

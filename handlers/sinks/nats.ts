@@ -18,7 +18,7 @@ const subject = z.string().regex(/^(?:[\w-]|\{(?:type|network|key)\})+(?:\.(?:[\
 const options = z
   .strictObject({
     servers: z.union([server.transform((one) => [one]), z.array(server).min(1)]),
-    /** An existing stream that takes the subject. */
+    /** Name of an existing stream that captures the subject. Default: any. */
     stream: z.string().min(1).optional(),
     subject: subject.default('onchain.{network}.{type}'),
     user: z.string().min(1).optional(),
@@ -27,7 +27,7 @@ const options = z
     tls: z.boolean().default(false),
   })
   .refine(({ user, password, token }) => (user === undefined) === (password === undefined) && !(user && token), {
-    error: 'expected user and password, or token, or none of them',
+    error: 'expected user and password, or token, or neither',
   })
 
 type Options = z.output<typeof options>
@@ -40,15 +40,15 @@ export default {
   options,
   target: ({ servers, stream, subject }) =>
     [servers, stream, subject]
-      .filter((one) => one !== undefined)
-      .map((one) => place(one))
+      .filter((value) => value !== undefined)
+      .map((value) => place(value))
       .join(' '),
   example: "{ kind: 'nats', servers: '127.0.0.1:4222', token: { env: 'TOKEN' } }",
   create,
   check: ({ name }) => requirePeers(name, ['@nats-io/transport-node', '@nats-io/jetstream']),
 } satisfies SinkKind<typeof options>
 
-/** Timeout of an acknowledgement. */
+/** Timeout of a connection attempt and of an acknowledgement. */
 const ackMs = 10_000
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
@@ -64,10 +64,10 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         import('@nats-io/transport-node'),
         import('@nats-io/jetstream'),
       ])
-      const own = headers()
-      own.set('Inbox-Event-Id', headerText(item.event.id))
-      own.set('Inbox-Event-Type', headerText(item.event.type))
-      if (item.key !== null) own.set('Inbox-Key', headerText(item.key))
+      const eventHeaders = headers()
+      eventHeaders.set('Inbox-Event-Id', headerText(item.event.id))
+      eventHeaders.set('Inbox-Event-Type', headerText(item.event.type))
+      if (item.key !== null) eventHeaders.set('Inbox-Key', headerText(item.key))
       await connection.use(signal, async (opened, lost) => {
         if (opened.isClosed()) {
           await lost()
@@ -75,7 +75,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         }
         await jetstream(opened, { timeout: ackMs }).publish(subjectOf(options.subject, item), bodyOf(item), {
           msgID: headerText(item.idempotencyKey),
-          headers: own,
+          headers: eventHeaders,
           ...(options.stream !== undefined && { expect: { streamName: options.stream } }),
         })
       })
@@ -90,7 +90,7 @@ async function connect(options: Options): Promise<NatsConnection> {
   return transport.connect({
     servers,
     name: 'onchain-inbox',
-    // The next item opens a new connection.
+    // No reconnection in the background: the next item opens a new connection.
     reconnect: false,
     timeout: ackMs,
     ...(user !== undefined && password !== undefined && { user, pass: password }),
@@ -99,18 +99,18 @@ async function connect(options: Options): Promise<NatsConnection> {
   })
 }
 
-/** Values of the event can't add `.`, `*`, `>` or spaces to the subject. */
+/** Fills in the subject. Values from the event can't add `.` (except in the type), `*`, `>` or spaces. */
 function subjectOf(pattern: string, { event, key }: SinkItem): string {
   // The dots of a type stay: `onchain.*.wallet.>` matches all wallet events.
   const values = {
-    type: event.type.split('.').map(word).join('.'),
-    network: word(networkOf(event) ?? 'none'),
-    key: word(key ?? 'none'),
+    type: event.type.split('.').map(toWord).join('.'),
+    network: toWord(networkOf(event) ?? 'none'),
+    key: toWord(key ?? 'none'),
   }
   return pattern.replaceAll(/\{(type|network|key)\}/g, (_, name: keyof typeof values) => values[name])
 }
 
-function word(text: string): string {
+function toWord(text: string): string {
   const safe = text.replaceAll(/[^\w-]/g, '_').slice(0, 100)
   return safe === '' ? '_' : safe
 }

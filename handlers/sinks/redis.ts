@@ -10,7 +10,7 @@ const options = z.strictObject({
   stream: z.string().min(1).default('onchain-events'),
   /** Approximate number of entries to keep. Default: all. */
   maxLength: z.int().min(1).optional(),
-  /** How long repeats are detected. */
+  /** How long idempotency keys are remembered. An entry with a remembered key isn't added again. */
   dedupeSeconds: z
     .int()
     .min(1)
@@ -20,8 +20,8 @@ const options = z.strictObject({
 type Options = z.output<typeof options>
 
 /**
- * Adds entries to a Redis stream: `id`, `type`, `key`, `idempotency_key` and `body`, the exact bytes. A repeat within
- * `dedupeSeconds` adds nothing. Durability depends on the Redis settings (`appendfsync always`).
+ * Adds one entry per event to a Redis stream: `id`, `type`, `key`, `idempotency_key` and `body` (the exact bytes). A
+ * repeat within `dedupeSeconds` adds nothing. For durability set `appendfsync always` in Redis.
  */
 export default {
   options,
@@ -31,7 +31,10 @@ export default {
   check: ({ name }) => requirePeers(name, ['@redis/client']),
 } satisfies SinkKind<typeof options>
 
-/** Adds the entry unless its idempotency key is known, atomically. The key comes last: if Redis is full, nothing is lost. */
+/**
+ * Adds the entry atomically, unless its idempotency key is remembered. Stores the key after the entry: if Redis runs out of
+ * memory in between, the entry is repeated, not lost.
+ */
 const addOnce = `
 if redis.call('EXISTS', KEYS[2]) == 1 then return false end
 local entry = {KEYS[1]}
@@ -44,6 +47,7 @@ local id = redis.call('XADD', unpack(entry))
 redis.call('SET', KEYS[2], '1', 'EX', ARGV[1])
 return id`
 
+/** Timeout for connecting, the server's first response included. */
 const connectMs = 10_000
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
@@ -61,7 +65,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
       await connection.use(signal, async (client, lost) => {
         try {
           await client.eval(addOnce, {
-            // The braces keep both keys on one node of a cluster.
+            // Redis Cluster hashes only the text in braces, so both keys are on one node.
             keys: [stream, `{${stream}}:seen:${idempotencyKey}`],
             arguments: [
               String(dedupeSeconds),
@@ -87,23 +91,23 @@ async function connect(url: string) {
   const client = createClient({
     url,
     name: 'onchain-inbox',
-    // The next item opens a new connection.
+    // No queue and no reconnection in the background: the next item opens a new connection.
     disableOfflineQueue: true,
     socket: { connectTimeout: connectMs, reconnectStrategy: false },
   })
-  // Without a listener an error would end the thread.
+  // An error event without a listener would end the thread.
   client.on('error', () => {})
-  // The client's own timeout does not cover the server's first response.
-  const late = setTimeout(() => client.destroy(), connectMs)
+  // `connectTimeout` doesn't include the server's first response.
+  const timeout = setTimeout(() => client.destroy(), connectMs)
   try {
     await client.connect()
   } finally {
-    clearTimeout(late)
+    clearTimeout(timeout)
   }
   return client
 }
 
-/** Part of a password that isn't percent-encoded would be parsed as the host, and shown. */
+/** Rejects URLs whose password isn't percent-encoded: a part of it would be parsed as the host, which is shown. */
 function isRedisUrl(value: string): boolean {
   const { protocol, hostname, pathname, search, hash } = URL.parse(value) ?? {}
   if (protocol !== 'redis:' && protocol !== 'rediss:') return false

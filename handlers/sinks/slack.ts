@@ -44,7 +44,7 @@ function create(
   )
 }
 
-/** `text` is shown in notifications. `verbatim`: Slack adds no links of its own. */
+/** `text` is shown in notifications. `verbatim`: Slack adds no links. */
 function toBody(parts: readonly string[]): unknown {
   return {
     text: parts.join('\n'),

@@ -29,8 +29,8 @@ const options = z.strictObject({
 type Options = z.output<typeof options>
 
 /**
- * Writes events to PostgreSQL or SQLite: one table per event type (R93–R102) with a column per field and exact numbers.
- * Each row has the raw bytes. A repeat updates its row. A batch is one transaction.
+ * Writes events to PostgreSQL or SQLite: one table per event type (R93–R102), with a column per field and the raw bytes.
+ * Numbers are exact. A repeated event updates its row. A batch is one transaction.
  */
 export default {
   options,
@@ -72,11 +72,12 @@ function create(
   }
 }
 
+/** Path of the SQLite file; undefined for PostgreSQL. */
 function sqliteFileOf(url: string): string | undefined {
   return /^sqlite:(?:\/\/(?=\/))?(.*)$/s.exec(url)?.[1]
 }
 
-/** Part of a password that isn't percent-encoded would be parsed as the host, and shown. */
+/** Rejects URLs whose password isn't percent-encoded: a part of it would be parsed as the host, which is shown. */
 function isPostgres(value: string): boolean {
   const url = URL.parse(value)
   return url !== null && !`${url.pathname}${url.hash}`.includes('@')

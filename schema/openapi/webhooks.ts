@@ -21,7 +21,7 @@ export function toSchemaName(type: EventType): string {
     .join('')}Event`
 }
 
-/** The schemas of all events by name. The documents show the assumptions of a whole event on its operation. */
+/** Schemas of all events, by name. Assumptions about a whole event are on its operation, not on its schema. */
 export function eventComponents(): Readonly<Record<string, JsonObject>> {
   const schemas = toComponents(Object.fromEntries(eventTypes.map((type) => [toSchemaName(type), eventSchemas[type]])))
   return Object.fromEntries(
@@ -52,8 +52,8 @@ export function webhooks(): JsonObject {
 
 const deliveryRules =
   'Answer with any 2xx within 5 seconds. Otherwise the delivery has failed and is retried 1 minute, 5 minutes, ' +
-  '30 minutes, 2 hours and 8 hours after the failure before. The same event can be delivered more than once, with the ' +
-  'same `id`.'
+  '30 minutes, 2 hours and 8 hours after the previous failure. The same event can be delivered more than once, with ' +
+  'the same `id`.'
 
 const deliveryResponses: JsonObject = {
   '2XX': { description: 'Acknowledged: there is no retry.' },

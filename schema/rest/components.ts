@@ -8,7 +8,7 @@ import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
 import { createdWebhook, deletedWebhook, newWebhook, webhook, webhookChange } from './webhook.ts'
 
-/** Named schemas of the documents. */
+/** Schemas in `components` of the OpenAPI document. */
 export const components = {
   WalletOverview: walletOverview,
   Position: position,
@@ -33,16 +33,16 @@ export const components = {
 
 const metaNames = { plain: 'PlainMeta', network: 'NetworkMeta', page: 'PageMeta' } as const
 
-/** An example of a named schema, or of a list of one. Throws a RangeError for a schema without a name. */
+/** An example of a named schema, or of an array of it. Throws a RangeError if the schema isn't in `components`. */
 export function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodArray) return [exampleOf(schema.element as z.ZodType)]
   for (const [name, example] of Object.entries(examples)) {
     if (components[name as keyof typeof examples] === schema) return example
   }
-  throw new RangeError('no named schema: add it to the components')
+  throw new RangeError('the schema has no name: add it to the components')
 }
 
-/** An example of a `meta`. */
+/** An example of the member `meta`. */
 export function exampleMeta(kind: MetaKind): object {
   return examples[metaNames[kind]]
 }

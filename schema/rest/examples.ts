@@ -1,7 +1,7 @@
 import type { ErrorCode } from './error.ts'
 
-// Example values in the documents: one account, one wallet and its two tokens. They agree: the overview is the sum of the
-// portfolio, and its PnL is that of the summary.
+// Example values in the OpenAPI document: one account, one wallet and its two tokens. The values are consistent: the
+// portfolio adds up to the overview, and the overview has the PnL of the summary.
 
 const timestamp = '2026-01-31T14:03:22.123Z'
 
@@ -21,7 +21,7 @@ export const exampleIds = {
 } as const
 const { wallet, token, secondToken } = exampleIds
 
-/** One value of each named schema. */
+/** One example value per named schema. */
 export const examples = {
   WalletOverview: {
     address: wallet,
@@ -150,7 +150,7 @@ interface OperationExample {
   readonly meta?: object
 }
 
-/** Deviations from the usual examples, by operation. */
+/** Values that replace the example of the schema, by operation id. */
 export const operationExamples: Readonly<Record<string, OperationExample>> = {
   getWalletPortfolio: { data: [examples.Position, secondPosition], meta: { total: 2 } },
   listWalletTrades: {
@@ -167,7 +167,7 @@ export const operationExamples: Readonly<Record<string, OperationExample>> = {
   updateWebhook: { data: { ...examples.Webhook, events: ['*'] } },
 }
 
-/** Example values of parameters. */
+/** Example values of parameters, by name. */
 export const parameterExamples: Readonly<Record<string, unknown>> = {
   address: wallet,
   network: 'ethereum',
@@ -180,20 +180,20 @@ export const parameterExamples: Readonly<Record<string, unknown>> = {
   webhook_id: exampleIds.webhook,
 }
 
-/** An example message of each error. */
+/** An example message per error code. */
 export const errorMessages = {
   invalid_request:
     'network: expected one of ethereum, bnb, solana, polygon, base, avalanche, arbitrum, received "etherium".',
   invalid_api_key: 'The API key is unknown. Send one as `Authorization: Bearer <API_KEY>`.',
   insufficient_scope: 'This needs a key with the scope read:wallets; yours has write:alerts.',
-  not_found: 'There is nothing of this name. Check the path and the identifier.',
-  wallet_not_found: 'No wallet of this address was ever seen on ethereum.',
-  method_not_allowed: 'PUT is not possible here. Use GET.',
-  limit_reached: 'The account has 100 alerts, and may have no more. Delete one first.',
+  not_found: 'Nothing has this path or identifier. Check both.',
+  wallet_not_found: 'No wallet with this address has been seen on ethereum.',
+  method_not_allowed: 'PUT is not allowed here. Use GET.',
+  limit_reached: 'The account has reached the limit of 100 alerts. Delete one first.',
   payload_too_large: 'The body is longer than 65536 bytes.',
   unsupported_media_type: 'Expected the body as application/json, received text/plain.',
   rate_limited: 'The 60 requests of this minute are used up. Try again in 12 seconds.',
-  internal: 'The service failed. Try again, and name the request_id if it goes on.',
+  internal: 'The service failed. Try again. If it fails again, report the request_id.',
   not_documented: 'This operation is not documented, so it is not emulated.',
   network_unavailable: 'ethereum is in maintenance. Try again in 30 seconds.',
 } as const satisfies Record<ErrorCode, string>

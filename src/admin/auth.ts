@@ -15,7 +15,7 @@ export interface GuardOptions {
 export interface Caller {
   readonly role: Role
   readonly via: 'token' | 'session'
-  /** For the audit: `operator (session) 127.0.0.1`. */
+  /** Name in the audit log, such as `operator (session) 127.0.0.1`. */
   readonly by: string
   /** Null: a token was used. */
   readonly session: Session | null

@@ -27,7 +27,7 @@ export interface Metrics extends ReceiverObserver {
   readonly contentType: string
 }
 
-/** In milliseconds; the sender waits 5 s. */
+/** Upper bounds of histogram buckets, in milliseconds. The sender waits 5 s for an acknowledgement. */
 const ackEdgesMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000]
 const attemptEdgesMs = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 100_000, 300_000]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]

@@ -11,7 +11,7 @@ export const slackMs = 30_000
 /** Time from the first to the last possible attempt. */
 export const ladderMs = Math.max(...offsetsMs) + slackMs
 
-/** From `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
+/** A time span from `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
 export interface Span {
   readonly from: number
   readonly to: number

@@ -51,7 +51,7 @@ const standardOutput: DestinationStream = {
   },
 }
 
-/** For worker threads: bypasses process.stdout, which the main thread would have to write. */
+/** Output for worker threads. Bypasses process.stdout, whose writes would go through the main thread. */
 function ownOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, maxLength: maxBacklogBytes })
   output.on('error', () => {})

@@ -36,7 +36,7 @@ export interface AttemptAbout {
 }
 
 const name = 'onchain-inbox'
-/** Where an SDK registers itself. Without one, the 47 modules of the API are not loaded. */
+/** Global under which an OpenTelemetry SDK registers itself. Without an SDK, the API's 47 modules are not loaded. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 

@@ -43,12 +43,12 @@ export function addCheckCommand(program: Command): void {
 async function run(flags: CheckFlags): Promise<void> {
   if (flags.force === true) throw new InboxError('usage', '--force goes with --types')
   const sources = configSources(flags)
-  // Handlers are checked even with invalid settings, so that one run shows all problems.
+  // Checks handlers even if settings are invalid, so one run shows all problems.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
   const found = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
   const checked = found === null ? null : await orNull(checkHandlers(found), problems)
-  // With invalid settings there may be more handlers than those of the folder.
+  // Invalid settings may name handlers that are not in the folder, so no handlers here doesn't mean none at all.
   const handlers = config === null && checked?.length === 0 ? null : checked
 
   const rows = config && describeConfig(config)

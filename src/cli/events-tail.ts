@@ -20,7 +20,7 @@ interface TailOptions extends EventCommandOptions, EventFilters {
   readonly limit: number
 }
 
-const lookMs = 1_000
+const pollMs = 1_000
 const maxConcurrentReads = 8
 
 /** `onchain-inbox events tail`: prints the newest events and, with `--follow`, new ones. */
@@ -69,7 +69,7 @@ async function follow(
 ): Promise<void> {
   let isLost = false
   const found: EventSummaryJson[] = []
-  for (; !signal.aborted; await wait(lookMs, undefined, { signal }).catch(() => {})) {
+  for (; !signal.aborted; await wait(pollMs, undefined, { signal }).catch(() => {})) {
     try {
       found.push(...(await look()))
       if (isLost) printNote('the sidecar is back')

@@ -16,7 +16,7 @@ export interface FollowOptions<T> {
   readonly onEnd: (item: T, deliveries: readonly ShownDelivery[]) => void
 }
 
-const lookMs = 200
+const pollMs = 200
 const concurrency = 8
 
 /** Polls deliveries until all are settled or the time is up. An item without deliveries is settled. */
@@ -36,7 +36,7 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
     }
     if (open.length === 0) return
     progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
-    await wait(Math.min(lookMs, Math.max(0, deadline - performance.now())))
+    await wait(Math.min(pollMs, Math.max(0, deadline - performance.now())))
   }
 }
 

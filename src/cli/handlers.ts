@@ -45,11 +45,7 @@ export function addHandlersCommand(program: Command): void {
     .command('set')
     .description('Change a handler, also across restarts')
     .argument('<name>', 'handler name, as in `handlers list`')
-    .requiredOption(
-      '--concurrency <number>',
-      'maximum of concurrent runs, or `default` for its own setting',
-      toConcurrency,
-    )
+    .requiredOption('--concurrency <number>', 'maximum concurrent runs, or `default` to undo a change', toConcurrency)
   asCallCommand(set, 'changeHandler', {
     example: 'handlers set wallet.large_trade --concurrency 2',
     toRequest: (id: string, { concurrency }: SetOptions) => ({
@@ -94,7 +90,7 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
 }
 
 function renderConcurrency(concurrency: number | null): string {
-  if (concurrency === null) return 'the concurrency of its own setting'
+  if (concurrency === null) return 'default concurrency'
   return concurrency === 1 ? 'one run at a time' : `up to ${concurrency} concurrent runs`
 }
 

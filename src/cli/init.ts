@@ -98,7 +98,7 @@ function ownerOf(folder: string): Owner {
 }
 
 export interface WriteOptions {
-  /** As root: owner of all files and folders; null = this user. */
+  /** Owner of all files and folders, if this process is root. Null: this user. */
   readonly owner: Owner | null
   /** User id of the container, which reads the secrets. */
   readonly user: number

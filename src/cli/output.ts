@@ -41,7 +41,7 @@ export function printRaw(bytes: Uint8Array): void {
   printBytes(`${lines.map((line) => safeText(line, Infinity)).join('\n')}\n`)
 }
 
-/** Writes to standard output. EPIPE is ignored: a reader such as `head` has what it wanted. Other errors end the command. */
+/** Writes to standard output. Ignores EPIPE, because a reader such as `head` stops early. Other errors end the command. */
 export function printBytes(bytes: string | Uint8Array): void {
   if (bytes.length === 0) return
   const { stdout, exit } = host()

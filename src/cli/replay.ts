@@ -27,7 +27,7 @@ interface ReplayOptions extends EventCommandOptions, Partial<Record<(typeof filt
   readonly wait?: boolean
 }
 
-const lookMs = 500
+const pollMs = 500
 
 /** `onchain-inbox replay`: runs handlers on stored events again. */
 export function addReplayCommand(program: Command): void {
@@ -119,7 +119,7 @@ async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<Repla
   for (let replay = started; ; replay = await opened.call('getReplay', { id: String(started.id) })) {
     if (replay.state !== 'running') return replay
     progress.show(replay.progress, `replay ${replay.id}: ${replay.runs} runs, ${replay.open_runs} open`)
-    await wait(lookMs)
+    await wait(pollMs)
   }
 }
 

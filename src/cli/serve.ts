@@ -80,7 +80,7 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
         log.info({ signal }, 'stopping')
         void stop(config.shutdownMs)
       } else if (signal !== 'SIGHUP') {
-        // Safe: everything acknowledged is durable. A closing terminal sends SIGHUP twice, so that one is ignored.
+        // Safe, because every acknowledged event is durable. A closing terminal sends SIGHUP twice, so the second SIGHUP is ignored.
         log.warn({ signal, handlers: app.inFlight }, 'stopped by second signal')
         void end(code === 0 ? 1 : code)
       }

@@ -112,7 +112,7 @@ async function triggerAlone(type: string, options: TriggerOptions & { readonly u
   throw new InboxError('receiver_unreachable', `no answer from ${safeText(url)}: ${advice}`)
 }
 
-const lookMs = 50
+const pollMs = 50
 const maxListings = 1_000
 /** Limit of events per request of the control API. */
 const maxPerRequest = 100
@@ -183,7 +183,7 @@ async function findListings(client: ControlClient, type: EventType, events: read
   const deadline = performance.now() + timeoutS * 1_000
   const missing = () => events.filter(({ eventId }) => eventId === null)
   while (missing().length > 0 && performance.now() < deadline) {
-    await wait(lookMs)
+    await wait(pollMs)
     const found = await client.events(type, maxListings)
     const idByToken = new Map<unknown, string>(
       found.map(({ event }) => ['token_address' in event.data ? event.data.token_address : null, event.id]),

@@ -32,7 +32,7 @@ Examples:
 export function addVerifyCommand(program: Command): void {
   const verify = program
     .command('verify')
-    .description('Check a signature, and explain what is wrong with it')
+    .description('Check a signature, and explain a mismatch')
     .requiredOption(
       '--secret <secret>',
       'one secret, or JSON {"label": "secret"}: @file, - for standard input, or env:NAME',

@@ -70,7 +70,7 @@ export type AnswerTo<Id extends OperationId> = ApiAnswer<DataOf<Id>, MetaOf<Id>>
 export interface CallOptions {
   /** Ends the call, which rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined
-  /** In milliseconds; default: that of the client. */
+  /** Timeout in milliseconds. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined
 }
 

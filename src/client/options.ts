@@ -4,7 +4,7 @@ import { InboxError } from '../base/errors.ts'
 import { silentLogger, type Logger } from '../base/log.ts'
 
 export interface TransportOptions {
-  /** With the version prefix, without a trailing slash. */
+  /** URL with the version prefix, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: () => string | Promise<string>
   readonly timeoutMs: number

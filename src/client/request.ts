@@ -9,7 +9,7 @@ export interface ApiRequest {
   readonly method: Route['method']
   /** Path below the version prefix, encoded. */
   readonly path: string
-  /** With its question mark, or empty (R49). */
+  /** Query with its question mark; empty without one (R49). */
   readonly query: string
   /** JSON text, or null (R50). */
   readonly body: string | null

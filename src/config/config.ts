@@ -44,7 +44,7 @@ export interface Config extends DirectSettings {
   }
   readonly tls?: TlsFiles
   readonly secretsSource: SecretsOrigin
-  /** Where each setting was set; defaults are absent. */
+  /** Origin of each setting, such as an environment variable. Settings with their default are absent. */
   readonly origins: SettingOrigins
   /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
   readonly warnings: readonly string[]

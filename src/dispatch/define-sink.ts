@@ -27,7 +27,7 @@ export interface SinkContext {
   /** Aborted after `timeoutMs` or when the process stops. Pass it to everything that can be cancelled. */
   readonly signal: AbortSignal
   readonly log: Logger
-  /** As for handlers. */
+  /** Client of the sender's REST service, the same as `ctx.api` of handlers. */
   readonly api: ApiClient
   /**
    * Stops sending by this sink for `ms` milliseconds, at most one hour, because its receiver asked for that. Items wait
@@ -54,7 +54,7 @@ export interface SinkDefinition<P extends EventSelector = '*'> extends Pick<Hand
   readonly name?: string
   /** Events that the sink takes directly, without a handler. Default: none. */
   readonly type?: P
-  /** As for handlers, for events of its `type`: return false to skip the event. Not called for enqueued items. Pure. */
+  /** Return false to skip an event of its `type`, as for handlers. Must be pure. Not called for enqueued items. */
   match?(event: HandlerEvent<P>): boolean
   /**
    * Delivers items, one of a key at a time. Must tolerate repeats. When it returns, the items count as delivered. When

@@ -82,7 +82,7 @@ export class Dispatcher {
   readonly #attempts = new Set<Attempt>()
   readonly #failureLog: FailureLog
   #sinks: KnownSinks
-  /** By handler. */
+  /** State cache by handler. */
   readonly #states = new Map<string, StateCache>()
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
   /** Attempts that are over although their handlers still run. */

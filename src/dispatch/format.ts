@@ -37,11 +37,11 @@ interface Wording {
   readonly title: string
   /** Default: info. */
   readonly severity?: Severity
-  /** By label; undefined is skipped. Default: none. */
+  /** Values by label. Undefined values are skipped. Default: none. */
   readonly facts?: Readonly<Record<string, string | undefined>>
 }
 
-/** From this risk score on an event is a warning, and critical. */
+/** Minimum risk scores for the severities `warning` and `critical`. */
 const warningRisk = 50
 const criticalRisk = 75
 

@@ -18,7 +18,7 @@ export interface HandlerQueue {
   readonly isSelective: boolean
   /** Set while runs wait only for a token. */
   tokenTimer: Timer | undefined
-  /** Of a sink: its breaker. Undefined for suspects: they are few, and each is tried once. */
+  /** Breaker of a sink; undefined for handlers, and for suspects, because there are few and each runs once. */
   readonly breaker: CircuitBreaker | undefined
   /** Set while the breaker is open. */
   breakerTimer: Timer | undefined

@@ -35,7 +35,7 @@ const notRun: ReadonlySet<SettledCount['kind']> = new Set(['expired', 'unmatched
 const failed: ReadonlySet<SettledCount['kind']> = new Set(['retry', 'dead'])
 
 export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
-  /** By handler, oldest slot first. */
+  /** Slots by handler, oldest first. */
   const slots = new Map<string, Slot[]>()
 
   const slotAt = (ms: number) => Math.floor(ms / slotMs)

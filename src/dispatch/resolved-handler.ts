@@ -30,9 +30,9 @@ export interface ResolvedHandler {
   readonly run: (ctx: RunContext) => void | Promise<void>
   /** Called when an operator changes the concurrency. */
   readonly onConcurrency?: ((concurrency: number) => void) | undefined
-  /** Of a sink: decides whether items may be sent now. */
+  /** For sinks: decides whether items may be sent now. */
   readonly breaker?: CircuitBreaker | undefined
-  /** Of a sink: called after the last send. */
+  /** For sinks: called after the last send. */
   readonly close?: (() => void | Promise<void>) | undefined
   /** File of the definition, or a description of its place. */
   readonly file: string

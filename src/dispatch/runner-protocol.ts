@@ -13,9 +13,9 @@ import type { ResolvedHandler } from './resolved-handler.ts'
 
 /** Time limits and intervals of threads, in milliseconds. */
 export const runnerTiming = Object.freeze({
-  /** Loading the handlers of a folder. */
+  /** Maximum time to load the handlers of a folder. */
   startMs: 30_000,
-  /** From a handler's timeout until its thread is replaced. */
+  /** Time from a handler's timeout until its thread is replaced. */
   overrunGraceMs: 5_000,
   /** A thread blocked for this much longer than its handlers may run is replaced. */
   blockedGraceMs: 5_000,
@@ -24,12 +24,12 @@ export const runnerTiming = Object.freeze({
   /** A thread that takes longer than this to end is stuck in a native call. */
   endMs: 1_000,
   /** Interval of checks for changed files, with `watch`. */
-  lookMs: 250,
+  pollMs: 250,
   /** Interval of checks for blocked threads and memory use. */
   watchMs: 500,
-  /** From the abort at a stop until handlers must have ended. */
+  /** Time from the abort at a stop until handlers must have ended. */
   abortGraceMs: 500,
-  /** From the end of a thread to the start of the next. Doubles up to the maximum while starting fails. */
+  /** Delay between the end of a thread and the start of the next. Doubles up to the maximum while starting fails. */
   restartDelayMs: 250,
   maxRestartDelayMs: 5_000,
   /** A thread for suspects ends after this long without any. */

@@ -73,7 +73,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
 
   const watch =
     options.watch === true && sources.handlersDir !== null
-      ? new SourceWatch({ handlersDir: sources.handlersDir, lookMs: timing.lookMs, clock, onChange: reload })
+      ? new SourceWatch({ handlersDir: sources.handlersDir, pollMs: timing.pollMs, clock, onChange: reload })
       : undefined
 
   const handlersOf = (some: readonly ThreadGroup[]) => some.flatMap((group) => group.handlers)

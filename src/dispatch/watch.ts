@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises'
 export interface SourceWatchOptions {
   readonly handlersDir: string
   /** Interval of the checks, in milliseconds. */
-  readonly lookMs: number
+  readonly pollMs: number
   readonly clock: Clock
   /** Called when files changed and then stayed the same for one interval. */
   readonly onChange: (changed: readonly string[]) => void
@@ -56,7 +56,7 @@ export class SourceWatch {
 
   #lookLater(): void {
     if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(this.#options.lookMs, () => {
+    this.#timer = this.#options.clock.after(this.#options.pollMs, () => {
       void this.#lookAgain().then(() => this.#lookLater())
     })
   }

@@ -43,7 +43,7 @@ export interface EmulatorOptions {
   readonly clock?: Clock
   /** Measures the 5 s acknowledgement timeout and the rate limits. Default: the system clock. */
   readonly wall?: Clock
-  /** In addition to the seed's webhooks. Default: none. */
+  /** Webhooks in addition to those in the seed. Default: none. */
   readonly endpoints?: readonly StartEndpoint[]
   /** Address for REST, the control API and the dashboard. Default: the emulator does not listen. */
   readonly listen?: ListenOptions

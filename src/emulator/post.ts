@@ -23,7 +23,7 @@ const acknowledgementTimeoutMs = 5000
 export interface PostResult {
   readonly isAcknowledged: boolean
   readonly status: number | null
-  /** Why it failed, for people; null if acknowledged. */
+  /** Reason for the failure, as text for people; null if acknowledged. */
   readonly failure: string | null
   /** Milliseconds to the status line, or to the failure. */
   readonly latencyMs: number
@@ -33,7 +33,7 @@ export interface PostResult {
   readonly responseExcerpt: string
 }
 
-/** Values by name. An array is sent as one header per item; an empty array as none. */
+/** Values by name. An array is sent as one header per item; an empty array sends no header. */
 type PostHeaders = Readonly<Record<string, string | readonly string[]>>
 
 interface PostOptions {
@@ -41,24 +41,24 @@ interface PostOptions {
   readonly wire?: Wire
   /** True if only public addresses are allowed. Default: false. */
   readonly isPublicOnly?: boolean
-  /** Called once the outcome is known, up to 50 ms before the result: that waits for the beginning of the response body. */
+  /** Called once the outcome is known. The promise may resolve up to 50 ms later, with the beginning of the response body. */
   readonly onOutcome?: () => void
 }
 
 export interface Poster {
   /** Sends one body. Never rejects: failures are results. */
-  post(url: URL, body: Buffer, headers: PostHeaders, how?: PostOptions): Promise<PostResult>
+  post(url: URL, body: Buffer, headers: PostHeaders, options?: PostOptions): Promise<PostResult>
   /** Closes every connection. Posts in flight fail. */
   close(): void
 }
 
 /**
- * Posts over kept-alive connections; a wire that breaks gets its own connection. Acknowledged means a 2xx status within
- * 5.000 s of the start, DNS lookup and TLS included, measured on `wall`. Redirects are not followed (A43). The result
- * comes at most 50 ms after the status line, with the beginning of the response body.
+ * Posts over keep-alive connections. A request with the fault `cut` or `reset` gets a separate connection. A POST is
+ * acknowledged if a 2xx status arrives within 5 s by the clock `wall`, DNS lookup and TLS handshake included. Redirects
+ * are not followed (A43).
  */
 export function createPoster(wall: Clock): Poster {
-  // Connections of one route are never reused for the other.
+  // Separate agents: requests to public addresses only must not reuse connections to private ones.
   const anyRoute = { agents: createAgents(), lookup: undefined }
   const publicRoute = { agents: createAgents(), lookup: lookupPublic }
   const openRequests = new Set<ClientRequest>()
@@ -77,14 +77,14 @@ export function createPoster(wall: Clock): Poster {
         const startedAt = wall.now()
         const outcomeOf = (status: number | null, problem: string | null) => {
           const latencyMs = wall.now() - startedAt
-          // The clock decides, not the timer: a busy event loop may see the answer before a timer long due.
+          // Compares times, because a busy event loop may handle the response before an overdue timer.
           const late = latencyMs > acknowledgementTimeoutMs ? `answered after ${latencyMs} ms` : null
           const failure = problem ?? late
           onOutcome()
           return { isAcknowledged: failure === null, status, failure, latencyMs }
         }
         let isAnswered = false
-        // The first outcome wins.
+        // Ignored once a response has arrived.
         const fail = (problem: string): void => {
           if (!isAnswered) resolve({ ...outcomeOf(null, problem), responseHeaders: {}, responseExcerpt: '' })
         }
@@ -124,8 +124,10 @@ export function createPoster(wall: Clock): Poster {
 }
 
 interface Route {
+  /** Connection for this request alone; null: use the agents. */
   readonly own: OwnConnection | null
   readonly agents: ReturnType<typeof createAgents>
+  /** DNS lookup; undefined: Node's default. */
   readonly lookup: LookupFunction | undefined
 }
 
@@ -153,7 +155,7 @@ export function toTarget(url: string): URL {
   throw new InboxError('usage', 'webhook URL must be http:// or https://, without user name and password')
 }
 
-/** Addresses of this machine and its network: clients from outside must not have requests sent there (SSRF). */
+/** Networks that are not public. Requests for outside clients must not reach them (SSRF). */
 const privateNetworks =
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15 ' +
   '224.0.0.0/3 ::/127 64:ff9b::/96 fc00::/7 fe80::/10 ff00::/8'
@@ -175,7 +177,7 @@ function namesPrivateAddress({ hostname }: URL): boolean {
 
 const notPublic = 'the address is not public: clients from outside may register public URLs only'
 
-/** DNS lookup for a connection. Fails if any address is private, so that DNS rebinding doesn't help. */
+/** DNS lookup that fails if any address is private. The connection uses the same result, which prevents DNS rebinding. */
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, [])
@@ -189,15 +191,12 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
 const excerptBytes = 1_024
 /** Maximum wait for the beginning of the response body. */
 const excerptMs = 50
-/**
- * Limits for draining a response body so that its connection can be reused. A larger or slower body costs the
- * connection.
- */
+/** Limits for reading the rest of a response body. A larger or slower body closes the connection instead of reusing it. */
 const [maxDrainedBytes, maxDrainMs] = [65_536, 1_000]
 
 /**
- * Reads a response. Calls `onExcerpt` once, with the beginning of the body as safe text: when enough has arrived, when
- * it ends, or after 50 ms of wall time. A body that breaks off is no error; an endless one is cut off.
+ * Reads a response. Calls `onExcerpt` once with the beginning of the body, escaped: when 1,024 bytes have arrived, when
+ * the body ends, or after 50 ms. An aborted body is not an error. A body above the limits is cut off.
  */
 function readAnswer(
   request: ClientRequest,
@@ -225,7 +224,7 @@ function readAnswer(
   })
   response.on('end', () => {
     reportExcerpt?.()
-    // The receiver has answered, so the rest of the request is pointless.
+    // The receiver has responded, so the rest of the request isn't needed.
     if (!request.writableFinished) request.destroy()
   })
   response.on('error', () => request.destroy())
@@ -236,28 +235,28 @@ function readAnswer(
   })
 }
 
-/** Omits a character that the limit cuts in two. */
+/** Omits an incomplete UTF-8 character at the end. */
 function toExcerpt(bytes: Buffer): string {
   if (bytes.length === 0) return ''
   const text = new TextDecoder().decode(bytes, { stream: true })
   return safeText(text, excerptBytes - 1)
 }
 
-/** Limit of chunks per body; more would only take longer. */
+/** Maximum chunks per body. Larger bodies get larger chunks. */
 const maxChunks = 10_000
 
-/** A reset discards bytes the receiver has not read yet, so it gets a moment to read them. */
+/** Delay before a reset: a reset discards bytes that the receiver hasn't read yet. */
 const resetAfterMs = 20
 
 type Breaking = 'cut' | 'reset'
 
-/** A connection for one request that breaks in its middle. */
+/** A connection for one request, which breaks off in the middle of the body. */
 export interface OwnConnection {
   readonly socket: Socket
   breakOff(): void
 }
 
-/** Null for a wire that doesn't break: it shares the agents' connections. */
+/** Returns null for the other modes, which use the agents' connections. */
 function openOwnConnection(url: URL, { mode }: Wire, lookup?: LookupFunction): OwnConnection | null {
   return mode === 'cut' || mode === 'reset' ? connectTo(url, mode, lookup) : null
 }
@@ -268,7 +267,7 @@ function connectTo(url: URL, mode: Breaking, lookup: LookupFunction | undefined)
   const tcp = connect({ host, port: Number(url.port) || (isSecure ? 443 : 80), ...(lookup && { lookup }) })
   const named = isIP(host) === 0 ? { servername: host } : {}
   const socket = isSecure ? connectTls({ socket: tcp, host, ...named, ALPNProtocols: ['http/1.1'] }) : tcp
-  // A reset exists on the TCP socket only, below TLS.
+  // Only the TCP socket can be reset, not the TLS socket above it.
   return { socket, breakOff: () => (mode === 'cut' ? socket.end() : tcp.resetAndDestroy()) }
 }
 
@@ -284,7 +283,7 @@ export interface SendOptions {
   readonly breakOff: () => void
 }
 
-/** Sends the request body over the wire. */
+/** Sends the request body as the fault asks: whole, in chunks, slowly, or only its beginning. */
 function sendBody(request: ClientRequest, body: Buffer, { wire, wall, breakOff }: SendOptions): void {
   switch (wire.mode) {
     case 'whole':

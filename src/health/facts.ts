@@ -10,7 +10,7 @@ export const warningLevels = ['critical', 'warning', 'info'] as const
 export interface Warning {
   /** Stable code, such as `ack_slow`. */
   readonly code: string
-  /** What the warning is about if there can be several, such as a handler's name; else empty. */
+  /** Distinguishes warnings with the same code, such as the name of a handler; empty if there can be only one. */
   readonly subject: string
   readonly level: (typeof warningLevels)[number]
   /** One line, without external text. */

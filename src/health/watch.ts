@@ -16,7 +16,7 @@ export interface HealthWatchOptions {
   readonly drift: Pick<DriftCounter, 'records'>
   readonly clock: Clock
   readonly log: Logger
-  /** Whether a commit can succeed, including the disk guard. */
+  /** True if a commit can succeed and the disk guard allows it. */
   readonly storeHealth: () => ProcessFacts['store']
   /** Free bytes of the database's disk; null: unknown. Never rejects. */
   readonly freeBytes: () => Promise<number | null>

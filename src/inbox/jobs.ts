@@ -4,7 +4,7 @@ import { TokenBucket } from '../base/token-bucket.ts'
 /** Result of one step of a replay or a backfill. */
 export interface StepResult {
   readonly created: number
-  /** `more`: call again. `waits`: for open runs to end, or for new events. `ended`: the job is done. */
+  /** `more`: call again. `waits`: call again later, when open runs have ended or new events were stored. `ended`: the job is done. */
   readonly next: 'more' | 'waits' | 'ended'
 }
 

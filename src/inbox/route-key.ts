@@ -3,7 +3,7 @@ import type { HandlerRoute } from './port.ts'
 
 const evmAddress = /^0x[0-9a-f]{40}$/i
 
-/** Lowercases an EVM address, including its prefix: people may type all of it in capitals. Other text stays as it is. */
+/** Lowercases an EVM address and its prefix `0x`, which people may type as `0X`. Returns other text unchanged. */
 export function foldAddress(text: string): string {
   return evmAddress.test(text) ? text.toLowerCase() : text
 }
@@ -13,11 +13,11 @@ const maxKeyLength = 255
 interface RoutedEvent {
   readonly id: string
   readonly key: string
-  /** Called at most once. */
+  /** Returns the body; undefined if it was deleted. Called at most once. */
   readonly raw: () => Uint8Array | undefined
 }
 
-/** Returns a function from route to the event's key. The envelope is parsed only for routes with `keyPaths`. */
+/** Returns a function from route to the key of the event's run; null: no key. Parses the envelope only for routes with `keyPaths`. */
 export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => string | null {
   let envelope: unknown
   const parsed = () => (envelope ??= JSON.parse(Buffer.from(event.raw() ?? 'null').toString()))
@@ -35,6 +35,7 @@ export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => st
   }
 }
 
+/** Part of a key: the value at a path of the envelope; null if it is missing, empty or not a scalar. */
 function partAt(value: unknown, names: readonly string[]): string | null {
   let found = value
   for (const name of names) {
@@ -46,7 +47,7 @@ function partAt(value: unknown, names: readonly string[]): string | null {
   return foldAddress(found)
 }
 
-/** The sender chooses the text, so a long or malformed key is replaced by its digest. */
+/** Replaces a long or malformed key by its digest. The sender chooses the values, so they can be anything. */
 function bounded(key: string): string {
   if (key.length <= maxKeyLength && key.isWellFormed()) return key
   return `sha256:${createHash('sha256').update(JSON.stringify(key)).digest('hex')}`

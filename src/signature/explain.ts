@@ -4,17 +4,17 @@ import type { Secret } from './keys.ts'
 import { bodyVariants, digestVariants, secretVariants, type Deviation, type NearMissCode } from './near-misses.ts'
 import { verify } from './verify.ts'
 
-/** Contains no secret, no header and no valid signature. */
+/** Why a signature was accepted or rejected. Contains no secret, no header and no valid signature. */
 export interface Explanation {
   readonly code: 'valid' | 'missing' | 'repeated' | 'malformed' | 'wrong_secret' | NearMissCode
-  /** Label of the secret that made the signature, or a near miss of it. */
+  /** Label of the secret that made the signature, also if a deviation makes it invalid. Absent: no secret made it. */
   readonly matchedLabel?: string
   /** Cause and advice. */
   readonly message: string
 }
 
-/** Limit of digests that are compared: a header may hold hundreds, and each costs dozens of digests. */
-const maxTried = 4
+/** Maximum signatures of a header that are checked. A header may hold hundreds, and each check computes dozens of HMACs. */
+const maxChecked = 4
 
 interface Match {
   readonly label: string
@@ -22,8 +22,8 @@ interface Match {
 }
 
 /**
- * Explains a rejected signature (R73, A30–A32): another format than 64 hex digits, a body that was changed after signing,
- * another encoding of the secret, another hash. Not for the request path: it computes dozens of digests. Never throws.
+ * Explains a rejected signature (R73, A30–A32): a format other than 64 hex digits, a body changed after signing, another
+ * encoding of the secret, or another hash. Too slow for the request path: computes dozens of HMACs. Never throws.
  */
 export function explain(raw: Uint8Array, header: string | undefined, secrets: readonly Secret[]): Explanation {
   const verdict = verify(raw, header, secrets)
@@ -39,13 +39,13 @@ export function explain(raw: Uint8Array, header: string | undefined, secrets: re
   const [reading] = readings
   if (!reading) return { code: 'malformed', message: describeUnreadable(header) }
 
-  const matches = readings.slice(0, maxTried).map(({ digest, deviations }) => {
+  const matches = readings.slice(0, maxChecked).map(({ digest, deviations }) => {
     return { deviations, match: findMatch(raw, digest, secrets) }
   })
   const found = matches.find(({ match }) => match)
   const label = found?.match && { matchedLabel: found.match.label }
   if (readings.length > 1) {
-    const which = readings.length > maxTried ? `the first ${maxTried}` : 'them'
+    const which = readings.length > maxChecked ? `the first ${maxChecked}` : 'them'
     const result = found ? `One of ${which} is, or nearly is, valid.` : `None of ${which} is valid.`
     const message = `The header holds ${readings.length} signatures. ${result} Send exactly one.`
     return { code: 'repeated', ...label, message }
@@ -64,7 +64,7 @@ export function explain(raw: Uint8Array, header: string | undefined, secrets: re
 
 const textOf = (deviations: readonly Deviation[]) => deviations.map(({ message }) => message).join(' ')
 
-/** The signature itself, or one deviation from it. Combinations are not searched. */
+/** Finds the secret that made the signature, exactly or with one deviation. Doesn't try combinations of deviations. */
 function findMatch(raw: Uint8Array, digest: Buffer, secrets: readonly Secret[]): Match | undefined {
   const hmacIs = (key: Secret['key'] | Uint8Array, body: Uint8Array) =>
     isEqual(createHmac('sha256', key).update(body).digest(), digest)

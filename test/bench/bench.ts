@@ -11,9 +11,9 @@ import { startCeiling, startProduct } from './server-process.ts'
 import { measureReplay, measureStart, type Replayed } from './work-off.ts'
 
 /**
- * `npm run bench` compares the product with an Express app that stores nothing: with every event stored before its
- * acknowledgement, with every event handled, and with order, state and outbox. All run in turn on one machine, so that
- * ratios can be compared.
+ * `npm run bench` compares the product with an Express app that stores nothing (the ceiling). It measures several
+ * configurations of the product: events only stored, also handled, with ordering, state and outbox. They run in turn on
+ * one machine, so that ratios can be compared.
  */
 const { values } = parseArgs({
   options: {
@@ -21,15 +21,15 @@ const { values } = parseArgs({
     events: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
-    /** Measures these only, and the ceiling. */
+    /** Measures only these configurations, and the ceiling. */
     only: { type: 'string', multiple: true },
     /** Also measures on a store of this many events. */
     stored: { type: 'string' },
-    /** Also measures a start on this many pending runs. */
+    /** Also measures how long a start with this many pending runs takes. */
     backlog: { type: 'string' },
     /** Also measures a replay of this many events. */
     replay: { type: 'string' },
-    /** Measures one to three replicas on PostgreSQL instead. */
+    /** Measures one to three replicas on PostgreSQL, instead of SQLite. */
     postgres: { type: 'boolean', default: false },
     'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -37,45 +37,47 @@ const { values } = parseArgs({
 })
 
 const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64] [--random-ids] [--json]
-                 [--only NAME]         measure only this one and the ceiling; repeatable
+                 [--only NAME]         measure only this configuration and the ceiling; repeatable
                  [--stored 10000000]   also measure on a store of this many events
-                 [--backlog 1000000]   also measure a start on this many pending runs
-                 [--replay 1000000]    also measure a replay of this many events, with its memory
-                 [--postgres]          measure one to three replicas on PostgreSQL against an installed pgbench instead`
+                 [--backlog 1000000]   also measure a start with this many pending runs
+                 [--replay 1000000]    also measure a replay of this many events, and its memory
+                 [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench`
 
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
 const ceilingName = 'ceiling: nothing stored'
-const onTopName = `stored, on top of ${values.stored} events`
+const fullStoreName = `stored, on top of ${values.stored} events`
 
-function say(text: string): void {
+/** Shows progress on a terminal. */
+function report(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`)
 }
 
-/** Adds each runner as soon as its server listens. */
+/** Starts all servers. Adds each one to `runners` as soon as it listens, so that a failure can stop them. */
 async function startAll(runners: Runner[]): Promise<void> {
   runners.push({ name: ceilingName, server: await startCeiling(), keys: stored.keys })
   const products = [stored, handled, watched, unordered, manyKeys, state, outbox, stateAndOutbox]
-  for (const [index, { name, handlers, wholeWay, keys, isWatched }] of products.entries()) {
+  for (const [index, { name, handlers, isUntilDone, keys, isWatched }] of products.entries()) {
     if (values.only !== undefined && !values.only.includes(name)) continue
     const handlersDir = contenders.writeHandlers(join(work, `handlers-${index}`), handlers)
     const server = await startProduct({ databaseUrl: `sqlite:${join(work, `${index}.db`)}`, handlersDir })
     const openRuns = () => server.openRuns()
     const visit = () => server.visit()
-    runners.push({ name, server, keys, ...(wholeWay && { openRuns }), ...(isWatched && { visit }) })
+    runners.push({ name, server, keys, ...(isUntilDone && { openRuns }), ...(isWatched && { visit }) })
   }
   if (values.stored !== undefined) {
     const file = join(work, 'large.db')
-    say(`filling a store with ${values.stored} events …`)
+    report(`filling a store with ${values.stored} events …`)
     await fillStore(file, Number(values.stored), { runs: 'done' })
     const server = await startProduct({
       databaseUrl: `sqlite:${file}`,
       handlersDir: contenders.writeHandlers(join(work, 'none'), {}),
     })
-    runners.push({ name: onTopName, server, keys: stored.keys })
+    runners.push({ name: fullStoreName, server, keys: stored.keys })
   }
 }
 
+/** Ratios with a required minimum or maximum. Measurements that didn't run are left out. */
 function findGoals(results: readonly Measured[], replay: Replayed | undefined): Goal[] {
   const goals: Goal[] = []
   const compare = (name: string, against: string, atLeast: number) => {
@@ -85,7 +87,7 @@ function findGoals(results: readonly Measured[], replay: Replayed | undefined): 
   for (const { name } of [state, outbox, stateAndOutbox]) compare(name, handled.name, 0.75)
   for (const { name } of [handled, manyKeys]) compare(name, unordered.name, 0.8)
   compare(watched.name, handled.name, 0.95)
-  compare(onTopName, stored.name, 0.8)
+  compare(fullStoreName, stored.name, 0.8)
   if (replay !== undefined) {
     const ratio = replay.peakMemoryMb / replay.tenthMemoryMb
     goals.push({ name: 'memory at the end of a replay', against: 'that after a tenth', ratio, atMost: 1.2 })
@@ -106,12 +108,12 @@ async function main(): Promise<void> {
   }
   const [ceiling] = results
   if (ceiling === undefined) throw new Error('nothing was measured')
-  say('pending runs, replay …')
+  report('measuring pending runs and replay …')
   const start = values.backlog === undefined ? undefined : await measureStart(work, Number(values.backlog))
   const replay = values.replay === undefined ? undefined : await measureReplay(work, Number(values.replay))
   const goals = findGoals(results, replay)
-  const report = { events: Number(values.events), ceiling, results, goals, start, replay }
-  process.stdout.write(`${values.json ? renderJson(report) : renderText(report)}\n`)
+  const all = { events: Number(values.events), ceiling, results, goals, start, replay }
+  process.stdout.write(`${values.json ? renderJson(all) : renderText(all)}\n`)
 }
 
 async function mainOfCluster(): Promise<void> {
@@ -120,7 +122,7 @@ async function mainOfCluster(): Promise<void> {
     number,
     number,
   ]
-  const results = await benchCluster({ events, rounds, connections, work, say })
+  const results = await benchCluster({ events, rounds, connections, work, say: report })
   process.stdout.write(`${values.json ? JSON.stringify({ events, results }) : renderClusterText(results)}\n`)
 }
 

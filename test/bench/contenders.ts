@@ -1,16 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A configuration of the product that is measured: its handlers and the events it gets. */
+/** A measured configuration of the product: its handlers and the events it receives. */
 export interface Contender {
   readonly name: string
   /** Source of the handlers by file name. */
   readonly handlers: Readonly<Record<string, string>>
-  /** If true, the clock stops when every run and outbox item is done, else at the last response. */
-  readonly wholeWay: boolean
-  /** Number of wallets, which take turns. */
+  /** True: the measurement ends when every run and outbox item is done. False: at the last response. */
+  readonly isUntilDone: boolean
+  /** Number of wallets. Events go through them in turn, so it is the number of ordering keys. */
   readonly keys: number
-  /** A console is open. */
+  /** True: a console is open during the load. */
   readonly isWatched?: true
 }
 
@@ -26,13 +26,13 @@ export const noop = define('run() {}')
 
 const fewKeys = 2_000
 
-export const stored: Contender = { name: 'stored', handlers: {}, wholeWay: false, keys: fewKeys }
+export const stored: Contender = { name: 'stored', handlers: {}, isUntilDone: false, keys: fewKeys }
 
 /** The default: runs of a key in order. */
 export const handled: Contender = {
   name: 'stored and handled',
   handlers: { handler: noop },
-  wholeWay: true,
+  isUntilDone: true,
   keys: fewKeys,
 }
 

@@ -6,7 +6,7 @@ import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import type { NewEvent } from '../../src/inbox/port.ts'
 import { keyOf } from '../../src/receiver/envelope.ts'
 
-/** `alike`: one type and network. `varied`: all types, as the service sends them; a few have an undocumented field. */
+/** `alike`: all events have one type and network. `varied`: all types, as the service sends them; a few have an undocumented field. */
 export type Bodies = 'alike' | 'varied'
 
 const batchSize = 1_000

@@ -5,9 +5,9 @@ export interface Runner {
   readonly name: string
   readonly server: ServerProcess
   readonly keys: number
-  /** Counts the runs that are not final; absent if the clock stops at the last response. */
+  /** Counts the runs that have not ended; absent if the measurement ends at the last response. */
   readonly openRuns?: ProductProcess['openRuns']
-  /** Opens a console for the time of the load. */
+  /** Opens a console during the load. */
   readonly visit?: ProductProcess['visit']
 }
 

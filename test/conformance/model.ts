@@ -49,9 +49,9 @@ export interface ModelReplay extends NewReplay {
 
 /** The expected behaviour of an inbox, with plain lists. */
 export class Model {
-  /** In accept order. */
+  /** Events in accept order. */
   readonly events: ModelEvent[] = []
-  /** In the order of their creation. */
+  /** Runs in the order of their creation. */
   runs: ModelRun[] = []
   readonly replays: ModelReplay[] = []
   /** Versions of the state entries by handler and key. */

@@ -16,7 +16,7 @@ import type {
   SettleResult,
 } from '../../src/inbox/port.ts'
 
-/** What an adapter provides to the suite. The suite closes every inbox that it did not crash. */
+/** Functions that each store provides to the suite. The suite closes every inbox that it did not crash. */
 export interface ConformanceHarness {
   /** A new, empty inbox. */
   open(options: { readonly clock: Clock }): Promise<Inbox>

@@ -10,7 +10,7 @@ import { PowerLossImage } from './power-loss-image.ts'
 import { createStage } from './stage.ts'
 import { injectFault, straceCommand } from './strace.ts'
 
-/** A stage whose disk is recorded for power cuts if `cc` is there. */
+/** A stage that records disk writes to simulate power cuts, if `cc` is installed. */
 async function createDiskStage(options: SidecarOptions = {}) {
   const stage = await createStage({ seed: 'strace', keys: 50, ...options })
   const image = has('cc') ? await PowerLossImage.create(stage.sidecar) : undefined

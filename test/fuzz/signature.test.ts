@@ -6,11 +6,12 @@ import { explain } from '../../src/signature/explain.ts'
 import { parseSecrets, parseSecretsFile } from '../../src/signature/keys.ts'
 import { verify } from '../../src/signature/verify.ts'
 
-const typed = fc.stringMatching(/^[A-Za-z0-9+/=_-]{16,40}$/)
+const secretText = fc.stringMatching(/^[A-Za-z0-9+/=_-]{16,40}$/)
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
   fc.json().map((json) => Buffer.from(json)),
 )
+/** The valid signature, computed without the code under test. */
 const reference = (raw: Uint8Array, key: string) => createHmac('sha256', Buffer.from(key)).update(raw).digest('hex')
 
 const anyText = fc.string({ unit: 'binary' })
@@ -37,7 +38,7 @@ const headerFor = (raw: Uint8Array, secret: string) => {
   )
 }
 const cases = fc
-  .tuple(bytes, typed)
+  .tuple(bytes, secretText)
   .chain(([raw, secret]) =>
     fc.record({ raw: fc.constant(raw), secret: fc.constant(secret), header: headerFor(raw, secret) }),
   )

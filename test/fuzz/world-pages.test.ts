@@ -8,7 +8,7 @@ import { activeWallets, asOfNow, hourMs, minuteMs, openWorld, readAll, startAt }
 
 const { pageRuns } = worldCounts
 
-/** Shared by all properties: its time only goes on. */
+/** One world for all properties, which only move its time forward. */
 const world = openWorld('pages', { activity: 3 })
 const { views, acts } = world
 world.advanceTo(startAt + 2 * hourMs)

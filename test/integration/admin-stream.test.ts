@@ -221,7 +221,7 @@ test('changed lists are named once per change', async () => {
   await inbox.close()
 })
 
-/** A response that records what is written. */
+/** A response that adds every written text to `written`. */
 function fakeResponse(written: string[]) {
   let onClose = () => {}
   const response = {

@@ -100,7 +100,7 @@ test('with the disk nearly full a delivery gets 503, a forged one 401', async ()
   expect((await app.inbox.stats()).lastSeq).toBe(0)
 })
 
-test('P6 a commit that takes more than 2 s is overload: 503 for everyone, before the signature is checked', async () => {
+test('P6 while a commit takes more than 2 s, every delivery gets 503 before its signature is checked', async () => {
   const { receiver, gate } = await startGated({ ackTimeoutMs: 60_000 })
   await using _ = receiver
   using waiting = await RawConnection.open(receiver.port)

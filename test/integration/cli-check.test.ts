@@ -52,7 +52,7 @@ test('P8 check prints settings, handlers and warnings, without secrets', async (
   })
 })
 
-test('check reports invalid settings and handlers together, and prints what is valid', async () => {
+test('check reports invalid settings and handlers together, and prints the valid ones', async () => {
   await using dir = await folderWith({ 'big.mjs': running('wallet.large_trade') })
   const env = { INBOX_PORT: 'x' }
   const shown = await dir.check(['--json'], env)
@@ -68,7 +68,7 @@ test('check reports invalid settings and handlers together, and prints what is v
   })
 })
 
-test('check warns about undocumented event types, and knows those of the inbox itself', async () => {
+test("check warns about undocumented event types, except for the inbox's own types", async () => {
   const types = { 'exact.mjs': 'inbox.warning', 'all.mjs': 'inbox.*', 'wrong.mjs': 'inbox.warnings' }
   await using dir = await folderWith(
     Object.fromEntries(Object.entries(types).map(([name, type]) => [name, running(type)])),

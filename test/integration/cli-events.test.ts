@@ -75,7 +75,7 @@ test('events are read from the file when no sidecar runs', async () => {
   expect(raw.out).toBe(Buffer.from(arrivalOf('evt_3', 'token.price_alert', '18446744073709551615').raw).toString())
 })
 
-test('files created beside the database are private', async () => {
+test('files created next to the database are private', async () => {
   await fill()
   for (const name of await readdir(dir)) if (name !== 'inbox.db') await rm(join(dir, name))
   // SQLite copies the mode of the database.
@@ -107,7 +107,7 @@ test('handlers are listed, paused, resumed and changed', async () => {
   const list = JSON.parse(await done('list --json')) as object
   expect(list).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
   expect(await done('resume --all')).toBe('resumed: all handlers\n')
-  expect(await done('set trades --concurrency default')).toBe('trades: the concurrency of its own setting\n')
+  expect(await done('set trades --concurrency default')).toBe('trades: default concurrency\n')
   const errors = 'not_found: there is no handler "nobody": expected one of trades\n'
   for (const line of ['pause nobody', 'set nobody --concurrency 2', 'drop nobody --reason gone'])
     expect(await run(`handlers ${line}`, sidecar.env)).toEqual({ code: 1, out: '', errors })

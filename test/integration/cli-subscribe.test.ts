@@ -46,7 +46,7 @@ async function setUp(settings: Readonly<Record<string, string>> = {}) {
   }
 }
 
-test('beside a running sidecar commands and the sidecar register once together, through the admin API', async () => {
+test('while a sidecar runs, concurrent commands and the sidecar register only once, through the admin API', async () => {
   await using at = await setUp()
   await mkdir(join(at.options.cwd, 'handlers'))
   const { INBOX_ADMIN_PORT: _, ...settings } = at.options.env
@@ -68,7 +68,7 @@ test('beside a running sidecar commands and the sidecar register once together, 
   await until(async () => (await app.inbox.subscription())?.state === 'registered', 'it was registered')
   expect(await webhooks()).toHaveLength(1)
 
-  // What is wanted stands in the setting.
+  // Without options, the command registers what the setting INBOX_SUBSCRIBE holds.
   const settled = await runCli(['subscribe', '--json'], {
     ...at.options,
     env: { ...env, INBOX_SUBSCRIBE: JSON.stringify({ url, events: 'token.new_listing' }) },

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => stage.asked())
 afterAll(() => stage[Symbol.asyncDispose]())
 
-test('R49, R50 routes have the kind of data that each operation returns', () => {
+test('R49, R50 each route has the kind of data that its operation returns', () => {
   const kinds = operations.map(({ id, data, meta }) => {
     return [id, data.type === 'array' ? (meta === 'page' ? 'page' : 'list') : 'object']
   })
@@ -85,8 +85,8 @@ test('R2 get requests undocumented paths, with or without the prefix', async () 
   expect((await api.get('/tokens/search', { q: 'a', limit: 1 })).data).toHaveLength(1)
 })
 
-describe('R123 R59 R4 the networks', () => {
-  test('are requested once by concurrent calls, and cached for five minutes', async () => {
+describe('R123 R59 R4 the list of networks', () => {
+  test('is requested once for concurrent calls, and cached for five minutes', async () => {
     const { clock } = stage
     const fresh = stage.client()
     const [first, second] = await Promise.all([fresh.listNetworks(), fresh.listNetworks()])
@@ -104,7 +104,7 @@ describe('R123 R59 R4 the networks', () => {
     expect(stage.asked()).toHaveLength(1)
   })
 
-  test('are still returned to other callers when one aborts; a failure is not cached', async () => {
+  test('is still returned to other callers when one aborts; a failure is not cached', async () => {
     const fresh = stage.client({ retries: 0 })
     const controller = new AbortController()
     const mine = fresh.listNetworks({}, { signal: controller.signal })
@@ -119,7 +119,7 @@ describe('R123 R59 R4 the networks', () => {
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   test('R125, R15 keep unknown members, and may lack meta', async () => {
     await stage.fault({ kind: 'extra-members' })
     const { address, network } = wallet
@@ -140,7 +140,7 @@ describe('answers', () => {
     expect(paths.map((path) => page.exact(path))).toEqual(['18446744073709551615', '-0.10', undefined])
   })
 
-  test('R106 that are rejections are ApiErrors with status, code, request id, body and the invalid members', async () => {
+  test('R106 a rejection is an ApiError with status, code, request id, body and the invalid members', async () => {
     const error = await failureOf(
       api.createAlert({ ...wallet, type: 'whale_buy', threshold: -1, webhook_url: 'ftp://x' }),
     )
@@ -155,7 +155,7 @@ describe('answers', () => {
 })
 
 describe('the API key', () => {
-  test('R66 is in no error, log line or inspected client; a rejected one says what to do', async () => {
+  test('R66 is in no error, log line or inspected client; the error for a rejected key has advice', async () => {
     const lines: string[] = []
     const log = createLogger({ level: 'debug', pretty: false, output: { write: (line) => void lines.push(line) } })
     const key = 'sk_a-wrong-key-that-nobody-may-see'
@@ -179,10 +179,10 @@ describe('the API key', () => {
     ['with escaped slashes', 401, (key: string) => JSON.stringify(key).replaceAll('/', '\\/')],
     ['inside a text, with quotes', 403, (key: string) => JSON.stringify(`no: ${key}`)],
     ['without an envelope', 200, (key: string) => `0, "x": ${JSON.stringify(key)}`],
-  ])('R66 is in no error if the answer repeats it %s', async (_, status, write) => {
+  ])('R66 is in no error if the response repeats it %s', async (_, status, write) => {
     const key = 'sk/of"nobody\\else'
-    const text = (said: string) =>
-      `{"success": ${said.startsWith('0') ? 'true' : 'false'}, "error": {"message": ${said}}}`
+    const text = (message: string) =>
+      `{"success": ${message.startsWith('0') ? 'true' : 'false'}, "error": {"message": ${message}}}`
     const answer = async () => new Response(text(write(key)), { status, headers: json })
     const error = await failureOf(stage.client({ apiKey: key, fetch: answer }).getWallet(wallet))
     expect(error).toMatchObject({ status, body: { error: expect.anything() } })
@@ -197,7 +197,7 @@ describe('the API key', () => {
   })
 })
 
-test('R4 unknown networks, invalid arguments and timeouts that no timer can hold are rejected and not sent', async () => {
+test('R4 unknown networks, invalid arguments and invalid timeouts are rejected without a request', async () => {
   const { address } = wallet
   const wrong: Promise<unknown>[] = [
     api.getWallet({ address, network: 'dogecoin' }),
@@ -227,7 +227,7 @@ test.each([
   expect(createClient({ ...options, baseUrl: 'http://api.example.com', allowInsecure: true })).toBeDefined()
 })
 
-test('a call ends by its signal, by the signal of the client, and by an already aborted signal', async () => {
+test("a call rejects when its signal or the client's signal aborts, or is already aborted", async () => {
   await stage.fault({ kind: 'latency', ms: 60_000 })
   const [own, ofClient] = [new AbortController(), new AbortController()]
   const client = stage.client({ signal: ofClient.signal })
@@ -243,7 +243,7 @@ test('a call ends by its signal, by the signal of the client, and by an already 
   await stage.heal()
 })
 
-test('a call ends by its timeout; the error has the limit, and for changes that they may have been carried out', async () => {
+test('a call rejects at its timeout; the error has the limit, and says that a change may have been carried out', async () => {
   await stage.fault({ kind: 'latency', ms: 60_000 })
   const clock = createTestClock()
   const client = stage.client({ clock, timeoutMs: 5_000 })

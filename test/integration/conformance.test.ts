@@ -12,7 +12,7 @@ import { conformance, failedScenarios, nextSecret, startRestartable, verdictsOf 
 
 const ruleCount = Object.values(scenarios).flatMap((cases) => cases.flatMap(({ checks }) => checks)).length
 
-/** Runs longer than the time limit of an answer. */
+/** A handler that takes longer than the acknowledgement timeout. */
 const slow = `
 import { setTimeout as wait } from 'node:timers/promises'
 export default { type: '*', run: (event, ctx) => wait(30_000, undefined, { signal: ctx.signal }), timeoutMs: 60_000 }
@@ -43,14 +43,14 @@ test('unreadable effects fail the rule', async () => {
   expect(report.verdicts[0]?.detail).toContain(`can't read the effects: ${reason}`)
 })
 
-test('R79 a run follows no redirects, and ends if the receiver stops answering', async () => {
+test('R79 a conformance run follows no redirects, and ends if the receiver stops responding', async () => {
   await using app = await AppServer.start()
   app.answer = () => ({ status: 302, headers: { Location: '/elsewhere' } })
   const report = await conformance(app.url, 'acceptance,methods')
   expect(failedScenarios(report)).toEqual(Array(10).fill('acceptance'))
   expect(new Set(app.requests.map(({ path }) => path))).toEqual(new Set(['/app?token=of-the-app']))
 
-  // The first request is answered: the receiver is there.
+  // The first request gets a response, so the receiver counts as reachable.
   app.requests.length = 0
   app.answer = () => (app.requests.length > 1 ? null : { status: 200 })
   const { verdicts, reason } = await conformance(app.url, 'repeated', { timeoutMs: 100 })
@@ -118,7 +118,7 @@ async function listen(server: net.Server): Promise<number> {
 }
 
 test.each([
-  ['exit 3', 'the command exited with 3; run it by hand to see what it prints'],
+  ['exit 3', 'the command exited with 3; run it by hand to see its output'],
   ['echo \'{"event":1}\'', 'entry 1 of effects is invalid'],
   ['http://127.0.0.1:9/effects', 'the connection was refused'],
   ['the app', 'a GET of the effects was answered 500, expected 200'],
@@ -154,7 +154,7 @@ async function withEffects(only: string, { report = (ids) => ids, isCareless = f
   return await conformance(app.url, only, { effects: app.url, settleMs: 2_000, many: 20 })
 }
 
-test('a receiver that reports its effects at a URL passes, also with effects of earlier runs', async () => {
+test('a receiver that reports its effects at a URL passes, even if effects of earlier runs are among them', async () => {
   const earlier = ['evt_conf_of_an_earlier_run_1', 'evt_conf_of_an_earlier_run_1', 'evt_7']
   const report = await withEffects('forgery,tampering,order,burst', { report: (ids) => [...earlier, ...ids] })
   expect(report).toMatchObject({ outcome: 'passed', failed: 0, notChecked: 0 })

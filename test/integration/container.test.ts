@@ -21,7 +21,7 @@ import { ProcessOutput } from '../support/process-output.ts'
 import { shared } from '../support/shared.ts'
 import { until } from '../support/until.ts'
 
-/** A folder instead of an image. Paths inside it are those of the host. */
+/** A folder instead of an image. Its paths are paths of the host. */
 interface Image {
   readonly root: string
   workdir: string
@@ -38,9 +38,8 @@ type Replacements = Readonly<Record<string, (workdir: string) => void>>
 const imagePaths = /(?<![\w./])\/(app|data)\b/g
 
 /**
- * Follows a Dockerfile without a container engine. Each stage gets a folder of `dir` as its root, and `RUN` runs on this machine with
- * this process's Node. The paths /app and /data mean those of the stage's folder. Throws at instructions that our Dockerfile doesn't
- * have.
+ * Executes a Dockerfile without a container engine. The root of each stage is a folder in `dir`, and `RUN` runs on this machine with this
+ * process's Node. The paths /app and /data refer to that folder. Throws for instructions that our Dockerfile doesn't have.
  */
 function buildImage(context: string, dir: string, replacements: Replacements): Image {
   const roots = new Map<string, string>()
@@ -117,7 +116,7 @@ const canContain =
   process.getuid?.() === 0 &&
   spawnSync('unshare', ['--mount', '--propagation', 'private', 'setpriv', '--version']).status === 0
 
-// In a mount namespace of its own: everything read-only but the volume, as user 1000 without any capability.
+// Runs in a separate mount namespace: everything is read-only except the volume, as user 1000 without capabilities.
 const contained = `
   mount --bind "$IMAGE_ROOT" "$IMAGE_ROOT"
   mount --bind "$IMAGE_VOLUME" "$IMAGE_VOLUME"

@@ -36,7 +36,7 @@ test.each([
   ['an impossible year', judgeClock(0, null), 'fail', 'the year is 1970'],
   ['a year far ahead', judgeClock(Date.UTC(2150, 0), null), 'fail', 'the year is'],
   ['a clock without another one', judgeClock(noon, null), 'ok', 'set INBOX_API_URL'],
-  // A Date header has whole seconds, and the answer takes time: only what is beyond both is skew.
+  // A Date header has whole seconds, and the response takes time. Only a larger difference is clock skew.
   ['a difference within the header', skewed(noon + 999, noon + 1_500), 'ok', 'same as the service'],
   ['a slow answer', skewed(noon - 9_000, noon), 'ok', 'same as the service'],
   ['a clock ahead', skewed(noon + 10_000, noon + 10_001), 'warn', '9 s ahead of'],
@@ -144,7 +144,7 @@ describe('examines the machine', () => {
     }
   })
 
-  test('a foreign address fails, and a free port beside a held database is a warning', async () => {
+  test('an address of another machine fails, and a free port with a locked database is a warning', async () => {
     await using dir = await createTempDir()
     const foreign = await look(dir.path, { INBOX_HOST: '192.0.2.1', INBOX_PORT: '8080' })
     expect(foreign('webhook port')).toMatchObject({ result: 'fail', found: expect.stringContaining('EADDRNOTAVAIL') })

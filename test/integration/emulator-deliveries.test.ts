@@ -22,7 +22,7 @@ async function setUp(answer: Answer, options: DeliveryStageOptions = {}, endpoin
   return { receiver, ...createDeliveryStage([stageEndpoint(receiver.url, endpoint)], options) }
 }
 
-/** A receiver that answers 200 when told. */
+/** A receiver that responds 200 only when the test calls `answer`. */
 async function setUpWaiting(options: DeliveryStageOptions = {}) {
   const answers: (() => void)[] = []
   const stage = await setUp((response) => answers.push(() => response.writeHead(200).end()), options)

@@ -56,7 +56,7 @@ export function outgoing(n = 1, type = 'token.price_alert'): OutgoingEvent {
   return { id, type, body: Buffer.from(`{"id": "${id}", "amount_usd": 12000.0}`) }
 }
 
-/** Faults with the same plan for every attempt. */
+/** Faults that apply `changes` to every attempt. */
 export function always(changes: Partial<AttemptPlan>): Pick<Faults, 'holdMs' | 'planAttempt'> {
   const plain = createFaults({ seed: 'stage' })
   return {

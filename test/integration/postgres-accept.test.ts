@@ -148,9 +148,12 @@ describe('accept', () => {
   })
 })
 
-describe('accept beside another transaction', () => {
-  /** A key with one run that another transaction changes: `change`, then a commit once accept waits for it, unless `isFree`. */
-  async function acceptBeside(route: HandlerRoute, change: string, then = '', isFree = false): Promise<number[]> {
+describe('accept during another transaction', () => {
+  /**
+   * Accepts an event while another transaction changes the only run of its key. That transaction executes `change`, and commits once accept
+   * waits for it. `isFree`: accept doesn't wait.
+   */
+  async function acceptDuring(route: HandlerRoute, change: string, then = '', isFree = false): Promise<number[]> {
     await using stage = await open(route)
     await stage.acceptNew(anEvent('a', { key: 'k' }))
     const client = new Client({ connectionString: stage.url })
@@ -178,17 +181,17 @@ describe('accept beside another transaction', () => {
 
   test('waits for a settle of the key, and finds that its run is the first', async () => {
     const settle = `SELECT 1 FROM inbox.lane WHERE id = inbox.lane_of(1, 0, 'k') FOR NO KEY UPDATE; UPDATE inbox.run SET state = ${done}`
-    expect(await acceptBeside(ordered, settle)).toEqual([done, ready])
+    expect(await acceptDuring(ordered, settle)).toEqual([done, ready])
   })
 
   test('queues its run behind an outbox item that a settle leaves for the same key', async () => {
     const settle = `UPDATE inbox.run SET state = ${done}; COMMIT; BEGIN; ${insertRun(ready)}`
-    expect(await acceptBeside(ordered, settle)).toEqual([done, ready, waiting])
+    expect(await acceptDuring(ordered, settle)).toEqual([done, ready, waiting])
   })
 
   test('supersedes the runs behind a run that is being claimed, but not that run', async () => {
     const claim = `${insertRun(waiting)}; COMMIT; BEGIN; SELECT 1 FROM inbox.run WHERE id = 1 FOR UPDATE`
-    const states = await acceptBeside(latest, claim, `UPDATE inbox.run SET state = ${running} WHERE id = 1`, true)
+    const states = await acceptDuring(latest, claim, `UPDATE inbox.run SET state = ${running} WHERE id = 1`, true)
     expect(states).toEqual([running, superseded, waiting])
   })
 })
@@ -244,7 +247,7 @@ test('accept uses indexes with 20,000 keys, with and without statistics', async 
       const found = (pattern: RegExp) => new Set(plans.flatMap((plan) => plan.match(pattern) ?? []))
       const indexes = ['using event_id_key', 'using run_open', 'using lane_pkey', 'using run_pkey']
       expect([...found(/using \w+/g)]).toEqual(expect.arrayContaining(indexes))
-      // `counter` has one row. `header_set` has at most some 2,000, and is read only for new headers.
+      // `counter` has one row. `header_set` has about 2,000 rows at most, and is read only for new headers.
       expect(found(/Seq Scan on \w+/g)).toEqual(new Set(['Seq Scan on counter', 'Seq Scan on header_set']))
     }
   } finally {

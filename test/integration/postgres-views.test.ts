@@ -9,11 +9,11 @@ import { readAll } from '../conformance/views.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 
-/** More rows of each kind than one statement reads. */
+/** Number of events: each table gets more rows than one statement may read. */
 const events = 84_000
 /** Maximum rows of a table that one statement reads. */
 const maxRowsRead = 50_000
-/** PostgreSQL compiles more expensive plans (JIT), which takes longer than running them. */
+/** Above this cost PostgreSQL compiles a plan (JIT), which takes longer than executing it. */
 const maxCost = 100_000
 const clock = createTestClock()
 

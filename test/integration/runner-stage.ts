@@ -23,7 +23,7 @@ export const shortTiming: Partial<RunnerTiming> = {
   restartDelayMs: 20,
   maxRestartDelayMs: 100,
   suspectIdleMs: 300,
-  lookMs: 20,
+  pollMs: 20,
 }
 
 interface StagedEvent {
@@ -38,17 +38,17 @@ export interface RunnerStage extends AsyncDisposable {
   readonly inbox: SqliteInbox
   readonly runner: Runner
   readonly handlersDir: string
-  /** Why threads were replaced, so far. */
+  /** Reasons of all replacements of threads. */
   readonly replaced: readonly string[]
-  /** What `onFailure` was called with. */
+  /** Arguments of the calls of `onFailure`. */
   readonly failures: readonly string[]
   /** Attempts by handler and kind, as they were reported. */
   readonly settled: ReadonlyMap<string, number>
-  /** What the runner logged, but for debug lines. */
+  /** Log lines of the runner, except level debug. */
   readonly lines: readonly LogLine[]
-  /** One more over the same inbox and handlers. */
+  /** Starts another runner with the same inbox and handlers. */
   startAnother(timing: Partial<RunnerTiming>): Promise<Runner>
-  /** The names of the threads that live now. */
+  /** Names of the running threads. */
   threads(): string[]
   /** How many threads were started so far. */
   started(): number

@@ -71,7 +71,7 @@ export class Chronicle {
   /** Ids whose commit was in doubt, with the process that must not acknowledge them. */
   readonly doubted = new Map<string, Life>()
   readonly runs = new Map<number, RunStory>()
-  /** By run of the sink. */
+  /** Outbox items by id of the sink's run. */
   readonly items = new Map<number, ItemStory>()
   /** Run ids in the order in which they were done. */
   readonly done: number[] = []

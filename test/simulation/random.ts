@@ -8,12 +8,12 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** An independent stream, so that one part of the simulation does not shift the numbers of others. */
+  /** Returns an independent generator, so one part of the simulation doesn't change the numbers of another. */
   fork(name: string): Random {
     return new Random(hashOf(`${this.#seed} ${name}`))
   }
 
-  /** A number in [0, 1), by mulberry32. */
+  /** Returns a number in [0, 1). The algorithm is mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let t = this.#state
@@ -22,6 +22,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
 
+  /** True with this probability (0 to 1). */
   chance(probability: number): boolean {
     return probability > 0 && this.next() < probability
   }
@@ -36,7 +37,7 @@ export class Random {
     return items[this.integer(0, items.length - 1)] as T
   }
 
-  /** A name, by weight. */
+  /** Picks a name with a probability proportional to its weight. */
   weighted<K extends string>(weights: { readonly [name in K]?: number }): K {
     const entries = Object.entries(weights) as [K, number][]
     let rest = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
@@ -48,7 +49,7 @@ export class Random {
   }
 }
 
-/** FNV-1a. */
+/** 32-bit FNV-1a hash. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)

@@ -4,18 +4,18 @@ import { lateNames } from './roles.ts'
 import type { Simulation } from './simulation.ts'
 
 interface Step {
-  /** Relative frequency. */
+  /** Frequency relative to the other steps. */
   readonly weight: number
   take(simulation: Simulation): void
 }
 
-/** Runs an operator action in the current process, if any. After an error, it may or may not have happened. */
-function act(simulation: Simulation, work: (inbox: Process['inbox'], process: Process) => Promise<unknown>): void {
+/** Runs an operator action in the current process, if any. Ignores errors: a failed action may have been carried out. */
+function operate(simulation: Simulation, work: (inbox: Process['inbox'], process: Process) => Promise<unknown>): void {
   const { process } = simulation
   if (process !== undefined && !process.life.hasEnded) work(process.inbox, process).catch(() => {})
 }
 
-/** Steps that may happen at any moment. Each seed has only some of them. */
+/** Steps that may happen at any moment. Each seed enables only some of them. */
 export const steps = {
   'send an event': { weight: 20, take: ({ sender }) => sender.sendNew() },
   'send a burst': {
@@ -36,7 +36,7 @@ export const steps = {
     weight: 2,
     take(simulation) {
       const which = simulation.random.pick([...simulation.handlerNames, null])
-      act(simulation, async (inbox, process) => {
+      operate(simulation, async (inbox, process) => {
         await inbox.setPaused(which, true)
         process.recall(which)
       })
@@ -46,17 +46,17 @@ export const steps = {
     weight: 2,
     take(simulation) {
       const which = simulation.random.pick([...simulation.handlerNames, null])
-      act(simulation, (inbox) => inbox.setPaused(which, false))
+      operate(simulation, (inbox) => inbox.setPaused(which, false))
     },
   },
-  'requeue all': { weight: 2, take: (simulation) => act(simulation, (inbox) => inbox.requeueDead('all')) },
+  'requeue all': { weight: 2, take: (simulation) => operate(simulation, (inbox) => inbox.requeueDead('all')) },
   'requeue one': {
     weight: 2,
     take(simulation) {
       const dead = simulation.chronicle.dead
       if (dead.length === 0) return
       const { row } = simulation.random.pick(dead)
-      act(simulation, (inbox) => inbox.requeueDead([row.id]))
+      operate(simulation, (inbox) => inbox.requeueDead([row.id]))
     },
   },
   replay: {
@@ -73,7 +73,7 @@ export const steps = {
         { from: 0 },
       ])
       const replay = { filter, perSecond: random.pick([null, null, 5, 100]), newKeys: random.chance(0.3) }
-      act(simulation, (inbox) => inbox.startReplay(replay))
+      operate(simulation, (inbox) => inbox.startReplay(replay))
     },
   },
   'cancel a replay': {
@@ -83,7 +83,7 @@ export const steps = {
       const running = replays.filter(([, { state }]) => state === 'running')
       if (replays.length === 0) return
       const [id] = simulation.random.pick(running.length > 0 ? running : replays)
-      act(simulation, async (inbox, process) => {
+      operate(simulation, async (inbox, process) => {
         await inbox.cancelReplay(id)
         process.recall(null)
       })
@@ -95,7 +95,7 @@ export const steps = {
       const { random, time, life } = simulation
       const receivedBefore = time.clock(life, random).now() - random.pick([0, 200, 1_000])
       const limits = random.chance(0.7) ? { receivedBefore, maxBytes: null } : { receivedBefore: null, maxBytes: 1 }
-      act(simulation, (inbox) => inbox.prune(limits))
+      operate(simulation, (inbox) => inbox.prune(limits))
     },
   },
   'drop dead letters': {
@@ -105,7 +105,7 @@ export const steps = {
       if (dead.length === 0) return
       const { row } = simulation.random.pick(dead)
       const which = simulation.random.chance(0.3) ? 'all' : [row.id]
-      act(simulation, (inbox) => inbox.dropDead(which, 'unneeded'))
+      operate(simulation, (inbox) => inbox.dropDead(which, 'unneeded'))
     },
   },
   'set the concurrency': {
@@ -139,10 +139,10 @@ export const steps = {
 
 export type StepName = keyof typeof steps
 
-/** Steps of every seed. */
+/** Steps that every seed enables. */
 const always: ReadonlySet<StepName> = new Set(['send an event', 'let time pass'])
 
-/** Weights of the steps of one seed. */
+/** Chooses the steps of one seed. Returns the weight of each step; 0: disabled. */
 export function chooseSteps({ random }: Pick<Simulation, 'random'>): { [name in StepName]: number } {
   const names = Object.keys(steps) as StepName[]
   return Object.fromEntries(

@@ -9,24 +9,24 @@ import { shared } from './shared.ts'
 
 const installed = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser']
 const manifest = new URL('../../node_modules/@sparticuz/chromium/package.json', import.meta.url)
-/** An npm package carries the binary for Linux x64 alone. */
+/** True if the npm package @sparticuz/chromium has a binary for this machine: only for Linux on x64. */
 const isCarried = process.platform === 'linux' && process.arch === 'x64'
 
-/** Whether there is a Chromium. For a named skip: `describe.skipIf(!hasBrowser)('… (needs Chromium: set CHROMIUM_PATH)')`. */
+/** True if a Chromium is available. To skip: `describe.skipIf(!hasBrowser)('… (needs Chromium: set CHROMIUM_PATH)')`. */
 export const hasBrowser = isCarried || installed.some((path) => existsSync(path))
 
-/** The Chromium that all test files share; closing it only disconnects. With `flags`: a Chromium of the caller's own. */
+/** Connects to the Chromium that all test files share; closing it only disconnects. With `flags`: starts a separate Chromium. */
 export async function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
   if (flags.length === 0) return chromium.connect(await shared('chromium'))
   return chromium.launch(await launchOptions(flags))
 }
 
-/** Starts the Chromium that a run shares. */
+/** Starts the Chromium that all test files of a run share. */
 export async function launchBrowserServer(): Promise<BrowserServer> {
   return chromium.launchServer({ ...(await launchOptions()), host: '127.0.0.1' })
 }
 
-/** Of the Chromium of CHROMIUM_PATH, the one that npm installed, or one of the system. */
+/** Options that start the Chromium at CHROMIUM_PATH, else the one from npm, else an installed one. */
 async function launchOptions(flags: readonly string[] = []): Promise<LaunchOptions> {
   const [wanted = '', ...others] = installed
   const carried = wanted === '' && isCarried ? await unpackCarried() : null
@@ -34,13 +34,13 @@ async function launchOptions(flags: readonly string[] = []): Promise<LaunchOptio
   if (executablePath === undefined) throw new Error('no Chromium found; set CHROMIUM_PATH to the path of one')
   return {
     executablePath,
-    // Root may not use the sandbox; the pages are our own.
+    // Chromium's sandbox doesn't work for root. The pages are trusted.
     args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--font-render-hinting=none', ...flags],
     env: { ...process.env, ...(carried !== null && { FONTCONFIG_FILE: carried.fonts }) },
   }
 }
 
-/** Unpacks it once per machine and version; test files that do so at the same time do not see each other's halves. */
+/** Unpacks the Chromium from npm once per machine and version. Safe if several processes unpack it at the same time. */
 async function unpackCarried(): Promise<{ readonly path: string; readonly fonts: string }> {
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string }
   const folder = join(tmpdir(), `onchain-inbox-chromium-${version}`)
@@ -48,7 +48,7 @@ async function unpackCarried(): Promise<{ readonly path: string; readonly fonts:
   if (existsSync(found.path)) return found
   const own = await mkdtemp(`${folder}-`)
   await inFolder(own, () => sparticuz.executablePath())
-  // Those of the system, and where it has none, the one that comes with it.
+  // Fonts of the system, and the font of the package for systems without any.
   const dirs = ['/usr/share/fonts', join(folder, 'fonts')].map((dir) => `<dir>${dir}</dir>`).join('')
   await writeFile(
     join(own, 'fonts.conf'),
@@ -61,7 +61,7 @@ async function unpackCarried(): Promise<{ readonly path: string; readonly fonts:
   return found
 }
 
-/** The package unpacks to where the system keeps temporary files, which it asks for before it first waits. */
+/** Runs `act` with TMPDIR set to `folder`. The package unpacks there: it reads TMPDIR before its first `await`. */
 function inFolder<T>(folder: string, act: () => T): T {
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = folder
@@ -75,9 +75,9 @@ function inFolder<T>(folder: string, act: () => T): T {
 
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page
-  /** What the page complained about: console errors, exceptions, refusals of its content policy. */
+  /** Console errors and warnings, exceptions, and violations of the content security policy. */
   readonly complaints: readonly string[]
-  /** Drops what was complained about so far: a test has looked at it. */
+  /** Clears `complaints`. */
   forget(): void
 }
 
@@ -85,21 +85,21 @@ export interface PageOptions {
   readonly url: string
   readonly width?: number
   readonly scheme?: 'light' | 'dark'
-  /** Texts of complaints that are expected, such as the status of an answer that a test asks for. */
+  /** Parts of expected complaints, such as the status of a response that the test causes. Not recorded. */
   readonly expected?: readonly string[]
 }
 
-/** Below that of a test, so that what was waited for is named. */
+/** Shorter than the timeout of a test, so that the error names the awaited element. */
 const pageTimeoutMs = 20_000
 
-/** Opens a page and listens to its complaints. */
+/** Opens a page and records its complaints. */
 export async function openPage(browser: Browser, options: PageOptions): Promise<WatchedPage> {
   const { url, width = 1280, scheme = 'light', expected = [] } = options
   const context = await browser.newContext({
     viewport: { width, height: width < 600 ? 780 : 900 },
     colorScheme: scheme,
     reducedMotion: 'reduce',
-    // Without a language of the system Chromium makes up one that none of its own functions takes.
+    // On a system without a language, Chromium's default locale is invalid for its own functions.
     locale: 'en-US',
   })
   context.setDefaultTimeout(pageTimeoutMs)
@@ -114,7 +114,7 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   page.on('pageerror', (error) => complain(error.message))
   await page.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) => {
-      // oxlint-disable-next-line no-console -- how the test hears of it
+      // oxlint-disable-next-line no-console -- the test listens to the console
       console.error(`content policy: ${violatedDirective} ${blockedURI} ${sample}`)
     })
   })
@@ -127,11 +127,11 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   }
 }
 
-/** What axe finds wrong with the page as it is, a line for each place. */
+/** Accessibility violations that axe finds on the page, one line per element. */
 export async function findBarriers(page: Page): Promise<readonly string[]> {
-  // Rows are alike; with a hundred of them axe takes ten seconds.
+  // Checks only the first rows of a list, because all rows are alike and axe takes ten seconds for a hundred.
   const rows = ['tbody tr', '.ui-feed li', '[data-row]'].map((row) => `${row}:nth-child(n + 5)`)
-  // Legacy mode opens no second page to add up the frames: ours have none.
+  // Legacy mode opens no second page to combine the results of frames. Our pages have no frames.
   const whole = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
   const builder = rows.reduce((axe, row) => axe.exclude(row), whole)
   const { violations } = await builder.analyze()
@@ -140,7 +140,7 @@ export async function findBarriers(page: Page): Promise<readonly string[]> {
   )
 }
 
-/** By how many pixels the page can be scrolled sideways; it should be 0. */
+/** Pixels by which the page scrolls sideways; expected: 0. */
 export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement

@@ -4,7 +4,7 @@ import type { Effect, StoredCopy } from './ledger.ts'
 import { ask } from './postgres.ts'
 import type { PassedRequest } from './cluster-mirror.ts'
 
-/** What a handler stored for one event. */
+/** Entry that a handler stores for one event. */
 export interface LedgerEntry {
   readonly id: string
   /** Number of the attempt that was stored. */
@@ -37,12 +37,12 @@ export default defineHandler({
 
 export const ledgerHandler = ledgerSource('')
 
-/** What a cluster has stored. */
+/** Data that a cluster has stored. */
 export interface ClusterFound {
   readonly stored: readonly StoredCopy[]
-  /** Of `handled`. */
+  /** Effects of the entries in `handled`. */
   readonly effects: readonly Effect[]
-  /** By the handler `ledger`. */
+  /** Entries of the handler `ledger`. */
   readonly handled: HandledByKey
   readonly openRuns: number
   /** Number of redeliveries with the same bytes, by event id. */

@@ -13,7 +13,7 @@ export interface PassedRequest extends RecordedRequest {
 
 export interface MirroringBalancer extends AsyncDisposable {
   readonly url: string
-  /** In order of their ends. */
+  /** Completed requests, in the order of completion. */
   readonly passed: readonly PassedRequest[]
   /** Ends all requests to a port, like a balancer whose health check fails. */
   cut(port: number): void

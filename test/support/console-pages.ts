@@ -8,15 +8,15 @@ import { ok, startFakeApi } from './fake-console-api.ts'
 import { shared } from './shared.ts'
 
 export interface ConsolePages {
-  /** Of this test alone. */
+  /** API server of the current test. */
   readonly api: FakeApiServer
-  /** Loads the console at a place, as `/dead-letters?type=x`: as the operator, with answers of its own from then on. */
+  /** Loads the console at a path such as `/dead-letters?type=x`, as the operator. `answers` replace responses of the API. */
   visit(path: string, answers?: Readonly<Record<string, FakeAnswerOf>>): Promise<Page>
-  /** Drops what the page complained about: the test has asked for an error. */
+  /** Clears the page's complaints, after an expected error. */
   forget(): void
 }
 
-/** For a test that has axe look twice, also on a busy machine. */
+/** Timeout of a test that runs axe twice, long enough for a busy machine. */
 export const axeMs = 60_000
 
 type Scheme = 'light' | 'dark'
@@ -25,8 +25,8 @@ const wide = { width: 1280, height: 900 }
 const phone = { width: 360, height: 780 }
 
 /**
- * One page for the tests of a file, and an API per test. After each test the page must show no error, no refusal of its content policy,
- * no dialog of the browser, and no markup from elsewhere that became an element.
+ * Opens one page for all tests of a file, and one API server per test. Fails a test if the page had an error, a violation of the content
+ * security policy or a browser dialog, or if markup in data became an element.
  */
 export function setUpConsolePages(): ConsolePages {
   let folder: string
@@ -54,7 +54,7 @@ export function setUpConsolePages(): ConsolePages {
     const isHacked = await page.evaluate(() => 'isHacked' in globalThis)
     const strangers = await page.locator('main :is(img, script, iframe, object)').count()
     const found = { complaints: [...opened.complaints], dialogs: dialogs.splice(0), isHacked, strangers }
-    // Before the server ends, so that the page does not look for it.
+    // Leaves the page before the server stops, so that the page doesn't poll it.
     await page.goto('about:blank')
     await page.setViewportSize(wide)
     await page.emulateMedia({ colorScheme: 'light' })
@@ -69,7 +69,7 @@ export function setUpConsolePages(): ConsolePages {
     },
     async visit(path, answers = {}) {
       for (const [call, answer] of Object.entries(answers)) api.answer(call, answer)
-      // From elsewhere, so that the page is loaded anew and not only moved.
+      // Starts from another page: a change of the hash alone would not reload the console.
       await opened.page.goto('about:blank')
       await opened.page.setViewportSize(wide)
       await opened.page.goto(`${api.url}/#${path}`)
@@ -79,10 +79,10 @@ export function setUpConsolePages(): ConsolePages {
   }
 }
 
-/** Answers of a viewer's session. */
+/** API responses for a session with the role `viewer`. */
 export const asViewer = { 'GET /session': ok({ role: 'viewer', expires_at: null }) } as const
 
-/** Whether the page is well for everybody: axe finds nothing, and there is no sideways scroll on a phone. It is wide again then. */
+/** Expects no accessibility violations in any color scheme, and no sideways scroll on a phone. Leaves the page at desktop width. */
 export async function expectForEverybody(page: Page, schemes: readonly Scheme[] = ['light', 'dark']): Promise<void> {
   for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme })
@@ -100,14 +100,14 @@ export const hostileTexts = [
   ['100,000 characters', nasty.long],
 ] as const
 
-/** All that is nasty in one text. */
+/** All samples of `nasty` in one text. */
 export const hostile = Object.values(nasty).join('')
 
-/** What is no free text: names of states and such, and moments. */
+/** Members whose text is a fixed name, such as a state. */
 const fixedKeys = new Set(['level', 'state', 'kind', 'order', 'on_dead', 'source', 'window'])
 const moment = /^\d{4}-\d\d-\d\dT/
 
-/** The sample with its free texts replaced, each by the text and a number. */
+/** Returns the sample with every text replaced by `text` and a number, except for fixed names and times. */
 export function withTexts<T>(sample: T, text: string): T {
   let count = 0
   const replace = (value: unknown, key: string): unknown => {
@@ -119,14 +119,14 @@ export function withTexts<T>(sample: T, text: string): T {
   return replace(sample, '') as T
 }
 
-/** Whether the text is there as text, in at least so many places, and did nothing to the page; also on a phone. */
+/** Expects the text in at least `places` places, as harmless text: no elements, no executed script, no sideways scroll on a phone. */
 export async function expectAsText(page: Page, text: string, places: number): Promise<void> {
   const begin = toVisible(text).slice(0, 60)
   const main = page.locator('main')
   await page.getByText(begin).first().waitFor()
   const shown = (await main.textContent()) ?? ''
   expect(shown.split(begin).length - 1).toBeGreaterThanOrEqual(places)
-  // oxlint-disable-next-line no-control-regex -- what must not be there
+  // oxlint-disable-next-line no-control-regex -- must not occur
   expect(shown).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u200f\u202e\u2066]/u)
   expect(await main.locator('img, script').count()).toBe(0)
   expect(await page.evaluate(() => 'isHacked' in globalThis)).toBe(false)

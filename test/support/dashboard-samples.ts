@@ -1,7 +1,7 @@
 import type { Attempt, DeliveryDetail, WorldEvent } from '../../src/web/dashboard/contract.ts'
 import { exampleIds, examples } from '../../schema/rest/examples.ts'
 
-/** What a scammer may call a token: markup, and marks that turn the direction of what follows. */
+/** Texts that a scammer may use as the name of a token: markup, and characters that change the text direction. */
 export const nasty = {
   name: '<img src=x onerror="globalThis.isHacked = true"><script>globalThis.isHacked = true</script>',
   symbol: 'EVIL\u202eLOOC\u0007',
@@ -72,7 +72,7 @@ export const sampleDelivery: DeliveryDetail = {
 const token = { ...examples.Token, symbol: nasty.symbol, name: nasty.name }
 const { network, address, symbol, name, price_usd } = token
 
-/** What GET answers, by path; the same each time. */
+/** Constant responses to GET, by path. */
 export const sampleAnswers: Readonly<Record<string, unknown>> = {
   '/clock': { mode: 'manual', speed: 1, now: at(30) },
   '/world': {

@@ -9,17 +9,17 @@ import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
 
 export interface Visits {
   readonly stage: DashboardStage
-  /** The page that the test has opened last. */
+  /** The page that the test opened last. */
   readonly opened: WatchedPage
-  /** A page that is not signed in. */
+  /** Opens the dashboard without signing in. */
   open(): Promise<Page>
-  /** A signed-in page at a place. */
+  /** Opens the dashboard at a path, signed in. */
   visit(path: string): Promise<Page>
 }
 
 /**
- * One emulator for the tests of a file, and a page per test. After each test the page must show no error and no refusal of its content
- * policy.
+ * Starts one emulator for all tests of a file, and opens one page per test. Fails a test if the page had an error or a violation of the
+ * content security policy.
  */
 export function setUpVisits(): Visits {
   let browser: Browser
@@ -43,7 +43,7 @@ export function setUpVisits(): Visits {
   })
 
   async function open(path: string): Promise<Page> {
-    // A browser itself says of a 401 that it came.
+    // The browser itself logs every 401.
     opened = await openPage(browser, { url: `${stage.url}/#${path}`, expected: ['401'] })
     return opened.page
   }
@@ -74,19 +74,19 @@ export interface DashboardStage extends AsyncDisposable {
   readonly url: string
   readonly login: { readonly user: string; readonly password: string }
   readonly emulator: Emulator
-  /** The endpoint that all events go to, as they arise. */
+  /** A webhook endpoint that receives all events. */
   readonly endpoint: Endpoint
 }
 
 export interface Endpoint extends AsyncDisposable {
   readonly url: string
-  /** What it answers from now on. */
+  /** Status of its next responses. */
   status: number
-  /** What came, oldest first. */
+  /** Received deliveries, oldest first. */
   readonly received: readonly { readonly body: string; readonly signature: string }[]
 }
 
-/** A true emulator with a short history and a manual clock, which serves the built dashboard, and an endpoint of it. */
+/** Starts an emulator that serves the built dashboard, with a short history and a manual clock, and a webhook endpoint. */
 export async function startDashboardStage(folder: string): Promise<DashboardStage> {
   const login = { user: 'ada', password: 'password-of-the-test-0001' }
   const endpoint = await startEndpoint()
@@ -120,7 +120,7 @@ export async function startDashboardStage(folder: string): Promise<DashboardStag
   }
 }
 
-/** Signs in on the page that asks for it. */
+/** Signs in on the sign-in page. */
 export async function signIn(page: Page, { user, password }: DashboardStage['login']): Promise<void> {
   await page.getByLabel('User').fill(user)
   await page.getByLabel('Password', { exact: true }).fill(password)
@@ -157,10 +157,10 @@ async function startEndpoint(): Promise<Endpoint> {
   return endpoint
 }
 
-/** The control routes of a stage, as a program calls them. */
+/** Client for the control API of the emulator. */
 export function apiOf({ url, emulator }: DashboardStage) {
   return {
-    // What the test expects of it is seen by the test.
+    // Returns `any`: each test checks the data that it reads.
     async get(path: string): Promise<ReturnType<typeof JSON.parse>> {
       const headers = { Authorization: `Bearer ${emulator.controlToken}` }
       const response = await fetch(`${url}/_emulator${path}`, { headers })

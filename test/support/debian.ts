@@ -64,7 +64,7 @@ async function unpack(folder: string, packages: readonly string[]): Promise<void
     const options = ['lists', 'cache'].map((part) => join(work, 'apt', part))
     for (const path of options) await mkdir(join(path, 'partial'), { recursive: true })
     const [lists, cache] = options
-    // Uses separate lists, because those of the machine may be missing and must not change.
+    // Uses separate package lists, because the machine's lists may be missing and must not change.
     const own = ['-o', `Dir::State::Lists=${lists}`, '-o', `Dir::Cache=${cache}`, '-o', 'APT::Sandbox::User=']
     await run('apt-get', [...own, 'update', '-qq'], { timeout: 60_000 })
     await run('apt-get', [...own, 'download', '-qq', ...packages], { cwd: work, timeout: 60_000 })

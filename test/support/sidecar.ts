@@ -15,13 +15,13 @@ const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 /** `node src/cli.ts serve`. A test may put something before it: `['strace', '-f', ...serveCommand]`. */
 export const serveCommand: readonly string[] = [process.execPath, cli, 'serve']
 
-/** For a start as a user has it: with nothing compiled already. */
+/** Environment for a first start: no compile cache. */
 export const cold = { NODE_COMPILE_CACHE: undefined }
 
 export interface SidecarOptions {
-  /** What is started, `serve` by default. It must print a JSON line with `msg: 'listening'` and its `url`. */
+  /** Command to start. Default: `serve`. It must log a JSON line with `msg: 'listening'` and its `url`. */
   readonly command?: readonly string[]
-  /** Added to the settings that make it work in its folder; `undefined` takes one of those away. */
+  /** Environment variables in addition to the default ones; `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** The handlers folder: file name and source. */
   readonly handlers?: Readonly<Record<string, string>>
@@ -35,9 +35,9 @@ export interface Exit {
 /** One process from its start to its end. */
 export interface Life {
   readonly pid: number
-  /** Milliseconds from its start to the line that says that it listens; undefined if it never did. */
+  /** Milliseconds from the start to the log line `listening`; undefined if there was none. */
   readyMs: number | undefined
-  /** Undefined while it lives. */
+  /** Undefined while the process runs. */
   exit: Exit | undefined
 }
 
@@ -49,16 +49,17 @@ interface HandlerCounts {
 }
 
 const readyDeadlineMs = 30_000
-const goodbyeMs = 10_000
+/** Default timeout for a log line. */
+const logDeadlineMs = 10_000
 
 /**
- * A service in a process of its own, on a folder of its own, that can be killed and started again on the same files. Disposing
- * of it ends the process and removes the folder.
+ * A sidecar in a separate process and folder. A test can kill it and start it again on the same files. Disposing kills the
+ * process and removes the folder.
  */
 export class Sidecar implements AsyncDisposable {
   readonly dir: string
   readonly databaseFile: string
-  /** Named by EFFECTS in the environment: where handlers may leave traces. */
+  /** File for handlers to write to; its path is in the environment variable EFFECTS. */
   readonly effectsFile: string
   readonly output = new ProcessOutput()
   readonly #options: SidecarOptions
@@ -75,7 +76,7 @@ export class Sidecar implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Makes the folder and what belongs into it; nothing is started yet. */
+  /** Creates the folder with its handlers, without starting the process. */
   static async create(options: SidecarOptions = {}): Promise<Sidecar> {
     const dir = await mkdtemp(join(tmpdir(), 'inbox-process-'))
     const handlers = join(dir, 'handlers')
@@ -95,7 +96,7 @@ export class Sidecar implements AsyncDisposable {
     }
   }
 
-  /** Where events are delivered to; another port after each start. */
+  /** URL for deliveries. Each start uses another port. */
   get url(): string {
     return String(this.#ready().url)
   }
@@ -108,7 +109,7 @@ export class Sidecar implements AsyncDisposable {
     return this.#child?.pid ?? 0
   }
 
-  /** Every process so far, the present one last. */
+  /** All processes so far, the current one last. */
   get lives(): readonly Life[] {
     return this.#lives
   }
@@ -124,7 +125,7 @@ export class Sidecar implements AsyncDisposable {
     const [program = '', ...args] = this.#options.command ?? serveCommand
     this.#listening = undefined
     this.#startedAt = performance.now()
-    // A group of its own, so that `kill` also reaches what a wrapper such as strace has started.
+    // A separate process group, so that `kill` also ends the children of a wrapper such as strace.
     const child = spawn(program, args, { cwd: this.dir, env: this.#environment(env), detached: true })
     const life: Life = { pid: child.pid ?? 0, readyMs: undefined, exit: undefined }
     const killGroup = () => killAll(child)
@@ -143,21 +144,21 @@ export class Sidecar implements AsyncDisposable {
     this.#exited.catch(() => {})
   }
 
-  /** Waits until the process listens; throws, with what it printed, if it ends before. */
+  /** Waits until the process listens. Throws an error with its output if it ends first. */
   async ready(): Promise<void> {
     const life = this.#lives.at(-1)
     this.#listening = await this.log('listening', readyDeadlineMs)
     if (life !== undefined) life.readyMs = performance.now() - this.#startedAt
   }
 
-  /** Starts the process, which is expected to end by itself, and gives how it ended. */
+  /** Starts the process and waits until it ends by itself. */
   async run(env: SidecarOptions['env'] = {}): Promise<Exit> {
     this.launch(env)
     return this.exited()
   }
 
-  /** The first log line of this life with that message; waits for it. */
-  log(message: string, deadlineMs = goodbyeMs): Promise<LogLine> {
+  /** Waits for the first log line of the current process with this message. */
+  log(message: string, deadlineMs = logDeadlineMs): Promise<LogLine> {
     return this.output.waitFor((line) => line.msg === message, `a log line "${message}"`, deadlineMs)
   }
 
@@ -165,30 +166,30 @@ export class Sidecar implements AsyncDisposable {
     this.#child?.kill(name)
   }
 
-  /** Resolves with how the process ended, once its last output has been read. */
+  /** Resolves when the process has ended and its output has been read. */
   exited(): Promise<Exit> {
     return this.#exited
   }
 
-  /** Closes the reading ends of its output, as a log collector that dies does. */
+  /** Closes the pipes of its output, like a crashed log collector. */
   stopReading(): void {
     this.#child?.stdout?.destroy()
     this.#child?.stderr?.destroy()
   }
 
-  /** Asks the process to stop and gives how it ended. */
+  /** Sends SIGTERM and waits until the process ends. */
   async stop(): Promise<Exit> {
     this.signal('SIGTERM')
     return this.exited()
   }
 
-  /** `kill -9` */
+  /** Kills the process and its children with SIGKILL. */
   async kill(): Promise<void> {
     if (this.#child) killAll(this.#child)
     await this.#exited
   }
 
-  /** A request to the admin API, such as `events?limit=10`. */
+  /** Sends a request to the admin API. `path`: such as `events?limit=10`. */
   admin(path: string, init: RequestInit = {}): Promise<Response> {
     return fetch(`${this.adminUrl}/api/v1/${path}`, {
       ...init,
@@ -196,7 +197,7 @@ export class Sidecar implements AsyncDisposable {
     })
   }
 
-  /** Resolves when no run is open any more. */
+  /** Resolves when there are no open runs. */
   async drained(deadlineMs = 120_000): Promise<void> {
     await until(async () => (await this.#openRuns()) === 0, 'no run is open', deadlineMs)
   }
@@ -215,7 +216,7 @@ export class Sidecar implements AsyncDisposable {
   }
 
   #ready(): LogLine {
-    if (this.#listening === undefined) throw new Error('it was not started, or is not ready')
+    if (this.#listening === undefined) throw new Error('the process was not started, or is not ready')
     return this.#listening
   }
 
@@ -241,6 +242,6 @@ function killAll(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It ended in this very moment.
+    // The process has ended in the meantime.
   }
 }

@@ -11,22 +11,22 @@ export interface ReceivedMail {
   readonly isTls: boolean
   /** Raw headers and body. */
   readonly source: string
-  /** In lower case, unfolded; of one that is there twice all. */
+  /** Unfolded values by lower-case name. A repeated header has several values. */
   readonly headers: ReadonlyMap<string, readonly string[]>
-  /** Decoded. */
+  /** Decoded text of the body. */
   readonly text: string
 }
 
 export interface TestSmtp extends AsyncDisposable {
   readonly port: number
   readonly mails: readonly ReceivedMail[]
-  /** Who has tried to log in. */
+  /** User names of all login attempts. */
   readonly logins: readonly string[]
-  /** Answers to the next mails instead of `250`. */
+  /** Error codes for the next mails, instead of `250`. */
   readonly refusals: { readonly at: 'recipient' | 'data'; readonly code: number }[]
 }
 
-/** A real SMTP server on loopback, with a certificate that nobody vouches for. It takes the password `of-the-test` only. */
+/** A real SMTP server on loopback, with a self-signed certificate. Accepts only the password `of-the-test`. */
 export async function startSmtp(options: SMTPServerOptions = {}): Promise<TestSmtp> {
   const mails: ReceivedMail[] = []
   const logins: string[] = []

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 export interface Snippet {
   /** Path from the root of the repository. */
   readonly page: string
-  /** Of its first line of code, from 1. */
+  /** Line number of its first line of code; the first line of the page is 1. */
   readonly line: number
-  /** What follows the fence: `ts`, `sh` … */
+  /** Language named after the fence: `ts`, `sh` … */
   readonly language: string
   readonly code: string
 }

@@ -3,7 +3,7 @@ import { accessSync, constants, mkdtempSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
-/** Whether a program is on the PATH. For the condition of a named skip: `test.skipIf(!has('cc'))('… (needs cc)')`. */
+/** True if a program is on the PATH. To skip: `test.skipIf(!has('cc'))('… (needs cc)')`. */
 export function has(program: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
     try {
@@ -15,12 +15,12 @@ export function has(program: string): boolean {
   })
 }
 
-/** Whether strace is there and may trace: some containers forbid it. */
+/** True if strace is installed and works. Some containers forbid it. */
 export function canTrace(): boolean {
   return has('strace') && spawnSync('strace', ['-f', '-o', '/dev/null', 'true'], { stdio: 'ignore' }).status === 0
 }
 
-/** Whether this process may mount a tmpfs. */
+/** True if this process can mount a tmpfs. */
 export function canMount(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !has('mount')) return false
   const folder = mkdtempSync(join(tmpdir(), 'inbox-mount-'))

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Polls until `condition` holds, for changes without an event; throws after `deadlineMs`. */
+/** Polls until `condition` is true. Throws an error that names `what` if it isn't within `deadlineMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** Room → what its files may import at run time, beside Node and the room itself. Types may come from anywhere. */
+/** Modules that the files of a folder may import at run time, besides Node and the folder itself. Type imports are not limited. */
 const rules: Readonly<Record<string, string>> = {
   schema: 'zod',
   handlers:

@@ -7,20 +7,21 @@ import { toReport, type Verdict } from '../../src/cli/conformance/run.ts'
 import { needsOf, scenarios } from '../../src/cli/conformance/scenarios.ts'
 
 const url = new URL('https://user:word@hooks.example/in?token=hidden')
-const nasty = `]]> </failure> & "quoted" 'single' <b> tab\tnul\u0000 bell\u0007 escape\u001b[31m half\ud800 end\uffff`
+/** Characters that XML must escape or cannot hold. */
+const special = `]]> </failure> & "quoted" 'single' <b> tab\tnul\u0000 bell\u0007 escape\u001b[31m half\ud800 end\uffff`
 
 const verdicts: readonly Verdict[] = [
   { scenario: 'acceptance', rule: 'is accepted', verdict: 'passed', detail: '200 after 4 ms', ms: 4 },
   {
     scenario: 'forgery',
-    rule: `refuses ${nasty}`,
+    rule: `refuses ${special}`,
     ms: 1_234,
-    ...failed({ sent: nasty, expected: '401', came: '200', todo: 'fix it' }),
+    ...failed({ sent: special, expected: '401', came: '200', todo: 'fix it' }),
   },
-  { scenario: 'rotation', rule: 'both', verdict: 'not checked', detail: nasty, ms: 0 },
+  { scenario: 'rotation', rule: 'both', verdict: 'not checked', detail: special, ms: 0 },
 ]
 
-test('the JUnit report has a case per verdict, an error if it was cut short, and escapes what XML cannot hold', () => {
+test('the JUnit report has a case per verdict, an error if the run was cut short, and escaped text', () => {
   const shown =
     "]]&gt; &lt;/failure&gt; &amp; &quot;quoted&quot; 'single' &lt;b&gt; tab&#9;nul\\u0000 bell\\u0007 escape\\u001b[31m half\ufffd end\\uffff"
   const failure = `sent: ${shown}&#10;expected: 401&#10;came: 200&#10;to do: fix it`
@@ -48,21 +49,21 @@ test.each([
   ['interrupted', [success], 'interrupted'],
   ['failed', [unchecked], null],
   ['unreachable', [unchecked], 'gone'],
-])('the outcome is %s for %j, cut short by %j', (outcome, some, cut) => {
+])('the outcome is %s for %j with the cause of an early end %j', (outcome, some, cut) => {
   expect(toReport(url, some, 1, cut).outcome).toBe(outcome)
 })
 
-describe('effects are read from', () => {
+describe('parseEffects', () => {
   test.each([
     ['lines of JSON', '{"id":"evt_1"}\n{"id":"evt_2","at":7}\n\n{"id":"evt_1"}\n'],
     ['plain ids', 'evt_1\r\n  evt_2\nevt_1'],
     ['a JSON array of objects', '[{"id":"evt_1"},{"id":"evt_2","x":[]},{"id":"evt_1"}]'],
     ['a JSON array of ids', '\n[ "evt_1", "evt_2", "evt_1" ]\n'],
-  ])('%s, repeated ones and their order kept', (_, text) => {
+  ])('reads %s, and keeps duplicates and their order', (_, text) => {
     expect(parseEffects(text)).toEqual(['evt_1', 'evt_2', 'evt_1'])
   })
 
-  test('an empty text or list', () => {
+  test('returns no effects for an empty text or list', () => {
     expect(['', '[]'].map(parseEffects)).toEqual([[], []])
   })
 
@@ -74,7 +75,7 @@ describe('effects are read from', () => {
     ['<html>', 'entry 1 of'],
     ['[{"id":"evt_1"}', 'the list of'],
     ['[1]', 'entry 1 of'],
-  ])('no other text: %j', (text, message) => {
+  ])('throws for other text: %j', (text, message) => {
     expect(() => parseEffects(text)).toThrow(message)
     expect(() => parseEffects(text)).toThrow('expected {"id": "evt_…"} or a plain id on each line')
   })
@@ -86,21 +87,21 @@ test.each([
   [404, 'check the path of --url'],
   [500, 'read the log of the receiver'],
   [422, 'answer 2xx to every signed delivery'],
-])('the advice on a delivery that is answered %i', (status, todo) => {
+])('the advice depends on the status of the response: %i', (status, todo) => {
   const answers = [{ status, failure: null, isLate: false, ms: 1 }]
   const { verdict, detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000 })
   expect(verdict).toBe('failed')
   expect(detail).toContain(`came: ${status} after 1 ms\nto do: ${todo}`)
 })
 
-test('the advice on a delivery that loses the race is to answer 200', () => {
+test('of two concurrent deliveries of an event, the second must be answered 200, too', () => {
   const todo = scenarios['at-once']?.[0]?.checks[0]?.todo
   const answers = [200, 500].map((status) => ({ status, failure: null, isLate: false, ms: 1 }))
   const { detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000, todo })
   expect(detail).toContain('to do: answer 200 to a delivery that loses the race')
 })
 
-test('the advice on missing effects is to do the work', async () => {
+test('the advice on missing effects is to do the work of every acknowledged event', async () => {
   const effects = createEffects({
     source: 'true',
     isInsecure: false,

@@ -12,7 +12,7 @@ const evmAddress = `0x${'aB'.repeat(20)}`
 const evmTx = `0x${'aB'.repeat(32)}`
 
 describe('toCsv', () => {
-  test('ends every row, names the columns, and quotes what needs it', () => {
+  test('writes a header row, ends rows with CRLF, and quotes cells with commas, quotes or line breaks', () => {
     expect(
       toCsv(
         ['a', 'b'],
@@ -26,13 +26,13 @@ describe('toCsv', () => {
   })
 
   test.each(['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠a'])(
-    'no cell begins as a formula: %j',
+    'no cell starts like a formula: %j',
     (cell) => {
       expect(toCsv([], [[cell]]).replace(/^\r\n/, '')).toMatch(/^"?'/)
     },
   )
 
-  test('no text begins a cell as a formula, and each can be read back', () => {
+  test('no text starts a cell like a formula, and every text can be read back', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '"', ',', 'a', '＝') }), (text) => {
         const cell = toCsv([], [[text]]).slice(2, -2)
@@ -68,12 +68,12 @@ describe('explorerLink', () => {
     ['address', 'constructor', evmAddress],
     ['address', null, evmAddress],
     ['address', 'ethereum', 7],
-  ] as const)('none where the value is none of the network: %s on %s: %s', (kind, network, value) => {
+  ] as const)('returns null for a value that is invalid on the network: %s on %s: %s', (kind, network, value) => {
     expect(explorerLink(kind, network, value)).toBeNull()
   })
 })
 
-test('bytes are shown sixteen to a line, what is no ASCII as a dot', () => {
+test('toHexLines shows sixteen bytes per line, and a dot for each byte that is not printable ASCII', () => {
   const bytes = Uint8Array.from({ length: 18 }, (_, index) => (index === 1 ? 0x41 : index * 15))
   expect(toHexLines(bytes)).toBe(
     `00000000  00 41 1e 2d 3c 4b 5a 69 78 87 96 a5 b4 c3 d2 e1  .A.-<KZix.......
@@ -98,29 +98,29 @@ describe('parseExact', () => {
     expect(parseExact(digits)).toBe(Number(digits))
   })
 
-  test('an object that only looks like a kept number is none', () => {
+  test('exactDigits returns null for an object with a member rawJSON', () => {
     expect(exactDigits(parseExact('{"rawJSON":"1"}'))).toBeNull()
   })
 })
 
-describe('filters of the events', () => {
-  test('go to the address of the page and back', () => {
+describe('filters of the event list', () => {
+  test('are written to the URL of the page and read back', () => {
     const filters = { ...noFilters, type: 'a&b', q: '50% #1?', from: '2026-01-31T00:00:00.000Z' }
     const place = placeOf(filters)
     expect(filtersOf(new URLSearchParams(place.split('?')[1]))).toEqual(filters)
     expect(placeOf(noFilters)).toBe('/events')
   })
 
-  test('a span goes before times, and one that there is not asks for none', () => {
+  test('a known time span overrides from and to, an unknown one is ignored', () => {
     const now = Date.UTC(2026, 0, 31, 12)
-    const asked = (last: string) =>
+    const requestFor = (last: string) =>
       apiPathOf({ ...noFilters, last, from: '2020-01-01', to: '2021-01-01' }, now, { limit: 100 })
-    expect(asked('hour')).toBe('/events?from=2026-01-31T11%3A00%3A00.000Z&limit=100')
-    expect(asked('constructor')).toBe('/events?from=2020-01-01&to=2021-01-01&limit=100')
+    expect(requestFor('hour')).toBe('/events?from=2026-01-31T11%3A00%3A00.000Z&limit=100')
+    expect(requestFor('constructor')).toBe('/events?from=2020-01-01&to=2021-01-01&limit=100')
   })
 })
 
-describe('the rows of the events', () => {
+describe('rows of the event list', () => {
   const rows = (...seqs: readonly number[]) => seqs.map((seq) => summaryOf(seq))
   const page = (seqs: readonly number[], next: string | null = null) => ({
     data: rows(...seqs),
@@ -129,37 +129,37 @@ describe('the rows of the events', () => {
   })
   const seqs = (list: { readonly rows: readonly { readonly seq: number }[] }) => list.rows.map(({ seq }) => seq)
 
-  test('are newest first and each once, whatever comes in which order', () => {
+  test('are sorted newest first without duplicates, for pages and new events in any order', () => {
     const list = told(continued(begun(page([9, 8], 'c')), page([8, 7])), rows(11, 9, 10), false)
     expect(seqs(list)).toEqual([11, 10, 9, 8, 7])
     expect(list.cursor).toBeNull()
   })
 
-  test('what comes to a held list waits, and is shown when asked', () => {
+  test('a paused list collects new events, and shows them on request', () => {
     const list = told(told(begun(page([9, 8])), rows(10), true), rows(11, 10), true)
     expect(seqs(list)).toEqual([9, 8])
     expect(list.fresh).toHaveLength(2)
     expect(seqs(shown(list))).toEqual([11, 10, 9, 8])
   })
 
-  test('a short page with a cursor says how far back was looked, a full one does not', () => {
+  test('lookedBackTo is the searched time of a short page with a cursor, and null for a full or last page', () => {
     const full = Array.from({ length: 200 }, (_, index) => 300 - index)
     expect(begun(page([9], 'c')).lookedBackTo).toBe('2026-01-01T00:00:00.000Z')
     expect(begun(page(full, 'c')).lookedBackTo).toBeNull()
     expect(begun(page([9])).lookedBackTo).toBeNull()
   })
 
-  test('a first page in which nothing is known takes the place of all, or waits as a gap', () => {
+  test('a refreshed first page without known events replaces the list, or sets hasGap on a paused list', () => {
     const list = begun(page([9, 8]))
     expect(seqs(refreshed(list, page([30, 29], 'c'), noFilters, false))).toEqual([30, 29])
     const held = refreshed(list, page([30, 29], 'c'), noFilters, true)
     expect(seqs(held)).toEqual([9, 8])
     expect(held.hasGap).toBe(true)
-    // A last page has all there is: that of a filter need not be without holes.
+    // A page without a cursor leaves no gap: it has all newer events, and with a filter their numbers need not be consecutive.
     expect(seqs(refreshed(list, page([30, 29]), noFilters, false))).toEqual([30, 29, 9, 8])
   })
 
-  test('of a state that is filtered by, those that the page reaches down to and does not have go', () => {
+  test('with a status filter, a refresh removes events in the range of the page that the page does not have', () => {
     const filters = { ...noFilters, status: 'dead' }
     const list = begun(page([9, 8, 7, 3]))
     expect(seqs(refreshed(list, page([9, 7], 'c'), filters, false))).toEqual([9, 7, 3])
@@ -168,7 +168,7 @@ describe('the rows of the events', () => {
     expect(seqs(refreshed(list, page([9, 7], 'c'), noFilters, false))).toEqual([9, 8, 7, 3])
   })
 
-  test('an event is of the list by each filter; with words or an end only the server can tell', () => {
+  test('isOf checks every filter of an event; with a search text or an end time it returns false', () => {
     const event = summaryOf(1)
     const address = event.address?.toLowerCase() ?? ''
     expect(isOf({ ...noFilters, type: event.type, network: 'ethereum', address, status: 'done' }, event)).toBe(true)

@@ -3,7 +3,7 @@ import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import type { StoredEvent } from '../../src/inbox/port.ts'
 
 function stored(text: string): StoredEvent {
-  // A view into a larger buffer, as events come over from the thread of the store.
+  // A view into a larger buffer, like the events that the store's thread sends.
   const around = Buffer.from(`before${text}after`)
   const raw = new Uint8Array(around.buffer, around.byteOffset + 6, around.length - 11)
   return {

@@ -81,7 +81,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('R106 every operation can fail with 400, 401, 429 and 500, those of wallets with 404 and 503 too', () => {
+  test('R106 every operation can fail with 400, 401, 429 and 500, wallet operations also with 404 and 503', () => {
     for (const name of [...documented, ...added]) {
       const expected = ['400', '401', '429', '500', ...(name.startsWith('GET /wallets/') ? ['404', '503'] : [])]
       expect(Object.keys(operationOf(name)['responses']), name).toEqual(expect.arrayContaining(expected))

@@ -18,8 +18,8 @@ test.each([
 
 test('R68 hides the presented key in a target, percent-encoded or not', () => {
   const encoded = encodeURIComponent(key)
-  const everything = Array.from(key, (letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')
-  for (const form of [key, encoded, everything]) {
+  const fullyEncoded = Array.from(key, (letter) => `%${letter.charCodeAt(0).toString(16)}`).join('')
+  for (const form of [key, encoded, fullyEncoded]) {
     expect(splitTarget(`/v1/tokens/${form}/x?q=a${form}b&${form}=1&${form}`, key)).toEqual({
       path: '/v1/tokens/[hidden]/x',
       query: 'q=[hidden]&[hidden]=1&[hidden]',

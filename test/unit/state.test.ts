@@ -11,7 +11,7 @@ import { stageDispatcher } from './dispatcher-stage.ts'
 
 const lease = (runId: number) => ({ runId, token: 1 })
 
-/** A state that is stored, and what was asked of it. */
+/** A store with these values, and the queries it received. */
 function stored(values: Readonly<Record<string, unknown>> = {}) {
   const asked: StateQuery[] = []
   const entries = Object.entries(values).map(([key, value]): StateEntry => ({
@@ -29,7 +29,7 @@ function stored(values: Readonly<Record<string, unknown>> = {}) {
 }
 
 describe('ctx.state', () => {
-  test('gives what is stored, as a copy, and undefined where nothing is', async () => {
+  test('returns a copy of a stored value, and undefined for a missing key', async () => {
     const { state } = aContext(stored({ k: { n: [1] } }))
     const value = await state.get<{ n: number[] }>('k')
     value?.n.push(2)
@@ -37,7 +37,7 @@ describe('ctx.state', () => {
     expect(await state.get('other')).toBeUndefined()
   })
 
-  test('shows a run what it wrote, and nothing of it to anybody else before its end', async () => {
+  test('shows writes to their own run at once, and to other runs only after its end', async () => {
     const state = new StateCache(stored({ k: 1, gone: 1 }).readState)
     const [one, other] = [aContext({ state }), aContext({ state })]
     one.state.set('k', 2)
@@ -54,7 +54,7 @@ describe('ctx.state', () => {
     })
   })
 
-  test('tells what a run read, once, with the version it saw', async () => {
+  test('returns the reads of a run once each, with the version that was read', async () => {
     const context = aContext(stored({ k: 1 }))
     await Promise.all([context.state.get('k'), context.state.get('k'), context.state.get('none')])
     expect(context.end()?.reads).toEqual([
@@ -63,7 +63,7 @@ describe('ctx.state', () => {
     ])
   })
 
-  test('lists what is stored and what was written, in the order of the keys', async () => {
+  test('lists stored and written values in the order of their keys', async () => {
     const { state } = aContext(stored({ 'a:1': 1, 'a:2': 2, 'a:3': 3, 'a:4': 4, b: 5 }))
     state.delete('a:1')
     state.set('a:2', 'two')
@@ -138,13 +138,13 @@ describe('ctx.state', () => {
   })
 })
 
-describe('what a thread knows of a state', () => {
+describe('the state cache of a thread', () => {
   const write = (key: string, value: unknown) => ({
     reads: [],
     writes: [{ key, value: JSON.stringify(value), expiresAt: null }],
   })
 
-  test('includes what runs wrote that is not stored yet; where it was not stored, it is read again', async () => {
+  test('includes writes of ended runs before they are stored; if storing fails, the key is read again', async () => {
     const { readState, asked } = stored({ k: 1 })
     const state = new StateCache(readState)
     state.anticipate(lease(8), write('k', 2))
@@ -157,7 +157,7 @@ describe('what a thread knows of a state', () => {
     expect(await aContext({ state }).state.get('k')).toBe(1)
   })
 
-  test('is no older than a run that ended while it was read', async () => {
+  test('keeps the write of a run that ended during a read of its key', async () => {
     const gate = Promise.withResolvers<StateEntry[]>()
     const state = new StateCache(() => gate.promise)
     const reading = aContext({ state }).state.get('k')
@@ -166,7 +166,7 @@ describe('what a thread knows of a state', () => {
     expect(await reading).toBe('new')
   })
 
-  test('a list waits until what was written under its prefix is stored', async () => {
+  test('delays a list until the writes under its prefix are stored', async () => {
     const { readState, asked } = stored()
     const state = new StateCache(readState)
     state.anticipate(lease(8), write('a:1', 1))
@@ -190,7 +190,7 @@ describe('what a thread knows of a state', () => {
   })
 })
 
-test('however runs of several threads are interleaved, and whatever is not stored, no increment is lost or counted twice', async () => {
+test('no increment is lost or counted twice for any interleaving of two threads and any failed settle', async () => {
   const step = fc.record({ thread: fc.nat(1), do: fc.constantFrom('begin', 'begin', 'read', 'settle', 'lose') })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {

@@ -112,7 +112,7 @@ describe('thresholds of events', () => {
     expect(world.views.overview(refOf()).first_active >= created_at).toBe(true)
   })
 
-  it('R96 large trades are those of tracked wallets above the threshold', () => {
+  it('R96 a large trade is a trade of a tracked wallet above the threshold', () => {
     const { track, buy, events } = stage()
     track()
     buy(10_000)

@@ -4,40 +4,44 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface AppendFileOptions {
-  /** Absolute. A missing folder is created. */
+  /** Absolute path. A missing folder is created. */
   readonly path: string
-  /** Before the file becomes longer, it is renamed to `<path>.000001`, `<path>.000002` … */
+  /** Maximum length. Before a longer write, the file is renamed to `<path>.000001`, `<path>.000002` … */
   readonly maxBytes: number
   /** Number of renamed files to keep. Undefined: all. */
   readonly keep?: number | undefined
+  /** True: every append waits until its lines are on disk. */
   readonly fsync: boolean
-  /** Called after an incomplete line of a crashed process was removed. */
+  /** Called after removing the incomplete last line of a crashed process, with its length. */
   readonly onCut: (bytes: number) => void
 }
 
 export interface AppendFile {
-  /** Appends whole lines, durably with `fsync`. After an error some of them may be in the file. */
+  /** Appends whole lines. If it rejects, some of them may be in the file. */
   append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-const lookMs = 20
+/** Interval for checking a taken lock or a full pipe again. */
+const pollMs = 20
 
 interface Opened {
+  /** Path without symbolic links. */
   readonly file: string
   readonly lock: FileLock
 }
 
 /**
- * Appends to a file that other threads and processes may append to: a lock file beside it admits one at a time. Pipes and
- * terminals are written to directly.
+ * Appends to a file that other threads and processes may append to, too. A lock file in the same folder admits one writer
+ * at a time. Pipes and terminals need no lock.
  */
 export function createAppendFile(options: AppendFileOptions): AppendFile {
   const { maxBytes, keep, fsync, onCut } = options
   let opened: Promise<Opened> | undefined
   let handle: FileHandle | undefined
-  /** Length after the last complete write; undefined: unknown. */
-  let leftAt: number | undefined
+  /** File length in bytes after this object's latest complete write; undefined: unknown. */
+  let writtenLength: number | undefined
+  /** Latest append. Appends run one after the other. */
   let last: Promise<unknown> = Promise.resolve()
 
   async function openOnce(): Promise<Opened> {
@@ -48,29 +52,30 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
 
   /** Opens the file again if it was renamed or removed. */
   async function current(file: string): Promise<FileHandle> {
-    const there = await statOf(file)
+    const found = await statOf(file)
     if (handle !== undefined) {
       const { ino, dev } = await handle.stat()
-      if (there?.ino === ino && there.dev === dev) return handle
+      if (found?.ino === ino && found.dev === dev) return handle
       await closeHandle()
     }
     handle = await open(file, 'a+')
-    if (there === undefined && fsync) await syncFolder(file)
+    if (found === undefined && fsync) await syncFolder(file)
     return handle
   }
 
   async function closeHandle(): Promise<void> {
     const old = handle
     handle = undefined
-    leftAt = undefined
+    writtenLength = undefined
     await old?.close()
   }
 
+  /** Completes or removes an incomplete last line. Returns the new length of the file. */
   async function repairEnd(file: FileHandle, length: number): Promise<number> {
-    if (length === leftAt) return length
+    if (length === writtenLength) return length
     const end = await readFileEnd(file, length)
     if (end.kind === 'whole') return length
-    if (end.kind === 'unended') {
+    if (end.kind === 'no-newline') {
       await file.appendFile('\n')
       return length + 1
     }
@@ -79,14 +84,15 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
     return end.start
   }
 
+  /** Writes lines at the end of a file of `length` bytes. Returns the new length. */
   async function write(file: FileHandle, lines: readonly Uint8Array[], length: number): Promise<number> {
     const bytes = Buffer.concat(lines)
     try {
       await file.appendFile(bytes)
       if (fsync) await file.datasync()
-      return (leftAt = length + bytes.length)
+      return (writtenLength = length + bytes.length)
     } catch (error) {
-      // Otherwise the next attempt would follow a partial line.
+      // Removes a partial line, which the next attempt would continue.
       await file.truncate(length).catch(() => {})
       await closeHandle().catch(() => {})
       throw error
@@ -95,17 +101,18 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
 
   async function rotate(file: string): Promise<void> {
     await closeHandle()
-    const there = await rotatedNumbers(file)
-    const next = (there.at(-1) ?? 0) + 1
+    const numbers = await rotatedNumbers(file)
+    const next = (numbers.at(-1) ?? 0) + 1
     await rename(file, rotatedPath(file, next))
     if (fsync) await syncFolder(file)
     if (keep === undefined) return
-    const all = [...there, next]
+    const all = [...numbers, next]
     for (const number of all.slice(0, Math.max(0, all.length - keep)))
       await rm(rotatedPath(file, number), { force: true })
   }
 
-  async function appendAlone(file: string, lines: readonly Uint8Array[]): Promise<void> {
+  /** Appends while holding the lock. */
+  async function appendLocked(file: string, lines: readonly Uint8Array[]): Promise<void> {
     let to = await current(file)
     let length = await repairEnd(to, (await to.stat()).size)
     for (let from = 0; from < lines.length;) {
@@ -116,7 +123,7 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
         length = 0
         continue
       }
-      // A line above the limit gets a separate file.
+      // A line longer than `maxBytes` gets a separate file.
       const part = lines.slice(from, from + Math.max(1, fitting))
       length = await write(to, part, length)
       from += part.length
@@ -124,12 +131,12 @@ export function createAppendFile(options: AppendFileOptions): AppendFile {
   }
 
   async function append(lines: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
-    const there = await statOf(options.path)
-    if (there !== undefined && !there.isFile()) return appendToDevice(options.path, lines, signal)
+    const found = await statOf(options.path)
+    if (found !== undefined && !found.isFile()) return appendToDevice(options.path, lines, signal)
     opened ??= openOnce()
     opened.catch(() => (opened = undefined))
     const { file, lock } = await opened
-    await lock.hold(signal, () => appendAlone(file, lines))
+    await lock.hold(signal, () => appendLocked(file, lines))
   }
 
   return {
@@ -159,6 +166,7 @@ function rotatedPath(file: string, number: number): string {
   return `${file}.${String(number).padStart(6, '0')}`
 }
 
+/** Numbers of the renamed files, in ascending order. */
 async function rotatedNumbers(file: string): Promise<number[]> {
   const prefix = `${basename(file)}.`
   const names = (await readdir(dirname(file))).filter((name) => name.startsWith(prefix))
@@ -172,28 +180,31 @@ async function realPath(path: string): Promise<string> {
   return join(await realpath(dirname(path)), basename(path))
 }
 
-/** Non-blocking: a blocked write would occupy one of Node's four I/O threads. A pipe without a reader is an error (ENXIO). */
+/**
+ * Appends to a pipe or terminal. Writes don't block, because a blocked write would occupy one of Node's four I/O threads.
+ * A pipe without a reader is an error (ENXIO).
+ */
 async function appendToDevice(path: string, lines: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
   const bytes = Buffer.concat(lines)
   const device = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK)
   try {
     for (let from = 0; from < bytes.length;) {
-      const written = await device.write(bytes, from).catch(nothingIfFull)
+      const written = await device.write(bytes, from).catch(ignoreFullPipe)
       from += written.bytesWritten
-      if (written.bytesWritten === 0) await delay(lookMs, undefined, { signal })
+      if (written.bytesWritten === 0) await delay(pollMs, undefined, { signal })
     }
   } finally {
     await device.close()
   }
 }
 
-/** A pipe with a slow reader is full for a while. */
-function nothingIfFull(error: unknown): { readonly bytesWritten: number } {
+/** Returns 0 bytes written if the pipe is full, which is temporary. */
+function ignoreFullPipe(error: unknown): { readonly bytesWritten: number } {
   if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return { bytesWritten: 0 }
   throw error
 }
 
-/** A new name is only as durable as its folder. */
+/** Makes a new file name durable: without it, a crash of the machine could lose the name. */
 async function syncFolder(file: string): Promise<void> {
   const folder = await open(dirname(file), 'r')
   try {
@@ -203,15 +214,15 @@ async function syncFolder(file: string): Promise<void> {
   }
 }
 
-/** End of a file: `whole` lines, a last line without newline, or part of a line from `start` on. */
+/** How a file ends: with a complete line, with a complete JSON object but no newline, or with an incomplete line at byte `start`. */
 type FileEnd =
   | { readonly kind: 'whole' }
-  | { readonly kind: 'unended' }
-  | { readonly kind: 'torn'; readonly start: number }
+  | { readonly kind: 'no-newline' }
+  | { readonly kind: 'incomplete'; readonly start: number }
 
 const newline = 0x0a
 const blockBytes = 64 * 1024
-/** A file with a longer last line was not written by this sink. */
+/** This sink writes no longer lines, so a longer one means that the file isn't its own. */
 const maxLineBytes = 64 * 1024 * 1024
 
 /** Examines the last line of a file of `length` bytes. Throws if the line is too long. */
@@ -229,10 +240,10 @@ async function readFileEnd(handle: FileHandle, length: number): Promise<FileEnd>
     if (at !== -1) break
     if (length - start > maxLineBytes) throw new Error('the file has no JSON lines')
   }
-  return isObject(Buffer.concat(blocks).toString()) ? { kind: 'unended' } : { kind: 'torn', start }
+  return isObject(Buffer.concat(blocks).toString()) ? { kind: 'no-newline' } : { kind: 'incomplete', start }
 }
 
-/** Objects only: `12` may be the beginning of `123`. */
+/** True for a complete JSON object. Other JSON may be incomplete: `12` may be the beginning of `123`. */
 function isObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)
@@ -248,24 +259,25 @@ interface FileLock {
   close(): void
 }
 
-/** A lock between threads and processes: the write lock of an empty SQLite file, which the system releases after a crash. */
+/** Lock between threads and processes: the write lock of an empty SQLite file. The system releases it after a crash. */
 async function openFileLock(file: string): Promise<FileLock> {
   const { default: Sqlite } = await import('better-sqlite3')
   const db = new Sqlite(file, { timeout: 0 })
 
-  function isTaken(): boolean {
+  /** Tries to take the lock. Returns false if another thread or process holds it. */
+  function take(): boolean {
     try {
       db.exec('BEGIN IMMEDIATE')
-      return false
+      return true
     } catch (error) {
-      if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')) return true
+      if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')) return false
       throw error
     }
   }
 
   return {
     async hold(signal, task) {
-      while (isTaken()) await delay(lookMs, undefined, { signal })
+      while (!take()) await delay(pollMs, undefined, { signal })
       try {
         return await task()
       } finally {

@@ -27,15 +27,15 @@ export const webhookOptions = z.strictObject({
 
 export type WebhookOptions = z.output<typeof webhookOptions>
 
-/** The properties in which chat services differ. */
+/** The properties that differ between chat services. */
 export interface ChatService {
   /** Name in messages. */
   readonly who: string
   readonly dialect: Dialect
   readonly limits: readonly Limit[]
-  /** Sends one message made of parts. Returns the answer, whatever its status. */
+  /** Sends one message made of parts. Returns the response; an error status doesn't throw. */
   post(parts: readonly string[], ctx: SinkContext): Promise<Answer>
-  /** Pause in milliseconds that the answer asks for in the service's own format. */
+  /** Milliseconds to wait, read from the response in the service's own format; undefined: no wait. */
   waitOf?(answer: Answer): number | undefined
 }
 
@@ -46,13 +46,13 @@ export interface ChatOptions {
   readonly batch: number
 }
 
-/** Maximum wait within a send. For a longer one the sink pauses, so that other sinks can use the slot. */
+/** Maximum wait within a send. For a longer wait, the sink pauses and frees its slot for other sinks. */
 const maxSleepMs = 2_500
 
 /**
- * A sink that writes to a chat at the pace that the service allows. Items that wait are joined into few messages. Until
- * the process ends, a retry sends only the parts that an earlier attempt did not send. A refused message is replaced by
- * a notice, so that one event does not block others.
+ * A sink that writes to a chat within the service's rate limits. Pending items are joined into few messages. A retry
+ * skips the parts that an earlier attempt in this process sent. A rejected message is replaced by a notice, so one event
+ * doesn't block others.
  */
 export function createChatSink(
   service: ChatService,

@@ -2,11 +2,11 @@ import { findPackageJSON } from 'node:module'
 
 export interface Connection<T> {
   /**
-   * Calls `work` with the open connection, or a new one. Concurrent calls share it. When `signal` aborts, rejects at once
-   * and closes the connection. `lost` closes it, too, but not one that was opened since.
+   * Calls `work` with the open connection, or opens one. Concurrent calls share the connection. If `signal` aborts, closes
+   * the connection and rejects immediately. `work` calls `lost` to close a broken connection; a newer one stays open.
    */
   use<R>(signal: AbortSignal, work: (opened: T, lost: () => Promise<void>) => Promise<R>): Promise<R>
-  /** The open connection, or a new one. */
+  /** Returns the open connection, or opens one. */
   get(): Promise<T>
   /** Closes the open connection. The next call opens a new one. */
   forget(): Promise<void>
@@ -17,7 +17,7 @@ export interface ConnectionOptions<T> {
   readonly close: (opened: T) => void | Promise<void>
 }
 
-/** A connection that is opened on first use, and again after it was lost. */
+/** A connection that opens on first use, and again after it was closed. */
 export function createConnection<T>({ open, close }: ConnectionOptions<T>): Connection<T> {
   let current: Promise<T> | undefined
 
@@ -34,7 +34,7 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
   async function forget(old: Promise<T> | undefined): Promise<void> {
     if (current !== old) return
     current = undefined
-    // A connection that failed to open or broke may not close either.
+    // Ignores errors: the connection may have failed to open, or may be broken.
     await old?.then(close).catch(() => {})
   }
 
@@ -63,7 +63,7 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
   }
 }
 
-/** Throws an Error about the first missing package, with the command to install it. Loads none of them. */
+/** Throws an Error about the first missing package, with the command that installs it. Doesn't load the packages. */
 export function requirePeers(sink: string, names: readonly string[]): void {
   for (const name of names) {
     if (hasPackage(name)) continue

@@ -16,12 +16,12 @@ export interface Answer {
 
 const maxAnswerBytes = 64 * 1024
 const shownLength = 200
-/** Time limit for the body of a success, which doesn't matter any more. */
+/** Time limit for reading the body of a 2xx response, which isn't needed. */
 const successBodyMs = 1_000
 
 /**
- * Sends one request and returns the answer, whatever its status. Doesn't follow redirects. Reads at most 64 KiB of the
- * answer. Throws if there is no answer, without the URL or headers, which may hold secrets.
+ * Sends one request and returns the response; an error status doesn't throw. Doesn't follow redirects. Reads at most
+ * 64 KiB of the body. Throws if there is no response; the error omits the URL and headers, which may hold secrets.
  */
 export async function sendHttp(url: string, { headers, body, signal }: HttpRequest): Promise<Answer> {
   const request = {
@@ -111,7 +111,7 @@ export interface JsonPost {
   readonly hide: (text: string) => string
 }
 
-/** Posts JSON and returns the answer, whatever its status. Neither the answer nor an error contains secrets. */
+/** Posts JSON and returns the response; an error status doesn't throw. Neither the response nor an error has secrets. */
 export async function postJson({ url, headers, body, signal, who, hide }: JsonPost): Promise<Answer> {
   const timeout = AbortSignal.timeout(requestMs)
   try {

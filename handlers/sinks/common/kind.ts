@@ -9,13 +9,13 @@ export interface SinkKind<S extends z.ZodType = z.ZodType> {
   readonly options: S
   /** An entry of `sinks`, for error messages. */
   readonly example: string
-  /** Where the sink sends, without secrets. `shown`: its options with references in place of their texts. */
+  /** Destination for people, without secrets. `shown`: the options, with references to secrets instead of their values. */
   target(shown: Readonly<Record<string, unknown>>): string
   /** The file that it writes: absolute, or relative to the folder of the configuration. */
   file?(options: z.output<S>): string | undefined
   /** Returns the sink without its name. */
   create(setup: SinkSetup<z.output<S>>, tools: SinkTools): Readonly<SinkDefinition>
-  /** Checks the machine without connecting. Throws an Error that names what is missing. */
+  /** Checks packages and files of this machine, without connecting. Throws an Error that names the missing one. */
   check?(setup: SinkSetup<z.output<S>>, tools: Pick<SinkTools, 'baseDir'>): void | Promise<void>
 }
 
@@ -25,7 +25,7 @@ export interface SinkSetup<O> {
   readonly options: O
 }
 
-/** What the program provides to bundled sinks. */
+/** Functions and settings that bundled sinks get. */
 export interface SinkTools {
   /** Signs with the webhook secret of that label, or else the first. Throws if there is none. */
   sign(raw: Uint8Array, secretLabel: string): string
@@ -35,7 +35,7 @@ export interface SinkTools {
   readonly baseDir: string
 }
 
-/** For targets that may be down for a day: a file, a database, an app. */
+/** Retry options of sinks whose destination may be down for a day: a file, a database, an app. */
 export const patience = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
 
 /** Shows an option to people: only the host of a URL, because the rest may be secret; commas between items. */

@@ -1,18 +1,18 @@
 import type { AnyEvent } from 'onchain-inbox'
 import { describeEvent, formatText, networkOf, type EventDescription, type Fact } from 'onchain-inbox/format'
 
-/** An event as sinks show it to people. */
+/** Text and links with which sinks show an event to people. */
 export interface Message extends Omit<EventDescription, 'addresses'> {
   readonly links: readonly ExplorerLink[]
   /** `created_at` of the event. */
   readonly time: string
   readonly type: string
   readonly eventId: string
-  /** Advice of a warning of the inbox, on several lines. */
+  /** Explanation and advice of an active warning of the inbox; may have several lines. Undefined for other events. */
   readonly text?: string
 }
 
-/** Words an event for people (R92–R102, R127). Never throws. */
+/** Describes an event for people (R92–R102, R127). Never throws. */
 export function toMessage(event: AnyEvent): Message {
   const { addresses, ...description } = describeEvent(event)
   const warning = toOwnWarning(event)
@@ -28,16 +28,16 @@ export function toMessage(event: AnyEvent): Message {
   }
 }
 
-/** A warning of the inbox itself. */
+/** A warning about the inbox, sent as an event by the inbox itself. */
 interface OwnWarning {
-  /** The same for all events of one warning. */
+  /** Id shared by all events of one warning. */
   readonly incident: string
   readonly isOver: boolean
-  /** Level of the warning, also once it is over. */
+  /** Level of the warning; stays the same after the warning has ended. */
   readonly level: EventDescription['severity']
 }
 
-/** Null: the event is not a warning of the inbox itself. */
+/** Returns null for other events than the inbox's own warnings. */
 export function toOwnWarning({ id, type, data }: AnyEvent): OwnWarning | null {
   if (type !== 'inbox.warning' && type !== 'inbox.resolved') return null
   const { level } = data as Readonly<Record<string, unknown>>
@@ -68,8 +68,10 @@ type Kind = 'address' | 'tx' | 'token'
 
 interface Explorer {
   readonly base: string
+  /** Path segment before the address or hash. */
   readonly paths: Readonly<Record<Kind, string>>
-  readonly shapes: Readonly<Record<Kind, RegExp>>
+  /** Valid addresses and hashes. */
+  readonly patterns: Readonly<Record<Kind, RegExp>>
 }
 
 const evmAddress = /^0x[0-9a-fA-F]{40}$/
@@ -80,7 +82,7 @@ function evm(base: string): Explorer {
   return {
     base,
     paths: { address: 'address', tx: 'tx', token: 'token' },
-    shapes: { address: evmAddress, tx: /^0x[0-9a-fA-F]{64}$/, token: evmAddress },
+    patterns: { address: evmAddress, tx: /^0x[0-9a-fA-F]{64}$/, token: evmAddress },
   }
 }
 
@@ -97,21 +99,21 @@ const explorers: ReadonlyMap<string, Explorer> = new Map([
     {
       base: 'https://solscan.io',
       paths: { address: 'account', tx: 'tx', token: 'token' },
-      shapes: { address: solanaAddress, tx: new RegExp(`^${base58}{64,88}$`), token: solanaAddress },
+      patterns: { address: solanaAddress, tx: new RegExp(`^${base58}{64,88}$`), token: solanaAddress },
     },
   ],
 ])
 
 /**
- * Links to the block explorer of the event's network. A value that isn't an address or transaction of that network gets
- * no link, and a link leads to no other host, whatever the event holds.
+ * Links to the block explorer of the event's network. Only valid addresses and transactions of that network get a link,
+ * so an event can't make a link to another host.
  */
 function explorerLinks(event: AnyEvent, addresses: readonly Fact[]): readonly ExplorerLink[] {
   const explorer = explorers.get(networkOf(event) ?? '')
   if (explorer === undefined) return []
   return addresses.flatMap(([label, value]) => {
     const kind = label === 'transaction' ? 'tx' : label === 'token' ? 'token' : 'address'
-    if (!explorer.shapes[kind].test(value)) return []
+    if (!explorer.patterns[kind].test(value)) return []
     return [{ label, url: `${explorer.base}/${explorer.paths[kind]}/${value}` }]
   })
 }

@@ -181,7 +181,7 @@ export interface Progress {
 /** Beyond this the oldest are forgotten, and may be sent twice. */
 const maxRemembered = 10_000
 
-/** In memory: empty after a restart. */
+/** Keeps the progress in memory. It is empty after a restart. */
 export function createProgress(): Progress {
   const parts = new Map<string, number>()
   return {

@@ -23,7 +23,8 @@ const types: Readonly<Record<ColumnKind, string>> = {
   bytes: 'BLOB',
 }
 
-const lookMs = 20
+/** Interval for trying again while another process writes. */
+const pollMs = 20
 
 /**
  * Tables in the SQLite file at path `url`. SQLite has no exact decimals, so a number has two columns: `<name>` for
@@ -32,13 +33,13 @@ const lookMs = 20
 export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlStoreOptions): Promise<SqlStore> {
   const { default: Sqlite } = await import('better-sqlite3')
   await mkdir(dirname(url), { recursive: true })
-  // Never blocks on a lock: other handlers run in this thread.
+  // No blocking wait for locks: it would stop other handlers of this thread.
   const db = new Sqlite(url, { timeout: 0 })
   const inserts = new Map<Table, (row: Row) => void>()
 
-  /** Retries while another process writes to the file. */
-  async function alone(work: () => void, signal?: AbortSignal): Promise<void> {
-    for (let waitedMs = 0; ; waitedMs += lookMs) {
+  /** Runs `work` in a write transaction. Retries up to `statementTimeoutMs` while another process writes to the file. */
+  async function transact(work: () => void, signal?: AbortSignal): Promise<void> {
+    for (let waitedMs = 0; ; waitedMs += pollMs) {
       try {
         db.transaction(work).immediate()
         return
@@ -48,7 +49,7 @@ export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlSt
           throw new Error(`another process locked the database for ${statementTimeoutMs} ms`, { cause: error })
         }
       }
-      await delay(lookMs, undefined, { signal })
+      await delay(pollMs, undefined, { signal })
     }
   }
 
@@ -61,20 +62,23 @@ export async function openSqliteStore({ url, tables, statementTimeoutMs }: SqlSt
   try {
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = FULL')
-    await alone(() => tables.forEach((table) => createMissing(db, table)))
+    await transact(() => tables.forEach((table) => createMissing(db, table)))
   } catch (error) {
     db.close()
     throw error
   }
   return {
-    put: (rows, signal) => alone(() => rows.forEach(put), signal),
+    put: (rows, signal) => transact(() => rows.forEach(put), signal),
     close: () => void db.close(),
   }
 }
 
+/** Creates a table, or its missing columns. */
 function createMissing(db: Database, table: Table): void {
-  const there = new Set(db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table.name))
-  if (there.size === 0) {
+  const existing = new Set(
+    db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table.name),
+  )
+  if (existing.size === 0) {
     const defined = table.columns.flatMap((column) => definitionsOf(column, table))
     const stored = `stored_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`
     db.exec(
@@ -84,7 +88,7 @@ function createMissing(db: Database, table: Table): void {
   }
   for (const column of table.columns) {
     for (const name of namesOf(column)) {
-      if (there.has(name)) continue
+      if (existing.has(name)) continue
       const type = name === column.name ? types[column.kind] : 'TEXT'
       db.exec(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${quote(name)} ${type}`)
     }
@@ -107,6 +111,7 @@ function prepareInsert(db: Database, table: Table): (row: Row) => void {
   return ({ values }) => void statement.run(...table.columns.flatMap(({ kind }, at) => bound(values[at] ?? null, kind)))
 }
 
+/** Values to bind for one value: two for a number, else one. */
 function bound(value: Value, kind: ColumnKind): unknown[] {
   if (kind === 'number') return [value === null ? null : Number(value), value]
   if (kind === 'time' && typeof value === 'string') return [sortable(value)]

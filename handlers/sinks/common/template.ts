@@ -8,6 +8,7 @@ import { foreign, joined, own, type Piece } from './split.ts'
 type Event = SinkItem['event']
 
 const maxTextLength = 1_000
+/** Maximum items shown of an array. */
 const maxListed = 20
 
 const filters = {
@@ -18,6 +19,7 @@ const filters = {
   time: formatTime,
 }
 
+/** Placeholders without a path, such as `{title}`. */
 const words = {
   title: ({ title }: Message) => [foreign(title)],
   facts: ({ facts }: Message) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
@@ -34,16 +36,16 @@ export type TemplatePart =
 
 /** A parsed template. Plain data, because it is sent between threads. */
 export type Template = readonly TemplatePart[]
-/** By event type, `prefix.*` or `*`. */
+/** Templates by event type, `prefix.*` or `*`. */
 export type Templates = Readonly<Record<string, Template>>
 
 const maxTemplateLength = 4_000
-/** A doubled brace, a placeholder, or a stray brace. */
+/** Matches a doubled brace, a placeholder, or a single brace (an error). */
 const tokens = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
 const envelopePath = /^(?:id|type|created_at|data(?:\.[\w-]+)+)$/
 const typePattern = /^(?:\*|[^\s*]+\.\*|[^\s*]+)$/
 
-/** Parses `'{data.token_symbol}: {data.amount_usd|usd}'`; `{{` and `}}` stand for braces. Returns text for a mistake. */
+/** Parses `'{data.token_symbol}: {data.amount_usd|usd}'`; `{{` and `}}` are literal braces. Returns an error message if invalid. */
 export function parseTemplate(text: string): Template | string {
   if (text.length > maxTemplateLength) return `expected at most ${maxTemplateLength} characters`
   const parts: TemplatePart[] = []
@@ -87,13 +89,13 @@ const template = z.string().transform((text, context): Template => {
   return z.NEVER
 })
 
-/** The option `templates` of chats. */
+/** Schema of the option `templates` of chat sinks. */
 export const templates = z.record(
   z.string().regex(typePattern, { error: "expected an event type, a prefix such as 'wallet.*', or '*'" }),
   template,
 )
 
-/** The template for an event type: the exact type wins over the longest prefix, then `*`. */
+/** The template for an event type: that of the exact type, else of the longest prefix, else of `*`; undefined: none. */
 export function templateFor(templates: Templates, type: string): Template | undefined {
   if (Object.hasOwn(templates, type)) return templates[type]
   const prefixes = Object.keys(templates).filter((name) => name.endsWith('.*') && type.startsWith(name.slice(0, -1)))
@@ -101,7 +103,7 @@ export function templateFor(templates: Templates, type: string): Template | unde
   return templates[longest ?? '*']
 }
 
-/** Fills in a template. A placeholder without a value shows as `?`. */
+/** Fills in a template. A missing value is shown as `?`. */
 export function fillTemplate(template: Template, event: Event, message: Message): Piece[] {
   return template.flatMap((part) => {
     if (part.kind === 'text') return [own(part.text)]
@@ -113,7 +115,7 @@ export function fillTemplate(template: Template, event: Event, message: Message)
 function valueOf(event: Event, path: string, filter: keyof typeof filters | null): string {
   const value = memberAt(event, path.split('.'))
   if (filter !== null) return filters[filter](value)
-  // Every digit that the sender wrote.
+  // Keeps every digit that the sender wrote.
   if (typeof value === 'number') return formatText(event.exact(path) ?? String(value), maxTextLength)
   if (Array.isArray(value)) return value.slice(0, maxListed).map(scalar).join(', ') || 'none'
   return scalar(value)

@@ -88,7 +88,7 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   const { handlers, problems } = parseDefinitions(Array.isArray(given) ? [...given, ...keepers] : given)
   if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
 
-  // A test clock is never set back, so long waits need no check in between.
+  // A test clock is never set back, so the clock isn't checked during long waits.
   const inbox = await createMemoryInbox({ clock, clockCheckMs: Infinity })
   const observer = { settled() {}, stuck() {} }
   const api = options.api && (() => options.api as ApiClient)

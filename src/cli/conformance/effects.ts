@@ -141,8 +141,8 @@ const effect = z.union([z.string(), z.object({ id: z.string() }).transform(({ id
 const forms = 'expected {"id": "evt_…"} or a plain id on each line, or a JSON array of them'
 
 /**
- * The event id of each effect: lines, each `{"id": "evt_…"}` or a plain id, or one JSON array of either. Empty lines and members
- * beside `id` are ignored.
+ * Returns the event id of each effect. `text` has one `{"id": "evt_…"}` or plain id per line, or is one JSON array of them. Ignores empty
+ * lines and members other than `id`.
  *
  * @throws Error that names the first invalid entry, without its text
  */
@@ -210,7 +210,7 @@ export async function runShell(command: string, { limitMs, signal, isRead }: She
     const output = child.stdout === null ? '' : readBytes(child.stdout, { encoding: 'utf8', limit: maxBytes })
     const [text, [code, endedBy]] = await Promise.all([output, once(child, 'exit')])
     if (code === 0) return text
-    throw new Error(`the command exited with ${code ?? endedBy}; run it by hand to see what it prints`)
+    throw new Error(`the command exited with ${code ?? endedBy}; run it by hand to see its output`)
   } catch (error) {
     if (isRead) kill()
     throw limit.aborted ? new Error(`the command did not end within ${limitMs / 1_000} s`, { cause: error }) : error

@@ -4,7 +4,7 @@ export interface Answer {
   readonly failure: string | null
   /** True if the connection stayed open and no answer came within the limit. */
   readonly isLate: boolean
-  /** From the first byte sent to the status line. */
+  /** Time from the first byte sent to the status line. */
   readonly ms: number
 }
 

@@ -92,7 +92,7 @@ const rawBytes = forms.map(([form, write, symbol = 'PEPE']) =>
 const novelties: Readonly<Record<string, (event: Json) => Json>> = {
   'the unknown type token.volume_spike': (event) => ({ ...event, type: 'token.volume_spike', data: { change_pct: 3 } }),
   'the unknown type bridge.transfer_completed': (event) => ({ ...event, type: 'bridge.transfer_completed', data: {} }),
-  'an unknown member beside id and type': (event) => ({ ...event, api_version: '1.4' }),
+  'an unknown member next to id and type': (event) => ({ ...event, api_version: '1.4' }),
   'unknown fields in data': (event) => inData(event, { gas_usd: 1.25, route: { hops: ['a', 'b'] }, memo: null }),
   'the unknown network zksync': (event) => inData(event, { network: 'zksync' }),
   'the unknown trade_type limit_fill': (event) => inData(event, { trade_type: 'limit_fill' }),

@@ -190,7 +190,7 @@ export function judgeSync({ medianMs, worstMs, writes: count }: SyncSpeed, ackTi
   return ok(`${found}: ${expected}`)
 }
 
-/** With two significant digits, or in whole milliseconds. */
+/** Text of a duration: whole milliseconds from 10 ms on, else two significant digits. */
 function roughMs(ms: number): string {
   return `${ms >= 10 ? Math.round(ms) : Number(ms.toPrecision(2))} ms`
 }
@@ -256,7 +256,7 @@ function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstan
   if (damage !== null)
     return fail(`${file} is damaged, or not an inbox database: ${damage}`, commandLine('restore FILE'))
   if (schema !== null && schema > newestSchema) {
-    const advice = 'run the newer version, or restore the backup it made beside the file'
+    const advice = 'run the newer version, or restore the backup that it made in the same folder'
     return fail(`${file} was written by a newer version (schema ${schema})`, advice)
   }
   if (schema !== newestSchema) {

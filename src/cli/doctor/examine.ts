@@ -35,8 +35,8 @@ export interface Examination {
 }
 
 /**
- * Checks everything on this machine that `serve` depends on, also beside a running sidecar and with invalid settings: an invalid
- * setting has its default for the other checks. Changes nothing, except for a temporary file in the database folder.
+ * Checks everything on this machine that `serve` depends on. Works while a sidecar runs, and with invalid settings, which are replaced by
+ * their defaults. Changes nothing, except for a temporary file in the database folder.
  */
 export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
   const at = (path: string) => resolve(sources.cwd, path)

@@ -57,7 +57,7 @@ export function judgeLimits(openFiles: number | null, maxConnections: number): F
   )
 }
 
-/** Limit of open files. Node has raised it as far as the system allows. */
+/** Maximum open files. Node raises the limit to the maximum that the system allows. */
 export function openFilesLimit(): number | null {
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft: number | string } }

@@ -110,7 +110,7 @@ export interface Accounts {
   /** Null if the key is unknown. */
   revokeKey(keyId: string): ApiKey | null
 
-  /** Of all accounts, oldest first. */
+  /** Webhooks of all accounts, oldest first. */
   allWebhooks(): readonly Webhook[]
   webhooks(accountId: string): readonly Webhook[]
   /** Throws `LimitReached` beyond 20 (A26). `isGenerated` is true if the secret was generated. */

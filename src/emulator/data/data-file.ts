@@ -12,7 +12,7 @@ import type { SavedState, SavedStates } from './saved-states.ts'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** What a world is created from. A data file belongs to one identity forever. */
+/** Inputs that determine a world. The identity of a data file never changes. */
 export interface WorldIdentity {
   readonly seed: string
   /** Settings, in a form that error messages can show. */

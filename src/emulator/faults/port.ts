@@ -8,7 +8,7 @@ export interface FaultTarget {
   readonly eventType: string
 }
 
-/** How a body is put on the wire. */
+/** How a body is sent: whole, in chunks, slowly, or only its beginning. */
 export type Wire =
   | { readonly mode: 'whole' }
   | { readonly mode: 'chunked'; readonly chunkBytes: number }

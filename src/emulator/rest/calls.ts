@@ -12,14 +12,14 @@ export interface Call<Id extends OperationId> {
   readonly params: Output<OperationById<Id>['params']>
   readonly query: Output<OperationById<Id>['query']>
   readonly body: Output<OperationById<Id>['body']>
-  /** For operations that give pages, else null. */
+  /** Null for operations that don't return pages. */
   readonly page: OperationById<Id>['meta'] extends 'page' ? KeyedPageRequest : null
 }
 
 /** The result of an operation. */
 export interface Result<Id extends OperationId> {
   readonly data: Output<OperationById<Id>['data']>
-  /** For operations that give pages, else null. */
+  /** Null for operations that don't return pages. */
   readonly page: OperationById<Id>['meta'] extends 'page' ? PageEnd : null
 }
 

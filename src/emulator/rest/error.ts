@@ -23,7 +23,7 @@ export class HttpError extends Error {
   readonly status: number
   readonly code: string
   readonly details: readonly Problem[] | undefined
-  /** In addition to the headers of every response. */
+  /** Extra response headers. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, code: string, message: string, { details, headers = {}, cause }: ErrorOptions = {}) {

@@ -56,7 +56,7 @@ const restMs = 300_000
 /** How far the value must go back after a notification, as a share of the threshold. */
 const rearmShare = 0.005
 
-/** Whether a value is past the threshold of an alert. A value equal to the threshold isn't. */
+/** True if a value is past the threshold of an alert. A value equal to the threshold is not. */
 function isBeyond({ type, threshold }: AlertState, value: number): boolean {
   return type === 'price_below' ? value < threshold : value > threshold
 }
@@ -90,7 +90,7 @@ export function isSpent({ firedAt, isOneShot }: AlertState): boolean {
   return isOneShot && firedAt !== null
 }
 
-/** Whether a value is back on the other side of the threshold; after a notification by at least 0.5 %. */
+/** True if a value is back on the other side of the threshold. After a notification it must be at least 0.5 % away from it. */
 function isBack(alert: AlertState, value: number): boolean {
   const { type, threshold, firedAt } = alert
   if (firedAt === null) return !isBeyond(alert, value)

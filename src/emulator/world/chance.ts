@@ -8,9 +8,9 @@ export interface Stream {
 
 /** Random numbers that depend only on seed, entity and number of draws: entities don't affect each other. */
 export interface Chance {
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   uniform(stream: Stream): number
-  /** In [low, high), a multiple of a millionth. */
+  /** Returns a number in [low, high), a multiple of a millionth. */
   between(stream: Stream, low: number, high: number): number
   /** A whole number from `low` to `high`, both included. */
   integer(stream: Stream, low: number, high: number): number

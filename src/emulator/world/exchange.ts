@@ -6,7 +6,7 @@ import type { Curve, Pool, TokenState } from './state.ts'
 export interface Quote {
   readonly paid: bigint
   readonly received: bigint
-  /** In units of the paid side; for `quoteSale` in coins. */
+  /** Fee in units of the paid side; for `quoteSale` in coins. */
   readonly fee: bigint
   /** Price impact, in percent to a millionth. */
   readonly impactPct: number

@@ -30,7 +30,7 @@ export function movePrice(core: Core, token: number, ratio: number, buyer = 'mov
   return true
 }
 
-/** As `movePrice` upwards; the price falls back after `act`. */
+/** Raises the price like `movePrice`, calls `act`, then lets the price fall back. */
 export function atRaisedPrice(core: Core, token: number, ratio: number, act: () => void): void {
   const { network } = tokenAt(core, token)
   movePrice(core, token, ratio, 'raiser')

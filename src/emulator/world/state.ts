@@ -54,7 +54,7 @@ export interface WorldState {
 export type StreamName = 'stories' | 'names' | 'acts'
 
 export interface CoinState {
-  /** In 1e-8 USD. */
+  /** Price in 1e-8 USD. */
   price: bigint
   readonly stream: Stream
   /** Price per minute since the start, in 1e-8 USD. */

@@ -177,7 +177,7 @@ export class TradeLog {
   #portions: string[][] = []
   #byWallet = new Map<number, TradeList>()
   #byToken = new Map<number, TradeList>()
-  /** By wallet. */
+  /** Transfers by wallet. */
   #transfers = new Map<number, TradeList>()
 
   /** All trades and transfers, for `load`. */

@@ -3,7 +3,7 @@ import { ladderText } from '../gap-report.ts'
 import { ackBudgetMs, rejections, type Rejection, type SenderMeter } from '../meter.ts'
 import { countText, lengthText, listText, percentText } from '../words.ts'
 
-/** With fewer deliveries a rate means little. */
+/** Minimum deliveries for a warning about a rate. */
 const minDeliveries = 20
 const slow = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
 const failing = { on: 0.95, off: 0.98, critical: 0.5 }

@@ -2,8 +2,9 @@ import { describeGap } from '../gap-report.ts'
 import type { Finding, ProcessFacts, StoredFacts, Before } from '../facts.ts'
 import { countText, timeText } from '../words.ts'
 
-/** Multiples of the reserve: the warning begins below `on` and ends above `off`. */
-const low = { on: 4, off: 5 }
+/** Multiples of INBOX_DISK_RESERVE: the warning begins below `on` times the reserve and ends at `off` times the reserve. */
+const lowSpace = { on: 4, off: 5 }
+/** Maximum warnings about gaps. */
 const maxGaps = 10
 
 /** Warnings about the store's ability to write. */
@@ -27,7 +28,7 @@ function unwritable({ store }: ProcessFacts): Finding {
 function lowDisk({ store, freeBytes, reserveBytes }: ProcessFacts, before: Before): Finding {
   const isFull = !store.ok && store.full === true
   const isOn = before.since('disk_low') !== null
-  if (!isFull && (freeBytes === null || freeBytes >= (isOn ? low.off : low.on) * reserveBytes)) return null
+  if (!isFull && (freeBytes === null || freeBytes >= (isOn ? lowSpace.off : lowSpace.on) * reserveBytes)) return null
   const left = freeBytes === null ? '' : `: ${Math.floor(freeBytes / 1024 ** 2)} MB are free`
   return {
     code: 'disk_low',

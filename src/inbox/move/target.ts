@@ -38,7 +38,7 @@ export async function openTarget(url: string) {
   const metaOf = (mark: string) => one<number>('SELECT value FROM inbox.meta WHERE name = $1', [mark])
 
   return {
-    /** For people: without a password. */
+    /** Name for messages, without a password. */
     name,
     /** The tables that the file has too. */
     async tables(source: readonly SourceColumn[]): Promise<readonly MovedTable[]> {

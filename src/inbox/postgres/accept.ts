@@ -154,7 +154,7 @@ export interface AcceptedRow {
   /** One letter per delivery, see `resultOfCode`. Null if the definitions have changed and nothing was stored. */
   readonly results: string | null
   readonly lastBefore: number
-  /** Whether new runs are claimable; null if no event is new. */
+  /** True if new runs are claimable; null if no event is new. */
   readonly areReady: boolean | null
   readonly givenAt: string | null
   readonly givenRuns: string | null

@@ -32,38 +32,43 @@ interface WaitingClaim {
   readonly resolve: (leases: readonly Lease[]) => void
 }
 
-/** Maximum wait before claimable runs are searched again, in case a notification was missed. */
+/** Maximum wait before the next search for claimable runs, in case a notification was missed. */
 const pollMs = 2_000
+/** Delay after a failed search. */
 const retryMs = 500
-/** Wait for due runs that another replica is claiming or releasing. */
-const takenMs = 20
+/** Delay before the next search if the due runs are locked by another replica. */
+const lockedMs = 20
 /** Interval for releasing lost claims. */
-const lostMs = 1_000
-/** With this many lost claims, no claims are offered to accept: they might be lost too. */
+const releaseMs = 1_000
+/** With this many lost claims, accept gets no claims, because they might be lost too. */
 const maxLostClaims = 100
 
 export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
   const lost = createLostClaims(db, clock)
+  /** Owners whose claims get no more runs. */
   const retired = new Set<string>()
+  /** Owners that are gone. Leases that their claims still get are released. */
   const refused = new Set<string>()
-  /** Kinds without claimable runs, and when to search again: milliseconds since 1970. */
+  /** Kinds of claims without claimable runs (see `kindOf`), and when to search again: milliseconds since 1970. */
   const idle = new Map<string, number>()
   /** Kinds whose latest claim found no further runs. */
   const drained = new Set<string>()
+  /** Claims reserved by accept. Each promise resolves when its handoff ends. */
   const offers = new Set<Promise<void>>()
   let waiting: WaitingClaim[] = []
   /** Waiting claims in the current statement. */
-  let asking: readonly WaitingClaim[] = []
+  let inStatement: readonly WaitingClaim[] = []
   let isServing = false
   /** The current statement. */
-  let round: Promise<void> | undefined
+  let statement: Promise<void> | undefined
+  /** True if runs may have become claimable since the current statement started. */
   let isChanged = false
   let isFailing = false
   let isClosed = false
   let lastId = 0
   let timer: Timer | undefined
 
-  /** True if runs for this claim have to be searched now, also after the clock was set back. */
+  /** True if it is time to search runs for this claim. A wait above `pollMs` means that the clock was set back. */
   function isDue({ request }: WaitingClaim): boolean {
     if (retired.has(request.owner)) return false
     const waitMs = (idle.get(kindOf(request)) ?? -Infinity) - clock.now()
@@ -74,26 +79,27 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     idle.clear()
     drained.clear()
     isChanged = true
-    look()
+    startOrWait()
   }
 
-  function look(): void {
-    if (lost.count > 0) begin()
+  /** Starts serving if a claim is due or lost claims must be released, else sets a timer. */
+  function startOrWait(): void {
+    if (lost.count > 0) start()
     else serveDue()
   }
 
-  /** Serves the claims that are due, else sets a timer for the next one. */
+  /** Starts serving if a claim is due, else sets a timer for the next one. */
   function serveDue(): void {
     if (isServing || isClosed) return
-    if (waiting.some(isDue)) return begin()
+    if (waiting.some(isDue)) return start()
     timer?.cancel()
     const open = waiting.filter(({ request }) => !retired.has(request.owner))
     const waits = open.map(({ request }) => (idle.get(kindOf(request)) ?? 0) - clock.now())
-    if (lost.count > 0) waits.push(lostMs)
-    if (waits.length > 0) timer = clock.after(Math.min(...waits), look)
+    if (lost.count > 0) waits.push(releaseMs)
+    if (waits.length > 0) timer = clock.after(Math.min(...waits), startOrWait)
   }
 
-  function begin(): void {
+  function start(): void {
     if (isServing || isClosed) return
     timer?.cancel()
     isServing = true
@@ -102,61 +108,62 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
 
   /** Runs one statement after the other while there may be claimable runs. */
   async function serve(): Promise<void> {
-    // Collects all claims of this turn of the event loop into one statement.
+    // Waits until all claims of this turn of the event loop have arrived, to serve them with one statement.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       do {
         isChanged = false
-        round = serveOnce()
-        await round
+        statement = serveOnce()
+        await statement
       } while (!isClosed && isChanged && waiting.some(isDue))
       isFailing = false
     } catch (error) {
       if (!isFailing && !isClosed) onWarning('claiming runs failed', { error: messageOf(error) })
       isFailing = true
     }
-    round = undefined
+    statement = undefined
     isServing = false
     if (!isFailing) return serveDue()
     if (!isClosed) timer = clock.after(retryMs, wake)
   }
 
   async function serveOnce(): Promise<void> {
-    if (await lost.giveBack()) {
+    if (await lost.release()) {
       idle.clear()
       drained.clear()
     }
     if (isClosed || !waiting.some(isDue)) return
     const claims = waiting.filter(isDue)
-    asking = claims
+    inStatement = claims
     const known = claims.map(toKnown)
-    // `dueIn` counts from before the call, so the next search may be too early, but never too late.
+    // `dueIn` is added to the time before the call, so the next search may be early, but never late.
     const askedAt = clock.now()
-    let taken: readonly Taken[]
+    let results: readonly ClaimResult[]
     try {
-      taken = await takeLeases(db, known, askedAt)
+      results = await takeLeases(db, known, askedAt)
     } catch (error) {
-      lost.lose(known)
+      lost.addUnanswered(known)
       throw error
     } finally {
-      asking = []
+      inStatement = []
     }
     for (const [index, claim] of claims.entries()) {
-      const { leases = [], dueIn = null, isMore = false } = taken[index] ?? {}
+      const { leases = [], dueIn = null, isMore = false } = results[index] ?? {}
       if (isMore) isChanged = true
       if (leases.length > 0) {
         waiting = waiting.filter((other) => other !== claim)
-        give(claim, known.slice(index, index + 1), leases)
+        resolveClaim(claim, known.slice(index, index + 1), leases)
       }
       if (isMore || isChanged || leases.length === claim.request.max) drained.delete(kindOf(claim.request))
       else {
         drained.add(kindOf(claim.request))
-        const nextAt = dueIn !== null && dueIn <= 0 ? clock.now() + takenMs : askedAt + (dueIn ?? Infinity)
+        const nextAt = dueIn !== null && dueIn <= 0 ? clock.now() + lockedMs : askedAt + (dueIn ?? Infinity)
         if (leases.length === 0) idle.set(kindOf(claim.request), Math.min(nextAt, clock.now() + pollMs))
       }
     }
   }
 
+  /** Stored name of an owner: unique among replicas. */
   function ownerInDatabase(owner: string): string {
     return `${replicaId} ${owner}`
   }
@@ -165,9 +172,10 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     return { ...request, id: ++lastId, owner: ownerInDatabase(request.owner) }
   }
 
-  function give(claim: WaitingClaim, known: readonly KnownClaim[], leases: readonly Lease[]): void {
+  /** Resolves a claim with its leases. If its owner is gone, releases them and resolves it empty. */
+  function resolveClaim(claim: WaitingClaim, known: readonly KnownClaim[], leases: readonly Lease[]): void {
     const isRefused = isClosed || refused.has(claim.request.owner)
-    if (isRefused) lost.refuse(known)
+    if (isRefused) lost.addRefused(known)
     claim.resolve(isRefused ? [] : leases)
   }
 
@@ -175,8 +183,8 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     const offered = waiting.filter((claim) => {
       const { request } = claim
       const [handler = '', ...others] = request.handlers
-      const isFit = !request.suspects && others.length === 0 && handlers.includes(handler)
-      return isFit && drained.has(kindOf(request)) && !retired.has(request.owner) && !asking.includes(claim)
+      const wantsNewRuns = !request.suspects && others.length === 0 && handlers.includes(handler)
+      return wantsNewRuns && drained.has(kindOf(request)) && !retired.has(request.owner) && !inStatement.includes(claim)
     })
     if (offered.length === 0 || isClosed || lost.count >= maxLostClaims) return null
     waiting = waiting.filter((claim) => !offered.includes(claim))
@@ -187,7 +195,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     function end(given: ReadonlyMap<number, readonly Lease[]>): void {
       for (const [index, claim] of offered.entries()) {
         const leases = given.get(known[index]?.id ?? 0) ?? []
-        if (leases.length > 0) give(claim, known.slice(index, index + 1), leases)
+        if (leases.length > 0) resolveClaim(claim, known.slice(index, index + 1), leases)
         else if (isClosed || retired.has(claim.request.owner)) claim.resolve([])
         else waiting.push(claim)
       }
@@ -200,22 +208,22 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
       claims: known,
       end,
       lose() {
-        lost.lose(known)
+        lost.addUnanswered(known)
         end(new Map())
         wake()
       },
     }
   }
 
-  /** Resolves claims empty, after the current statement and offers have ended. */
+  /** Waits for the current statement and offers, then resolves the remaining claims of the matching owners empty. */
   async function endClaims(which: (owner: string) => boolean): Promise<void> {
-    await Promise.allSettled([round, ...offers])
+    await Promise.allSettled([statement, ...offers])
     const ending = waiting.filter(({ request }) => which(request.owner))
     waiting = waiting.filter((claim) => !ending.includes(claim))
     for (const claim of ending) claim.resolve([])
   }
 
-  /** Resolves the claims of an owner empty. A claim that is being served gets its leases first, unless the owner is in `refused`. */
+  /** Resolves the claims of an owner. Claims in the current statement may still get leases, unless the owner is in `refused`. */
   async function retireOwner(owner: string): Promise<void> {
     retired.add(owner)
     await endClaims((other) => other === owner)
@@ -257,7 +265,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     async reap(owner) {
       refused.add(owner)
       await retireOwner(owner)
-      await lost.giveBack()
+      await lost.release()
       const reaped = await reapOwner(db, toStored(ownerInDatabase(owner)))
       wake()
       return {
@@ -271,7 +279,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
       isClosed = true
       timer?.cancel()
       await endClaims(() => true)
-      await lost.giveBack().catch(() => {})
+      await lost.release().catch(() => {})
     },
   }
 }
@@ -294,13 +302,12 @@ export async function reapOwner(rows: Rows, owner: string): Promise<readonly Rea
   return reaped.map((run) => ({ ...run, handler: fromStored(run.handler), eventId: fromStored(run.eventId) }))
 }
 
-/**
- * Result of a claim. `dueIn`: for a claim without leases, milliseconds until its next run is due; null if there is none. `isMore`: some
- * claimed runs could not be leased, and there may be more.
- */
-export interface Taken {
+/** Result of a claim. */
+export interface ClaimResult {
   readonly leases: readonly Lease[]
+  /** For a claim without leases: milliseconds until its next run is due. Null: it has no future run, or it got leases. */
   readonly dueIn: number | null
+  /** True if some claimed runs could not be leased. There may be more runs to claim. */
   readonly isMore: boolean
 }
 
@@ -311,6 +318,7 @@ interface ClaimedRow extends Pick<Lease, 'runId' | 'token' | 'handler' | 'attemp
   readonly seq: number
 }
 
+/** A claim that got no runs. */
 interface DueRow {
   readonly claimId: number
   readonly runId: null
@@ -332,36 +340,37 @@ const bodyMissing: RunError = {
   name: 'body_missing',
   message: 'the event or its body is missing in the database: it was restored in part or changed by hand',
 }
-/** A claim with this many bytes of bodies gets no more runs; further claimed runs are released. */
+/** A claim whose bodies reach this size gets no more leases. Its other claimed runs are released. */
 const maxClaimBytes = 4 * 1024 * 1024
 
 /**
- * Takes runs for claims and reads their leases. Returns a result per claim, in order. `now`: by this machine's clock. If it throws, any
- * claim may have got runs: release them by owner and claim id.
+ * Takes runs for claims and reads their leases. Returns one result per claim, in order. `now`: milliseconds since 1970 by this machine's
+ * clock. If it throws, the claims may have taken runs: release them by owner and claim id.
  */
-export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now: number): Promise<Taken[]> {
+export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now: number): Promise<ClaimResult[]> {
   const asked = claims.map(({ id, handlers, max, owner, suspects }) => {
     return { id, handlers: handlers.map(toStored), max, owner: toStored(owner), suspects }
   })
-  const got = await rows.query<ClaimedRow | DueRow>(
+  const found = await rows.query<ClaimedRow | DueRow>(
     `SELECT claim_id AS "claimId", run_id AS "runId", token, handler, attempt, failed, crashed, key, replay_id AS "replayId",
        new_keys AS "newKeys", event_seq AS seq, due_in AS "dueIn"
      FROM inbox.claim($1::json)`,
     [JSON.stringify(asked)],
   )
-  const runs = got.filter((row): row is ClaimedRow => row.runId !== null)
+  const runs = found.filter((row): row is ClaimedRow => row.runId !== null)
   const leases = runs.length === 0 ? new Map<number, Lease[]>() : await toLeases(rows, runs, now)
   return claims.map(({ id }) => {
-    const mine = leases.get(id) ?? []
-    const due = got.find((row): row is DueRow => row.claimId === id && row.runId === null)
+    const own = leases.get(id) ?? []
+    const due = found.find((row): row is DueRow => row.claimId === id && row.runId === null)
     return {
-      leases: mine,
+      leases: own,
       dueIn: due?.dueIn ?? null,
-      isMore: runs.filter(({ claimId }) => claimId === id).length > mine.length,
+      isMore: runs.filter(({ claimId }) => claimId === id).length > own.length,
     }
   })
 }
 
+/** Leases by claim id. Releases runs beyond `maxClaimBytes`, and turns runs without a body into dead letters. */
 async function toLeases(rows: Rows, runs: readonly ClaimedRow[], now: number): Promise<Map<number, Lease[]>> {
   const details = await rows.query<LeaseRow>(
     `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key, secret_label AS "secretLabel", trace,
@@ -376,21 +385,21 @@ async function toLeases(rows: Rows, runs: readonly ClaimedRow[], now: number): P
   )
   const detailOf = new Map(details.map((detail) => [detail.runId, detail]))
   const leases = new Map<number, Lease[]>()
-  const unfit: Verdict[] = []
+  const unusable: Verdict[] = []
   for (const run of runs) {
     const { runId, token, claimId } = run
     const detail = detailOf.get(runId)
-    if (detail === undefined) unfit.push({ runId, token, kind: 'release' })
+    if (detail === undefined) unusable.push({ runId, token, kind: 'release' })
     else if (detail.id === null || detail.raw === null)
-      unfit.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
+      unusable.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
     else {
       const lease = toLease(run, detail, fromStored(detail.id), detail.raw)
-      const mine = leases.get(claimId)
-      if (mine === undefined) leases.set(claimId, [lease])
-      else mine.push(lease)
+      const others = leases.get(claimId)
+      if (others === undefined) leases.set(claimId, [lease])
+      else others.push(lease)
     }
   }
-  if (unfit.length > 0) await settle(rows, unfit, now)
+  if (unusable.length > 0) await settle(rows, unusable, now)
   return leases
 }
 
@@ -429,41 +438,42 @@ function kindOf({ handlers, suspects }: ClaimRequest): string {
 }
 
 /**
- * A backend finishes its statement even if the client is gone, so the runs of a lost claim may appear later: usually at once, but much
- * later if a disk or machine stood still.
+ * How long runs of a lost claim may still appear: PostgreSQL finishes a statement even if its client is gone. It usually takes less than
+ * `soonMs`, but longer after a stalled disk or machine.
  */
 const lateMs = 3_600_000
 const soonMs = 30_000
 /** Search intervals for runs of lost claims, within `soonMs` and afterwards. */
-const lookMs = { soon: 1_000, later: 30_000 } as const
+const searchMs = { soon: 1_000, later: 30_000 } as const
 
-/** Claims whose runs, if they got any, have no owner. Their runs are released without charging an attempt. */
+/** Lost claims: nobody received the leases that they may have got. Their runs are released, and the attempt isn't counted. */
 function createLostClaims(rows: Rows, clock: Clock) {
+  /** Lost claims, and until when to search for their runs: milliseconds since 1970. */
   const lost = new Map<KnownClaim, number>()
-  /** Counts additions: claims added during a release have to be searched soon. */
+  /** Number of additions. Claims added during a search make the next search due. */
   let added = 0
-  let nextLookAt = -Infinity
-  let lookedAt = -Infinity
+  let nextSearchAt = -Infinity
+  let searchedAt = -Infinity
 
   function add(claims: readonly KnownClaim[], until: number): void {
     for (const claim of claims) lost.set(claim, until)
     added++
-    nextLookAt = -Infinity
+    nextSearchAt = -Infinity
   }
 
   return {
-    /** No response arrived, so the claims may still be executing in the database. */
-    lose: (claims: readonly KnownClaim[]) => add(claims, clock.now() + lateMs),
-    /** The response arrived, but its owner is gone. */
-    refuse: (claims: readonly KnownClaim[]) => add(claims, -Infinity),
+    /** Adds claims without a response. The database may still be executing them. */
+    addUnanswered: (claims: readonly KnownClaim[]) => add(claims, clock.now() + lateMs),
+    /** Adds claims whose response arrived, but whose owner is gone. They are searched only once. */
+    addRefused: (claims: readonly KnownClaim[]) => add(claims, -Infinity),
     get count() {
       return lost.size
     },
-    /** Releases runs of lost claims, unless that was done just now. Returns true if there were any. Throws `store_unavailable`. */
-    async giveBack(): Promise<boolean> {
+    /** Releases runs of lost claims, unless the next search isn't due. Returns true if runs were released. Throws `store_unavailable`. */
+    async release(): Promise<boolean> {
       const now = clock.now()
       // The second comparison detects a clock that was set back.
-      if (lost.size === 0 || (now < nextLookAt && now >= lookedAt)) return false
+      if (lost.size === 0 || (now < nextSearchAt && now >= searchedAt)) return false
       const given = [...lost]
       const addedBefore = added
       const [row] = await rows.query<{ released: number }>(
@@ -471,8 +481,8 @@ function createLostClaims(rows: Rows, clock: Clock) {
         [textArray(given.map(([{ owner }]) => toStored(owner))), bigintArray(given.map(([{ id }]) => id))],
       )
       const isSoon = given.some(([, until]) => now < until - lateMs + soonMs)
-      lookedAt = now
-      if (added === addedBefore) nextLookAt = now + (isSoon ? lookMs.soon : lookMs.later)
+      searchedAt = now
+      if (added === addedBefore) nextSearchAt = now + (isSoon ? searchMs.soon : searchMs.later)
       for (const [claim, until] of given) if (now >= until) lost.delete(claim)
       return (row?.released ?? 0) > 0
     },

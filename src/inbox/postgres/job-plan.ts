@@ -24,7 +24,7 @@ export interface PlanRequest {
 
 /** Plan of a step of a replay or a backfill. */
 export interface Plan {
-  /** Where the next step continues. */
+  /** Sequence number at which the next step continues. */
   readonly nextSeq: number
   /** Matching events. */
   readonly events: number

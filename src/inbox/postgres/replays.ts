@@ -19,7 +19,7 @@ import { toStored, fromStored } from './text.ts'
 export interface ReplaysOptions {
   readonly db: Database
   readonly definitions: Pick<Definitions, 'known' | 'read'>
-  /** Only the leader creates runs. For a moment two replicas may lead. */
+  /** True if this replica creates runs. Two replicas may both be leader for a moment. */
   readonly isLeader: () => boolean
   /** Called when runs may have become claimable. */
   readonly wake: () => void
@@ -35,18 +35,20 @@ export interface Replays {
   readonly jobs: JobSource
 }
 
-/** This close to the end, a backfill plans in an exclusive transaction. Otherwise it would never catch up with new events. */
-const nearEnd = 250
+/** With fewer events left, a backfill plans within its transaction, which blocks accept. Otherwise it would never catch up. */
+const nearEndEvents = 250
 
 interface BackfillRow extends OpenBacklog {
   readonly name: string
+  /** Sequence number of the next event; null: the backfill has ended. */
   readonly fromSeq: number | null
+  /** Only events received at or after this time (milliseconds since 1970); null: all. */
   readonly receivedFrom: number | null
   readonly lastSeq: number
 }
 
 export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions): Replays {
-  /** Running replays, as last read or changed here. */
+  /** Running replays by id, as of the latest `refresh` or local change. */
   const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
   /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
@@ -85,7 +87,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return isCancelled
   }
 
-  /** Creates up to `max` runs of a replay. Plans before the transaction, which blocks nobody: the replay's range is fixed at its start. */
+  /** Creates up to `max` runs of a replay. Plans outside the transaction, to keep it short: the replay's range doesn't change. */
   async function step(id: number, max: number): Promise<StepResult> {
     const [row] = await db.query<ReplayRow & OpenBacklog>(
       `SELECT ${replayColumns}, a.open, a.ready FROM inbox.replay p CROSS JOIN LATERAL (
@@ -101,10 +103,11 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
     const { filter } = toReplayRecord(row, open)
     const known = await definitions.known(db)
-    const isThere = ({ name }: HandlerRoute) => filter.handler === undefined || name === filter.handler
-    if (!known.routes.some(isThere)) return { created: 0, next: 'waits' }
+    const isWanted = ({ name }: HandlerRoute) => filter.handler === undefined || name === filter.handler
+    if (!known.routes.some(isWanted)) return { created: 0, next: 'waits' }
     const routesFor = (type: string) => routesOf(known.routesOf(type), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
+    /** Records the progress of the replay. Returns false if another replica has continued or ended it. */
     const move = async (rows: Rows, created: number, gone: number) => {
       const moved = await rows.query(
         `UPDATE inbox.replay SET next_seq = $3, events = events + $4, runs = runs + $5, skipped = skipped + $6
@@ -128,6 +131,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return { created, next: 'more' }
   }
 
+  /** True if the replay is running and `seq` is its next event. */
   async function isAt(trx: Rows, id: number, seq: number): Promise<boolean> {
     const found = await trx.query(
       `SELECT id FROM inbox.replay WHERE id = $1 AND state = ${replayCodes.running} AND next_seq = $2`,
@@ -149,7 +153,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return { created: 0, next: 'ended' }
   }
 
-  /** Creates up to `max` runs of a new handler for events stored before it. Accept creates none of its runs until the backfill has ended. */
+  /** Creates up to `max` runs of a new handler for stored events. Accept creates runs for it only after the backfill has ended. */
   async function backfill(handlerId: number, max: number): Promise<StepResult> {
     const { version, routesOf: tableFor } = await definitions.known(db)
     const [row] = await db.query<BackfillRow>(
@@ -169,7 +173,8 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
     const place = { handlerId, fromSeq, version }
-    const early = row.lastSeq - fromSeq < nearEnd ? undefined : await plan(db, row.lastSeq)
+    // Planned outside the transaction; undefined near the end.
+    const early = row.lastSeq - fromSeq < nearEndEvents ? undefined : await plan(db, row.lastSeq)
     if (early !== undefined && early.runs.length === 0 && early.nextSeq <= row.lastSeq) {
       if (!(await moveBackfill(db, place, early.nextSeq))) await definitions.read(db)
       return { created: 0, next: 'more' }
@@ -180,7 +185,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
       const { created } = await createRuns(trx, 0, runs)
       const isEnded = nextSeq > lastSeq
-      // From the next event on, accept creates its runs.
+      // Null ends the backfill: accept creates the runs of later events.
       await moveBackfill(trx, place, isEnded ? null : nextSeq)
       return { created, isEnded }
     })
@@ -230,11 +235,11 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 interface BackfillPlace {
   readonly handlerId: number
   readonly fromSeq: number
-  /** Version of the definitions that it was planned by. */
+  /** Version of the definitions that the step was planned with. */
   readonly version: number
 }
 
-/** SQL condition on the handler `h` and the counter `c`: neither the backfill nor the definitions have changed since it was planned. */
+/** SQL condition on the handler `h` and the counter `c`: the backfill and the definitions have not changed since the step was planned. */
 const atPlace = `h.id = $1 AND h.backfill_seq = $2 AND c.definitions = $3`
 
 /** Returns false if another replica has continued the backfill, or if the definitions have changed. */
@@ -246,7 +251,7 @@ async function moveBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | 
   return moved.length === 1
 }
 
-/** The last accept-sequence number; null if `moveBackfill` would return false. */
+/** Sequence number of the newest event; null if another replica has continued the backfill, or the definitions have changed. */
 async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPlace): Promise<number | null> {
   const [row] = await trx.query<{ lastSeq: number }>(
     `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c WHERE ${atPlace}`,
@@ -255,7 +260,7 @@ async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPla
   return row?.lastSeq ?? null
 }
 
-/** Routes of the handlers that get runs of an event; null if the filter's handler doesn't take it. */
+/** Routes that get a run of the event: all, or only the filter's handler; null if that handler doesn't subscribe to the event. */
 function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
   if (handler === undefined) return all
   const found = all.filter(({ name }) => name === handler)

@@ -237,7 +237,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
 /** A path that no longer refers to the opened file. */
 interface FileChange {
   readonly path: string
-  /** For messages, such as "was deleted or moved". */
+  /** Text for messages, such as "was deleted or moved". */
   readonly what: string
 }
 

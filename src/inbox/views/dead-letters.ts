@@ -19,7 +19,7 @@ interface Part {
   /** Matches, newest first. */
   readonly found: readonly Candidate[]
   readonly scanned: number
-  /** Where to continue; null at the end. */
+  /** Position of the next page; null at the end. */
   readonly behind: DeadPlace | null
 }
 

@@ -26,7 +26,7 @@ interface Figures {
   readonly p50Ms?: number
   readonly p99Ms?: number
   readonly refused?: number
-  /** What pgbench inserted right afterwards, in transactions of the same size. */
+  /** Result of pgbench right afterwards, inserting in transactions of the same size. */
   readonly limit?: Limit
 }
 

@@ -158,7 +158,7 @@ export const overview: OverviewJson = {
   warnings: [],
 }
 
-/** What GET answers, by path below /api/v1: the frame, Events and Event. */
+/** Responses to GET for the frame and the pages Events and Event, by path below /api/v1. */
 export const samples: Readonly<Record<string, unknown>> = {
   '/session': { role: 'operator', expires_at: at(43_200_000) },
   '/overview': overview,

@@ -57,7 +57,7 @@ export const warnings: readonly WarningJson[] = [
 
 export const overview: OverviewJson = { ...emptyOverview, sender, warnings: [...warnings] }
 
-/** An hour of events: of eight types, more than have colours of their own. */
+/** Activity with events of eight types: more types than the chart has colors. */
 export function activityOf(window: ActivityJson['window']): ActivityJson {
   const [count, bucketS] = window === 'hour' ? [60, 60] : [96, 900]
   const of = (weight: number) => Array.from({ length: count }, (_, index) => (index % 7) * weight)
@@ -280,7 +280,7 @@ export const audit: ListJson<AuditJson> = {
   next_cursor: null,
 }
 
-/** What GET answers, by path below /api/v1: Handlers, Health, Settings, Audit, and the charts of the Overview. */
+/** Responses to GET for Handlers, Health, Settings, Audit and the charts of Overview, by path below /api/v1. */
 export const samples: Readonly<Record<string, unknown>> = {
   '/activity': activityOf('hour'),
   '/handlers': handlers,

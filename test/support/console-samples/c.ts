@@ -20,7 +20,7 @@ const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 14, minute)).toISO
 const list = <T>(data: readonly T[], next: string | null = null): ListJson<T> => ({ data, next_cursor: next })
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64')
 
-/** A dead letter; every third one holds up its key. */
+/** A dead letter. Every third one blocks its key. */
 export function letterOf(run: number, change: Partial<DeadLetterJson> = {}): DeadLetterJson {
   const error = {
     name: 'TypeError',
@@ -215,7 +215,7 @@ export const replays: readonly ReplayJson[] = [
   replayOf(1, { state: 'cancelled', filter: { ids: ['evt_1'] }, ended_at: at(3), progress: 0.5 }),
 ]
 
-/** What GET answers, by path below /api/v1: the pages of console-c. */
+/** Responses to GET for the pages that test/e2e/console-c tests, by path below /api/v1. */
 export const samples: Readonly<Record<string, unknown>> = {
   '/dead-letters': list(letters),
   '/dead-letters/groups': deadGroups,
