@@ -27,10 +27,14 @@ export const parseCount = wholeNumberFrom(1)
 /** Seconds to follow deliveries; 0 = don't follow. */
 export const parseSeconds = numberFrom(0, 86_400)
 
-/** Turns an age such as `2h` into the ISO 8601 time that long ago. Other text stays as it is; the command validates it. */
+/** Turns an age such as `2h` into the ISO 8601 time that long ago. The admin API validates dates and times. */
 export function time(text: string): string {
   const ms = parseDuration(text)
-  return ms === undefined || ms > maxDurationMs ? text : new Date(Date.now() - ms).toISOString()
+  if (ms !== undefined && ms <= maxDurationMs) return new Date(Date.now() - ms).toISOString()
+  if (ms === undefined && /^\d{4}-/.test(text)) return text
+  throw new InvalidArgumentError(
+    'Expected a time such as 2026-01-31T14:03:22Z, a date, or an age such as 2h (at most 366d).',
+  )
 }
 
 /** Parses a duration such as `15m` to milliseconds. */

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve, dirname, join, relative, sep } from 'node:path'
 import type { Command } from 'commander'
-import { eventTypes } from '../../schema/index.ts'
-import { internalEventTypes } from '../../schema/internal.ts'
 import { loadConfig } from '../config/config.ts'
+import { isUndocumented, undocumented } from '../config/sinks/config-warnings.ts'
 import { describeConfig } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
@@ -120,16 +119,7 @@ function renderHandlers(handlers: readonly CheckedHandler[]): string {
 function findConfigWarnings(dir: string | null, handlers: readonly CheckedHandler[]): string[] {
   if (handlers.length === 0) return [`no handlers${dir === null ? '' : ` in ${dir}`}: events are only stored`]
   return handlers.flatMap(({ name, types }) =>
-    types
-      .filter((type) => !isDocumented(type))
-      .map((type) => `handler ${name} takes ${type}, which is not a documented event type: is it mistyped?`),
-  )
-}
-
-function isDocumented(pattern: string): boolean {
-  if (pattern === '*') return true
-  return [...eventTypes, ...internalEventTypes].some((type) =>
-    pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern,
+    types.filter(isUndocumented).map((type) => `handler ${name} takes ${undocumented(type)}`),
   )
 }
 

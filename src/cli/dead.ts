@@ -13,7 +13,7 @@ import {
   withEvents,
   type EventCommandOptions,
 } from './event-command.ts'
-import { counted, printResult, renderTable } from './output.ts'
+import { asGroup, counted, printResult, renderTable } from './output.ts'
 
 const filterNames = ['handler', 'type', 'group'] as const
 
@@ -30,7 +30,7 @@ const eitherOr = 'run numbers as in `dead list`, --all, or a filter: --handler, 
 
 /** `onchain-inbox dead list|show|requeue|drop`. */
 export function addDeadCommand(program: Command): void {
-  const dead = program.command('dead').description('List, requeue and drop dead letters')
+  const dead = asGroup(program.command('dead').description('List, requeue and drop dead letters'), 'dead list')
 
   const list = withFilters(dead.command('list').description('List dead letters, newest first'))
   asListCommand<DeadLetterJson>(list, {

@@ -230,7 +230,7 @@ function welcome(url: string, adminUrl: string, emulatorUrl: string, handlersDir
     `  database   ${databaseFile}`,
     `  handlers   ${shortPath(handlersDir)}  (edit one: it is reloaded at once)`,
     '',
-    'From another terminal: list events, list and requeue dead letters, trigger a graduation:',
+    'From another terminal in this folder: list events, list and requeue dead letters, trigger an event:',
     `  export INBOX_ADMIN_TOKEN=${adminToken}`,
     `  ${commandLine('events list')} ${at}`,
     `  ${commandLine('dead list')} ${at}`,

@@ -5,7 +5,7 @@ import { handlerFrame } from '../dispatch/run-error.ts'
 import { time } from './arguments.ts'
 import { asEventCommand, asListCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
-import { printRaw, printResult, renderTable } from './output.ts'
+import { asGroup, printRaw, printResult, renderTable } from './output.ts'
 
 const statusHelp =
   'pending, running, retrying, held (dead letter that blocks its key), dead, dropped, done, expired, superseded or unhandled (no ' +
@@ -17,7 +17,10 @@ interface ShowOptions extends EventCommandOptions {
 
 /** `onchain-inbox events list|show|tail`: reads stored events. */
 export function addEventsCommand(program: Command): void {
-  const events = program.command('events').description('List, show and follow stored events')
+  const events = asGroup(
+    program.command('events').description('List, show and follow stored events'),
+    'events list --from 2h',
+  )
 
   const list = events
     .command('list')

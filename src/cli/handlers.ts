@@ -3,7 +3,7 @@ import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admi
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { asCallCommand, asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
-import { counted, printResult, renderTable } from './output.ts'
+import { asGroup, counted, printResult, renderTable } from './output.ts'
 
 interface SetOptions extends EventCommandOptions {
   readonly concurrency: number | 'default'
@@ -32,7 +32,10 @@ A sink that fails (circuit breaker) or asked for a pause isn't called for a whil
 
 /** `onchain-inbox handlers list|pause|resume|set|drop`. */
 export function addHandlersCommand(program: Command): void {
-  const handlers = program.command('handlers').description('List, pause, resume, change and drop handlers')
+  const handlers = asGroup(
+    program.command('handlers').description('List, pause, resume, change and drop handlers'),
+    'handlers list',
+  )
 
   const list = handlers.command('list').description('List handlers with their open runs and dead letters')
   asCallCommand(list, 'listHandlers', { example: 'handlers list', render: renderHandlers })

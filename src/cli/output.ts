@@ -15,6 +15,11 @@ export function withOutputOptions(command: Command, json = 'print one JSON docum
   return command.option('--json', json)
 }
 
+/** Adds an example to the help of a command that only has commands below it. */
+export function asGroup(command: Command, example: string): Command {
+  return command.addHelpText('after', `\nExample:\n  $ onchain-inbox ${example}`)
+}
+
 /** Prints a result: the text that `render` returns, or with `--json` one JSON document. */
 export function printResult<T>(value: T, options: OutputOptions, render: (value: T) => string): void {
   printBytes(options.json ? `${escapeForTerminal(JSON.stringify(value))}\n` : `${render(value)}\n`)

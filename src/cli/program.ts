@@ -63,7 +63,7 @@ export async function loadProgram(name = ''): Promise<Command> {
     .exitOverride()
     .enablePositionalOptions()
     .configureOutput(commandOutput)
-    .description('Receives signed on-chain events, stores them before acknowledging, and runs handlers on each.')
+    .description('Receive, store and handle signed on-chain events')
     .version(version, versionFlags.join(', '), 'print the version')
     .helpOption('-h, --help', 'show this help')
   if (versionFlags.includes(name)) return program
@@ -107,6 +107,9 @@ function isMistake({ code }: CommanderError): boolean {
 
 /** An invalid URL is not shown: it may hold a password. */
 function toUsageError({ message }: CommanderError): InboxError {
-  const shown = message.replace(/^error: /, '').replace(/(<url>' argument) '.*' (is invalid)/s, '$1 $2')
+  const shown = message
+    .replace(/^error: /, '')
+    .replace(/(<url>' argument) '.*' (is invalid)/s, '$1 $2')
+    .replace(/\n\(Did you mean (.*)\?\)$/, ', did you mean $1?')
   return new InboxError('usage', `${shown} (see --help)`)
 }

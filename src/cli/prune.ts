@@ -19,7 +19,7 @@ export function addPruneCommand(program: Command): void {
   const prune = program
     .command('prune')
     .description('Delete old bodies of finished events and quarantine, and free space')
-    .option('--older-than <days>', 'bodies received more than this many days ago', parseCount)
+    .option('--older-than <days>', 'bodies received more than this many days ago: 30 or 30d', toDays)
     .option(
       '--max-size <size>',
       'the oldest bodies while the database is larger, except the last hour: 500mb, 20gb',
@@ -39,6 +39,10 @@ export function addPruneCommand(program: Command): void {
       return `${counted(events, 'event')} ${events === 1 ? 'was' : 'were'} pruned${bodies}${left}`
     },
   })
+}
+
+function toDays(text: string): number {
+  return parseCount(text.replace(/(?<=\d)d$/, ''))
 }
 
 function toBytes(text: string): number {

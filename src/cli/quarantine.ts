@@ -9,7 +9,7 @@ import {
   withEvents,
   type EventCommandOptions,
 } from './event-command.ts'
-import { printRaw, printResult, renderTable, counted } from './output.ts'
+import { asGroup, printRaw, printResult, renderTable, counted } from './output.ts'
 
 interface ShowOptions extends EventCommandOptions {
   readonly raw?: boolean
@@ -30,9 +30,10 @@ interface DropOptions extends EventCommandOptions {
 
 /** `onchain-inbox quarantine list|show|retry|drop`: signed bodies that are not valid events. */
 export function addQuarantineCommand(program: Command): void {
-  const quarantine = program
-    .command('quarantine')
-    .description('List, retry and drop signed bodies that are not valid events')
+  const quarantine = asGroup(
+    program.command('quarantine').description('List, retry and drop signed bodies that are not valid events'),
+    'quarantine list',
+  )
 
   const list = quarantine
     .command('list')

@@ -15,7 +15,7 @@ import {
   type EventCommandOptions,
 } from './event-command.ts'
 import type { OpenedEvents } from './open-events.ts'
-import { counted, printResult } from './output.ts'
+import { asGroup, counted, printResult } from './output.ts'
 import { createProgress } from './screen.ts'
 
 const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'handler'] as const
@@ -68,7 +68,7 @@ export function addReplayCommand(program: Command): void {
 
 /** `onchain-inbox replays list|show|cancel`. */
 export function addReplaysCommand(program: Command): void {
-  const replays = program.command('replays').description('List and cancel replays')
+  const replays = asGroup(program.command('replays').description('List and cancel replays'), 'replays list')
 
   const list = replays.command('list').description('List replays, newest first')
   asListCommand<ReplayJson>(list, {

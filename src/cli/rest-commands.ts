@@ -8,7 +8,7 @@ import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { collect, moreLine } from './event-command.ts'
 import { host } from './host.ts'
-import { printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { asGroup, printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
 /** A command for one operation. Its options are named after the fields: `--webhook-url` is `webhook_url`. */
@@ -128,10 +128,14 @@ function descriptionOf(schema: z.ZodType): string {
 export function addRestCommands(program: Command, name: string): void {
   const description = groups[name]
   const parent = description === undefined ? program : program.command(name).description(description)
-  for (const [words, command] of Object.entries(commands)) {
-    const [first = '', second = first] = words.split(' ')
-    if (first === name) addRestCommand(parent.command(second), words, command)
-  }
+  const own = Object.entries(commands).filter(([words]) => words.split(' ')[0] === name)
+  for (const [words, command] of own) addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
+  const [first] = own
+  if (description !== undefined && first !== undefined) asGroup(parent, exampleOf(...first))
+}
+
+function exampleOf(words: string, { example }: RestCommand): string {
+  return [words, example].filter(Boolean).join(' ')
 }
 
 const maxPerPage = 100
@@ -161,7 +165,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
       .option('--cursor <cursor>', 'continue after an earlier list')
   }
   withOutputOptions(withConfigOption(withApiOptions(command)), 'print one JSON document, numbers with all digits')
-    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${[words, rest.example].filter(Boolean).join(' ')}`)
+    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${exampleOf(words, rest)}`)
     .action(async (...given: readonly unknown[]) => {
       const options = given[argument === undefined ? 0 : 1] as Options
       const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))

@@ -45,7 +45,7 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
   const config = await loadConfig(configSources(options))
   const prettyLog = process.stdout.isTTY && options.json !== true
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })
-  for (const warning of config.warnings) log.warn({}, warning)
+  for (const warning of config.warnings) log.warn({ warning }, 'config warning')
 
   // A placeholder until the app has started: signals may arrive earlier.
   let app: Pick<App, 'inFlight' | 'reloadSecrets' | 'stop'> = {

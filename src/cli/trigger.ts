@@ -197,7 +197,7 @@ function parseType(text: string): EventType {
   if (known !== undefined) return known
   throw new InboxError(
     'usage',
-    `can't trigger ${safeText(text, 100)}${nearest(text, eventTypes)}: expected one of ${eventTypes.join(', ')}`,
+    `can't trigger ${safeText(text, 100)}${nearest(text, eventTypes)}; expected one of ${eventTypes.join(', ')}`,
   )
 }
 

@@ -70,7 +70,7 @@ export class Transport {
   async #inTurn(call: Call): Promise<ApiAnswer<unknown>> {
     const { label, signal } = call
     const waitMs = this.#pacer.waitMs()
-    if (waitMs > 1_000) this.log.info({ call: label, waitMs }, 'api call waits for rate limit')
+    if (waitMs > 1_000) this.log.info({ call: label, waitMs }, 'api call delayed')
     const late = this.clock.after(maxPauseMs, () => {
       const message = `${label} was not sent: the rate limit allowed no request for ${maxPauseMs / 1_000} s; make fewer calls at once`
       const retryAfterMs = this.#pacer.waitMs()

@@ -50,7 +50,7 @@ export function createSecretsSource(
       log.info({ file, labels: fresh.map(({ label }) => label) }, 'webhook secrets read again')
       for (const listener of listeners) listener()
     } catch (error) {
-      log.error({ file, reason: messageOf(error) }, 'webhook secrets unusable, the old ones stay in use')
+      log.error({ file, reason: messageOf(error) }, 'webhook secrets unusable, old kept')
     }
   }
 

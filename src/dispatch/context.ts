@@ -108,9 +108,15 @@ export class RunContext implements HandlerContext {
   }
 
   get log(): Logger {
-    const { handler, event, attempt } = this.#options.lease
+    const { handler, event, attempt, replay } = this.#options.lease
     const traceId = this.traceparent?.split('-')[1]
-    const fields = { handler, eventId: event.id, attempt, ...(traceId !== undefined && { traceId }) }
+    const fields = {
+      handler,
+      eventId: event.id,
+      attempt,
+      ...(replay !== null && { replay: replay.id }),
+      ...(traceId !== undefined && { traceId }),
+    }
     return (this.#log ??= this.#options.log.child(fields))
   }
 

@@ -3,7 +3,8 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { InboxError, messageOf } from '../base/errors.ts'
+import { InboxError } from '../base/errors.ts'
+import { listenErrorOf } from '../base/http/server.ts'
 import { connectCode } from './rest/refusals.ts'
 import type { TlsPair } from './tls.ts'
 import type { Clock } from '../base/clock.ts'
@@ -135,7 +136,7 @@ function servePlainBeside(secure: Server, options: Pick<EmulatorServerOptions, '
 function listen(server: Server, { host, port }: EmulatorServerOptions): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      const message = `cannot listen on ${host}:${port}: ${messageOf(error)}; ${remedyOf(error)}`
+      const message = `cannot listen on ${host}:${port}: ${listenErrorOf(error)}; ${remedyOf(error)}`
       reject(new InboxError('port_unavailable', message, { cause: error }))
     })
     server.listen(port, host, () => resolve(server.address() as AddressInfo))

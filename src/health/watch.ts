@@ -101,8 +101,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
       isUnreadable = false
       return found
     } catch (error) {
-      if (!isUnreadable && !isClosed)
-        log.warn({ error: safeText(messageOf(error)) }, 'reading health from the store failed')
+      if (!isUnreadable && !isClosed) log.warn({ error: safeText(messageOf(error)) }, 'reading health failed')
       isUnreadable = true
       return null
     }
@@ -166,7 +165,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
   }
 
   function write({ code, subject, level, title }: Warning, turn: Turn): void {
-    const fields = { code, subject: safeText(subject), level, title }
+    const fields = { code, subject: safeText(subject), severity: level, title }
     if (turn === 'resolved') log.info(fields, 'warning ended')
     else log[level === 'critical' ? 'error' : 'warn'](fields, 'warning began')
   }

@@ -56,6 +56,21 @@ test.each(leaves)('the help of $name has valid examples', async ({ name, command
   expect(taken).toContain(name)
 })
 
+test('the help of every group of commands has an example', () => {
+  const groups = all.filter(({ command }) => command.commands.length > 0)
+  const without = groups.filter(
+    ({ name, command }) => !examplesOf(command).join('\n').includes(`onchain-inbox ${name}`),
+  )
+  expect(without.map(({ name }) => name)).toEqual([])
+})
+
+test.each(['2x', '400d', 'yesterday'])('--from %s is refused with the forms of a time', async (value) => {
+  const { code, errors } = await run('events', 'list', '--from', value)
+  expect(code).toBe(1)
+  expect(errors).toContain(`'--from <time>' argument '${value}' is invalid. Expected a time such as`)
+  expect(errors).toContain('an age such as 2h')
+})
+
 test('an unknown option is refused', async () => {
   await expect(program.parseAsync(['events', 'list', '--tpe', 'x'], { from: 'user' })).rejects.toThrow('--tpe')
 })
@@ -72,14 +87,14 @@ test('help lists all commands in groups', async () => {
 })
 
 test.each([
-  [['event'], 'Did you mean events?'],
-  [['events', 'lst'], 'Did you mean list?'],
-  [['dead', 'list', '--limt', '1'], 'Did you mean --limit?'],
-  [['emulator', '--prot', '1'], 'Did you mean --port?'],
+  [['event'], 'did you mean events?'],
+  [['events', 'lst'], 'did you mean list?'],
+  [['dead', 'list', '--limt', '1'], 'did you mean --limit?'],
+  [['emulator', '--prot', '1'], 'did you mean --port?'],
 ])('%j is refused with a suggestion: %s', async (args, words) => {
   const { code, out, errors } = await run(...args)
   expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(errors).toMatch(/^usage: unknown (?:command|option) /)
+  expect(errors).toMatch(/^usage: unknown (?:command|option) .*\n$/)
   expect(errors).toContain(words)
 })
 

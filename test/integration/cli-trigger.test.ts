@@ -61,7 +61,7 @@ test.each<[string, RegExp]>([
     'wallet.large_trad',
     /^usage: can't trigger wallet\.large_trad, did you mean wallet\.large_trade\?.*pump\.graduation/,
   ],
-  ['token.volume_spike', /^usage: can't trigger token\.volume_spike: expected one of/],
+  ['token.volume_spike', /^usage: can't trigger token\.volume_spike; expected one of/],
   ['wallet.large_trade --set id=evt_x', /the id of an event cannot be set/],
   ['wallet.large_trade --set data.x', /Expected path=value, such as/],
   ['wallet.large_trade -n 10001', /Expected a whole number from 1 to 10000/],

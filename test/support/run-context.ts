@@ -3,7 +3,7 @@ import { RunContext } from '../../src/dispatch/context.ts'
 import type { KnownSinks } from '../../src/dispatch/outbox.ts'
 import { StateCache, type ReadState } from '../../src/dispatch/state-cache.ts'
 import type { Lease } from '../../src/inbox/port.ts'
-import { silentLogger } from '../../src/base/log.ts'
+import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { eventBytes } from './signed.ts'
 
 /** A lease of event `evt_1` for the handler `h`, with changes. */
@@ -42,6 +42,8 @@ export interface ContextParts {
   readonly readState?: ReadState
   readonly state?: StateCache
   readonly sinks?: KnownSinks
+  /** Default: silent. */
+  readonly log?: Logger
 }
 
 /** The context of a handler. */
@@ -50,5 +52,5 @@ export function aContext(parts: ContextParts = {}): RunContext {
   const state = parts.state ?? new StateCache(readState)
   const lease = aLease(parts.lease)
   const event = { ...lease.event, ...(parts.raw && { raw: parts.raw }) }
-  return new RunContext({ lease: { ...lease, event }, state, sinks, clock, log: silentLogger })
+  return new RunContext({ lease: { ...lease, event }, state, sinks, clock, log: parts.log ?? silentLogger })
 }

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { Attempt } from '../../src/dispatch/attempt.ts'
 import { handlerDefaults, type HandlerContext } from '../../src/dispatch/define.ts'
 import { type InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
 
+import { silentLogger, type Logger } from '../../src/base/log.ts'
 import type { TestHandler } from './dispatcher-stage.ts'
 import { aContext } from '../support/run-context.ts'
 import type { ResolvedHandler } from '../../src/dispatch/resolved-handler.ts'
@@ -43,6 +44,20 @@ const untilAborted = (ctx: HandlerContext) =>
 const fail = (thrown: unknown) => () => {
   throw thrown
 }
+
+test('log lines of a replayed run have the number of the replay', () => {
+  const fields: object[] = []
+  const log = Object.assign(Object.create(silentLogger) as Logger, {
+    child(given: object) {
+      fields.push(given)
+      return silentLogger
+    },
+  })
+  void aContext({ log }).log
+  void aContext({ log, lease: { replay: { id: 3, newKeys: false } } }).log
+  const live = { handler: 'h', eventId: 'evt_1', attempt: 1 }
+  expect(fields).toEqual([live, { ...live, replay: 3 }])
+})
 
 describe('an attempt', () => {
   it('records the causes of an error', async () => {

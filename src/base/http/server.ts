@@ -105,11 +105,16 @@ function listen(server: Server, options: HttpServerOptions): Promise<AddressInfo
         error.code === 'EACCES'
           ? `this user may not use the port; set ${options.portSetting} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`
           : `choose another ${options.portSetting}, or stop what uses it`
-      const message = `cannot listen on ${options.host}:${options.port}: ${messageOf(error)}; ${advice}`
+      const message = `cannot listen on ${options.host}:${options.port}: ${listenErrorOf(error)}; ${advice}`
       reject(new InboxError('port_unavailable', message, { cause: error }))
     })
     server.listen(options.port, options.host, backlog, () => resolve(server.address() as AddressInfo))
   })
+}
+
+/** `address already in use (EADDRINUSE)`, without the address that Node repeats. */
+export function listenErrorOf(error: unknown): string {
+  return messageOf(error).replace(/^listen (\w+): (.+) \S+$/, '$2 ($1)')
 }
 
 interface Connection {

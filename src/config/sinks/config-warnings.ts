@@ -42,16 +42,19 @@ function unknownInTemplate(pattern: string, template: Templates[string]): string
   return [...new Set(paths)].map((path) => `${pattern} has ${noField(path, [pattern], fields)}`)
 }
 
-const isUndocumented = (pattern: string): boolean => !isInternal(pattern) && documentedTypesOf(pattern).length === 0
+/** True if no documented type and no warning type matches the pattern. */
+export const isUndocumented = (pattern: string): boolean =>
+  !isInternal(pattern) && documentedTypesOf(pattern).length === 0
 
 const isInternal = (pattern: string): boolean => internalEventTypes.some((type) => isOf(pattern, type))
 
 const isOf = (pattern: string, type: string): boolean =>
   pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 
-function undocumented(pattern: string): string {
-  const prefixes = eventTypes.map((type) => type.replace(/[^.]+$/, '*'))
-  return `the undocumented type ${pattern}${nearest(pattern, pattern.endsWith('*') ? prefixes : eventTypes)}`
+export function undocumented(pattern: string): string {
+  const known = [...eventTypes, ...internalEventTypes]
+  const prefixes = known.map((type) => type.replace(/[^.]+$/, '*'))
+  return `the undocumented type ${pattern}${nearest(pattern, pattern.endsWith('*') ? prefixes : known)}`
 }
 
 function isNoField(path: string, fields: ReadonlySet<string> | undefined): boolean {

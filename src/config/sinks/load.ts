@@ -249,11 +249,21 @@ function describeIssue(issue: z.core.$ZodIssue, where: string, known: readonly s
     return issue.keys.map((key) => `${place}: unknown option \`${key}\`${nearest(key, options)}${others}`)
   }
   if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => `${place}: ${message}`)
+  if (isMissing(issue)) return [`${place} is required`]
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
-    const inner = issue.errors.flat().map(({ message }) => message)
+    const inner = issue.errors.flat().map(ruleOf)
     return [`${place}: ${[...new Set(inner)].join(', or ')}`]
   }
-  return [`${place}: ${issue.message}`]
+  return [`${place}: ${ruleOf(issue)}`]
+}
+
+function isMissing(issue: z.core.$ZodIssue): boolean {
+  if (issue.code === 'invalid_union') return issue.errors.length > 0 && issue.errors.flat().every(isMissing)
+  return issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
+}
+
+function ruleOf({ message }: z.core.$ZodIssue): string {
+  return message.replace(/^Invalid (?:input|option): /, '')
 }
 
 interface Resolved {
