@@ -72,7 +72,9 @@ export async function loadProgram(name = ''): Promise<Command> {
     program.commandsGroup(heading)
     for (const [known, load] of Object.entries(group)) if (!isOne || known === name) (await load())(program)
   }
-  return program.helpCommand('help [command]', 'Show the help of a command')
+  for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)])
+    command.helpCommand('help [command]', 'Show the help of a command')
+  return program
 }
 
 const commandOutput: OutputConfiguration = {

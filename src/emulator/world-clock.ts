@@ -115,7 +115,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
     if (mode !== 'manual') {
       throw new InboxError(
         'bad_request',
-        `advance needs a manual clock (mode is ${mode}); set the mode to manual first`,
+        `advance needs a manual clock (mode is ${mode}); start the emulator with --manual-clock, or set the mode to manual`,
       )
     }
     const until = anchor + ms

@@ -56,6 +56,12 @@ test.each(leaves)('the help of $name has valid examples', async ({ name, command
   expect(taken).toContain(name)
 })
 
+test('all helps describe the command help alike', () => {
+  const groups = [program, ...all.map(({ command }) => command)].filter(({ commands }) => commands.length > 0)
+  const lines = groups.flatMap((group) => /^ +help \[command\] +(.*)$/m.exec(group.helpInformation())?.[1] ?? [])
+  expect(lines).toEqual(groups.map(() => 'Show the help of a command'))
+})
+
 test('the help of every group of commands has an example', () => {
   const groups = all.filter(({ command }) => command.commands.length > 0)
   const without = groups.filter(

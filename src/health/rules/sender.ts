@@ -68,7 +68,7 @@ function failures({ lastHour }: ProcessFacts, before: Before): Finding {
     title: `${percentText(1 - successRate)} of the deliveries of the last hour failed`,
     text:
       `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${ladderText} The sender retries all of them: you have ` +
-      'hours to fix this before the first event is lost. See deliveries_refused, deliveries_rejected and ack_slow.',
+      'hours to fix this before the first event is lost. The warnings about rejected and slow deliveries name the cause.',
     href: '/health',
   }
 }
