@@ -193,7 +193,7 @@ export type Outcome = {
   | { readonly kind: 'done'; readonly effects?: Effects }
   | { readonly kind: 'retry'; readonly at: number; readonly error: RunError }
   | { readonly kind: 'dead'; readonly error: RunError }
-  /** Postponed: tried again later, without counting this attempt. */
+  /** Postponed: retried later, without counting this attempt. */
   | { readonly kind: 'snooze'; readonly at: number }
   /** Not executed: too old (`expired`), or not selected by the handler (`unmatched`). */
   | { readonly kind: 'expired' }

@@ -217,7 +217,7 @@ describe('the comparison', () => {
     expect(result.errors.trim().split('\n')).toHaveLength(found.length + 1)
   })
 
-  test('that fails leaves a database that cannot be served, and a file that can be moved again', async () => {
+  test('if it fails, leaves a database that cannot be served and a file that can be moved again', async () => {
     await using store = await aStore()
     const url = await postgres.createDatabase()
     await ask(
@@ -332,7 +332,10 @@ test(
     expect(literal).toMatchObject({ code: 1, errors: expect.stringMatching(/^usage: .*env:NAME/) as string })
     writeFileSync(join(cwd, 'bad'), `postgres//u:${password}@x`)
     const bad = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@bad'], { cwd })
-    expect(bad).toMatchObject({ code: 1, errors: expect.stringMatching(/^config_invalid: not a PostgreSQL URL/) as string })
+    expect(bad).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^config_invalid: not a PostgreSQL URL/) as string,
+    })
     writeFileSync(join(cwd, 'wrong'), url.replace(password, `${password}-wrong`))
     const wrong = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@wrong'], { cwd })
     expect(wrong.code).toBe(1)

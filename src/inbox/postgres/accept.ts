@@ -102,7 +102,7 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
       let from = 0
       for (const { batch, resolve } of calls) resolve(results.slice(from, (from += batch.length)))
     } catch (error) {
-      // Errors of other origin than the database belong to one call, so each call is tried by itself.
+      // An error that isn't from the database belongs to one call, so each call is committed separately.
       if (calls.length > 1 && !(error instanceof InboxError)) for (const call of calls) await commitCalls([call])
       else for (const { reject } of calls) reject(error)
     }
@@ -291,9 +291,9 @@ export interface KnownClaim extends ClaimRequest {
 export interface ClaimHandoff {
   /** Each names one handler. */
   readonly claims: readonly KnownClaim[]
-  /** Resolves claims with their leases, by claim id. Claims without leases wait on. */
+  /** Resolves claims with their leases, by claim id. Claims without leases keep waiting. */
   end(given: ReadonlyMap<number, readonly Lease[]>): void
-  /** The result is unknown: the claims may have got leases. */
+  /** Ends the handoff after a lost response: the claims may have got leases, which are released later. */
   lose(): void
 }
 
