@@ -10,6 +10,7 @@ export interface NewEvent {
   readonly createdAt: string
   /** `network:address` or the event's own id. */
   readonly key: string
+  /** Parts of the key; null if the key is the event's own id. */
   readonly network: string | null
   readonly address: string | null
   readonly raw: Uint8Array
@@ -124,6 +125,7 @@ export interface StateWrite {
   readonly key: string
   /** JSON; null deletes the entry. */
   readonly value: string | null
+  /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null
 }
 

@@ -156,6 +156,7 @@ export interface AcceptedRow {
   readonly lastBefore: number
   /** True if new runs are claimable; null if no event is new. */
   readonly areReady: boolean | null
+  /** Runs leased to waiting claims: positions of the runs in the parameters, run ids and claim ids. Null if there are none. */
   readonly givenAt: string | null
   readonly givenRuns: string | null
   readonly givenClaims: string | null
@@ -168,6 +169,7 @@ export interface PlannedRun {
   /** Position of its event in the batch, from 1. */
   readonly at: number
   readonly handler: string
+  /** Null: the run has no key. */
   readonly key: string | null
 }
 
