@@ -25,7 +25,7 @@ const maxOpen = 100
 const maxBegun = 2_000
 const maxEnds = 2 * maxBegun
 const pageSize = 200
-/** Limit of pages per list: filtered pages may be short. */
+/** Maximum pages read per list, because filtered pages may be short. */
 const maxPages = 200
 const skippedCode = 'notifications_left_out'
 /** Maximum queued notifications while the store is not writable. */
