@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { assumed, networkIds } from '../fields.ts'
 
-// Fields that several resources share. `describe` returns a copy with the same assumptions, so a resource may describe a
-// field in its own words.
+// Fields that several resources share. A resource can change a description with `describe`, which returns a copy with the
+// same assumptions.
 
-/** A string with known values; more may come (R29, R48, R103). Editors complete the known values. */
+/** A string with known values. Other values are valid, too (R29, R48, R103). Editors complete the known values. */
 export function openEnum<const Known extends string>(...known: readonly Known[]) {
   return z.string().meta({ 'x-extensible-enum': known }) as z.ZodType<Known | (string & {}), string>
 }

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { InboxError } from './errors.ts'
 
+/** Maximum size of a secret file. */
 const maxBytes = 64 * 1024
 
 /**

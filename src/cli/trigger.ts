@@ -114,7 +114,7 @@ async function triggerAlone(type: string, options: TriggerOptions & { readonly u
 
 const pollMs = 50
 const maxListings = 1_000
-/** Limit of events per request of the control API. */
+/** Maximum events per request of the control API. */
 const maxPerRequest = 100
 
 interface Followed {

@@ -61,8 +61,9 @@ function toError({ label, status, headers, text }: Received, body: unknown, now:
   const error = isObject(body) && isObject(body['error']) ? body['error'] : {}
   const isRedirect = status >= 300 && status <= 399
   const code = textOf(error['code']) ?? (isRedirect ? 'redirected' : `http_${status}`)
-  const said = textOf(error['message']) ?? (isRedirect ? redirected : `no reason was given (${text.length} characters)`)
-  const message = `${label} was answered ${status} ${safeText(code, 60)}: ${safeText(said, 500)}${detailsOf(error, said)}`
+  const reason =
+    textOf(error['message']) ?? (isRedirect ? redirected : `no reason was given (${text.length} characters)`)
+  const message = `${label} was answered ${status} ${safeText(code, 60)}: ${safeText(reason, 500)}${detailsOf(error, reason)}`
   return new ApiError(message + (advice[status] ?? ''), {
     code,
     status,
@@ -81,12 +82,12 @@ const advice: Readonly<Record<number, string>> = {
 }
 
 /** Problems of a rejected request that its message doesn't name. */
-function detailsOf(error: Json, said: string): string {
+function detailsOf(error: Json, reason: string): string {
   const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
   const lines = details
     .filter(isObject)
     .map(({ path, message }) => `${String(path)}: ${String(message)}`)
-    .filter((line) => !said.slice(0, 500).includes(line))
+    .filter((line) => !reason.slice(0, 500).includes(line))
   return lines.length === 0 ? '' : safeText(` (${lines.slice(0, 5).join('; ')})`, 500)
 }
 

@@ -14,15 +14,15 @@ export interface ApiErrorOptions {
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
-  /** The service's code, or one of the client's. New codes may be added: prefer `status`. */
+  /** Error code of the service or of the client. New codes may be added, so prefer `status`. */
   readonly code: string
-  /** Status of the answer; null without one. */
+  /** HTTP status; null without a response. */
   readonly status: number | null
-  /** The service's id of the request. */
+  /** The service's id of the request; null if there is none. */
   readonly requestId: string | null
-  /** The JSON of the answer with unknown members; undefined if it was not JSON. */
+  /** Parsed JSON of the response, unknown members included; undefined if it was not JSON. */
   readonly body: unknown
-  /** Milliseconds that the service asks to wait. */
+  /** Milliseconds to wait before a retry, as the service asks; null if it doesn't. */
   readonly retryAfterMs: number | null
   /** True if the same call may succeed later. */
   readonly isRetryable: boolean

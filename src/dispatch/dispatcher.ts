@@ -63,7 +63,7 @@ export interface DispatcherOptions {
 
 /** If no run of a handler ended within this time, its average duration is assumed to be at least that. */
 const paceMs = 1_000
-/** Limit of claimed bytes over all handlers. Large bodies reduce prefetching. */
+/** Maximum claimed bytes of all handlers together. Large bodies reduce prefetching. */
 const maxHeldBytes = 32 * 1024 * 1024
 /** While one claim returns its runs, the next one already waits in the store. */
 const maxClaims = 2

@@ -27,7 +27,7 @@ export interface EnqueueOptions {
 const maxItems = 1_000
 const maxPayloadLength = 1024 * 1024
 const maxKeyLength = 512
-/** Limit of everything a run enqueues, in characters. */
+/** Maximum characters that a run may enqueue, all items together. */
 const maxEnqueued = 8 * 1024 * 1024
 
 /** The properties of a run that its outbox needs. */

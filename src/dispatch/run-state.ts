@@ -36,7 +36,7 @@ export interface HandlerState {
 const maxOperations = 1_000
 const maxValueLength = 256 * 1024
 const maxListed = 1_000
-/** Limit of everything a run writes, in characters. */
+/** Maximum characters that a run may write, all entries together. */
 const maxWritten = 8 * 1024 * 1024
 const maxTtlMs = 100 * 365 * 24 * 3_600_000
 

@@ -50,7 +50,7 @@ export interface Runner {
 
 /**
  * Starts the handler threads and keeps them running: one for all handlers, plus one per isolated handler. After a
- * change of files (with `watch`), or when other handlers are isolated than before, everything is loaded anew. The new
+ * change of files (with `watch`), or when other handlers are isolated than before, everything is loaded again. The new
  * threads take over once they have loaded; the old ones finish their runs.
  */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {

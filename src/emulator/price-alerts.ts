@@ -8,6 +8,7 @@ const minLiquidityUsd = 20_000
 /** Distance of thresholds from the present price, in percent. */
 const [minDistancePct, maxDistancePct] = [1, 6]
 const labelOfTriggers = 'set to be triggered'
+/** Maximum alerts of an account that were created to be triggered. The oldest are removed first. */
 const maxTriggerAlerts = 20
 
 export interface PriceAlertsOptions {

@@ -79,10 +79,10 @@ export interface Before {
   level(code: string, subject?: string): Warning['level'] | null
 }
 
-/** Limit of handlers whose dead letters are read. */
+/** Maximum handlers whose dead letters are read. */
 const maxHandlers = 20
 
-/** Limit of dead letters read per handler, to find the newest relevant one. */
+/** Maximum dead letters read per handler, to find the newest relevant one. */
 const maxDeadLetters = 10
 
 /** Reads the facts of the store, with a bounded number of bounded reads. Rejects if the store can't be read. */

@@ -11,28 +11,29 @@ export interface NotifierOptions {
   readonly inbox: AcceptPort & Pick<QueryStore, 'events' | 'event'>
   readonly clock: Pick<Clock, 'now'>
   readonly log: Logger
-  /** Without a trailing slash; null: unknown. */
+  /** URL of the console without a trailing slash; null: unknown. */
   readonly consoleUrl: string | null
 }
 
 const hourMs = 3_600_000
-/** Hourly limit of notifications, and the extra allowance for warnings that are or become critical. */
+/** Maximum notifications per hour, and extra ones for critical warnings. */
 const maxPerHour = 20
 const maxExtraCritical = 5
+/** Maximum active warnings restored at a start, and maximum skipped warnings that are counted. */
 const maxOpen = 100
-/** Limit of warnings, and of ends, read at a start. An old active warning may have many newer ones before it. */
+/** Maximum warnings read at a start, and maximum ends of warnings. The list is long because an active warning may be old. */
 const maxBegun = 2_000
 const maxEnds = 2 * maxBegun
 const pageSize = 200
-/** Limit of pages per list: filtered pages may be short. */
+/** Maximum pages read per list, because filtered pages may be short. */
 const maxPages = 200
 const skippedCode = 'notifications_left_out'
-/** Limit of the queue while nothing can be stored. */
+/** Maximum queued notifications while the store is not writable. */
 const maxPending = 200
 
 /**
- * Stores the begin and end of warnings as internal events, which handlers and sinks get: at most 20 notifications per
- * hour, plus 5 critical ones. At most once an hour, another one has the number of skipped ones.
+ * Notifies handlers and sinks of warnings: stores the begin and end of each as an internal event. Limit: 20 notifications
+ * per hour, plus 5 critical ones. If some were skipped, one notification per hour has their number.
  */
 export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOptions) {
   /** Times of the notifications of the last hour. */
@@ -66,7 +67,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     return found
   }
 
-  /** The end of a warning is stored only once, even if several processes notify of it. */
+  /** False if the event is the end of a warning that another process has already stored. */
   async function isNew({ id, type }: NewEvent): Promise<boolean> {
     return type !== ('inbox.resolved' satisfies InternalEventType) || (await inbox.event(id)) === null
   }
@@ -78,7 +79,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     pending = [...pending, event].slice(-maxPending)
   }
 
-  /** Counts against the limit like an active warning. Otherwise skipped warnings would never get through. */
+  /** Queues a notification with the number of skipped warnings. Counts against the limit. */
   function announceSkipped(now: number): void {
     if (skipped.size === 0 || isOfLastHour(skippedNotifiedAt, now) || !hasRoom(now)) return
     skippedNotifiedAt = now
@@ -95,7 +96,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       ])
       sentAt = [...begun, ...resolved].map(({ receivedAt }) => receivedAt)
       const over = new Set(resolved.map(({ id }) => firstIdOf(id)))
-      // Newest first: for a warning that became critical, this finds that event.
+      // `begun` is newest first, so the map keeps the newest event of a warning: the one that made it critical, if any.
       const newest = new Map(begun.toReversed().map(({ id }) => [firstIdOf(id), id]))
       const ids = [...newest]
         .filter(([first]) => !over.has(first) && !first.startsWith(`inbox:${skippedCode}:`))
@@ -106,7 +107,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       )
       return found.filter((notified) => notified !== null && notified.warning.level !== 'info') as ReplicaWarning[]
     },
-    /** Queues a notification. Returns false above the hourly limit: try again later, ends first. */
+    /** Queues a notification. Returns false if the hourly limit is reached. Then call again later, with ends first. */
     notify(notified: ReplicaWarning, turn: Turn): boolean {
       const now = clock.now()
       const { code, subject, level } = notified.warning
@@ -121,7 +122,7 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       if (turn !== 'resolved' && skipped.size < maxOpen) skipped.add(key)
       return false
     },
-    /** Stores queued notifications; keeps them if that fails. Never rejects. */
+    /** Stores the queued notifications. Keeps them for the next call if that fails. Never rejects. */
     async flush(): Promise<void> {
       if (pending.length === 0) return
       const batch = pending

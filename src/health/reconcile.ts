@@ -53,7 +53,7 @@ const pageSize = 100
 const maxPages = 200
 /** An event is created after its trade, so the first events of the span may be about earlier trades. */
 const leadMs = 5 * 60_000
-/** Limit of remembered transactions, by which a trade between several known wallets counts once. */
+/** Maximum remembered transactions. They let a trade between several known wallets count once. */
 const maxRemembered = 100_000
 const maxHashLength = 200
 /** After this many consecutive failed wallets the upstream counts as down. */

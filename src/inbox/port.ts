@@ -16,7 +16,7 @@
  *   release     returns a lease without charging an attempt
  *   reap        ends all leases of an owner that died; each counts as a crash
  *   suspect     a run that was in flight when its owner died; suspects run one at a time until they have a verdict
- *   dead letter a run that is not tried again unless it is requeued; its key continues, or is blocked (`hold`)
+ *   dead letter a run that is not retried unless it is requeued; its key continues, or is blocked (`hold`)
  *   effects     state writes and outbox items of a run: stored together with `done`, or not at all
  *   state       values that a handler stores under its own keys
  *   sink        delivers outbox items; the store treats it as a handler, and each item as a run of it

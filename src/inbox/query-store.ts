@@ -62,6 +62,7 @@ export interface EventSummary {
   readonly type: string
   readonly createdAt: string
   readonly receivedAt: number
+  /** Parts of the event's key; null if the key is the event's own id. */
   readonly network: string | null
   readonly address: string | null
   readonly status: EventStatus
@@ -77,6 +78,7 @@ export interface AttemptRecord {
   readonly startedAt: number
   readonly endedAt: number
   readonly outcome: 'done' | 'retry' | 'dead' | 'crashed' | 'dropped'
+  /** Null without an error. */
   readonly error: RunError | null
 }
 
@@ -94,6 +96,7 @@ export interface RunRecord {
   readonly item: Item | null
   /** Start of the latest attempt; null before the first. */
   readonly startedAt: number | null
+  /** Null before the run has ended. */
   readonly endedAt: number | null
   /** State keys whose current value it wrote, at most 100. Empty if the handler's state is large. */
   readonly stateKeys: readonly string[]
@@ -114,6 +117,7 @@ export interface EventDetail extends EventSummary {
   readonly storedAt: number | null
   /** Stored headers as JSON; null if none were stored. */
   readonly headers: string | null
+  /** W3C `traceparent` of the delivery; null without one. */
   readonly trace: string | null
   readonly runs: readonly RunRecord[]
 }
@@ -207,6 +211,7 @@ export interface ReplayRecord extends NewReplay {
   readonly id: number
   readonly state: ReplayState
   readonly createdAt: number
+  /** Null while running. */
   readonly endedAt: number | null
   /** Latest scanned and last accept-sequence number. */
   readonly scannedSeq: number
@@ -247,7 +252,7 @@ export interface GapRecord {
   readonly retriedUntil: number | null
   /** Deliveries first sent from `from` until before `to` are lost: the sender doesn't retry them. May begin before the gap. */
   readonly lost: { readonly from: number; readonly to: number } | null
-  /** Late events created in the gap, the number of them created in `lost`, and when the latest arrived. */
+  /** Late events created in the gap, the number of them created in `lost`, and when the latest arrived (null: none has arrived). */
   readonly arrived: number
   readonly arrivedLost: number
   readonly lastArrivalAt: number | null
@@ -370,6 +375,7 @@ export interface Activity {
   /** Start of the bucket. Buckets start at multiples of their length since 1970. */
   readonly at: number
   readonly type: string
+  /** Null for events whose key is their own id. */
   readonly network: string | null
   readonly count: number
 }

@@ -11,7 +11,7 @@ export interface FilteredEvent {
   readonly status: () => EventStatus
 }
 
-/** Throws `bad_request` for an empty filter, so that nobody replays all events by mistake, and for too many ids. */
+/** Throws `bad_request` for an empty filter, which would replay all events, and for too many ids. */
 export function checkReplayFilter(filter: ReplayFilter): void {
   const given = Object.values(filter).filter((value) => value !== undefined)
   if (given.length === 0) {
@@ -49,13 +49,15 @@ export function partsOfKey(key: string | null): { readonly network: string | nul
 /** A row of the table `replay`. `Flag`: the store's type for booleans. */
 export interface ReplayRow<Flag> {
   readonly id: number
-  /** JSON */
+  /** JSON of a `ReplayFilter`. */
   readonly filter: string
+  /** Maximum runs created per second; null: no limit. */
   readonly perSecond: number | null
   readonly newKeys: Flag
   /** The index of its name in `replayStates`. */
   readonly state: number
   readonly createdAt: number
+  /** Null while running. */
   readonly endedAt: number | null
   readonly nextSeq: number
   readonly lastSeq: number

@@ -10,6 +10,7 @@ export interface NewEvent {
   readonly createdAt: string
   /** `network:address` or the event's own id. */
   readonly key: string
+  /** Parts of the key; null if the key is the event's own id. */
   readonly network: string | null
   readonly address: string | null
   readonly raw: Uint8Array
@@ -124,6 +125,7 @@ export interface StateWrite {
   readonly key: string
   /** JSON; null deletes the entry. */
   readonly value: string | null
+  /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null
 }
 
@@ -193,7 +195,7 @@ export type Outcome = {
   | { readonly kind: 'done'; readonly effects?: Effects }
   | { readonly kind: 'retry'; readonly at: number; readonly error: RunError }
   | { readonly kind: 'dead'; readonly error: RunError }
-  /** Postponed: tried again later, without counting this attempt. */
+  /** Postponed: retried later, without counting this attempt. */
   | { readonly kind: 'snooze'; readonly at: number }
   /** Not executed: too old (`expired`), or not selected by the handler (`unmatched`). */
   | { readonly kind: 'expired' }

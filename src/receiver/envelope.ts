@@ -85,7 +85,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 
 const maxPartLength = 128
 
-/** Ordering key of an event, and its parts. */
+/** Ordering key of an event, and its parts; they are null if the key is the event's own id. */
 export interface EventKey {
   readonly key: string
   readonly network: string | null

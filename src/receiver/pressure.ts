@@ -30,7 +30,7 @@ const limits = {
   pendingBytes: 64 * mebibyte,
   oldestPendingMs: 2_000,
   eventLoopDelayMs: 400,
-  /** Limit of all bodies being read, in addition to one of the maximum size. */
+  /** Maximum bytes of all bodies being read, in addition to one body of the maximum size. */
   bodyBytes: 64 * mebibyte,
 }
 /** Fewer new bytes are not progress: otherwise single bytes would keep an upload alive. */

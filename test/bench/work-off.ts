@@ -5,9 +5,13 @@ import { fillStore } from './fill.ts'
 import { startProduct } from './server-process.ts'
 
 export interface Start {
+  /** Pending runs at the start. */
   readonly runs: number
+  /** Milliseconds until the server was ready. */
   readonly readyMs: number
+  /** Milliseconds until the first runs were done. */
   readonly firstVerdictsMs: number
+  /** Runs per second after the server was ready. */
   readonly perSecond: number
   readonly peakMemoryMb: number
 }

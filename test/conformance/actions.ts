@@ -44,7 +44,7 @@ export function describeActions(harness: ConformanceHarness): void {
       ])
     })
 
-    test('that blocks its key unblocks it when it is dropped', async () => {
+    test('unblocks its key when it is dropped', async () => {
       await using stage = await Stage.open(harness, [{ ...ordered, onDead: 'hold' }])
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
       await stage.killReady()

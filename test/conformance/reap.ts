@@ -79,7 +79,7 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.states('c')).toEqual(['ready'])
     })
 
-    test('tells of runs that became dead letters, and of no others', async ({ stage }) => {
+    test('returns the runs that became dead letters, and no others', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'))
       await stage.crashRun(2)
       await stage.claimOne({ owner: 'x' })

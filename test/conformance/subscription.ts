@@ -49,7 +49,7 @@ export function describeSubscription(harness: ConformanceHarness): void {
       }
     })
 
-    test('that fails leaves the previous one in place', async ({ stage }) => {
+    test('leaves the previous one in place if it fails', async ({ stage }) => {
       const { inbox } = stage
       await inbox.beginSubscription(wanted('a'), null)
       await inbox.endSubscription(1, { state: 'failed', answer: 'no' })

@@ -159,7 +159,7 @@ describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
     }
   }
 
-  test('with 0.3 s per fsync delays acknowledgements only', async () => {
+  test('with 0.3 s per fsync only delays acknowledgements', async () => {
     await using stage = await createDiskStage()
     const { sidecar, client, load } = stage
     await stage.start()

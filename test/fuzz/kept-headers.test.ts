@@ -18,7 +18,7 @@ const names = {
   signatureHeader: 'x-service-signature',
 }
 
-test('any headers give a small JSON object of safe text, and the same again from the cache', () => {
+test('any headers become a small JSON object of safe text, and the cache returns an equal one', () => {
   const read = createHeaderReader(names)
   fc.assert(
     fc.property(headers, (given) => {

@@ -80,7 +80,7 @@ function restoredFrom(world: World, seed: string): World {
 }
 
 it(
-  'every command is applied or refused as a whole, the ledger adds up after each, and a restored world goes on the same',
+  'every command is applied or refused as a whole, the ledger adds up after each, and a restored world has the same future',
   { timeout: 3_600_000 },
   () => {
     fc.assert(

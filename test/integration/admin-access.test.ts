@@ -196,7 +196,7 @@ test('without a viewer token only the operator token is valid', async () => {
     expect((await alone.send('/metrics', { headers: bearer(token) })).status).toBe(status)
 })
 
-test('a console that was not built says how to build it', async () => {
+test('a console that was not built returns a page with the build command', async () => {
   await using stage = await startAdmin({ more: { pages: await createConsolePages('/nowhere/at/all') } })
   expect((await stage.send('/')).text).toContain('npm run build')
 })

@@ -32,12 +32,12 @@ function expectError(answer: RawAnswer, status: number, code: string): void {
   for (const name of ['x-powered-by', 'etag', 'server']) expect(headerOf(answer, name)).toBeUndefined()
 }
 
-describe('a body at the limit', () => {
+describe('body limit', () => {
   const chunk = Buffer.alloc(16 * 1024, 'a')
   const framed = Buffer.concat([Buffer.from('4000\r\n'), chunk, Buffer.from('\r\n')])
   const manyChunks = 2_000
 
-  test('of exactly the limit is accepted; one byte more gets 413 before it is sent, and the connection is closed', async () => {
+  test('accepts a body of exactly the limit; a Content-Length above it gets 413 and closes the connection', async () => {
     using connection = await RawConnection.open(app.port)
     const whole = eventOfSize('evt_whole', bodyLimit)
     expect(whole).toHaveLength(bodyLimit)
@@ -51,7 +51,7 @@ describe('a body at the limit', () => {
   test.each([
     ['by its Content-Length', { 'Content-Length': String(manyChunks * chunk.length) }, chunk],
     ['chunked', { 'Transfer-Encoding': 'chunked' }, framed],
-  ])('P6 that is still being sent, %s, gets its 413', async (_, headers, part) => {
+  ])('P6 returns 413 while a too large body is still being sent, %s', async (_, headers, part) => {
     using connection = await RawConnection.open(app.port)
     connection.send(requestBytes({ headers }))
     for (let count = 0; count < manyChunks; count++) connection.send(part)
@@ -59,7 +59,7 @@ describe('a body at the limit', () => {
     expect(await connection.closed()).toBe('end')
   })
 
-  test('P6 that is sent on after its 413 is not read to its end', async () => {
+  test('P6 closes a connection that continues to send after the 413', async () => {
     using connection = await RawConnection.open(app.port, { allowHalfOpen: true })
     expect((await connection.request({ headers: { 'Content-Length': '1000000000' } })).status).toBe(413)
     expect(await connection.closed()).toBe('end')
@@ -74,7 +74,7 @@ describe('a body at the limit', () => {
   })
 })
 
-describe('a body in chunks', () => {
+describe('chunks of a body', () => {
   const chunked = { 'Transfer-Encoding': 'chunked' }
   const framed = (part: Uint8Array) =>
     Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')])
@@ -84,7 +84,7 @@ describe('a body in chunks', () => {
   test.each([
     ['of network packets', 1_460],
     ['of the smallest allowed size', 256],
-  ])('%s is accepted', async (_, size) => {
+  ])('%s are accepted', async (_, size) => {
     using connection = await RawConnection.open(app.port)
     const body = eventOfSize(`evt_pieces_${size}`, bodyLimit)
     const { headers = {} } = delivery(body)
@@ -97,24 +97,27 @@ describe('a body in chunks', () => {
   test.each([
     ['chunked', chunked],
     ['with a Content-Length', {}],
-  ])('P6 that are too small, %s, gets 400 before it is complete, and the connection is closed', async (_, framing) => {
-    using connection = await RawConnection.open(app.port)
-    const body = eventOfSize('evt_small_pieces', 10_000)
-    const isChunked = framing === chunked
-    const length = isChunked ? {} : { 'Content-Length': String(body.length) }
-    connection.send(requestBytes({ headers: { ...delivery(body).headers, ...framing, ...length } }))
-    // In many packets: otherwise they would arrive as one chunk.
-    for (const part of partsOf(body.subarray(0, 2_000), 1)) {
-      if (connection.unread.length > 0) break
-      connection.send(isChunked ? framed(part) : part)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    const answer = await connection.answer()
-    expectError(answer, 400, 'bad_request')
-    expect(headerOf(answer, 'connection')).toBe('close')
-    expect(await connection.closed()).toBe('end')
-    expect(await app.inbox.event('evt_small_pieces')).toBeNull()
-  })
+  ])(
+    'P6 return 400 before the body is complete if they are too small, %s, and the connection is closed',
+    async (_, framing) => {
+      using connection = await RawConnection.open(app.port)
+      const body = eventOfSize('evt_small_pieces', 10_000)
+      const isChunked = framing === chunked
+      const length = isChunked ? {} : { 'Content-Length': String(body.length) }
+      connection.send(requestBytes({ headers: { ...delivery(body).headers, ...framing, ...length } }))
+      // Sends many packets, because parts in one packet would arrive as one chunk.
+      for (const part of partsOf(body.subarray(0, 2_000), 1)) {
+        if (connection.unread.length > 0) break
+        connection.send(isChunked ? framed(part) : part)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      const answer = await connection.answer()
+      expectError(answer, 400, 'bad_request')
+      expect(headerOf(answer, 'connection')).toBe('close')
+      expect(await connection.closed()).toBe('end')
+      expect(await app.inbox.event('evt_small_pieces')).toBeNull()
+    },
+  )
 })
 
 test.each(['GZIP', 'identity, gzip', 'x'])('Content-Encoding %s gets 415', async (encoding) => {

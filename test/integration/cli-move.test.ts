@@ -217,7 +217,7 @@ describe('the comparison', () => {
     expect(result.errors.trim().split('\n')).toHaveLength(found.length + 1)
   })
 
-  test('that fails leaves a database that cannot be served, and a file that can be moved again', async () => {
+  test('if it fails, leaves a database that cannot be served and a file that can be moved again', async () => {
     await using store = await aStore()
     const url = await postgres.createDatabase()
     await ask(

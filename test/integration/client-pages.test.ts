@@ -40,7 +40,7 @@ test('R122 returns each trade of the first page request exactly once, while new 
   expect(bought).toBeGreaterThan(0)
 })
 
-test('R120 requests no page before it is needed, continues at a cursor, and starts anew with each iteration', async () => {
+test('R120 requests no page before it is needed, continues at a cursor, and starts over with each iteration', async () => {
   const { address, network } = openWallet(stage, 4)
   const trades = stage.api.listWalletTrades({ address, network, limit: 1 })
   expect(stage.asked()).toEqual([])

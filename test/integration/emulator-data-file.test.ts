@@ -49,7 +49,7 @@ test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart'
   expect((await second.control('GET', '/clock')).json.data.now).toBe('2026-01-01T00:00:00.000Z')
 })
 
-test('R7 a restarted world goes on as one that never stopped', async () => {
+test('R7 a restarted world continues like a world that never stopped', async () => {
   await using dir = await createTempDir()
   const bytes = async (isRestarted: boolean) => {
     const file = join(dir.path, `${isRestarted}.db`)

@@ -188,7 +188,7 @@ test('a start cancels pending deliveries of a deleted endpoint', async () => {
   second.deliveries.close()
 })
 
-test('clear deletes all deliveries; their events can be sent anew', async () => {
+test('clear deletes all deliveries; their events can be sent again', async () => {
   await using receiver = await createTestReceiver(answerStatus(500))
   const { clock, deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)])
   send(outgoing())

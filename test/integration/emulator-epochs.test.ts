@@ -124,7 +124,7 @@ test('A58 rejects cursors from before a reset, also after a restart', async () =
   expect(await pageAt(second, late)).toEqual(refused)
 })
 
-test('an account at its limit of alerts gets none to trigger, and other events go on', async () => {
+test('an account at its limit of alerts gets no alerts to trigger, and other events continue', async () => {
   await using receiver = await createTestReceiver((response) => response.writeHead(200).end())
   await using stage = await startStage({ endpoints: [{ url: receiver.url, secret }], rate: 10 })
   const { address, network } = (await stage.control('GET', '/world')).json.data.newestTokens[0]

@@ -187,7 +187,7 @@ describe('the response', () => {
     expect(responseExcerpt).toBe(expected)
   })
 
-  test('A43 the excerpt is awaited for at most 50 ms, which are no part of the latency', async () => {
+  test('A43 waits at most 50 ms for the excerpt, and does not count that wait as latency', async () => {
     const wall = createTestClock()
     const receiver = await answering('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun')
     const posted = newPoster(wall).post(receiver.url, body, {})

@@ -11,7 +11,7 @@ async function seen(stage: Stage) {
   return { now, seq, digest, accounts, events: events.slice(0, events.lastIndexOf('"meta"')) }
 }
 
-test('a restored state has the same world, clock, accounts and webhooks, and goes on the same', async () => {
+test('a restored state has the same world, clock, accounts and webhooks, and the same future', async () => {
   await using stage = await startStage()
   await stage.control('POST', '/clock/advance', { ms: 3_600_000 })
   await stage.rest('/webhooks', postJson(newWebhook))

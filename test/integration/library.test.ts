@@ -141,7 +141,7 @@ describe('a body parser before the router', () => {
 })
 
 describe('options', () => {
-  test('that are invalid are all reported, without the secret', () => {
+  test('are checked together: one error lists all invalid ones, without the secret', () => {
     const handler = defineHandler({ name: 'h', type: '*', run() {} })
     const options = {
       secrets: 'too short',

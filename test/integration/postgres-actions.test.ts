@@ -207,7 +207,7 @@ describe('replays', () => {
     expect(await stage.runs(`r.replay_id = ${id}`)).toEqual([])
   })
 
-  test('and backfills wait until a replica has registered handlers', async () => {
+  test('replays and backfills wait until a replica has registered handlers', async () => {
     const stage = await open([])
     await stage.acceptIds('a')
     const { id } = await stage.replays.start(all)

@@ -16,7 +16,7 @@ export interface TestHandler extends Partial<Omit<ResolvedHandler, 'run'>> {
 interface TestEvent {
   readonly id: string
   readonly address?: string
-  /** Makes its body large. */
+  /** Text that makes the body large. */
   readonly padding?: string
 }
 
@@ -56,7 +56,7 @@ export async function stageDispatcher(options: StageOptions) {
   const common = { work, handlers, concurrency, clock, log, observer, overrunGraceMs }
   const dispatcher = new Dispatcher({ ...common, owner: 'owner-1', suspects })
 
-  /** Lets everything happen that is due now. */
+  /** Runs pending promise callbacks and timers that are due now. */
   async function turns(count = 20): Promise<void> {
     for (let n = 0; n < count; n++) await clock.advance(0)
   }

@@ -36,7 +36,7 @@ describe('docs/operations.md', () => {
   })
 })
 
-test('docs/errors.md lists exactly the codes there are, each with its status and exit code', () => {
+test('docs/errors.md lists exactly the existing error codes, each with its status and exit code', () => {
   const rows = rowsOf(read('docs/errors.md'))
   const listed = rows.map(([code = '', status, exitCode]) => [
     code,

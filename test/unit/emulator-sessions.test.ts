@@ -42,7 +42,7 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([token]), sessions.userOf([other]), sessions.userOf([])]).toEqual([null, 'ada', null])
   })
 
-  test('are at most 1,000: beyond that the oldest ends', () => {
+  test('are limited to 1,000; one more ends the oldest', () => {
     const { sessions } = setUp()
     const tokens = Array.from({ length: 1_001 }, () => signIn(sessions))
     expect(tokens.filter((token) => sessions.userOf([token]) === null)).toEqual([tokens[0]])

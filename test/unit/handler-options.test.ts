@@ -19,7 +19,7 @@ describe('match', () => {
     expect(stage.settled.toSorted()).toEqual(['h1 done', 'h1 unmatched', 'h1 unmatched'])
   })
 
-  test('that throws is a failed attempt; an async one makes a dead letter', async () => {
+  test('fails the attempt if it throws, and causes a dead letter if it is async', async () => {
     const broken = () => {
       throw new Error('broken')
     }

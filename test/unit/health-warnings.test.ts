@@ -309,7 +309,7 @@ describe('warnings', () => {
     expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
   })
 
-  test('that need no store are in docs/operations.md', () => {
+  test('from rules that need no store are in docs/operations.md', () => {
     const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
     for (const code of processCodes) expect(docs).toContain(`| \`${code}\` |`)
   })

@@ -20,16 +20,16 @@ function gapsOf(steps: readonly { readonly after: number; readonly length: numbe
   })
 }
 
-describe('the outlook after a gap', () => {
-  test('of a minute: nothing is lost', () => {
+describe('outlookAfter', () => {
+  test('loses nothing after a gap of a minute', () => {
     expect(outlookAfter({ from: 0, to: minute - 1 })).toEqual({ retriedUntil: 2 * minute - 1 + 30_000, lost: null })
   })
 
-  test('of two hours: nothing is lost, the last retry comes two hours later', () => {
+  test('loses nothing after a gap of two hours; the last retry arrives two hours later', () => {
     expect(outlookAfter({ from: 0, to: 2 * hour })).toEqual({ retriedUntil: 4 * hour + 30_000, lost: null })
   })
 
-  test('of a day: events first sent in its first part are lost', () => {
+  test('loses events that were first sent early in a gap of a day', () => {
     const ladder = retryDelaysMs.reduce((sum, delay) => sum + delay, 0)
     expect(outlookAfter({ from: 0, to: 24 * hour })).toEqual({
       retriedUntil: 32 * hour + 30_000,
@@ -37,7 +37,7 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('of eight hours soon after another: early events of the first are lost', () => {
+  test('loses early events of the first of two gaps of eight hours', () => {
     const before = { from: 0, to: 8 * hour }
     const gap = { from: 8 * hour + 5 * minute, to: 16 * hour + 5 * minute }
     expect(outlookAfter(before).lost).toBeNull()
@@ -47,7 +47,7 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('of a minute after one of eight hours: events with their last attempt in it are lost', () => {
+  test('loses events whose last attempt falls into a short gap after a gap of eight hours', () => {
     const gap = { from: 12 * hour, to: 12 * hour + minute }
     const lostFrom = gap.from - ladderMs
     expect(outlookAfter(gap, [{ from: 0, to: 8 * hour }]).lost).toEqual({
@@ -56,12 +56,12 @@ describe('the outlook after a gap', () => {
     })
   })
 
-  test('of ten hours, a day after another, is independent of it', () => {
+  test('ignores a gap that ended a day earlier', () => {
     const gap = { from: 34 * hour, to: 44 * hour }
     expect(outlookAfter(gap, [{ from: 0, to: 10 * hour }])).toEqual(outlookAfter(gap))
   })
 
-  test('holds for every event and any downtimes', () => {
+  test('is right for every event and any gaps', () => {
     const step = fc.record({
       after: fc.integer({ min: 1, max: 3 * hour }),
       length: fc.oneof(fc.integer({ min: 1, max: 10 * minute }), fc.integer({ min: 1, max: 24 * hour })),

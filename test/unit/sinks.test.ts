@@ -99,7 +99,7 @@ describe('sinks of the settings', () => {
     ])
   })
 
-  it('that are invalid are all reported, with suggestions and without values', async () => {
+  it('are checked together: one error lists all invalid ones, with suggestions and without values', async () => {
     const app = { kind: 'forward', url: 'http://127.0.0.1/' }
     const sinks = {
       'a b': archive,

@@ -139,7 +139,7 @@ describe('calls between threads', () => {
     expect(await Promise.all([...calls, fourth])).toEqual([10, 20, 30, 40])
   })
 
-  test('that fail reject with the same code and message', async () => {
+  test('reject with the code and message of the failed call', async () => {
     using other = connect({
       refuse: async () => {
         throw new InboxError('store_full', 'no space')

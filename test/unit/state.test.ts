@@ -236,7 +236,7 @@ test('no increment is lost or counted twice for any interleaving of two threads 
   )
 })
 
-test.each(['throws', 'snoozes'])('a run that %s reads its state anew when it is tried again', async (how) => {
+test.each(['throws', 'snoozes'])('a retry after a run that %s reads its state again', async (how) => {
   let reads = 0
   const stage = await stageDispatcher({
     handlers: [

@@ -68,7 +68,7 @@ describe('the same seed and commands', { timeout: 120_000 }, () => {
   })
 })
 
-it('a restored snapshot brings back its moment, keeps listeners, and goes on the same', () => {
+it('restoring a snapshot sets the time back, keeps listeners, and repeats the same future', () => {
   const world = openWorld('restored')
   world.advanceTo(startAt + hourMs)
   const snapshot = world.snapshot()

@@ -86,14 +86,14 @@ export function createChatSink(
     if (waitMs > 0) ctx.pause(waitMs)
   }
 
-  /** Sends a message when the pace allows. Returns the answer if the service refused this message. */
+  /** Sends a message when the rate limits allow it. Returns the response if the service rejected this message, else undefined. */
   async function sendOne(message: Outgoing, ctx: SinkContext): Promise<Answer | undefined> {
     await takeTurn(ctx)
     const answer = await service.post(message.parts, ctx)
     pacer.sent()
-    const said = service.waitOf?.(answer)
+    const waitMs = service.waitOf?.(answer)
     if (answer.status >= 200 && answer.status < 300) {
-      if (said !== undefined) pacer.hold(said)
+      if (waitMs !== undefined) pacer.hold(waitMs)
       progress.sent(message)
       return undefined
     }
@@ -102,10 +102,10 @@ export function createChatSink(
       pacer.hold(ms)
       ctx.pause(ms)
     }
-    throw pausingRefusal(answer, who, pause, said)
+    throw pausingRefusal(answer, who, pause, waitMs)
   }
 
-  /** Sends each item of a refused message alone, and a notice instead of a refused item. */
+  /** Sends each item of a rejected message alone, and a notice instead of a rejected item. */
   async function sendAlone(
     message: Outgoing,
     refused: Answer,
@@ -140,7 +140,7 @@ export function createChatSink(
 
   return {
     batch,
-    // Without order by key, a burst becomes a digest.
+    // With ordering by key, a batch would have one item per key. Without it, a burst becomes a digest.
     order: 'none',
     concurrency: 1,
     timeoutMs: 60_000,
@@ -229,7 +229,7 @@ export interface Pacer {
   hold(ms: number): void
 }
 
-/** Keeps all limits over any period of time. */
+/** Creates a pacer that keeps all limits within any period of their length. */
 export function createPacer(limits: readonly Limit[], { now }: Pick<Timing, 'now'>): Pacer {
   const remembered = Math.max(...limits.map(({ count }) => count))
   const sentAt: number[] = []

@@ -15,6 +15,7 @@ export interface Answer {
 }
 
 const maxAnswerBytes = 64 * 1024
+/** Maximum characters of a response in an error message. */
 const shownLength = 200
 /** Time limit for reading the body of a 2xx response, which isn't needed. */
 const successBodyMs = 1_000
@@ -66,25 +67,25 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
 
 /** The error for an answer that is not a success; a RetryableError if it has `Retry-After`. */
 export function refusal({ status, headers, text }: Answer, who: string): Error {
-  const said = text === '' ? '' : `: ${text.slice(0, shownLength)}`
-  const message = `${who} answered ${status}${said}`
+  const excerpt = text === '' ? '' : `: ${text.slice(0, shownLength)}`
+  const message = `${who} answered ${status}${excerpt}`
   const retryAfterMs = readRetryAfter(headers)
   return retryAfterMs === undefined ? new Error(message) : new RetryableError(message, { retryAfterMs })
 }
 
 const defaultWaitMs = 1_000
 
-/** Like `refusal`, and pauses after a 429: for `said` milliseconds, default `Retry-After`, else one second. */
+/** Like `refusal`. For a 429, also calls `pause` with `waitMs` milliseconds. Default: `Retry-After`, else one second. */
 export function pausingRefusal(
   answer: Answer,
   who: string,
   pause: (ms: number) => void,
-  said: number = readRetryAfter(answer.headers) ?? defaultWaitMs,
+  waitMs: number = readRetryAfter(answer.headers) ?? defaultWaitMs,
 ): Error {
   const error = refusal(answer, who)
   if (answer.status !== 429) return error
-  pause(said)
-  return new RetryableError(error.message, { retryAfterMs: said })
+  pause(waitMs)
+  return new RetryableError(error.message, { retryAfterMs: waitMs })
 }
 
 /** True if the request itself was invalid, so that a retry fails, too. */
@@ -108,6 +109,7 @@ export interface JsonPost {
   readonly signal: AbortSignal
   /** Name of the service, for messages. */
   readonly who: string
+  /** Removes secrets from text. */
   readonly hide: (text: string) => string
 }
 

@@ -102,9 +102,9 @@ async function missing(client: Pick<Pool | PoolClient, 'query'>, tables: readonl
     [tables.map(({ name }) => name)],
   )
   return tables.flatMap((table) => {
-    const there = new Set(rows.flatMap((row) => (row.table_name === table.name ? [row.column_name] : [])))
-    if (there.size === 0) return [createTable(table)]
-    const added = table.columns.filter(({ name }) => !there.has(name))
+    const existing = new Set(rows.flatMap((row) => (row.table_name === table.name ? [row.column_name] : [])))
+    if (existing.size === 0) return [createTable(table)]
+    const added = table.columns.filter(({ name }) => !existing.has(name))
     return added.map(
       ({ name, kind }) => `ALTER TABLE ${quote(table.name)} ADD COLUMN IF NOT EXISTS ${quote(name)} ${types[kind]}`,
     )

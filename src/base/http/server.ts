@@ -131,7 +131,7 @@ interface Connection {
 const stalledBytesPerMs = 1.024
 /** Time for the first request of a new client, unless new clients are the majority. */
 const firstMs = 1_000
-/** Limit of connections examined for a new one. */
+/** Maximum connections examined for a new one. */
 const maxLooks = 64
 
 /**

@@ -15,7 +15,7 @@ export interface Subscription<Kind extends string> {
 
 const maxSubscribers = 100
 const heartbeatMs = 15_000
-/** Limit of unread bytes per client. */
+/** Maximum unread bytes per client. */
 const backlogBytes = 1024 * 1024
 
 export type Stream<Kind extends string> = ReturnType<typeof createStream<Kind>>

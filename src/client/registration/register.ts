@@ -4,7 +4,7 @@ import { isInDoubt, successIn } from '../errors.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { Subscription, SubscriptionPort } from '../../inbox/port.ts'
 
-/** The part of the client that registers. It never repeats a POST that may have been carried out. `events` may hold unknown types. */
+/** The part of the client that registration needs. It must not retry a POST that may have been carried out. `events`: any type names. */
 export interface WebhookClient {
   createWebhook(
     webhook: { readonly url: string; readonly events: readonly string[]; readonly secret?: string | undefined },
@@ -16,22 +16,23 @@ export interface RegisterOptions {
   readonly inbox: SubscriptionPort
   readonly client: WebhookClient
   readonly wanted: Wanted
-  /** The secret itself. */
+  /** Text of the secret labelled `wanted.secretLabel`. */
   readonly secret: string
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Registers even if a registration exists or may exist. */
+  /** True: registers even if a registration exists or may exist. */
   readonly force?: boolean
-  /** Sends and records nothing. */
+  /** True: sends and records nothing. */
   readonly dryRun?: boolean
 }
 
 /**
- * - `registered`: registered now. `madeSecret`: a secret that the service generated instead of using ours.
- * - `unnoted`: registered now, but the inbox failed to record it.
- * - `unchanged`: already registered for the same. `changed`: registered for something else.
- * - `under_way`: another process began less than a minute ago. `unclear`: begun, with an unknown outcome.
- * - `refused`: certainly not registered. `planned`: a dry run.
+ * Outcome of a registration.
+ * - `registered`: the upstream created the webhook. `madeSecret`: a secret that it generated instead of using ours, else null.
+ * - `unnoted`: the upstream created the webhook, but the inbox failed to record it.
+ * - `unchanged`: already registered with the same URL, events and secret. `changed`: already registered with others.
+ * - `under_way`: another process began less than a minute ago. `unclear`: a request was sent, and its outcome is unknown.
+ * - `refused`: the upstream rejected the request. `planned`: a dry run; `replaces`: the registration that it would replace.
  */
 export type Registration =
   | {
@@ -47,17 +48,17 @@ export type Registration =
   | { readonly kind: 'refused'; readonly subscription: Subscription; readonly verdict: Verdict }
   | { readonly kind: 'planned'; readonly replaces: Subscription | null }
 
-/** Longer than a call takes: an older registration without an outcome was abandoned. */
+/** A registration without an outcome is in progress up to this age. It exceeds `callTimeoutMs`, so an older one was abandoned. */
 export const underWayMs = 60_000
 const callTimeoutMs = 30_000
 const maxTries = 5
 
 /**
- * Registers the receiver with the service once (R60, R62), because two registrations deliver each event twice. The inbox
- * records the begin before the request is sent, and lets only one process begin. A registration with an unknown outcome
- * is never repeated automatically.
+ * Registers the receiver with the upstream once (R60, R62), because two registrations deliver each event twice. Before the
+ * request is sent, the inbox records the attempt, and it allows only one process at a time. An attempt with an unknown
+ * outcome is never repeated automatically.
  *
- * @throws InboxError if the inbox can't record the begin, or a refusal
+ * @throws InboxError if the inbox can't record the attempt or its rejection
  */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const { inbox, wanted, now, dryRun = false } = options
@@ -74,15 +75,15 @@ export async function register(options: RegisterOptions): Promise<Registration> 
       newest === null ? null : newest.id,
     )
     if (begun !== null) return call(options, begun)
-    // Another process was first: don't repeat its work.
+    // Another process was faster. Check its registration instead of replacing it.
     force = false
     if (tries === maxTries) throw new Error(`other processes changed the registration ${tries} times`)
   }
 }
 
 /**
- * Records that the begun registration exists, after an operator checked. Returns the registration; null if none was begun.
- * Leaves one alone that may still be in progress: its outcome could not be recorded any more.
+ * Records that an attempt with an unknown outcome succeeded, after an operator has checked it. Returns the registration; null if there is
+ * none. Changes nothing while an attempt may be in progress, because that attempt records its own outcome.
  */
 export async function confirmRegistered(
   inbox: SubscriptionPort,
@@ -95,7 +96,7 @@ export async function confirmRegistered(
   return newest?.state === 'registered' ? newest : null
 }
 
-/** Outcome without a request; null if a request may be sent. */
+/** Outcome that the newest registration determines without a request; null if a request may be sent. */
 function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
   if (isUnderWay(newest, now)) return underWay(newest)
   if (force) return null

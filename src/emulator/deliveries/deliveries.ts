@@ -37,7 +37,7 @@ export interface DeliveriesOptions {
   readonly onAttempt?: (report: AttemptReport) => void
 }
 
-/** Limit of deliveries per bulk replay. */
+/** Maximum deliveries per bulk replay. */
 const maxReplayed = 10_000
 
 /** The engine, plus its progress in the events of the world. */

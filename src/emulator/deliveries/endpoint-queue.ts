@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { StoredDelivery } from './port.ts'
 
-/** Limit of due deliveries in memory per endpoint; the others stay in the store. */
+/** Maximum due deliveries in memory per endpoint. The others stay in the store. */
 const maxReady = 256
 
 export interface EndpointQueueOptions {

@@ -27,10 +27,13 @@ export interface Delivery {
   /** Attempts so far, without extra ones. */
   readonly attempts: number
   readonly createdAt: number
+  /** Null if there is no further attempt. */
   readonly nextAttemptAt: number | null
   /** True for a requested replay: one attempt, no ladder (A46). */
   readonly isReplay: boolean
+  /** Status of the latest attempt; null before the first attempt, or without a response. */
   readonly lastStatus: number | null
+  /** Failure of the latest attempt; null before the first attempt, or if it was acknowledged. */
   readonly lastFailure: string | null
 }
 
@@ -39,7 +42,9 @@ export interface Attempt {
   /** 1 to 6. */
   readonly attempt: number
   readonly at: number
+  /** Null without a response. */
   readonly status: number | null
+  /** Null if acknowledged. */
   readonly failure: string | null
   readonly latencyMs: number
   /** True for an extra delivery of the same event (R88). */
@@ -50,6 +55,7 @@ export interface Attempt {
   readonly requestHeaders: Readonly<Record<string, string>>
   readonly responseHeaders: Readonly<Record<string, string>>
   readonly responseExcerpt: string
+  /** Null if there is no further attempt. */
   readonly nextAttemptAt: number | null
 }
 

@@ -5,7 +5,7 @@ import { FaultRefused, type FaultTarget, type Faults } from './port.ts'
 import { type RandomStream, createRandomStream } from '../random.ts'
 
 const maxRules = 100
-/** Limit of deliveries whose body faults are remembered for retries. */
+/** Maximum deliveries whose body faults are remembered for retries. */
 const maxRememberedBodies = 100_000
 
 interface Active<R extends FaultRule> {

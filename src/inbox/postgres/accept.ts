@@ -102,7 +102,7 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
       let from = 0
       for (const { batch, resolve } of calls) resolve(results.slice(from, (from += batch.length)))
     } catch (error) {
-      // Errors of other origin than the database belong to one call, so each call is tried by itself.
+      // An error that isn't from the database belongs to one call, so each call is committed separately.
       if (calls.length > 1 && !(error instanceof InboxError)) for (const call of calls) await commitCalls([call])
       else for (const { reject } of calls) reject(error)
     }
@@ -156,6 +156,7 @@ export interface AcceptedRow {
   readonly lastBefore: number
   /** True if new runs are claimable; null if no event is new. */
   readonly areReady: boolean | null
+  /** Runs leased to waiting claims: positions of the runs in the parameters, run ids and claim ids. Null if there are none. */
   readonly givenAt: string | null
   readonly givenRuns: string | null
   readonly givenClaims: string | null
@@ -168,6 +169,7 @@ export interface PlannedRun {
   /** Position of its event in the batch, from 1. */
   readonly at: number
   readonly handler: string
+  /** Null: the run has no key. */
   readonly key: string | null
 }
 
@@ -291,9 +293,9 @@ export interface KnownClaim extends ClaimRequest {
 export interface ClaimHandoff {
   /** Each names one handler. */
   readonly claims: readonly KnownClaim[]
-  /** Resolves claims with their leases, by claim id. Claims without leases wait on. */
+  /** Resolves claims with their leases, by claim id. Claims without leases keep waiting. */
   end(given: ReadonlyMap<number, readonly Lease[]>): void
-  /** The result is unknown: the claims may have got leases. */
+  /** Ends the handoff after a lost response: the claims may have got leases, which are released later. */
   lose(): void
 }
 

@@ -238,7 +238,7 @@ export class Writer {
   }
 
   /**
-   * Work that throws must not fail other work, so each item of the batch is tried again in its own transaction. With an empty batch,
+   * Work that throws must not fail other work, so each item of the batch is retried in its own transaction. With an empty batch,
    * leasing runs has thrown and would again: the writer fails, and the process restarts.
    */
   #runOneByOne(batch: readonly Work[], error: unknown): void {

@@ -12,11 +12,16 @@ export interface Tables {
     readonly type: string
     readonly created_at: string
     readonly received_at: number
+    /** `network:address`; null if the key is the event's own id. */
     readonly key: string | null
     readonly secret_label: string
+    /** Milliseconds from `received_at` to the begin of the transaction that stored the event; null for events of older versions. */
     readonly stored_ms: number | null
+    /** Id in `header_set`; null: no stored headers. */
     readonly header_set: number | null
+    /** W3C `traceparent` of the delivery; null without one. */
     readonly trace: string | null
+    /** Index in `eventStatuses`, set when the event is pruned; null before. */
     readonly final_status: number | null
   }
   readonly body: { readonly seq: number; readonly raw: Buffer }
@@ -42,22 +47,28 @@ export interface Tables {
     readonly id: number
     readonly name: string
     readonly paused: Flag
+    /** Concurrency that an operator set; null: the default. */
     readonly concurrency: number | null
     readonly superseded: number
+    /** Next event of the backfill; null: no backfill in progress. */
     readonly backfill_seq: number | null
   }
   readonly run: {
     readonly id: number
     readonly event_seq: number
     readonly handler_id: number
+    /** 0 for a live run. */
     readonly replay_id: number
+    /** Null: the run has no key, so it waits for no other run. */
     readonly key: string | null
     readonly state: number
     readonly run_at: number
     readonly attempt: number
     readonly crashed: number
+    /** Start of the latest attempt; null before the first. */
     readonly started_at: number | null
     readonly ended_at: number
+    /** See `errorGroupOf`; null for a run that was never a dead letter, and for dead letters of older versions. */
     readonly error_group: string | null
   }
   readonly attempt: {
@@ -66,6 +77,7 @@ export interface Tables {
     readonly started_at: number
     readonly ended_at: number
     readonly outcome: 'retry' | 'dead' | 'crashed' | 'dropped'
+    /** The error of the attempt, in three columns; null without an error. */
     readonly error_name: string | null
     readonly error_message: string | null
     readonly error_stack: string | null
@@ -78,15 +90,19 @@ export interface Tables {
     readonly handler_id: number
     readonly key: string
     readonly version: number
+    /** Null: never. */
     readonly expires_at: number | null
   }
   readonly replay: {
     readonly id: number
+    /** JSON of a `ReplayFilter`. */
     readonly filter: string
+    /** Maximum runs created per second; null: no limit. */
     readonly per_second: number | null
     readonly new_keys: Flag
     readonly state: number
     readonly created_at: number
+    /** Null while running. */
     readonly ended_at: number | null
     readonly next_seq: number
     readonly last_seq: number
@@ -101,6 +117,7 @@ export interface Tables {
     readonly detail: string
     readonly by_whom: string | null
   }
+  /** See `GapRecord`. `lost_from` and `lost_to` are null if nothing was lost. */
   readonly gap: {
     readonly id: number
     readonly from_at: number

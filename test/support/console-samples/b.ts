@@ -48,7 +48,7 @@ export const warnings: readonly WarningJson[] = [
     code: 'dead_letters',
     subject: 'ledger',
     level: 'warning',
-    title: 'Dead letters wait for somebody',
+    title: 'Dead letters of ledger',
     text: 'Requeue them once the cause is gone, or drop them.',
     since: at(-hourMs),
     href: '/dead-letters?handler=ledger',

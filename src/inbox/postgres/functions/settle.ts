@@ -31,7 +31,7 @@ BEGIN
   RETURN promoted;
 END $$`
 
-/** True for a run of a cancelled replay, which is not tried again. Outbox items continue: they belong to completed runs. */
+/** True for a run of a cancelled replay, which is not retried. Outbox items continue: they belong to completed runs. */
 const isCancelledFunction = `
 CREATE FUNCTION inbox.is_cancelled(run bigint, replay integer) RETURNS boolean LANGUAGE plpgsql STABLE ${hotSettings} AS $$
 BEGIN
