@@ -60,8 +60,6 @@ export const counts = {
   rejectSamples: long ? 2_000 : 100,
   /** Rows of the console's event list to scroll through. */
   scrolledRows: long ? 10_000 : 4_000,
-  /** Combinations of color scheme and width in which each page of the dashboard is checked. */
-  dashboardLooks: long ? 4 : 2,
   /** Kills of an emulator during deliveries. */
   emulatorSendingKills: long ? 40 : 3,
   /** Requests that each property of the emulator's REST service sends. */

@@ -8,7 +8,7 @@ import {
   type RunRecord,
 } from '../inbox/port.ts'
 import { parseExactJson } from './exact-json.ts'
-import { eventFilter, page, words } from './parse.ts'
+import { eventQuery, page } from './parse.ts'
 import { bodyGone, noEvent } from './replays.ts'
 import { describeRoute, route, type AdminContext } from './route.ts'
 import { component, count, isoTimeOrNull, pageShape, runError, time, toBuffer, toPage, toWire } from './wire.ts'
@@ -25,8 +25,24 @@ const summaryFields = {
 }
 export const eventSummary = component('EventSummary', summaryFields)
 
+const eventRow = component('EventRow', {
+  ...summaryFields,
+  data: z.unknown().optional().describe('with `details`: the data of the event; null: pruned, or too large for a list'),
+  runs: z
+    .array(
+      z.object({
+        handler: z.string(),
+        state: z.enum(runStates),
+        attempt: count,
+        replay: z.int().nullable(),
+        error: z.object({ name: z.string(), message: z.string() }).nullable().describe('of the latest failed attempt'),
+      }),
+    )
+    .optional()
+    .describe('with `details`: its runs'),
+})
 const eventList = component('EventList', {
-  ...pageShape(eventSummary),
+  ...pageShape(eventRow),
   searched_to: time
     .nullable()
     .describe(
@@ -82,6 +98,7 @@ const eventDetail = component('EventDetail', {
 })
 
 export type EventSummaryJson = z.output<typeof eventSummary>
+export type EventRowJson = z.output<typeof eventRow>
 export type EventListJson = z.output<typeof eventList>
 export type EventDetailJson = z.output<typeof eventDetail>
 export type RunJson = z.output<typeof run>
@@ -94,14 +111,14 @@ export const eventRoutes = {
     at: 'GET /events',
     summary: 'List stored events, newest first',
     query: z.strictObject({
-      ...eventFilter,
-      q: z.exactOptional(words.regex(/\S/)).describe('words that the body must contain, 1 to 255 characters'),
+      ...eventQuery,
+      details: z.enum(['true', 'false']).prefault('false').describe('true or false'),
       ...page,
     }),
     gives: eventList,
-    async answer({ inbox }, { query }) {
-      const found = await inbox.events(query)
-      return { ...toPage(found, toEventSummaryJson), searched_to: isoTimeOrNull(found.searchedTo) }
+    async answer({ inbox }, { query: { details, ...query } }) {
+      const found = await inbox.events({ ...query, isDetailed: details === 'true' })
+      return { ...toPage(found, toEventRowJson), searched_to: isoTimeOrNull(found.searchedTo) }
     },
   }),
   getEvent: route({
@@ -136,6 +153,17 @@ async function findEvent({ inbox }: AdminContext, id: string): Promise<EventDeta
 export function toEventSummaryJson(event: EventSummary): EventSummaryJson {
   const { seq, id, type, createdAt, receivedAt, network, address, status } = event
   return toWire({ seq, id, type, createdAt, receivedAt, network, address, status })
+}
+
+function toEventRowJson(event: EventSummary): EventRowJson {
+  const { detail } = event
+  if (detail === undefined) return toEventSummaryJson(event)
+  const envelope = detail.body && (parseExactJson(toBuffer(detail.body).toString()) as { readonly data?: unknown })
+  return {
+    ...toEventSummaryJson(event),
+    data: envelope?.data ?? null,
+    runs: toWire(detail.runs) as EventRowJson['runs'],
+  }
 }
 
 function toEventDetailJson(event: EventDetail): EventDetailJson {

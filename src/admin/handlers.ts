@@ -5,7 +5,7 @@ import { InboxError } from '../base/errors.ts'
 import { orphanedHandlers, type QueryStore } from '../inbox/port.ts'
 import { reason } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
-import { component, count, time, toWire } from './wire.ts'
+import { component, count, isoTimeOrNull, time, toWire } from './wire.ts'
 
 export const shut = component('Shut', {
   since: time,
@@ -21,6 +21,11 @@ const handlerPace = component('HandlerPace', {
   p50_ms: z.number().nullable().describe('over the last five minutes; null: no attempts'),
   p95_ms: z.number().nullable(),
   p99_ms: z.number().nullable(),
+  series: z.array(count).describe('ended attempts per ten seconds of the last five minutes, oldest first'),
+  last_error: z
+    .object({ at: time, name: z.string(), message: z.string() })
+    .nullable()
+    .describe('latest failed attempt of the last five minutes'),
 })
 
 const handler = component('Handler', {
@@ -60,6 +65,7 @@ const handler = component('Handler', {
   held: count,
   dead: count,
   superseded: count,
+  oldest_open_at: time.nullable().describe('when the event of its oldest open run was received'),
   pace: handlerPace.nullable().describe('null: not loaded'),
 })
 const handlerList = component('HandlerList', {
@@ -68,11 +74,24 @@ const handlerList = component('HandlerList', {
   next_cursor: z.null(),
 })
 
+const tried = component('Tried', {
+  handler: z.string(),
+  results: z
+    .array(
+      z.object({
+        replica: z.string(),
+        result: z.enum(['sent', 'failed', 'idle', 'closed', 'unanswered']),
+        error: z.string().nullable().describe('why it failed'),
+      }),
+    )
+    .describe('one per replica'),
+})
 const paused = component('Paused', { handler: z.string().nullable(), paused: z.boolean() })
 const concurrencySet = component('Concurrency', { handler: z.string(), concurrency: z.int().nullable() })
 const droppedRuns = component('DroppedRuns', { handler: z.string(), dropped: count })
 
 export type ShutJson = z.output<typeof shut>
+export type TriedJson = z.output<typeof tried>
 export type PausedJson = z.output<typeof paused>
 export type HandlerJson = z.output<typeof handler>
 export type HandlerListJson = z.output<typeof handlerList>
@@ -117,6 +136,18 @@ export const handlerRoutes = {
       return { handler: id, dropped }
     },
   }),
+  tryHandler: route({
+    at: 'POST /handlers/:id/try',
+    param: name,
+    summary: 'Send one item of a sink whose breaker is open, on every replica',
+    gives: tried,
+    logged: 'a sink was tried by the admin API',
+    async answer({ trySink }, { id, by }) {
+      if (trySink === undefined)
+        throw new InboxError('not_found', 'no running process has this sink: start `serve`, then repeat the command')
+      return { handler: id, results: [...(await trySink(id, by))] }
+    },
+  }),
   pauseHandler: pauseRoute('POST /handlers/:id/pause', 'Pause a handler', true),
   resumeHandler: pauseRoute('POST /handlers/:id/resume', 'Resume a handler', false),
   pauseAll: pauseRoute('POST /pause', 'Pause all handlers; events are still accepted', true),
@@ -147,7 +178,15 @@ async function noHandler(inbox: QueryStore, given: string): Promise<InboxError> 
   return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}: ${known}`)
 }
 
-const noAttempts: HandlerPace = { perSecond: 0, failuresPerSecond: 0, p50Ms: null, p95Ms: null, p99Ms: null }
+const noAttempts: HandlerPace = {
+  perSecond: 0,
+  failuresPerSecond: 0,
+  p50Ms: null,
+  p95Ms: null,
+  p99Ms: null,
+  series: [],
+  lastError: null,
+}
 
 /** Loaded handlers, and earlier ones that the store knows. */
 async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
@@ -181,6 +220,7 @@ async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: Ad
       held,
       dead,
       superseded,
+      oldest_open_at: isoTimeOrNull(row?.oldestOpenAt),
       pace: pace === undefined ? null : toWire(pace),
     }
   })

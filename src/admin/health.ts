@@ -47,6 +47,10 @@ const silence = component('Silence', {
   usual_ms: count.describe('95th percentile of the intervals between events'),
   alarm_after_ms: count,
   state: z.enum(['usual', 'silent', 'learning', 'gone']).describe('gone: no more events are expected'),
+  learning: z
+    .object({ until: time, missing_events: count })
+    .nullable()
+    .describe('while learning: the alarm is armed at `until`, once this many more events have arrived'),
 })
 
 const secretUse = component('SecretUse', {
@@ -130,6 +134,8 @@ const settings = component('Settings', {
       value: z.string().describe('never a secret'),
       source: z.enum(['default', 'environment', 'file', 'config']),
       secret: z.boolean(),
+      variables: z.array(z.string()).describe('the INBOX_ names that it combines'),
+      default: z.string().describe('empty: none'),
     }),
   ),
   secrets: z.array(secretUse),
@@ -190,7 +196,10 @@ export const healthRoutes = {
     at: 'GET /settings',
     summary: 'List the settings, without secrets',
     gives: settings,
-    answer: async (context) => ({ settings: [...(context.settings?.() ?? [])], secrets: await secretUses(context) }),
+    answer: async (context) => ({
+      settings: (context.settings?.() ?? []).map((one) => ({ ...one, variables: [...one.variables] })),
+      secrets: await secretUses(context),
+    }),
   }),
   listAudit: route({
     group: 'health',
@@ -261,9 +270,10 @@ export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJs
   return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: ackBudgetMs }
 }
 
-function toSilenceJson({ silentMs, usualMs, alarmAfterMs, ...rest }: Silence): SilenceJson {
+function toSilenceJson({ silentMs, usualMs, alarmAfterMs, learning, ...rest }: Silence): SilenceJson {
   const [silent, usual, alarm] = [silentMs, usualMs, alarmAfterMs].map(Math.round) as [number, number, number]
-  return { ...toWire(rest), silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
+  const times = { silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
+  return { ...toWire(rest), ...times, learning: learning === undefined ? null : toWire(learning) }
 }
 
 function toReplicaJson({ id, version: of, startedAt, beatAt, isAlive, isSelf, isLeader, load }: Replica): ReplicaJson {

@@ -111,6 +111,10 @@ const successes: Readonly<Record<RouteText['status'], string>> = { 200: 'Done.',
 function toSuccess({ gives, status }: RouteText): JsonObject {
   const description = successes[status]
   if (gives === 'bytes') return { description, content: { 'application/octet-stream': { schema: { type: 'string' } } } }
+  if (gives === 'table') {
+    const schema = { type: 'string' }
+    return { description, content: { 'text/csv': { schema }, 'application/x-ndjson': { schema } } }
+  }
   if (gives === 'document') return { description, content: { 'application/json': { schema: { type: 'object' } } } }
   if (gives === 'stream') {
     return {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AckBucket } from '../health/meter.ts'
-import { openRunsOf, type Activity, type ActivityQuery } from '../inbox/port.ts'
+import { internalTypePrefix, openRunsOf, type Activity, type ActivityQuery } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { senderMeter, senderWindowMs, toSenderJson, warning } from './health.ts'
@@ -35,13 +35,21 @@ const activity = component('Activity', {
       at: time,
       events: count,
       acks: z
-        .object({ p50_ms: z.number(), p99_ms: z.number(), refused: count })
+        .object({
+          p50_ms: z.number(),
+          p99_ms: z.number(),
+          acknowledged: count,
+          refused: count.describe('answered with 503, too late, or with 422'),
+        })
         .nullable()
         .describe('measured by this process; null: not measured'),
     }),
   ),
   by_type: z.array(z.object({ type: z.string(), count, series: z.array(count) })),
   by_network: z.array(z.object({ network: z.string().nullable(), count, series: z.array(count) })),
+  backlog: z
+    .array(z.object({ at: time, open_runs: count, dead_letters: count }))
+    .describe('at the end of each minute of the last hour, as seen by this process'),
 })
 
 export type OverviewJson = z.output<typeof overview>
@@ -57,12 +65,16 @@ export const overviewRoutes = {
   getActivity: route({
     group: 'overview',
     at: 'GET /activity',
-    summary: 'Count events and acknowledgements over the last hour or day',
+    summary: 'Count on-chain events and acknowledgements over the last hour or day',
     query: z.strictObject({ window: z.enum(['hour', 'day']).prefault('hour').describe('hour or day') }),
     gives: activity,
-    async answer({ inbox, now, meter }, { query: { window } }) {
+    async answer({ inbox, now, meter, watch }, { query: { window } }) {
       const span = activityQuery(window, now())
-      return toActivityJson(window, span, await inbox.activity(span), meter?.acks(span) ?? [])
+      const rows = (await inbox.activity(span)).filter(({ type }) => !type.startsWith(internalTypePrefix))
+      return {
+        ...toActivityJson(window, span, rows, meter?.acks(span) ?? []),
+        backlog: toWire(watch?.backlog() ?? []),
+      }
     },
   }),
 }
@@ -113,7 +125,7 @@ export function toActivityJson(
   { from, to, bucketMs }: ActivityQuery,
   rows: readonly Activity[],
   acks: readonly AckBucket[],
-): ActivityJson {
+): Omit<ActivityJson, 'backlog'> {
   const length = Math.round((to - from) / bucketMs)
   const placeOf = (at: number) => Math.floor((at - from) / bucketMs)
   const within = rows.filter(({ at }) => at >= from && at < to)
@@ -144,7 +156,14 @@ export function toActivityJson(
 }
 
 function toAcksJson(bucket: AckBucket | undefined): ActivityJson['buckets'][number]['acks'] {
-  return bucket === undefined ? null : { p50_ms: bucket.p50Ms, p99_ms: bucket.p99Ms, refused: bucket.refused }
+  return bucket === undefined
+    ? null
+    : {
+        p50_ms: bucket.p50Ms,
+        p99_ms: bucket.p99Ms,
+        acknowledged: bucket.acknowledged,
+        refused: bucket.refused,
+      }
 }
 
 function largest(

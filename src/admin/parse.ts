@@ -35,6 +35,13 @@ export const eventFilter = {
   to: time,
 }
 
+/** Filters of the list of events. */
+export const eventQuery = {
+  ...eventFilter,
+  handler: text('the name of a handler that has a run of the event,'),
+  q: z.exactOptional(words.regex(/\S/)).describe('words that the body must contain, 1 to 255 characters'),
+}
+
 export const noParameters = z.strictObject({})
 
 /** Parameters of every list. */

@@ -7,7 +7,7 @@ import type { DriftCounter } from '../health/drift.ts'
 import type { HealthMeter } from '../health/meter.ts'
 import type { Reconciler } from '../health/reconcile.ts'
 import type { HealthWatch } from '../health/watch.ts'
-import type { ClusterPort } from '../inbox/cluster-port.ts'
+import type { ClusterPort, SinkTry } from '../inbox/cluster-port.ts'
 import type { NewEvent, OperatorActions, QuarantinedBody, QueryStore, SubscriptionPort } from '../inbox/port.ts'
 import type { Rejects } from '../receiver/rejects.ts'
 import { noParameters, parseBody, parseParameters, type Query } from './parse.ts'
@@ -30,10 +30,12 @@ export interface AdminContext {
   readonly onConcurrency?: (handler: string, concurrency: number | null) => void
   /** Called when claimed runs of a handler (null: of any) must not start. */
   readonly onRecall?: (handler: string | null) => void
+  /** Makes every process send one item of a sink whose breaker is open. Missing if no process runs handlers. */
+  readonly trySink?: (handler: string, by?: string) => Promise<readonly (SinkTry & { readonly replica: string })[]>
   readonly meter?: Pick<HealthMeter, 'summary' | 'acks' | 'perSecond' | 'rejects'>
   /** Missing without a receiver in this process. */
   readonly drift?: Pick<DriftCounter, 'records'>
-  readonly watch?: Pick<HealthWatch, 'warnings' | 'silences'>
+  readonly watch?: Pick<HealthWatch, 'warnings' | 'silences' | 'backlog'>
   /** Missing without access to the upstream service. */
   readonly reconciler?: Omit<Reconciler, 'close'>
   readonly rejects?: Pick<Rejects, 'list' | 'explain' | 'count'>
@@ -43,6 +45,8 @@ export interface AdminContext {
     value: string
     source: 'default' | 'environment' | 'file' | 'config'
     secret: boolean
+    variables: readonly string[]
+    default: string
   }[]
   /** Labels of the configured secrets. */
   readonly secretLabels?: () => readonly string[]
@@ -81,8 +85,8 @@ export interface RouteText {
   readonly summary: string
   readonly query: z.ZodObject
   readonly body?: z.ZodType | undefined
-  /** Schema of the answer; `bytes`, `stream` and `document` have none. */
-  readonly gives: z.ZodType | 'bytes' | 'stream' | 'document'
+  /** Schema of the answer; `bytes`, `table`, `stream` and `document` have none. */
+  readonly gives: z.ZodType | 'bytes' | 'table' | 'stream' | 'document'
   readonly status: 200 | 201 | 202
   /** Errors of this route, in addition to the common ones. */
   readonly refuses: readonly ErrorCode[]

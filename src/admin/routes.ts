@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { conflictRoutes } from './conflicts.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { eventBytesRoute, eventRoutes } from './events.ts'
+import { exportRoute } from './export.ts'
 import { handlerRoutes } from './handlers.ts'
 import { healthRoutes } from './health.ts'
 import { toAdminOpenApi } from './openapi.ts'
@@ -50,6 +51,7 @@ export const routes: readonly Route[] = Object.values(operations)
 export const describedRoutes: Readonly<Record<string, RouteText>> = {
   ...sessionRoutes,
   getEventBytes: eventBytesRoute,
+  exportEvents: exportRoute,
   followStream: streamRoute,
   ...operations,
 }

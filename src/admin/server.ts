@@ -10,6 +10,7 @@ import { addressOf, createGuard } from './auth.ts'
 import type { Metrics } from './metrics.ts'
 import { readJsonBody, sendError, sendJson } from './http.ts'
 import { rawEvent } from './events.ts'
+import { exportParameters, sendExport } from './export.ts'
 import { parseParameters } from './parse.ts'
 import { createRoleOf, createSessions } from './sessions.ts'
 import type { AdminContext, Route } from './route.ts'
@@ -161,6 +162,9 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     })
     response.set('Content-Length', String(raw.length)).end(raw)
   })
+  get(`${api}/export`, (request, response) =>
+    sendExport(options, parseParameters(exportParameters, request.query), response),
+  )
   get(`${api}/stream`, (request, response) => {
     const { kinds } = parseParameters(streamParameters, request.query)
     live.take(request, response, kinds, () => isAuthenticated(request))

@@ -23,7 +23,6 @@ const changedMessage = component('ChangedMessage', {
 })
 export const streamMessages = [eventsMessage, overview, changedMessage] as const
 
-export type EventsMessageJson = z.output<typeof eventsMessage>
 export type ChangedMessageJson = z.output<typeof changedMessage>
 
 export const streamParameters = z.strictObject({

@@ -31,6 +31,7 @@ import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
 import { createReceiving, type ReceiverObserver } from '../receiver/receive.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
+import { createTrySink } from './try-sink.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -237,6 +238,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     openBreakers: () => runner.openBreakers,
     onConcurrency: (handler, concurrency) => runner.send({ kind: 'concurrency', handler, concurrency }),
     onRecall: (handler) => runner.send({ kind: 'recall', handler }),
+    trySink: createTrySink({ inbox, runner, cluster }),
     meter,
     drift,
     watch,

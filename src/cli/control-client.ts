@@ -5,7 +5,6 @@ import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliverie
 import type { ShownClock } from '../emulator/control/clock.ts'
 import type { ShownTriggered, TriggerOrder } from '../emulator/control/trigger.ts'
 import type { Counts } from '../emulator/deliveries/port.ts'
-import type { StoredRule } from '../emulator/faults/port.ts'
 import type { WorldEvent } from '../emulator/world/port.ts'
 import type { Command } from 'commander'
 import { demoCredentials } from '../base/demo-credentials.ts'
@@ -119,7 +118,6 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
     /** Resolves when everything due has happened. */
     advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
     counts: () => call<Counts>('deliveries/counts'),
-    faults: () => call<readonly StoredRule[]>('faults'),
     trigger: (order: TriggerOrder) => call<ShownTriggered>('trigger', 'POST', order),
     /** Newest first, like all lists. */
     events: (type: string, limit: number) =>

@@ -221,6 +221,7 @@ function welcome(url: string, adminUrl: string, emulatorUrl: string, handlersDir
     '',
     'onchain-inbox demo: a simulated world sends signed events; the inbox stores each before it answers',
     '200, and handlers print it. Failures below are deliberate.',
+    'One delivery in ten is sent twice on purpose: the inbox recognizes the duplicate.',
     '',
     `  webhook    ${url}`,
     `  dashboard  ${emulatorUrl}/  (user demo, password ${dashboardPassword})`,

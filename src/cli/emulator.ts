@@ -66,7 +66,7 @@ export function addEmulatorCommand(program: Command): void {
     .option('--webhook <url>', 'send all events here: https, or http on this machine')
     .option('--secret <secret>', 'secret that signs them: @file, - for standard input, or env:NAME')
     .option('--rate <number>', 'extra events per second of world time', numberFrom(0, 100_000), 0)
-    .option('--duplicates <share>', 'share of acknowledged events sent twice, 0 to 1', numberFrom(0, 1), 0.1)
+    .option('--duplicates <share>', 'share of acknowledged events sent twice, 0 to 1', numberFrom(0, 1), 0)
     .option('--count <number>', 'stop when this many events are acknowledged or undelivered', wholeNumberFrom(1))
     .option('--json', 'print one JSON object per line')
     .addHelpText(
@@ -199,7 +199,7 @@ function warningsAfter({ accounts, world }: Emulator, seed: Seed, count: number 
     ...(unseen.length > 0 && seed.world.history > 0
       ? [
           `tracked wallets that never traded in this world: ${names.join(', ')}${others}; REST answers 404 for them until they do. ` +
-            'GET /_emulator/world/wallets lists the wallets of this world',
+            'GET /_emulator/world lists tracked wallets of this world',
         ]
       : []),
     ...(count !== undefined && accounts.allWebhooks().length === 0
@@ -223,14 +223,12 @@ function addEmulatorAdvanceCommand(emulator: Command): void {
         const before = await client.counts()
         const clock = await advanceBy(client, ms)
         const after = await client.counts()
-        // Deliberate duplicates are attempts too, and aren't counted separately.
-        const isRepeating = (await client.faults()).some(({ rule }) => rule.fault.kind.startsWith('duplicate'))
         printResult({ msg: 'advanced', ms, clock, ...difference(before, after) }, options, (result) => {
-          const { attempts, acknowledged, failed, undelivered, pending } = result
+          const { attempts, acknowledged, failed, duplicates, undelivered, pending } = result
           return (
             `advanced by ${formatDuration(ms)} to ${clock.now}\n` +
             `${counted(attempts, 'attempt')}: ${acknowledged} acknowledged, ` +
-            `${failed} failed${isRepeating ? ' or repeated' : ''}; ${undelivered} undelivered, ${pending} pending now`
+            `${failed} failed, ${counted(duplicates, 'duplicate')}; ${undelivered} undelivered, ${pending} pending now`
           )
         })
       })
@@ -252,10 +250,12 @@ async function advanceBy(client: ControlClient, ms: number) {
 function difference(before: Counts, after: Counts) {
   const attempts = after.attempts - before.attempts
   const acknowledged = after.acknowledged - before.acknowledged
+  const duplicates = after.duplicates - before.duplicates
   return {
     attempts,
     acknowledged,
-    failed: Math.max(0, attempts - acknowledged),
+    failed: Math.max(0, attempts - duplicates - acknowledged),
+    duplicates,
     undelivered: after.undelivered - before.undelivered,
     cancelled: after.cancelled - before.cancelled,
     pending: after.pending,

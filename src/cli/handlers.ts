@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { HandlerJson, HandlerListJson, PausedJson, ShutJson } from '../admin/handlers.ts'
+import type { HandlerJson, HandlerListJson, PausedJson, ShutJson, TriedJson } from '../admin/handlers.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { asCallCommand, asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
@@ -30,7 +30,7 @@ An \`orphaned\` handler has open runs, but no running process has it: restore it
 A \`backfill\` gives a new handler the events stored before it (its \`from\`), about 1,000 runs ahead.
 A sink that fails (circuit breaker) or asked for a pause isn't called for a while: a line below the table says why.`
 
-/** `onchain-inbox handlers list|pause|resume|set|drop`. */
+/** `onchain-inbox handlers list|pause|resume|set|try|drop`. */
 export function addHandlersCommand(program: Command): void {
   const handlers = asGroup(
     program.command('handlers').description('List, pause, resume, change and drop handlers'),
@@ -56,6 +56,16 @@ export function addHandlersCommand(program: Command): void {
       body: { concurrency: concurrency === 'default' ? null : concurrency },
     }),
     render: ({ handler, concurrency }) => `${handler}: ${renderConcurrency(concurrency)}`,
+  })
+
+  const tryNow = handlers
+    .command('try')
+    .description('Send one item of a sink whose breaker is open')
+    .argument('<name>', 'sink name, as in `handlers list`')
+  asEventCommand(tryNow, 'handlers try desk').action(async (name: string, options: EventCommandOptions) => {
+    await withEvents(options, async (opened) =>
+      printResult(await opened.call('tryHandler', { id: name }), options, renderTried),
+    )
   })
 
   const drop = handlers
@@ -90,6 +100,20 @@ function addPauseCommand(handlers: Command, verb: string, paused: boolean, descr
       })
     },
   )
+}
+
+const triedWords: Readonly<Record<TriedJson['results'][number]['result'], string>> = {
+  sent: 'sent one item, the breaker is closed',
+  failed: 'failed',
+  idle: 'has nothing to send',
+  closed: 'the breaker is not open',
+  unanswered: 'gave no result in time',
+}
+
+function renderTried({ results }: TriedJson): string {
+  return results
+    .map(({ replica, result, error }) => `${replica}: ${triedWords[result]}${error === null ? '' : `: ${error}`}`)
+    .join('\n')
 }
 
 function renderConcurrency(concurrency: number | null): string {

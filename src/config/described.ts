@@ -11,6 +11,10 @@ export interface DescribedSetting {
   /** `file`: read from the file that an INBOX_*_FILE setting names. */
   readonly source: 'default' | 'environment' | 'file' | 'config'
   readonly secret: boolean
+  /** The settings that the row combines: `INBOX_HOST`, `INBOX_PORT`, `INBOX_PATH`. */
+  readonly variables: readonly SettingName[]
+  /** Their defaults; empty if none has one. */
+  readonly default: string
 }
 
 /** Rows that combine several settings. */
@@ -32,7 +36,7 @@ const composedRows: Readonly<Record<string, (config: Config) => string>> = {
 }
 
 /** The settings of a row; empty for an unknown row. */
-export function settingsOfRow(row: string): readonly SettingName[] {
+function settingsOfRow(row: string): readonly SettingName[] {
   const group = row.startsWith('sink ') ? 'sinks' : row
   return settingNames.filter((name) => settings[name].group === group)
 }
@@ -42,8 +46,16 @@ const secretRows: ReadonlySet<string> = new Set(['webhook secrets', 'admin token
 /** All settings for people, without anything secret. */
 export function describeSettings(config: Config): readonly DescribedSetting[] {
   return describeConfig(config).map(([name, value]) => {
-    return { name, value, source: sourceOf(name, config), secret: secretRows.has(name) }
+    const variables = settingsOfRow(name)
+    const fallback = variables.flatMap(defaultOf).join(', ')
+    return { name, value, source: sourceOf(name, config), secret: secretRows.has(name), variables, default: fallback }
   })
+}
+
+function defaultOf(name: SettingName): readonly string[] {
+  const { type, show } = settings[name]
+  const { data } = type.safeParse(undefined)
+  return data === undefined || (typeof data === 'object' && show === String) ? [] : [show(data as never)]
 }
 
 function sourceOf(name: string, { origins }: Config): DescribedSetting['source'] {

@@ -97,6 +97,13 @@ export class CircuitBreaker {
     this.#notify()
   }
 
+  /** Lets one item through now as a trial, if the breaker is open. */
+  tryNow(now: number): void {
+    if (this.#openedAt === undefined || this.#trialRun !== undefined) return
+    this.#open = { since: now, until: now }
+    this.#notify()
+  }
+
   /** Sends nothing for `ms` milliseconds. Does nothing if a longer pause is already active. */
   pause(ms: number, now: number): void {
     const pauseMs = Math.min(ms, maxPauseMs)

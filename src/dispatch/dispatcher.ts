@@ -149,6 +149,11 @@ export class Dispatcher {
     for (const queue of queues) this.#pull(queue)
   }
 
+  /** Sends one item of a sink now, if its breaker is open. The result decides whether the breaker closes. */
+  trySink(handler: string): void {
+    for (const queue of this.#queues) if (queue.handlers.has(handler)) queue.breaker?.tryNow(this.#now())
+  }
+
   /** Sets the sinks that runs can enqueue to. Until the first call: the sinks among its own handlers. */
   useSinks(sinks: readonly SinkInfo[]): void {
     this.#sinks = toKnownSinks(sinks)

@@ -246,7 +246,7 @@ export class HandlerThread {
       if (results[index] !== 'applied') continue
       const { handler, outcome } = attempt
       const counter = new SettledCounter()
-      counter.add(handler, outcome.kind, outcome.endedAt - outcome.startedAt)
+      counter.add(handler, outcome.kind, outcome.endedAt - outcome.startedAt, outcome)
       onSettled(counter.take())
       this.#failureLog(attempt, outcome)
     }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Histogram } from '../base/histogram.ts'
-import type { SettledCount } from './runner-protocol.ts'
+import type { FailedAttempt, SettledCount } from './runner-protocol.ts'
 
 /** Recent attempts of a handler, in this process. */
 export interface HandlerPace {
@@ -11,6 +11,10 @@ export interface HandlerPace {
   readonly p50Ms: number | null
   readonly p95Ms: number | null
   readonly p99Ms: number | null
+  /** Attempts that ended in each ten seconds of the last five minutes, oldest first. */
+  readonly series: readonly number[]
+  /** The latest failed attempt of the last five minutes; null: none failed. */
+  readonly lastError: FailedAttempt | null
 }
 
 /** Collects the counts of runners, and computes the pace of each handler with attempts in the last five minutes. */
@@ -28,6 +32,7 @@ interface Slot {
   attempts: number
   failures: number
   readonly durations: Histogram
+  error: FailedAttempt | null
 }
 
 /** Skipped runs are not attempts. */
@@ -46,19 +51,20 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     // If the clock was set back, start afresh: old slots would count for too long.
     const kept = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
     const last = kept.at(-1)
-    const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram() }
+    const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram(), error: null }
     slots.set(handler, slot === last ? kept : [...kept, slot])
     return slot
   }
 
   return {
     add(counts) {
-      for (const { handler, kind, count, durations } of counts) {
+      for (const { handler, kind, count, durations, error } of counts) {
         if (notRun.has(kind)) continue
         const slot = slotOf(handler)
         slot.attempts += count
         if (failed.has(kind)) slot.failures += count
         slot.durations.add(durations)
+        if (error !== undefined && error.at >= (slot.error?.at ?? 0)) slot.error = error
       }
     },
     current() {
@@ -78,13 +84,19 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     // The current slot is not over, so it counts for its elapsed part only.
     const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
     const durations = new Histogram()
-    for (const slot of recent) durations.add(slot.durations)
+    const series = Array.from({ length: latencySlots }, () => 0)
+    for (const slot of recent) {
+      durations.add(slot.durations)
+      series[latencySlots - 1 - (at - slot.at)] = slot.attempts
+    }
     return {
       perSecond: minute.reduce((sum, { attempts }) => sum + attempts, 0) / seconds,
       failuresPerSecond: minute.reduce((sum, { failures }) => sum + failures, 0) / seconds,
       p50Ms: durations.quantile(0.5),
       p95Ms: durations.quantile(0.95),
       p99Ms: durations.quantile(0.99),
+      series,
+      lastError: recent.findLast(({ error }) => error !== null)?.error ?? null,
     }
   }
 }

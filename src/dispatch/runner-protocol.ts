@@ -91,17 +91,33 @@ export interface SettledCount {
   readonly kind: AttemptResult
   readonly count: number
   readonly durations: HistogramData
+  /** Of the latest failed attempt; absent: none failed. */
+  readonly error?: FailedAttempt
 }
+
+export interface FailedAttempt {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly name: string
+  readonly message: string
+}
+
+/** Characters of an error's message in a report. */
+const maxMessage = 300
 
 /** Counts ended attempts until the next report. */
 export class SettledCounter {
-  #counts = new Map<string, SettledCount & { count: number; readonly durations: Histogram }>()
+  #counts = new Map<string, SettledCount & { count: number; readonly durations: Histogram; error?: FailedAttempt }>()
 
-  add(handler: string, kind: AttemptResult, durationMs: number): void {
+  add(handler: string, kind: AttemptResult, durationMs: number, outcome: Outcome): void {
     const name = `${kind} ${handler}`
     const entry = this.#counts.get(name) ?? { handler, kind, count: 0, durations: new Histogram() }
     entry.count++
     entry.durations.observe(durationMs)
+    if ('error' in outcome) {
+      const { name: of, message } = outcome.error
+      entry.error = { at: outcome.endedAt, name: of, message: message.slice(0, maxMessage) }
+    }
     this.#counts.set(name, entry)
   }
 
@@ -167,3 +183,5 @@ export type RunnerOrder =
   | { readonly kind: 'share'; readonly processes: number }
   /** Release runs that have not started, of one handler or (null) of all. */
   | { readonly kind: 'recall'; readonly handler: string | null }
+  /** Send one item of a sink whose breaker is open. */
+  | { readonly kind: 'try'; readonly handler: string }

@@ -67,9 +67,9 @@ async function start(data: RunnerData): Promise<void> {
       },
       yielded: () => inFlightRuns.yielded(),
       ended: (runId) => inFlightRuns.ended(runId),
-      settled(handler, kind, durationMs) {
+      settled(handler, kind, durationMs, { outcome }) {
         lastSettledAt = performance.now()
-        settled.add(handler, kind, durationMs)
+        settled.add(handler, kind, durationMs, outcome)
       },
       stuck: (handler) => post({ kind: 'stuck', handler }),
     },
@@ -105,6 +105,9 @@ async function start(data: RunnerData): Promise<void> {
         break
       case 'recall':
         void dispatcher.recall(message.handler)
+        break
+      case 'try':
+        dispatcher.trySink(message.handler)
         break
       case 'stop':
         void stop(message.graceMs, message.abortGraceMs)

@@ -14,6 +14,8 @@ export interface Silence {
   readonly alarmAfterMs: number
   /** `gone`: silent for a long time; no more events are expected. */
   readonly state: 'usual' | 'silent' | 'learning' | 'gone'
+  /** While `learning`: the alarm is armed at `until`, once this many more events have arrived. */
+  readonly learning?: { readonly until: number; readonly missingEvents: number }
 }
 
 /**
@@ -136,7 +138,8 @@ function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silenc
   const silentMs = inServiceMs({ from: Math.min(lastAt + minuteMs, now), to: now }, gaps)
   const isLearning = count < minEvents || now - firstAt < minHistoryMs
   const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
-  return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state }
+  const learning = { until: firstAt + minHistoryMs, missingEvents: Math.max(0, minEvents - count) }
+  return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state, ...(isLearning && { learning }) }
 }
 
 function stateOf(silentMs: number, alarmAfterMs: number): Silence['state'] {

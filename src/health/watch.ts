@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
-import type { Inbox } from '../inbox/port.ts'
+import { openRunsOf, type Inbox, type InboxStats } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import { gatherStored, type ProcessFacts, type OpenSinkBreaker, type StoredFacts, type Warning } from './facts.ts'
 import type { DriftCounter } from './drift.ts'
@@ -8,6 +8,14 @@ import { createCadences, type Silence } from './silence.ts'
 import { createLedger, type Notify } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
 import { createNotifier, type ReplicaWarning, type Turn } from './notifier.ts'
+
+/** The queue at the end of a minute. */
+export interface Backlog {
+  /** Start of the minute, in milliseconds since 1970. */
+  readonly at: number
+  readonly openRuns: number
+  readonly deadLetters: number
+}
 import { findWarnings, replicaCodes } from './warnings.ts'
 
 export interface HealthWatchOptions {
@@ -49,6 +57,7 @@ export type HealthWatch = ReturnType<typeof createHealthWatch>
 
 const checkMs = 10_000
 const latelyMs = 5 * 60_000
+const minuteMs = 60_000
 const hourMs = 3_600_000
 
 /**
@@ -63,6 +72,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
   const absences = createAbsences()
   const cadences = createCadences()
   let silences: readonly Silence[] = []
+  let backlog: readonly Backlog[] = []
   let isRestored = false
   /** True if this process notifies of the store's warnings, and has restored earlier notifications. */
   let notifiesOfStore = false
@@ -143,7 +153,10 @@ export function createHealthWatch(options: HealthWatchOptions) {
     const stored = await storedFacts()
     const facts = await processFacts()
     if (isClosed) return
-    if (stored !== null) ({ silences } = stored)
+    if (stored !== null) {
+      ;({ silences } = stored)
+      backlog = withBacklog(backlog, stored.stats, facts.now)
+    }
     ledger.update(findWarnings(facts, stored, ledger), facts.now, stored === null)
     // Not before earlier notifications are restored, or they would be sent again. Not at the first check: no alarms at
     // a start.
@@ -191,12 +204,24 @@ export function createHealthWatch(options: HealthWatchOptions) {
     warnings: () => ledger.current(),
     /** Silent ones first, gone ones last. */
     silences: () => silences,
+    /** The last hour, oldest first; minutes before the start are missing. */
+    backlog: () => backlog,
     async close(): Promise<void> {
       isClosed = true
       timer?.cancel()
       await running
     },
   }
+}
+
+/** The latest check of a minute counts. */
+function withBacklog(before: readonly Backlog[], { handlers }: InboxStats, now: number): readonly Backlog[] {
+  const at = Math.floor(now / minuteMs) * minuteMs
+  const openRuns = handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0)
+  const deadLetters = handlers.reduce((sum, { dead, held }) => sum + dead + held, 0)
+  // If the clock was set back, later minutes go.
+  const kept = before.filter((one) => one.at > at - hourMs && one.at < at)
+  return [...kept, { at, openRuns, deadLetters }]
 }
 
 /** Interval of checks for absent replicas, in milliseconds. */

@@ -43,7 +43,7 @@ export interface OperatorActions {
   acknowledgeGaps(by?: string): Promise<Acknowledged>
   /** Writes an audit record for an action that happens outside the store. */
   note(
-    action: Extract<AuditRecord['action'], `session.${string}` | `reconcile.${string}`>,
+    action: Extract<AuditRecord['action'], `session.${string}` | `reconcile.${string}` | 'handler.try'>,
     detail: AuditRecord['detail'],
     by?: string,
   ): Promise<void>

@@ -54,7 +54,27 @@ export interface EventQuery extends PageQuery {
   /** Received at or after `from` and before `to`: milliseconds since 1970. */
   readonly from?: number
   readonly to?: number
+  /** Only events with a run of this handler. */
+  readonly handler?: string
+  /** Adds `detail` to each event. */
+  readonly isDetailed?: boolean
 }
+
+/** The part of an event's detail that fits into a list. */
+export interface EventListDetail {
+  /** Null for a pruned event, and for a body above `maxListedBody` bytes. */
+  readonly body: Uint8Array | null
+  /** In the order of their creation. */
+  readonly runs: readonly ListedRun[]
+}
+
+export interface ListedRun extends Pick<RunRecord, 'handler' | 'state' | 'attempt' | 'replay'> {
+  /** Of the latest failed attempt, without its stack; null if none failed, and for a completed run. */
+  readonly error: RunError | null
+}
+
+/** Maximum bytes of a body in a list of events. */
+export const maxListedBody = 16_384
 
 export interface EventSummary {
   readonly seq: number
@@ -66,6 +86,7 @@ export interface EventSummary {
   readonly network: string | null
   readonly address: string | null
   readonly status: EventStatus
+  readonly detail?: EventListDetail
 }
 
 /** `searchedTo`: when the oldest searched event was received (milliseconds since 1970); null if there is no event. */
@@ -186,7 +207,7 @@ export interface QuarantineGroup {
 }
 
 /** Selects the stored events of a replay. All conditions must hold, and at least one is required. */
-export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q'> {
+export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q' | 'isDetailed'> {
   /** At most `maxReplayIds`. */
   readonly ids?: readonly string[]
   /** Creates runs of this handler only. Default: of every registered handler that takes the event. */
@@ -285,6 +306,7 @@ export interface AuditRecord {
     | 'handler.pause'
     | 'handler.resume'
     | 'handler.set'
+    | 'handler.try'
     | 'handler.drop'
     | 'dead.requeue'
     | 'dead.drop'
@@ -315,6 +337,8 @@ export interface HandlerStats extends RunCounts {
   readonly superseded: number
   /** Accept-sequence number of the next event of its backfill; null: no backfill in progress. */
   readonly backfillSeq: number | null
+  /** When the event of its oldest open run was received: milliseconds since 1970. Null if no run is open. */
+  readonly oldestOpenAt: number | null
   /** True when a living replica has loaded it. Absent on SQLite. */
   readonly isLoaded?: boolean
 }

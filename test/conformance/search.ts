@@ -1,5 +1,12 @@
 import { describe, expect } from 'vitest'
-import { internalLabel, type EventQuery, type EventSummary, type NewEvent } from '../../src/inbox/port.ts'
+import {
+  internalLabel,
+  maxListedBody,
+  type EventQuery,
+  type EventSummary,
+  type HandlerRoute,
+  type NewEvent,
+} from '../../src/inbox/port.ts'
 import { eventExamples } from '../../schema/events.ts'
 import { type ConformanceHarness, Stage, stageTest, anEvent, bytes } from './stage.ts'
 import { readAll } from './views.ts'
@@ -67,6 +74,53 @@ export function describeSearch(harness: ConformanceHarness): void {
       await stage.inbox.prune({ receivedBefore: stage.clock.now() - dayMs, maxBytes: null })
       for (const q of ['needle', 'old', 'wallet']) expect(await idsFor(stage, { q }), q).toEqual([])
       expect(await idsFor(stage, { type: 'wallet.large_trade', network: 'base', address: '0xab' })).toEqual(['old'])
+    })
+  })
+
+  describe('a list with details', () => {
+    const routes: readonly HandlerRoute[] = [
+      { name: 'all', types: ['*'], order: 'none' },
+      { name: 'trades', types: ['wallet.large_trade'], order: 'none' },
+    ]
+
+    test('has the body and each run with its latest error', async () => {
+      await using stage = await Stage.open(harness, routes)
+      await stage.accept(aFullEvent('evt_1'))
+      const [first, second] = await stage.claim({ handlers: ['all', 'trades'], max: 2 })
+      await stage.retry(first!)
+      await stage.done(second!)
+      const [event] = (await stage.inbox.events({ limit: 10, isDetailed: true })).data
+      expect(Buffer.from(event?.detail?.body ?? []).toString()).toContain('"id":"evt_1"')
+      const runs = event?.detail?.runs.toSorted((a, b) => a.state.localeCompare(b.state))
+      expect(runs).toEqual([
+        { handler: second?.handler, state: 'done', attempt: 1, replay: null, error: null },
+        {
+          handler: first?.handler,
+          state: 'ready',
+          attempt: 1,
+          replay: null,
+          error: { name: expect.any(String), message: expect.any(String) },
+        },
+      ])
+      expect((await stage.inbox.events({ limit: 10 })).data[0]).not.toHaveProperty('detail')
+    })
+
+    test('leaves out a body above the limit', async () => {
+      await using stage = await Stage.open(harness)
+      await stage.accept(aFullEvent('large', {}, { note: 'x'.repeat(maxListedBody) }))
+      const [event] = (await stage.inbox.events({ limit: 1, isDetailed: true })).data
+      expect(event?.detail?.body).toBeNull()
+    })
+
+    test('of a handler has only the events with a run of it, and the queue knows its oldest event', async () => {
+      await using stage = await Stage.open(harness, routes)
+      await stage.accept(aFullEvent('trade'), aFullEvent('other', { type: 'token.risk_change' }))
+      expect(await idsFor(stage, { handler: 'trades' })).toEqual(['trade'])
+      expect(await idsFor(stage, { handler: 'all', type: 'token.risk_change' })).toEqual(['other'])
+      expect(await idsFor(stage, { handler: 'nobody' })).toEqual([])
+      const { handlers } = await stage.inbox.stats()
+      const [trade] = (await stage.inbox.events({ limit: 1, handler: 'trades' })).data
+      expect(handlers.find(({ handler }) => handler === 'trades')?.oldestOpenAt).toBe(trade?.receivedAt)
     })
   })
 

@@ -1,156 +1,185 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hasBrowser, launchBrowser, openPage } from '../support/browser.ts'
-import { nasty, sampleAnswers, sampleDelivery, sampleEvent } from '../support/dashboard-samples.ts'
+import { exampleIds } from '../../schema/rest/examples.ts'
+import { findBarriers, hasBrowser, launchBrowser, openPage, sidewaysScroll } from '../support/browser.ts'
+import { nasty, sampleAnswers, sampleEvent } from '../support/dashboard-samples.ts'
+import type { FakeApiServer } from '../support/fake-api-server.ts'
 import { failed, ok, startFakeApi } from '../support/fake-dashboard-api.ts'
 import { shared } from '../support/shared.ts'
 
-const token = '/tokens/ethereum/0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-const wallet = '/wallets/ethereum/0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+/** For a test that runs axe twice, also on a busy machine. */
+const axeMs = 60_000
 
-/** What a true emulator does not bring forth: names that no world gives, and answers that break off. */
-describe.skipIf(!hasBrowser)('the dashboard with answers made up for it (needs Chromium: set CHROMIUM_PATH)', () => {
+/** Every page with external text, in a panel where there is one. */
+const pages = [
+  ['/', 'EVIL'],
+  ['/events?open=12', '<img src=x'],
+  ['/deliveries?open=dlv_1', '<img src=x'],
+  ['/webhooks', '<img src=x'],
+  ['/alerts', '<img src=x'],
+  ['/faults', '<img src=x'],
+  ['/triggers', 'bag-holder'],
+  ['/account', '<img src=x'],
+  ['/nowhere', 'There is no page here'],
+] as const
+
+/** Answers that a true emulator doesn't give. */
+describe.skipIf(!hasBrowser)('the dashboard with sample answers (needs Chromium: set CHROMIUM_PATH)', () => {
   let folder: string
   let browser: Browser
 
   beforeAll(async () => {
     folder = await shared('dashboard')
     browser = await launchBrowser()
-  }, 60_000)
-  afterAll(async () => {
-    await browser.close()
-  })
+  }, 120_000)
+  afterAll(() => browser.close())
+
+  /** Opens a page with its own API, and checks afterwards that it reported no error and refused nothing. */
+  async function visit(
+    path: string,
+    use: (page: Page, api: FakeApiServer) => Promise<void>,
+    answers: Parameters<FakeApiServer['answer']>[] = [],
+    expected: readonly string[] = [],
+  ): Promise<void> {
+    await using api = await startFakeApi(folder)
+    for (const answer of answers) api.answer(...answer)
+    await using opened = await openPage(browser, { url: `${api.url}/#${path}`, expected })
+    await use(opened.page, api)
+    expect(await opened.page.locator('main :is(img, script)').count()).toBe(0)
+    expect(await opened.page.evaluate(() => 'isHacked' in globalThis)).toBe(false)
+    expect(opened.complaints).toEqual([])
+  }
+
+  test.each(pages)(
+    '%s shows markup as text, passes axe in light and dark, and fits 390 px',
+    { timeout: axeMs },
+    (path, text) =>
+      visit(path, async (page) => {
+        await page.getByText(text).locator('visible=true').first().waitFor()
+        for (const summary of await page.getByText('Headers and answer').all()) await summary.click()
+        expect(await page.locator('main').textContent()).not.toContain('\u202e')
+        await expectForEverybody(page)
+      }),
+  )
 
   test.each([
-    ['/', 'the live feed'],
-    ['/events', 'the log of events'],
-    ['/tokens', 'the list of tokens'],
-    [token, 'a token'],
-    [wallet, 'the positions and trades of a wallet'],
-    ['/alerts', 'the label of an alert'],
-    ['/settings/api-keys', 'the name of a key'],
-    ['/faults', 'what faults are about'],
-    ['/deliveries/dlv_1', 'a body'],
-  ])('markup from elsewhere is shown as text: %s', async (path) => {
-    await using api = await startFakeApi(folder)
-    await using opened = await openPage(browser, { url: `${api.url}/#${path}` })
-    const { page, complaints } = opened
-    await page.getByText('<img src=x').first().waitFor()
-    expect(await page.locator('main :is(img, script)').count()).toBe(0)
-    expect(await page.evaluate(() => 'isHacked' in globalThis)).toBe(false)
-    expect(complaints).toEqual([])
-  })
+    ['/webhooks', 'Add webhook'],
+    ['/alerts', 'Add alert'],
+    ['/deliveries', 'Replay undelivered'],
+    ['/account', 'Create key'],
+  ])('%s: the dialog “%s” passes axe, and returns the focus when closed', { timeout: axeMs }, (path, name) =>
+    visit(
+      path,
+      async (page) => {
+        await page.getByRole('button', { name }).focus()
+        await page.keyboard.press('Enter')
+        await page
+          .getByRole('dialog')
+          .getByRole('button', { name })
+          .or(page.getByText('2 deliveries'))
+          .first()
+          .waitFor()
+        await expectForEverybody(page)
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await page.waitForFunction((label) => document.activeElement?.textContent === label, name)
+      },
+      [['POST /deliveries/replay', ok({ matched: 2, replayed: 0 })]],
+    ),
+  )
 
-  test('what an endpoint answers is text, and what turns the direction of text is shown as its code', async () => {
-    await using api = await startFakeApi(folder)
-    await using opened = await openPage(browser, { url: `${api.url}/#/deliveries/dlv_1` })
-    const { page, complaints } = opened
-    await page.getByText('Headers and answer').first().click()
-    const excerpt = page.getByRole('region', { name: 'Beginning of the answer' }).first()
-    expect(await excerpt.textContent()).toBe(nasty.excerpt.replace('\u202e', '\\u{202e}'))
-    expect(await page.locator('main').textContent()).not.toContain('\u202e')
-    expect(await page.locator('main').textContent()).toContain('"\\u202eLOOC"')
-    await page.getByLabel('On lines of their own').uncheck()
-    const body = page.getByRole('region', { name: 'Body' })
-    expect(await body.textContent()).toBe(sampleDelivery.body)
-    await page.getByLabel('On lines of their own').check()
-    expect(await body.textContent()).toContain('1.10000000000000000001')
-    expect(complaints).toEqual([])
-  })
+  test('a delivery shows the answer and the exact bytes of its body', () =>
+    visit('/deliveries?open=dlv_1', async (page) => {
+      await page.getByText('Headers and answer').first().click()
+      const excerpt = page.getByRole('region', { name: 'Response body 1' }).first()
+      expect(await excerpt.textContent()).toBe(nasty.excerpt.replace('\u202e', '\\u{202e}'))
+      expect(await page.getByRole('region', { name: 'Body', exact: true }).textContent()).toContain(
+        '1.10000000000000000001',
+      )
+    }))
 
-  test('an event from the stream with a nasty name is shown as text', async () => {
-    await using api = await startFakeApi(folder)
-    await using opened = await openPage(browser, { url: api.url })
-    const { page, complaints } = opened
-    await page.getByText('live', { exact: true }).waitFor()
-    const rows = page.getByRole('region', { name: 'Live events, newest first' }).getByRole('listitem')
-    await rows.first().waitFor()
-    const before = await rows.count()
-    api.publish('event', sampleEvent(99))
-    await rows.nth(before).waitFor()
-    // Beyond 200 the oldest ones go.
-    for (let seq = 100; seq < 400; seq++) api.publish('event', sampleEvent(seq))
-    await page.locator('time[datetime="2026-01-31T14:06:39.000Z"]').waitFor()
-    expect(await rows.count()).toBe(200)
-    expect(complaints).toEqual([])
-  })
+  test('a new secret is shown once', () =>
+    visit(
+      '/alerts',
+      async (page, api) => {
+        await page.getByRole('button', { name: 'Replace secret' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Replace secret' }).click()
+        await page.getByText('whsec_shown_once').waitFor()
+        await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        const kept = await page.evaluate(() => document.body.innerHTML + JSON.stringify(localStorage))
+        expect(kept).not.toContain('whsec_')
+        expect(api.asked.map(({ call }) => call)).toEqual(['POST /alert-secret'])
+      },
+      [['POST /alert-secret', ok({ alertSecret: 'whsec_shown_once' }, 201)]],
+    ))
 
-  test('a secret that was shown is in no later page', async () => {
-    await using api = await startFakeApi(folder)
-    await using opened = await openPage(browser, { url: `${api.url}/#/alerts` })
-    const { page, complaints } = opened
-    api.answer('POST /alert-secret', ok({ alertSecret: 'asec_shown_once' }, 201))
-    await page.getByRole('button', { name: 'Draw a new secret' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Draw' }).click()
-    expect(await page.getByLabel('The alert secret').inputValue()).toBe('asec_shown_once')
-    await page.getByRole('button', { name: 'I have copied it' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    const isKept = await page.evaluate(() => {
-      const fields = [...document.querySelectorAll('input')].map(({ value }) => value)
-      return [document.body.innerHTML, ...fields, JSON.stringify(localStorage)].some((text) => text.includes('asec_'))
-    })
-    expect(isKept).toBe(false)
-    expect(api.asked.map(({ call }) => call)).toEqual(['POST /alert-secret'])
-    expect(complaints).toEqual([])
-  })
+  test('a deletion asks first, and shows the error if it fails', () =>
+    visit(
+      '/webhooks',
+      async (page, api) => {
+        await page.getByRole('button', { name: /^Delete/ }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        expect(api.asked).toEqual([])
+        await page.getByRole('button', { name: /^Delete/ }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+        await page.getByRole('dialog').getByRole('alert').getByText('<img src=x').waitFor()
+      },
+      [[`DELETE /webhooks/${exampleIds.webhook}`, failed(409, 'conflict', nasty.name)]],
+      ['409'],
+    ))
 
-  test('a deletion asks first, and where it fails the dialog says why', async () => {
-    await using api = await startFakeApi(folder)
-    await using opened = await openPage(browser, { url: `${api.url}/#/webhooks`, expected: ['409'] })
-    const { page, complaints } = opened
-    const [{ webhookId }] = sampleAnswers['/webhooks'] as [{ webhookId: string }]
-    api.answer(`DELETE /webhooks/${webhookId}`, failed(409, 'conflict', nasty.name))
-    await page.getByRole('button', { name: /^Delete/ }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(api.asked).toEqual([])
-    await page.getByRole('button', { name: /^Delete/ }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('alert').getByText('<img src=x').waitFor()
-    expect(complaints).toEqual([])
-  })
+  test('a list that fails to load shows the error, and loads with Retry', () =>
+    visit(
+      '/webhooks',
+      async (page, api) => {
+        await page.getByRole('alert').getByText('the disk is full').waitFor()
+        api.answer('GET /webhooks', ok([]))
+        await page.getByRole('button', { name: 'Retry' }).click()
+        await page.getByText('No webhooks yet').waitFor()
+      },
+      [['GET /webhooks', failed(500, 'internal', 'the disk is full')]],
+      ['500'],
+    ))
 
-  test('a list that cannot be loaded says why, and is there after another try', async () => {
-    await using api = await startFakeApi(folder)
-    api.answer('GET /webhooks', failed(500, 'internal', 'the disk is full'))
-    await using opened = await openPage(browser, { url: `${api.url}/#/webhooks`, expected: ['500'] })
-    const { page, complaints } = opened
-    await page.getByRole('alert').getByText('the disk is full').waitFor()
-    api.answer('GET /webhooks', ok([]))
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('No webhooks yet').waitFor()
-    expect(complaints).toEqual([])
-  })
+  test('after a break of the stream everything is read again; an ended session returns to the sign-in', () =>
+    visit('/', async (page, api) => {
+      const table = page.getByRole('table', { name: 'Newest events' })
+      await page.getByText('live', { exact: true }).waitFor()
+      await table.getByRole('row').nth(12).waitFor()
+      api.answer('GET /events', ok([sampleEvent(99), ...(sampleAnswers['/events'] as object[])]))
+      api.breakStreams()
+      await table.getByRole('row').nth(13).waitFor()
+      api.answer('GET /session', ok({ signedIn: false, user: null, demo: null }))
+      api.breakStreams()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    }))
 
-  test('after a break of the stream a list is asked for anew, and a session that is over leads to the sign-in', async () => {
-    await using api = await startFakeApi(folder)
-    await using opened = await openPage(browser, { url: api.url })
-    const { page, complaints } = opened
-    const rows = page.getByRole('region', { name: 'Live events, newest first' }).getByRole('listitem')
-    await page.getByText('live', { exact: true }).waitFor()
-    await rows.first().waitFor()
-    const before = await rows.count()
-    api.answer('GET /events', ok([sampleEvent(99), ...(sampleAnswers['/events'] as object[])]))
-    api.breakStreams()
-    await rows.nth(before).waitFor()
-    api.answer('GET /session', ok({ signedIn: false, user: null, demo: null }))
-    api.breakStreams()
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    expect(complaints).toEqual([])
-  })
+  const demo = { user: 'demo', password: 'demo-password-do-not-use' }
 
-  test('the published login of the demo is filled in; A65 otherwise nothing is', async () => {
-    await using api = await startFakeApi(folder)
-    const demo = { user: 'demo', password: 'demo-password-do-not-use' }
-    api.answer('GET /session', ok({ signedIn: false, user: null, demo }))
-    await using first = await openPage(browser, { url: api.url })
-    await first.page.getByText('This is the demo').waitFor()
-    expect(await first.page.getByLabel('User').inputValue()).toBe(demo.user)
-    expect(await first.page.getByLabel('Password', { exact: true }).inputValue()).toBe(demo.password)
-    api.answer('GET /session', ok({ signedIn: false, user: null, demo: null }))
-    await using second = await openPage(browser, { url: api.url })
-    await second.page.getByLabel('User').waitFor()
-    expect(await second.page.getByLabel('User').inputValue()).toBe('')
-    expect(await second.page.getByText('This is the demo').count()).toBe(0)
-  })
+  test.each([
+    ['the login of the demo filled in', demo, 1],
+    ['A65 nothing filled in for a private login', null, 0],
+  ])('the sign-in has %s', { timeout: axeMs }, (_what, published, notes) =>
+    visit(
+      '/',
+      async (page) => {
+        expect(await page.getByLabel('User').inputValue()).toBe(published?.user ?? '')
+        expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe(published?.password ?? '')
+        expect(await page.getByText('This is the demo').count()).toBe(notes)
+        await expectForEverybody(page)
+      },
+      [['GET /session', ok({ signedIn: false, user: null, demo: published })]],
+    ),
+  )
 })
+
+/** Passes axe in light on a wide screen, and in dark at 390 px, where nothing is cut. */
+async function expectForEverybody(page: Page): Promise<void> {
+  expect(await findBarriers(page)).toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await sidewaysScroll(page)).toBe(0)
+  expect(await findBarriers(page)).toEqual([])
+}

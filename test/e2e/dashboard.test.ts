@@ -1,198 +1,262 @@
 import { describe, expect, test } from 'vitest'
+import { sign } from '../../src/signature/sign.ts'
 import { hasBrowser } from '../support/browser.ts'
-import { apiOf, dialogOf, setUpVisits } from '../support/dashboard-visits.ts'
+import { apiOf, dialogOf, setUpVisits, signIn } from '../support/dashboard-visits.ts'
 import { until } from '../support/until.ts'
 
 const hourMs = 3_600_000
 /** The whole ladder: 1 min, 5 min, 30 min, 2 h, 8 h. */
 const ladderMs = 11 * hourMs
 
-describe.skipIf(!hasBrowser)(
-  'deliveries and world in the dashboard of a true emulator (needs Chromium: set CHROMIUM_PATH)',
-  () => {
-    const on = setUpVisits()
-    const get = (path: string) => apiOf(on.stage).get(path)
+describe.skipIf(!hasBrowser)('the dashboard of a true emulator (needs Chromium: set CHROMIUM_PATH)', () => {
+  const on = setUpVisits()
+  const get = (path: string) => apiOf(on.stage).get(path)
 
-    test('R86, R87 an undelivered one is found by the filter, shows six attempts and its exact bytes, and is replayed', async () => {
-      on.stage.endpoint.status = 503
-      on.stage.emulator.trigger('contract.ownership_changed')
-      await on.stage.emulator.advance(ladderMs)
-      const page = await on.visit('/deliveries')
-      await page.getByLabel('State').selectOption('undelivered')
-      await page.getByLabel('Type').selectOption('contract.ownership_changed')
-      await page
-        .getByRole('row', { name: /undelivered/ })
-        .first()
-        .getByRole('link')
-        .click()
+  test('A65 the sign-in needs the right password; signing out and ended sessions return to it', async () => {
+    const page = await on.open()
+    await page.getByLabel('User').fill(on.stage.login.user)
+    await page.getByLabel('Password', { exact: true }).fill('wrong-password-0001')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('user or password is wrong').waitFor()
+    await signIn(page, on.stage.login)
+    await page.reload()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await signIn(page, on.stage.login)
+    await page.evaluate(() => fetch('./_emulator/session', { method: 'DELETE' }))
+    await page.getByRole('link', { name: 'Alerts' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
 
-      await page.getByRole('heading', { name: 'contract.ownership_changed' }).waitFor()
-      expect(await page.getByRole('article').count()).toBe(6)
-      const last = page.getByRole('article', { name: 'Retry 5' })
-      await last.getByText('503', { exact: true }).waitFor()
-      await last.getByText('Headers and answer').click()
-      await last.getByText('<b>not today</b>').waitFor()
-      await page.getByLabel('On lines of their own').uncheck()
-      const body = await page.getByRole('region', { name: 'Body' }).textContent()
-      const posts = () => on.stage.endpoint.received.filter((post) => post.body === body).length
-      expect(posts()).toBe(6)
+  test('R86, R87, R88 an undelivered event shows six attempts and its bytes; it is replayed and duplicated', async () => {
+    on.stage.endpoint.status = 503
+    on.stage.emulator.trigger('contract.ownership_changed')
+    await on.stage.emulator.advance(ladderMs)
+    const page = await on.visit('/deliveries')
+    await page.getByLabel('States').selectOption('undelivered')
+    await page.getByLabel('Types').selectOption('contract.ownership_changed')
+    await page.getByRole('link', { name: 'contract.ownership_changed' }).first().click()
+    const last = page.getByRole('article', { name: 'Retry 5' })
+    await last.getByText('503', { exact: true }).waitFor()
+    expect(await page.getByRole('article').count()).toBe(6)
+    await last.getByText('Headers and answer').click()
+    await last.getByText('<b>not today</b>').waitFor()
+    await page.getByText('Exact bytes').click()
+    const body = await page.getByRole('region', { name: 'Exact bytes' }).textContent()
+    const posts = () => on.stage.endpoint.received.filter((post) => post.body === body).length
+    expect(posts()).toBe(6)
 
-      on.stage.endpoint.status = 200
-      await page.getByRole('button', { name: 'Replay' }).click()
-      await page.getByText('A replay: the same bytes and id, one attempt.').waitFor()
-      await page.getByText('acknowledged', { exact: true }).waitFor()
-      expect(posts()).toBe(7)
-      await page.getByRole('button', { name: 'Send a duplicate' }).click()
-      await until(() => posts() === 8, 'the duplicate')
-    })
+    on.stage.endpoint.status = 200
+    await page.getByRole('button', { name: 'Replay', exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Delivery' })
+    await panel.getByText('same bytes and id, one attempt').waitFor()
+    await panel.getByText('acknowledged', { exact: true }).waitFor()
+    expect(posts()).toBe(7)
+    await page.getByRole('button', { name: 'Send duplicate' }).click()
+    await until(() => posts() === 8, 'the duplicate')
+  })
 
-    test('R87 all undelivered ones since a moment are counted first, and then replayed', async () => {
-      on.stage.endpoint.status = 500
-      on.stage.emulator.tour()
-      await on.stage.emulator.advance(ladderMs)
-      const { undelivered } = await get('/deliveries/counts')
-      expect(undelivered).toBeGreaterThan(10)
-      on.stage.endpoint.status = 200
-      const before = on.stage.endpoint.received.length
+  test('R87 all undelivered events of a type are counted, and then replayed', async () => {
+    on.stage.endpoint.status = 500
+    on.stage.emulator.tour()
+    await on.stage.emulator.advance(ladderMs)
+    on.stage.endpoint.status = 200
+    const before = on.stage.endpoint.received.length
+    const page = await on.visit('/deliveries?type=pump.graduation')
+    await page.getByRole('button', { name: 'Replay undelivered' }).click()
+    const text =
+      (await dialogOf(page)
+        .getByText(/^\d+ deliver/)
+        .textContent()) ?? ''
+    const count = Number.parseInt(text)
+    expect(count).toBeGreaterThan(0)
+    expect(on.stage.endpoint.received).toHaveLength(before)
+    await dialogOf(page).getByRole('button', { name: 'Replay undelivered' }).click()
+    await dialogOf(page).getByText(`${count} replayed.`).waitFor()
+    await until(() => on.stage.endpoint.received.length >= before + count, 'the replays')
+    expect(on.stage.endpoint.received.slice(before).every(({ body }) => body.includes('pump.graduation'))).toBe(true)
+    await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('link', { name: 'pump.graduation (replay)' }).first().waitFor()
+  })
 
-      const page = await on.visit('/deliveries')
-      await page.getByRole('button', { name: 'Replay undelivered' }).click()
-      await dialogOf(page).getByLabel('Events since').selectOption('the last 7 days')
-      await dialogOf(page).getByLabel('Type').selectOption('pump.graduation')
-      await dialogOf(page).getByRole('button', { name: 'Count them' }).click()
-      const said =
-        (await dialogOf(page)
-          .getByText(/would be replayed/)
-          .textContent()) ?? ''
-      const count = Number(/^\d+/.exec(said)?.[0])
-      expect(count).toBeGreaterThan(0)
-      expect(on.stage.endpoint.received).toHaveLength(before)
-      await dialogOf(page)
-        .getByRole('button', { name: `Replay ${count}` })
-        .click()
-      await dialogOf(page).getByText(`${count} are being replayed.`).waitFor()
-      await until(() => on.stage.endpoint.received.length >= before + count, 'the replays')
-      const again = on.stage.endpoint.received.slice(before)
-      expect(again.every(({ body }) => body.includes('pump.graduation'))).toBe(true)
-      await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
-      await page.getByRole('link', { name: 'pump.graduation (replay)' }).first().waitFor()
-    })
+  test('the list of deliveries updates itself, and loads older ones while scrolling', async () => {
+    await on.stage.emulator.advance(ladderMs)
+    const page = await on.visit('/deliveries?state=pending&type=wallet.large_trade')
+    await page.getByText('Nothing matches the filter').waitFor()
+    on.stage.endpoint.status = 500
+    on.stage.emulator.trigger('wallet.large_trade')
+    await page
+      .getByRole('row', { name: /wallet.large_trade retrying 1 500/ })
+      .first()
+      .waitFor()
+    on.stage.endpoint.status = 200
+    await on.stage.emulator.advance(60_000)
+    await page.getByText('Nothing matches the filter').waitFor()
 
-    test('deliveries appear, and change, while the list is looked at', async () => {
-      // What earlier tests left pending is acknowledged meanwhile.
-      await on.stage.emulator.advance(ladderMs)
-      const page = await on.visit('/deliveries?state=pending&type=wallet.large_trade')
-      await page.getByText('No such deliveries').waitFor()
-      on.stage.endpoint.status = 500
-      on.stage.emulator.trigger('wallet.large_trade')
-      await page
-        .getByRole('row', { name: /wallet.large_trade retrying 1 500/ })
-        .first()
-        .waitFor()
-      on.stage.endpoint.status = 200
-      await on.stage.emulator.advance(60_000)
-      await page.getByText('No such deliveries').waitFor()
-    })
+    for (let round = 0; round < 110; round++) on.stage.emulator.trigger('contract.ownership_changed')
+    await page.getByRole('button', { name: 'Clear filter' }).click()
+    const list = page.getByRole('region', { name: 'Deliveries' })
+    await list.getByRole('row').nth(10).waitFor()
+    await until(async () => {
+      await list.evaluate((box) => box.scrollTo(0, box.scrollHeight))
+      return Number(await page.getByRole('table').getAttribute('aria-rowcount')) > 111
+    }, 'the second page')
+  })
 
-    test('older deliveries are loaded when they are asked for', async () => {
-      for (let round = 0; round < 110; round++) on.stage.emulator.trigger('contract.ownership_changed')
-      const page = await on.visit('/deliveries')
-      const rows = page.getByRole('table').locator('tbody tr')
-      await rows.nth(99).waitFor()
-      expect(await rows.count()).toBe(100)
-      await page.getByRole('button', { name: 'Load more' }).click()
-      await rows.nth(110).waitFor()
-      const links = await rows.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
-      expect(new Set(links).size).toBe(links.length)
-    })
+  test('R92 events appear as they arise, of the chosen type; a paused list counts them', async () => {
+    on.stage.emulator.trigger('pump.graduation')
+    const page = await on.visit('/events?type=pump.graduation')
+    const rows = page.getByRole('row').filter({ hasText: 'SOL raised' })
+    await rows.first().waitFor()
+    const count = async () => Number(await page.getByRole('table').getAttribute('aria-rowcount'))
+    const before = await count()
+    on.stage.emulator.trigger('pump.graduation')
+    await page.locator(`table[aria-rowcount="${before + 1}"]`).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    on.stage.emulator.trigger('pump.graduation')
+    await page.getByText(/Paused, [1-9]\d* new/).waitFor()
+    expect(await count()).toBe(before + 1)
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.locator(`table[aria-rowcount="${before + 2}"]`).waitFor()
+    await rows.first().getByRole('link').click()
+    await page.getByRole('region', { name: 'Event' }).getByText('"created_at"').waitFor()
+  })
 
-    test('R92 events appear as they arise, of the chosen type; while it is paused they wait', async () => {
-      const page = await on.visit('/')
-      const feed = page.getByRole('region', { name: 'Live events, newest first' })
-      await page.getByText('live', { exact: true }).waitFor()
-      await page.getByLabel('Type of the live events').selectOption('pump.graduation')
-      const graduations = feed.getByRole('listitem')
-      const before = await graduations.count()
-      on.stage.emulator.trigger('pump.graduation')
-      await graduations.nth(before).waitFor()
-      await graduations.first().getByText('SOL raised').waitFor()
-      await page.getByRole('button', { name: 'Pause' }).click()
-      on.stage.emulator.trigger('pump.graduation')
-      await page.getByText(/paused, [1-9]\d* new/).waitFor()
-      expect(await graduations.count()).toBe(before + 1)
-      await page.getByRole('button', { name: 'Go on' }).click()
-      await graduations.nth(before + 1).waitFor()
-    })
+  test('the clock is advanced, runs at a speed, and is paused', async () => {
+    const page = await on.visit('/')
+    const before = on.stage.emulator.clock.now()
+    await page.getByRole('button', { name: '5 min' }).click()
+    await page.getByText('Advanced to').waitFor()
+    expect(on.stage.emulator.clock.now()).toBe(before + 300_000)
+    await page.getByRole('button', { name: '×10', exact: true }).click()
+    await page.getByRole('group', { name: 'World time' }).getByText('×10').waitFor()
+    expect(on.stage.emulator.clock.state()).toMatchObject({ mode: 'scaled', speed: 10 })
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('group', { name: 'World time' }).getByText('paused').waitFor()
+    expect(on.stage.emulator.clock.state()).toMatchObject({ mode: 'manual' })
+  })
 
-    test('a token is found by its symbol and shows the course of its price; the log of events shows one in full', async () => {
-      const [token] = on.stage.emulator.world.views.tokens()
-      const { symbol, address } = on.stage.emulator.world.views.token(token!)
-      const page = await on.visit('/tokens')
-      await page.getByLabel('Symbol, name or address').fill(symbol)
-      await page.keyboard.press('Enter')
-      await page.getByRole('link', { name: symbol, exact: true }).first().click()
-      await page.getByRole('img', { name: /^Price: from \$/ }).waitFor()
-      expect(await page.content()).toContain(address)
-      await page.getByRole('link', { name: 'Events', exact: true }).click()
-      await page
-        .getByRole('button', { name: /^Show event/ })
-        .first()
-        .click()
-      await dialogOf(page).getByText('"created_at"').waitFor()
-    })
+  test('events are triggered, also with overridden fields; a story begins', async () => {
+    const page = await on.visit('/triggers')
+    await page.getByLabel('Event type').selectOption('wallet.large_trade')
+    await page.getByLabel('Overridden fields').fill('data.amount_usd = 987654.5\ndata.token_symbol = MINE')
+    await page.getByRole('button', { name: 'Trigger', exact: true }).click()
+    await page.getByText('1 raw wallet.large_trade triggered').waitFor()
+    const [{ deliveryId }] = await get('/deliveries?type=wallet.large_trade&limit=1')
+    const { data } = JSON.parse((await get(`/deliveries/${deliveryId}`)).body)
+    expect(data).toMatchObject({ amount_usd: 987_654.5, token_symbol: 'MINE' })
+    await page.getByRole('button', { name: 'Begin scam' }).click()
+    await page.getByText('Story scam has begun.').waitFor()
+  })
 
-    test('the clock is moved on from the page, runs when it is set to, and stands again', async () => {
-      const page = await on.visit('/clock')
-      const before = on.stage.emulator.clock.now()
-      await page.getByRole('button', { name: 'Advance 5 min' }).click()
-      await page.getByText('everything that was due has happened').waitFor()
-      expect(on.stage.emulator.clock.now()).toBe(before + 300_000)
-      await page.getByLabel('Mode').selectOption('scaled')
-      await page.getByLabel('Speed').fill('5')
-      await page.getByRole('button', { name: 'Set the clock' }).click()
-      await page.getByText('5× as fast').first().waitFor()
-      expect(on.stage.emulator.clock.state()).toMatchObject({ mode: 'scaled', speed: 5 })
-      await page.getByLabel('Mode').selectOption('manual')
-      await page.getByRole('button', { name: 'Set the clock' }).click()
-      await page.getByRole('button', { name: 'Advance 1 min' }).waitFor()
-    })
+  test('a fault is added and applied; deliberate duplicates are counted; a scenario replaces the rules', async () => {
+    const page = await on.visit('/faults')
+    await page.getByText('off now').waitFor()
+    const { duplicates } = await get('/deliveries/counts')
+    await page.getByLabel('Kind').selectOption('duplicate')
+    await page.getByLabel('Times').fill('1')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await page.getByRole('row', { name: /^duplicate deliveries .*times 1 0/ }).waitFor()
+    on.stage.emulator.trigger('contract.ownership_changed')
+    await page.getByRole('row', { name: /^duplicate deliveries .*times 1 1/ }).waitFor()
+    await page.getByText(`Duplicates: ${duplicates + 1}, sent on purpose`).waitFor()
+    await page.getByRole('button', { name: 'Start retry-storm' }).click()
+    await page
+      .getByRole('row', { name: /^drop-ack/ })
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Remove all' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Remove all' }).click()
+    await page.getByText('No faults', { exact: true }).waitFor()
+    expect(await get('/faults')).toEqual([])
+  })
 
-    test('events are triggered from the page, with members of one’s own as well; a story begins', async () => {
-      const page = await on.visit('/clock')
-      await page.getByLabel('Type of the event').selectOption('wallet.large_trade')
-      await page.getByLabel('Members to set').fill('data.amount_usd = 987654.5\ndata.token_symbol = MINE')
-      await page.getByRole('button', { name: 'Trigger', exact: true }).click()
-      await page.getByText('1 raw wallet.large_trade').waitFor()
-      const isMine = ({ body }: { body: string }) => body.includes('987654.5') && body.includes('MINE')
-      await until(() => on.stage.endpoint.received.some(isMine), 'the raw event')
-      await page.getByRole('button', { name: 'Begin scam' }).click()
-      await page.getByText('The story scam has begun.').waitFor()
-    })
+  test('R76, R91 the secret of a new webhook signs its deliveries; the webhook is changed and deleted', async () => {
+    const page = await on.visit('/webhooks')
+    const url = `${on.stage.endpoint.url}?second`
+    await page.getByRole('button', { name: 'Add webhook' }).click()
+    await dialogOf(page).getByLabel('URL').fill(url)
+    await dialogOf(page).getByLabel('Events').selectOption('some')
+    await dialogOf(page).getByLabel('contract.ownership_changed').check()
+    await dialogOf(page).getByRole('button', { name: 'Add webhook' }).click()
+    const secret = (await dialogOf(page).locator('code').textContent()) ?? ''
+    await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('row').filter({ hasText: url }).waitFor()
+    expect(await page.content()).not.toContain(secret)
 
-    test('a fault is set by the form of its kind, shows in the attempt, and is removed; a scenario sets its own', async () => {
-      const page = await on.visit('/faults')
-      await page.getByLabel('Kind').selectOption('signature-missing')
-      await page.getByLabel('Times').fill('1')
-      await page.getByRole('button', { name: 'Add the rule' }).click()
-      const row = page.getByRole('row', { name: /signature-missing Deliveries times 1 0/ })
-      await row.waitFor()
-      on.stage.emulator.trigger('contract.ownership_changed')
-      await page.getByRole('row', { name: /signature-missing Deliveries times 1 1/ }).waitFor()
-      expect(on.stage.endpoint.received.some(({ signature }) => signature === 'undefined')).toBe(true)
-      await page.getByRole('link', { name: 'Deliveries' }).first().click()
-      await page.getByRole('link', { name: 'contract.ownership_changed' }).first().click()
-      await page.getByText('fault: signature-missing').waitFor()
+    on.stage.emulator.trigger('contract.ownership_changed')
+    const isSigned = ({ body, signature }: { body: string; signature: string }) =>
+      signature === sign(Buffer.from(body), secret)
+    await until(() => on.stage.endpoint.received.some(isSigned), 'a post signed with the secret')
 
-      await page.getByRole('link', { name: 'Faults' }).click()
-      await page.getByRole('button', { name: 'Start retry-storm' }).click()
-      await page
-        .getByRole('row', { name: /drop-ack/ })
-        .first()
-        .waitFor()
-      await page.getByRole('button', { name: 'Remove all' }).click()
-      await dialogOf(page).getByRole('button', { name: 'Remove all' }).click()
-      await page.getByText('Everything goes as it should.').waitFor()
-      expect(await get('/faults')).toEqual([])
-    })
-  },
-)
+    await page.getByRole('button', { name: `Change ${url}` }).click()
+    await dialogOf(page).getByLabel('Events').selectOption('all')
+    await dialogOf(page).getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row').filter({ hasText: url }).getByText('all', { exact: true }).waitFor()
+    await page.getByRole('button', { name: `Delete ${url}` }).click()
+    await dialogOf(page).getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('row').filter({ hasText: url }).waitFor({ state: 'detached' })
+    expect(await get('/webhooks')).toHaveLength(1)
+  })
+
+  test('R57 an alert is added and deleted; a rejected field shows its error', async () => {
+    const page = await on.visit('/alerts')
+    const [token] = on.stage.emulator.world.views.tokens()
+    const { network, address } = on.stage.emulator.world.views.token(token!)
+    await page.getByRole('button', { name: 'Add alert' }).click()
+    await dialogOf(page).getByLabel('Network').selectOption(network)
+    await dialogOf(page).getByLabel('Address').fill('no address')
+    await dialogOf(page).getByLabel('Threshold').fill('123456')
+    await dialogOf(page).getByLabel('URL').fill(on.stage.endpoint.url)
+    await dialogOf(page).getByLabel('Label').fill('far above')
+    await dialogOf(page).getByRole('button', { name: 'Add alert' }).click()
+    await dialogOf(page).getByRole('alert').getByText('address').waitFor()
+    // The browser itself reports the status.
+    expect(on.opened.complaints).toEqual([expect.stringContaining('400')])
+    on.opened.forget()
+    await dialogOf(page).getByLabel('Address').fill(address)
+    await dialogOf(page).getByRole('button', { name: 'Add alert' }).click()
+    await page.getByRole('button', { name: 'Delete alert far above' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('row', { name: /far above/ }).waitFor({ state: 'detached' })
+  })
+
+  test('R67, R68, A34 a key is created, shown once and revoked; thresholds and a tracked wallet are set', async () => {
+    const page = await on.visit('/account')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await dialogOf(page).getByLabel('Name').fill('trading desk')
+    for (const scope of ['write:alerts', 'read:tokens', 'write:webhooks'])
+      await dialogOf(page).getByLabel(scope).uncheck()
+    await dialogOf(page).getByRole('button', { name: 'Create key' }).click()
+    const value = (await dialogOf(page).locator('code').textContent()) ?? ''
+    const ask = (path: string) => fetch(`${on.stage.url}/v1${path}`, { headers: { Authorization: `Bearer ${value}` } })
+    expect((await ask('/networks')).status).toBe(200)
+    expect((await ask('/tokens/search?q=a')).status).toBe(403)
+    await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('row', { name: /trading desk.*read:wallets.*active/ }).waitFor()
+    expect(await page.content()).not.toContain(value)
+    expect(JSON.stringify(await get('/accounts'))).not.toContain(value)
+    await page.getByRole('button', { name: 'Revoke trading desk' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('row', { name: /trading desk.*revoked/ }).waitFor()
+    expect((await ask('/networks')).status).toBe(401)
+
+    await page.getByLabel('Large trade (USD)').fill('25000')
+    await page.getByLabel('Milestones (USD)').fill('1000, 2000')
+    await page.getByRole('button', { name: 'Save thresholds' }).click()
+    await page.getByText('Saved.').waitFor()
+    expect(await get('/thresholds')).toMatchObject({ largeTradeUsd: 25_000, milestonesUsd: [1000, 2000] })
+    const { views } = on.stage.emulator.world
+    const tracked = () => views.trackedWallets().map((wallet) => wallet.address)
+    const wallet = views.wallets().find(({ address, tradeCount }) => tradeCount > 0 && !tracked().includes(address))!
+    await page.getByLabel('Network').selectOption(wallet.network)
+    await page.getByLabel('Wallet address').fill(wallet.address)
+    await page.getByRole('button', { name: 'Track wallet' }).click()
+    const row = page.getByRole('row').filter({ has: page.locator(`[title="${wallet.address}"]`) })
+    await row.getByRole('button', { name: /^Untrack/ }).click()
+    expect(tracked()).toContain(wallet.address)
+    await dialogOf(page).getByRole('button', { name: 'Untrack' }).click()
+    await row.waitFor({ state: 'detached' })
+    expect(tracked()).not.toContain(wallet.address)
+  })
+})

@@ -95,11 +95,22 @@ async function startFilled() {
           silences: () => [
             { type: 'a.b', network: null, lastAt: start, silentMs: 1.5, usualMs: 2, alarmAfterMs: 3, state: 'silent' },
           ],
+          backlog: () => [{ at: start, openRuns: 1, deadLetters: 0 }],
         },
         paces: () => paces.current(),
         openBreakers: () =>
           new Map([['trades', { reason: 'breaker', since: start, until: start, failures: 3, error: 'no' }]]),
-        settings: () => [{ name: 'log level', value: 'info', source: 'default', secret: false }],
+        settings: () => [
+          {
+            name: 'log level',
+            value: 'info',
+            source: 'default',
+            secret: false,
+            variables: ['INBOX_LOG_LEVEL'],
+            default: 'info',
+          },
+        ],
+        trySink: async () => [{ replica: 'a', result: 'sent', error: null }],
         secretLabels: () => ['main', 'next'],
         startedAt: start,
       },
@@ -145,6 +156,8 @@ test('every operation answers as documented, and is audited once with its caller
     ['getEvent', { param: 'dead-1' }],
     ['getEvent', { param: 'nothing' }, 404],
     ['getEventBytes', { param: 'a' }],
+    ['exportEvents', { query: '?format=csv&handler=trades' }],
+    ['exportEvents', { query: '?format=xml' }, 400],
     ['listEvents'],
     [
       'listEvents',
@@ -190,6 +203,7 @@ test('every operation answers as documented, and is audited once with its caller
     ['pauseHandler', { param: 'trades' }],
     ['pauseHandler', { param: 'nobody' }, 404],
     ['resumeHandler', { param: 'trades' }],
+    ['tryHandler', { param: 'trades' }, { results: [{ replica: 'a', result: 'sent', error: null }] }],
     ['pauseAll'],
     ['resumeAll'],
     ['changeHandler', { param: 'trades', body: { concurrency: 2 } }],

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { toCsvRow } from '../../src/admin/export.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
 import { RawConnection } from '../support/raw-http.ts'
@@ -190,4 +191,44 @@ test('internal errors are answered without details', async () => {
   await stage.inbox.close()
   const closed = await stage.call('GET', '/events')
   expect([closed.status, codeOf(closed), closed.headers['retry-after']]).toEqual([503, 'shutting_down', '5'])
+})
+
+test('an export streams every event of a filter with its whole body, newest first', async () => {
+  await using stage = await startAdmin()
+  const large = 'x'.repeat(50_000)
+  const bodyOf = (id: string, data: string) => Buffer.from(`{"id":"${id}","data":${data}}`)
+  await stage.inbox.accept([
+    { ...arrivalOf('a'), raw: bodyOf('a', `{"wei":340282366920938463463374607431768211455}`) },
+    { ...arrivalOf('b', 'token.price_alert'), raw: bodyOf('b', '{}') },
+    { ...arrivalOf('c'), raw: bodyOf('c', `{"text":"${large}"}`) },
+  ])
+  const ndjson = await stage.call('GET', '/export?format=ndjson&type=wallet.large_trade')
+  expect(ndjson.headers['content-type']).toBe('application/x-ndjson')
+  const lines = ndjson.text.trimEnd().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['c', 'a'])
+  expect(lines[0]).toContain(large)
+  expect(lines[1]).toContain('"wei":340282366920938463463374607431768211455')
+  const csv = await stage.call('GET', '/export?format=csv')
+  expect(csv.headers['content-disposition']).toBe('attachment; filename="events.csv"')
+  const rows = csv.text.trimEnd().split('\r\n')
+  expect(rows[0]).toBe('seq,received_at,created_at,id,type,network,address,status,body')
+  expect(rows).toHaveLength(4)
+})
+
+test('notifications of the inbox are not counted among the events by type', async () => {
+  await using stage = await startAdmin()
+  const receivedAt = stage.clock.now()
+  await stage.inbox.accept([
+    { ...arrivalOf('a'), receivedAt },
+    { ...arrivalOf('b', 'inbox.warning'), receivedAt },
+  ])
+  const { by_type: types, buckets } = await get(stage, '/activity')
+  expect(types.map(({ type }: { type: string }) => type)).toEqual(['wallet.large_trade'])
+  expect(buckets.reduce((sum: number, { events }: { events: number }) => sum + events, 0)).toBe(1)
+})
+
+test('no cell of an export begins as a formula, and each can be read back', () => {
+  expect(toCsvRow([1, null, 'x,y', 'say "no"', 'two\nlines', -1])).toBe('1,,"x,y","say ""no""","two\nlines",-1\r\n')
+  for (const cell of ['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠a'])
+    expect(toCsvRow([cell]), cell).toMatch(/^"?'/)
 })

@@ -82,7 +82,12 @@ test('P8 the admin API shows rejects, settings and replicas; neither it, logs no
     },
     settings: {
       settings: expect.arrayContaining([
-        { name: 'webhook secrets', value: 'set (labels: main, next)', source: 'environment', secret: true },
+        expect.objectContaining({
+          name: 'webhook secrets',
+          value: 'set (labels: main, next)',
+          source: 'environment',
+          secret: true,
+        }),
       ]),
     },
     replicas: {

@@ -31,6 +31,7 @@ test('R81 advance moves a manual clock and counts the deliveries of that time', 
       attempts: 0,
       acknowledged: 0,
       failed: 0,
+      duplicates: 0,
       undelivered: 0,
       cancelled: 0,
       pending: 1,
@@ -39,7 +40,7 @@ test('R81 advance moves a manual clock and counts the deliveries of that time', 
   expect(await steered.run('emulator advance 2s')).toMatchObject({
     code: 0,
     errors: '',
-    out: 'advanced by 2s to 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 failed; 0 undelivered, 0 pending now\n',
+    out: 'advanced by 2s to 2026-01-01T00:01:01.000Z\n1 attempt: 1 acknowledged, 0 failed, 0 duplicates; 0 undelivered, 0 pending now\n',
   })
   expect((await steered.run('emulator advance 3h')).out).toMatch(/^advanced by 3h to 2026-01-01T03:01:01\.000Z\n/)
 })

@@ -157,7 +157,7 @@ tracked: [{ network: base, wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' 
   expect(errors.trim().split('\n')).toEqual([
     expect.stringMatching(/^warning: --secret has 5 characters; .* 16 or more$/),
     expect.stringMatching(
-      /^warning: tracked wallets that never traded in this world: 0x5aAeb\w+ \(base\); .*world\/wallets/,
+      /^warning: tracked wallets that never traded in this world: 0x5aAeb\w+ \(base\); .*_emulator\/world /,
     ),
   ])
 })

@@ -57,7 +57,7 @@ describe('one delivery', () => {
     send(outgoing())
     await deliveries.settled()
     expect(reports).toMatchObject([{ outcome: 'acknowledged', status, failure: null, nextAttemptAt: null }])
-    const none = { undelivered: 0, cancelled: 0, pending: 0, inFlight: 0 }
+    const none = { undelivered: 0, cancelled: 0, pending: 0, inFlight: 0, duplicates: 0 }
     expect(deliveries.counts()).toEqual({ ...none, acknowledged: 1, attempts: 1 })
   })
 
@@ -175,7 +175,7 @@ describe('the retry ladder', () => {
       [6, 38_160, 'undelivered'],
     ])
     expect(reports.at(-1)?.nextAttemptAt).toBeNull()
-    const none = { acknowledged: 0, cancelled: 0, pending: 0, inFlight: 0 }
+    const none = { acknowledged: 0, cancelled: 0, pending: 0, inFlight: 0, duplicates: 0 }
     expect(deliveries.counts()).toEqual({ ...none, undelivered: 1, attempts: 6 })
     expect(clock.nextTimerAt()).toBeNull()
     await clock.advance(7 * 86_400_000)
@@ -237,7 +237,7 @@ describe('extra deliveries', () => {
       { outcome: 'acknowledged', isExtra: false },
       { outcome: 'failed', isExtra: true },
     ])
-    expect(deliveries.counts()).toMatchObject({ acknowledged: 1, undelivered: 0 })
+    expect(deliveries.counts()).toMatchObject({ acknowledged: 1, undelivered: 0, attempts: 2, duplicates: 1 })
     expect(clock.nextTimerAt()).toBeNull()
   })
 

@@ -63,7 +63,7 @@ export function readAdminDocument() {
       const answer: Json | undefined = document['paths'][path][method.toLowerCase()]['responses'][status]
       if (answer === undefined) return [`${id} does not document the status ${status}`]
       const [[mediaType, { schema }] = ['', {} as Json]] = Object.entries(resolve(document, answer)['content'] as Json)
-      if (type !== mediaType) return [`${id} ${status} came as ${type}, not as ${mediaType}`]
+      if (type?.split(';')[0] !== mediaType) return [`${id} ${status} came as ${type}, not as ${mediaType}`]
       if (mediaType !== 'application/json') return []
       return judge(`${id} ${status}`, schema, JSON.parse(text)).map((problem) => `${id} ${status}: ${problem}`)
     },

@@ -1,10 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { toVisible } from '../../src/web/ui/plain-text.tsx'
-import { findBarriers, launchBrowser, openPage, sidewaysScroll, type WatchedPage } from './browser.ts'
+import { launchBrowser, openPage, type WatchedPage } from './browser.ts'
 import { nasty } from './console-samples/nasty.ts'
 import type { FakeAnswerOf, FakeApiServer } from './fake-api-server.ts'
-import { ok, startFakeApi } from './fake-console-api.ts'
+import { startFakeApi } from './fake-console-api.ts'
 import { shared } from './shared.ts'
 
 export interface ConsolePages {
@@ -19,10 +18,7 @@ export interface ConsolePages {
 /** Timeout of a test that runs axe twice, long enough for a busy machine. */
 export const axeMs = 60_000
 
-type Scheme = 'light' | 'dark'
-
 const wide = { width: 1280, height: 900 }
-const phone = { width: 360, height: 780 }
 
 /**
  * Opens one page for all tests of a file, and one API server per test. Fails a test if the page had an error, a violation of the content
@@ -79,20 +75,6 @@ export function setUpConsolePages(): ConsolePages {
   }
 }
 
-/** API responses for a session with the role `viewer`. */
-export const asViewer = { 'GET /session': ok({ role: 'viewer', expires_at: null }) } as const
-
-/** Expects no accessibility violations in any color scheme, and no sideways scroll on a phone. Leaves the page at desktop width. */
-export async function expectForEverybody(page: Page, schemes: readonly Scheme[] = ['light', 'dark']): Promise<void> {
-  for (const colorScheme of schemes) {
-    await page.emulateMedia({ colorScheme })
-    expect(await findBarriers(page)).toEqual([])
-  }
-  await page.setViewportSize(phone)
-  expect(await sidewaysScroll(page)).toBe(0)
-  await page.setViewportSize(wide)
-}
-
 export const hostileTexts = [
   ['markup', nasty.markup],
   ['marks of direction', nasty.bidi],
@@ -100,11 +82,20 @@ export const hostileTexts = [
   ['100,000 characters', nasty.long],
 ] as const
 
-/** All samples of `nasty` in one text. */
-export const hostile = Object.values(nasty).join('')
-
-/** Members whose text is a fixed name, such as a state. */
-const fixedKeys = new Set(['level', 'state', 'kind', 'order', 'on_dead', 'source', 'window'])
+/** Members whose text is a fixed name, such as a state, or encoded bytes. */
+const fixedKeys = new Set([
+  'level',
+  'state',
+  'kind',
+  'order',
+  'on_dead',
+  'source',
+  'window',
+  'status',
+  'outcome',
+  'raw_base64',
+  'kept_raw_base64',
+])
 const moment = /^\d{4}-\d\d-\d\dT/
 
 /** Returns the sample with every text replaced by `text` and a number, except for fixed names and times. */
@@ -117,19 +108,4 @@ export function withTexts<T>(sample: T, text: string): T {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, replace(one, name)]))
   }
   return replace(sample, '') as T
-}
-
-/** Expects the text in at least `places` places, as harmless text: no elements, no executed script, no sideways scroll on a phone. */
-export async function expectAsText(page: Page, text: string, places: number): Promise<void> {
-  const begin = toVisible(text).slice(0, 60)
-  const main = page.locator('main')
-  await page.getByText(begin).first().waitFor()
-  const shown = (await main.textContent()) ?? ''
-  expect(shown.split(begin).length - 1).toBeGreaterThanOrEqual(places)
-  // oxlint-disable-next-line no-control-regex -- must not occur
-  expect(shown).not.toMatch(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u200f\u202e\u2066]/u)
-  expect(await main.locator('img, script').count()).toBe(0)
-  expect(await page.evaluate(() => 'isHacked' in globalThis)).toBe(false)
-  await page.setViewportSize(phone)
-  expect(await sidewaysScroll(page)).toBe(0)
 }

@@ -1,7 +1,7 @@
 import type { Attempt, DeliveryDetail, WorldEvent } from '../../src/web/dashboard/contract.ts'
-import { exampleIds, examples } from '../../schema/rest/examples.ts'
+import { exampleIds } from '../../schema/rest/examples.ts'
 
-/** Texts that a scammer may use as the name of a token: markup, and characters that change the text direction. */
+/** Hostile texts: markup, direction marks and control characters. */
 export const nasty = {
   name: '<img src=x onerror="globalThis.isHacked = true"><script>globalThis.isHacked = true</script>',
   symbol: 'EVIL\u202eLOOC\u0007',
@@ -10,7 +10,7 @@ export const nasty = {
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 31, 14, 0, second)).toISOString()
 
-/** An event of a token with a nasty name. */
+/** An event of a token with a hostile name. */
 export function sampleEvent(seq: number): WorldEvent {
   return {
     seq,
@@ -51,8 +51,8 @@ function sampleAttempt(attempt: number): Attempt {
   }
 }
 
-/** An undelivered one of an event with a number too long for a float and a nasty name. */
-export const sampleDelivery: DeliveryDetail = {
+/** An undelivered delivery. Its body has a hostile name and a number with more digits than a float. */
+const sampleDelivery: DeliveryDetail = {
   deliveryId: 'dlv_1',
   eventId: sampleEvent(1).event.id,
   eventType: 'token.new_listing',
@@ -69,31 +69,12 @@ export const sampleDelivery: DeliveryDetail = {
   log: [1, 2, 3, 4, 5, 6].map(sampleAttempt),
 }
 
-const token = { ...examples.Token, symbol: nasty.symbol, name: nasty.name }
-const { network, address, symbol, name, price_usd } = token
-
-/** Constant responses to GET, by path. */
+/** Constant responses to GET by path. */
 export const sampleAnswers: Readonly<Record<string, unknown>> = {
   '/clock': { mode: 'manual', speed: 1, now: at(30) },
   '/world': {
     counts: { tokens: 1, wallets: 1 },
     trackedWallets: [{ network: 'ethereum', address: exampleIds.wallet }],
-  },
-  '/world/tokens': [{ seq: 1, network, address, symbol, name, price_usd }],
-  '/world/wallets': [{ seq: 1, network, address: exampleIds.wallet, archetype: 'whale', tradeCount: 4, tracked: true }],
-  '/world/token': {
-    token,
-    prices: Array.from({ length: 300 }, (_, index) => ({
-      at: at(index * 288 - 86_400),
-      price_usd: 1.2 + Math.sin(index / 20) / 10,
-    })),
-  },
-  '/world/wallet': {
-    overview: examples.WalletOverview,
-    pnl: Object.fromEntries(['24h', '7d', '30d', 'all'].map((timeframe) => [timeframe, examples.PnlSummary])),
-    positions: [{ ...examples.Position, symbol: nasty.symbol, name: nasty.name }],
-    trades: [{ ...examples.Trade, dex: nasty.name }],
-    tracked: true,
   },
   '/events': Array.from({ length: 12 }, (_, index) => sampleEvent(12 - index)),
   '/deliveries/counts': {
@@ -103,6 +84,7 @@ export const sampleAnswers: Readonly<Record<string, unknown>> = {
     undelivered: 1,
     cancelled: 0,
     attempts: 12_360,
+    duplicates: 14,
   },
   '/deliveries': [sampleDelivery],
   '/deliveries/dlv_1': sampleDelivery,

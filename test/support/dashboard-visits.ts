@@ -5,21 +5,22 @@ import { shared } from './shared.ts'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../../src/base/clock.ts'
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
 
 export interface Visits {
   readonly stage: DashboardStage
   /** The page that the test opened last. */
   readonly opened: WatchedPage
-  /** Opens the dashboard without signing in. */
+  /** A page that is not signed in. */
   open(): Promise<Page>
-  /** Opens the dashboard at a path, signed in. */
+  /** A signed-in page at a place. */
   visit(path: string): Promise<Page>
 }
 
 /**
- * Starts one emulator for all tests of a file, and opens one page per test. Fails a test if the page had an error or a violation of the
- * content security policy.
+ * One emulator for the tests of a file, and a page per test. After each test the page must show no error and no refusal of its content
+ * policy.
  */
 export function setUpVisits(): Visits {
   let browser: Browser
@@ -43,7 +44,7 @@ export function setUpVisits(): Visits {
   })
 
   async function open(path: string): Promise<Page> {
-    // The browser itself logs every 401.
+    // The browser itself reports a 401.
     opened = await openPage(browser, { url: `${stage.url}/#${path}`, expected: ['401'] })
     return opened.page
   }
@@ -53,13 +54,15 @@ export function setUpVisits(): Visits {
       return stage
     },
     get opened() {
-      if (opened === undefined) throw new Error('expected a page that was opened before')
+      if (opened === undefined) throw new Error('no page is open')
       return opened
     },
     open: () => open('/'),
     async visit(path) {
       const page = await open(path)
       await signIn(page, stage.login)
+      // Earlier messages of the stream would be missed.
+      await page.getByText('live', { exact: true }).waitFor()
       return page
     },
   }
@@ -74,20 +77,26 @@ export interface DashboardStage extends AsyncDisposable {
   readonly url: string
   readonly login: { readonly user: string; readonly password: string }
   readonly emulator: Emulator
-  /** A webhook endpoint that receives all events. */
+  /** Receives all events. */
   readonly endpoint: Endpoint
 }
 
 export interface Endpoint extends AsyncDisposable {
   readonly url: string
-  /** Status of its next responses. */
+  /** Status of the next responses. */
   status: number
-  /** Received deliveries, oldest first. */
+  /** Requests, oldest first. */
   readonly received: readonly { readonly body: string; readonly signature: string }[]
 }
 
-/** Starts an emulator that serves the built dashboard, with a short history and a manual clock, and a webhook endpoint. */
-export async function startDashboardStage(folder: string): Promise<DashboardStage> {
+/** Acknowledgements don't time out on a busy machine: with a manual clock, such a delivery would not be retried. */
+const wall = {
+  ...systemClock,
+  after: (ms: number, fn: () => void) => systemClock.after(ms === 5_000 ? 600_000 : ms, fn),
+}
+
+/** An emulator with a short history and a manual clock. It serves the built dashboard and sends to one endpoint. */
+async function startDashboardStage(folder: string): Promise<DashboardStage> {
   const login = { user: 'ada', password: 'password-of-the-test-0001' }
   const endpoint = await startEndpoint()
   const emulator = createEmulator({
@@ -106,6 +115,7 @@ export async function startDashboardStage(folder: string): Promise<DashboardStag
       dashboard: login,
     },
     listen: { host: '127.0.0.1', port: 0, dashboard: folder },
+    wall,
   })
   await emulator.start()
   return {
@@ -157,10 +167,10 @@ async function startEndpoint(): Promise<Endpoint> {
   return endpoint
 }
 
-/** Client for the control API of the emulator. */
+/** The control API of a stage, with its token. */
 export function apiOf({ url, emulator }: DashboardStage) {
   return {
-    // Returns `any`: each test checks the data that it reads.
+    // Tests check the shape.
     async get(path: string): Promise<ReturnType<typeof JSON.parse>> {
       const headers = { Authorization: `Bearer ${emulator.controlToken}` }
       const response = await fetch(`${url}/_emulator${path}`, { headers })

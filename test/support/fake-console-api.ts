@@ -13,12 +13,15 @@ export const failed = (status: number, code: string, message: string): FakeAnswe
   body: { error: { code, message } },
 })
 
+/** What GET answers at first, by path. */
+export const consoleSamples: Readonly<Record<string, unknown>> = { ...samplesA, ...samplesB, ...samplesC }
+
 /**
  * Serves the built console like the admin port, with constant responses instead of the admin API: for texts and errors that a real
  * inbox doesn't produce. The operator is signed in from the start.
  */
 export async function startFakeApi(folder: string): Promise<FakeApiServer> {
-  const samples = { ...samplesA, ...samplesB, ...samplesC, [`/events/${idOf(7)}/raw`]: Buffer.from(body) }
+  const samples = { ...consoleSamples, [`/events/${idOf(7)}/raw`]: Buffer.from(body) }
   return startFakeApiServer({
     pages: await createConsolePages(folder),
     prefix: '/api/v1',

@@ -5,15 +5,15 @@ import { createPages } from '../../src/emulator/server.ts'
 /** A success. */
 export const ok = (data: unknown, status = 200): FakeAnswer => ({ status, body: { success: true, data } })
 
-/** An error as the emulator says it. */
+/** An error in the emulator's envelope. */
 export const failed = (status: number, code: string, message: string): FakeAnswer => ({
   status,
   body: { success: false, error: { code, message } },
 })
 
 /**
- * Serves the built page as the emulator does, and in place of the control routes answers that are always the same: for texts
- * and errors that a true emulator does not bring forth. Everybody is signed in from the start.
+ * Serves the built dashboard as the emulator does, with constant responses instead of the control API: for texts and errors that
+ * an emulator doesn't produce. The session is signed in.
  */
 export async function startFakeApi(folder: string): Promise<FakeApiServer> {
   const samples = { ...sampleAnswers, '/session': { signedIn: true, user: 'demo', demo: null } }

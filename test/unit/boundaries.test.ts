@@ -20,7 +20,7 @@ const rules: Readonly<Record<string, string>> = {
   client: 'base schema signature p-queue',
   admin: 'base inbox health signature schema prom-client raw-body zod',
   app: 'base signature config inbox inbox/sqlite receiver dispatch health client admin schema',
-  web: 'schema @mantine/core @mantine/hooks @tanstack/react-virtual react react-dom/client uplot',
+  web: 'schema @mantine/core @mantine/hooks @mantine/spotlight @tanstack/react-query @tanstack/react-virtual react react-dom/client uplot wouter',
   emulator:
     'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base better-sqlite3 raw-body yaml zod',
   cli: 'base signature config inbox inbox/sqlite inbox/postgres receiver dispatch health client admin schema app emulator commander onchain-inbox/testing p-queue raw-body zod',

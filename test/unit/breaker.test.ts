@@ -64,6 +64,32 @@ describe('the breaker of a sink', () => {
     expect(stage.sent).toHaveLength(7)
   })
 
+  it('sends one item at once when an operator has it tried, and nothing more if that fails', async () => {
+    let isDown = true
+    const stage = await stageSink(() => (isDown ? down([], {} as SinkContext) : undefined), { concurrency: 1 })
+    await stage.accept(...numbered(20))
+    stage.dispatcher.trySink('h1')
+    await stage.pass(0)
+    expect(stage.sent).toHaveLength(6)
+    stage.dispatcher.trySink('another')
+    await stage.pass(0)
+    expect(stage.sent).toHaveLength(6)
+    isDown = false
+    stage.dispatcher.trySink('h1')
+    await stage.pass(1_000)
+    expect(stage.settled.filter((result) => result === 'h1 done').length).toBeGreaterThan(10)
+  })
+
+  it('lets everything go on at once when a try has worked', async () => {
+    let isDown = true
+    const stage = await stageSink(() => (isDown ? down([], {} as SinkContext) : undefined))
+    await stage.accept(...numbered(50))
+    isDown = false
+    expect(stage.sent.length).toBeLessThan(20)
+    await stage.pass(5_000)
+    expect(stage.settled.filter((result) => result === 'h1 done').length).toBeGreaterThan(40)
+  })
+
   it('stays closed if only one item fails repeatedly', async () => {
     const stage = await stageSink(([item]) => {
       if (item?.event.id === 'poison') throw new Error('it is refused')

@@ -1,48 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { apiPathOf, filtersOf, noFilters, placeOf } from '../../src/web/console/parts/event-filters.ts'
-import { begun, continued, isOf, refreshed, shown, told } from '../../src/web/console/parts/event-rows.ts'
-import { toCsv } from '../../src/web/ui/csv.ts'
+import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
+import { quarantineReasons, rejectReasons, verdicts } from '../../src/web/console/deliveries/reasons.ts'
+import { diffLines } from '../../src/web/console/deliveries/diff.ts'
+import { toReplayRequest } from '../../src/web/console/replays/replay-request.ts'
+import { largestSeries } from '../../src/web/ui/chart.tsx'
 import { exactDigits, parseExact } from '../../src/web/ui/exact-json.ts'
 import { explorerLink } from '../../src/web/ui/explorers.ts'
+import { formatAge, formatMs, formatShare } from '../../src/web/ui/format.ts'
 import { toHexLines } from '../../src/web/ui/hex-view.tsx'
-import { summaryOf } from '../support/console-samples/a.ts'
+import { shortText } from '../../src/web/ui/text.tsx'
 
 const evmAddress = `0x${'aB'.repeat(20)}`
 const evmTx = `0x${'aB'.repeat(32)}`
-
-describe('toCsv', () => {
-  test('writes a header row, ends rows with CRLF, and quotes cells with commas, quotes or line breaks', () => {
-    expect(
-      toCsv(
-        ['a', 'b'],
-        [
-          [1, null],
-          ['x,y', 'say "no"'],
-          ['two\nlines', -1],
-        ],
-      ),
-    ).toBe('a,b\r\n1,\r\n"x,y","say ""no"""\r\n"two\nlines",-1\r\n')
-  })
-
-  test.each(['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠a'])(
-    'no cell starts like a formula: %j',
-    (cell) => {
-      expect(toCsv([], [[cell]]).replace(/^\r\n/, '')).toMatch(/^"?'/)
-    },
-  )
-
-  test('no text starts a cell like a formula, and every text can be read back', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '"', ',', 'a', '＝') }), (text) => {
-        const cell = toCsv([], [[text]]).slice(2, -2)
-        const read = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell
-        expect(read).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/)
-        expect([text, `'${text}`]).toContain(read)
-      }),
-    )
-  })
-})
 
 describe('explorerLink', () => {
   test.each([
@@ -59,127 +29,171 @@ describe('explorerLink', () => {
   })
 
   test.each([
-    ['address', 'ethereum', evmTx],
-    ['transaction', 'ethereum', evmAddress],
-    ['address', 'ethereum', `${evmAddress}/../..`],
-    ['address', 'solana', evmAddress],
-    ['address', 'solana', '0'.repeat(40)],
-    ['address', 'unknown', evmAddress],
-    ['address', 'constructor', evmAddress],
-    ['address', null, evmAddress],
-    ['address', 'ethereum', 7],
-  ] as const)('returns null for a value that is invalid on the network: %s on %s: %s', (kind, network, value) => {
+    ['address', 'ethereum', '0x12'],
+    ['address', 'ethereum', 'javascript:alert(1)'],
+    ['transaction', 'base', evmAddress],
+    ['address', 'mars', evmAddress],
+    ['address', 'solana', `${evmAddress}/../..`],
+    ['address', 'ethereum', null],
+  ] as const)('no link for %s on %s: %s', (kind, network, value) => {
     expect(explorerLink(kind, network, value)).toBeNull()
   })
 })
 
-test('toHexLines shows sixteen bytes per line, and a dot for each byte that is not printable ASCII', () => {
-  const bytes = Uint8Array.from({ length: 18 }, (_, index) => (index === 1 ? 0x41 : index * 15))
-  expect(toHexLines(bytes)).toBe(
-    `00000000  00 41 1e 2d 3c 4b 5a 69 78 87 96 a5 b4 c3 d2 e1  .A.-<KZix.......
-00000010  f0 ff                                            ..`,
+describe('exact JSON', () => {
+  test.each(['18446744073709551615', '18451.200000000000728', '0.1234567890123456789', '1234567890123456789e3'])(
+    'keeps every digit of %s',
+    (digits) => {
+      const value = parseExact(`{"n":${digits}}`) as { readonly n: unknown }
+      expect(exactDigits(value.n)).toBe(digits)
+      expect(JSON.stringify(value)).toBe(`{"n":${digits}}`)
+    },
   )
-  expect(toHexLines(new Uint8Array())).toBe('')
+
+  test('leaves other values as JSON.parse has them', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(JSON.parse(JSON.stringify(parseExact(text)))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
 })
 
-describe('parseExact', () => {
+describe('figures', () => {
   test.each([
-    '18446744073709551615',
-    '-12345678901234567890',
-    '12345.670000000000000001',
-    '1.00000000000000000001e400',
-  ])('keeps the digits of %s', (digits) => {
-    const parsed = parseExact(`{"a":[${digits}]}`) as { readonly a: readonly unknown[] }
-    expect(exactDigits(parsed.a[0])).toBe(digits)
-    expect(JSON.stringify(parsed)).toBe(`{"a":[${digits}]}`)
+    [0.4, '0.4 ms'],
+    [2.94, '2.9 ms'],
+    [22.4, '22 ms'],
+    [1_250, '1.25 s'],
+    [90_000, '1 min 30 s'],
+    [null, '–'],
+  ])('R115 a latency of %s ms is %s', (ms, text) => {
+    expect(formatMs(ms)).toBe(text)
   })
 
-  test.each(['0', '-1.5', '9007199254740991', '0.30000000000000004', '1.10', '1e3'])('leaves %s a number', (digits) => {
-    expect(parseExact(digits)).toBe(Number(digits))
+  test.each([
+    [1, '100 %'],
+    [0.99999, '99.999 %'],
+    [0.9999999, '99.999 %'],
+    [0.875, '87.5 %'],
+    [0.00001, '< 0.1 %'],
+    [0, '0 %'],
+    [null, '–'],
+  ])('only all is 100 %% and only nothing is 0 %%: %s is %s', (share, text) => {
+    expect(formatShare(share)).toBe(text)
   })
 
-  test('exactDigits returns null for an object with a member rawJSON', () => {
-    expect(exactDigits(parseExact('{"rawJSON":"1"}'))).toBeNull()
+  test.each([
+    [0, '0 s'],
+    [59_999, '59 s'],
+    [3_600_000, '1 h'],
+  ])('an age of %s ms has one unit: %s', (ms, text) => {
+    expect(formatAge(ms)).toBe(text)
   })
 })
 
-describe('filters of the event list', () => {
-  test('are written to the URL of the page and read back', () => {
-    const filters = { ...noFilters, type: 'a&b', q: '50% #1?', from: '2026-01-31T00:00:00.000Z' }
-    const place = placeOf(filters)
-    expect(filtersOf(new URLSearchParams(place.split('?')[1]))).toEqual(filters)
-    expect(placeOf(noFilters)).toBe('/events')
+describe('the filter of events', () => {
+  test('reads names with values, durations and words', () => {
+    expect(parseFilter('  type:wallet.large_trade 1h network:base  two words handler:a:b ')).toEqual({
+      type: 'wallet.large_trade',
+      from: '1h',
+      network: 'base',
+      handler: 'a:b',
+      q: 'two words',
+    })
+    expect(parseFilter('unknown:x type:')).toEqual({ q: 'unknown:x type:' })
   })
 
-  test('a known time span overrides from and to, an unknown one is ignored', () => {
-    const now = Date.UTC(2026, 0, 31, 12)
-    const requestFor = (last: string) =>
-      apiPathOf({ ...noFilters, last, from: '2020-01-01', to: '2021-01-01' }, now, { limit: 100 })
-    expect(requestFor('hour')).toBe('/events?from=2026-01-31T11%3A00%3A00.000Z&limit=100')
-    expect(requestFor('constructor')).toBe('/events?from=2020-01-01&to=2021-01-01&limit=100')
+  test('is read back from its text', () => {
+    const filter = filterOf({ status: 'dead', from: '2d', q: 'a b', open: 'evt_1' })
+    expect(parseFilter(formatFilter(filter))).toEqual({ status: 'dead', from: '2d', q: 'a b' })
+  })
+
+  test('turns a duration into a time, and leaves times as they are', () => {
+    const now = Date.UTC(2026, 0, 31, 14)
+    expect(toQuery({ from: '1h', to: '2026-01-31T14:00:00Z', type: 'x' }, now)).toEqual({
+      from: '2026-01-31T13:00:00.000Z',
+      to: '2026-01-31T14:00:00Z',
+      type: 'x',
+    })
+    expect(toQuery({ from: '2d' }, now)).toEqual({ from: '2026-01-29T14:00:00.000Z' })
   })
 })
 
-describe('rows of the event list', () => {
-  const rows = (...seqs: readonly number[]) => seqs.map((seq) => summaryOf(seq))
-  const page = (seqs: readonly number[], next: string | null = null) => ({
-    data: rows(...seqs),
-    next_cursor: next,
-    searched_to: '2026-01-01T00:00:00.000Z',
-  })
-  const seqs = (list: { readonly rows: readonly { readonly seq: number }[] }) => list.rows.map(({ seq }) => seq)
-
-  test('are sorted newest first without duplicates, for pages and new events in any order', () => {
-    const list = told(continued(begun(page([9, 8], 'c')), page([8, 7])), rows(11, 9, 10), false)
-    expect(seqs(list)).toEqual([11, 10, 9, 8, 7])
-    expect(list.cursor).toBeNull()
+describe('a line diff', () => {
+  test('has both texts in their order, equal lines once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', 'b', 'c')), fc.array(fc.constantFrom('a', 'b', 'c')), (a, b) => {
+        const lines = diffLines(a.join('\n'), b.join('\n'))
+        const textOf = (side: string) => lines.filter((line) => line.side !== side).map(({ text }) => text)
+        expect(textOf('other').join('\n')).toBe(a.join('\n'))
+        expect(textOf('kept').join('\n')).toBe(b.join('\n'))
+      }),
+    )
   })
 
-  test('a paused list collects new events, and shows them on request', () => {
-    const list = told(told(begun(page([9, 8])), rows(10), true), rows(11, 10), true)
-    expect(seqs(list)).toEqual([9, 8])
-    expect(list.fresh).toHaveLength(2)
-    expect(seqs(shown(list))).toEqual([11, 10, 9, 8])
-  })
-
-  test('lookedBackTo is the searched time of a short page with a cursor, and null for a full or last page', () => {
-    const full = Array.from({ length: 200 }, (_, index) => 300 - index)
-    expect(begun(page([9], 'c')).lookedBackTo).toBe('2026-01-01T00:00:00.000Z')
-    expect(begun(page(full, 'c')).lookedBackTo).toBeNull()
-    expect(begun(page([9])).lookedBackTo).toBeNull()
-  })
-
-  test('a refreshed first page without known events replaces the list, or sets hasGap on a paused list', () => {
-    const list = begun(page([9, 8]))
-    expect(seqs(refreshed(list, page([30, 29], 'c'), noFilters, false))).toEqual([30, 29])
-    const held = refreshed(list, page([30, 29], 'c'), noFilters, true)
-    expect(seqs(held)).toEqual([9, 8])
-    expect(held.hasGap).toBe(true)
-    // A page without a cursor leaves no gap: it has all newer events, and with a filter their numbers need not be consecutive.
-    expect(seqs(refreshed(list, page([30, 29]), noFilters, false))).toEqual([30, 29, 9, 8])
-  })
-
-  test('with a status filter, a refresh removes events in the range of the page that the page does not have', () => {
-    const filters = { ...noFilters, status: 'dead' }
-    const list = begun(page([9, 8, 7, 3]))
-    expect(seqs(refreshed(list, page([9, 7], 'c'), filters, false))).toEqual([9, 7, 3])
-    expect(seqs(refreshed(list, page([9]), filters, false))).toEqual([9])
-    expect(seqs(refreshed(list, page([]), filters, false))).toEqual([])
-    expect(seqs(refreshed(list, page([9, 7], 'c'), noFilters, false))).toEqual([9, 8, 7, 3])
-  })
-
-  test('isOf checks every filter of an event; with a search text or an end time it returns false', () => {
-    const event = summaryOf(1)
-    const address = event.address?.toLowerCase() ?? ''
-    expect(isOf({ ...noFilters, type: event.type, network: 'ethereum', address, status: 'done' }, event)).toBe(true)
-    for (const other of [
-      { type: 'x' },
-      { network: 'x' },
-      { address: 'x' },
-      { status: 'dead' },
-      { q: 'x' },
-      { to: 'x' },
-    ])
-      expect(isOf({ ...noFilters, ...other }, event)).toBe(false)
+  test('stays small in time for very different texts', () => {
+    const many = (word: string) => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n')
+    expect(diffLines(many('a'), many('b'))).toHaveLength(6_000)
   })
 })
+
+describe('the request of a replay', () => {
+  const fields = {
+    type: '',
+    network: '',
+    address: '',
+    status: '',
+    from: '',
+    to: '',
+    handler: '',
+    perSecond: '',
+    isNewKeys: false,
+  }
+
+  test('has the fields that are filled in, with times in UTC', () => {
+    const given = { ...fields, type: ' a.b ', from: '2026-01-31 12:00', perSecond: '2.5', isNewKeys: true }
+    expect(toReplayRequest(given)).toEqual({
+      type: 'a.b',
+      from: '2026-01-31T12:00:00.000Z',
+      per_second: 2.5,
+      new_keys: true,
+    })
+    expect(toReplayRequest({ ...fields, to: '2026-01-31T12:00:00+02:00' })).toEqual({ to: '2026-01-31T10:00:00.000Z' })
+  })
+
+  test.each([
+    [{}, 'at least one filter'],
+    [{ from: 'yesterday' }, '2026-01-31 12:00'],
+    [{ type: 'a', perSecond: '0' }, 'above 0'],
+    [{ type: 'a', perSecond: '100001' }, 'at most 100000'],
+  ])('%j is refused', (given, message) => {
+    expect(() => toReplayRequest({ ...fields, ...given })).toThrow(message)
+  })
+})
+
+test('a chart has the largest series, and the sum of the others', () => {
+  const series = ['a', 'b', 'c', 'd'].map((name, index) => ({ name, values: [index, 1] }))
+  expect(largestSeries(series, 3)).toEqual([series[0], series[1], { name: 'other', values: [5, 2] }])
+  expect(largestSeries(series, 4)).toEqual(series)
+})
+
+test('a hex dump has offset, bytes and ASCII', () => {
+  expect(toHexLines(Uint8Array.from([0x7b, 0x22, 0xff, ...Array.from({ length: 14 }, () => 0x41)]))).toBe(
+    `00000000  7b 22 ff ${'41 '.repeat(13).trim()}  {".AAAAAAAAAAAAA\n00000010  41${' '.repeat(45)}  A`,
+  )
+})
+
+test('a text is cut between characters, and its invisible characters are codes', () => {
+  expect(shortText('abcdef', 3)).toBe('abc…')
+  expect(shortText('ab😀', 3)).toBe('ab…')
+  expect(shortText('a\u202eb\u0007')).toBe('a\\u{202e}b\\u{7}')
+})
+
+test.each(Object.entries({ ...quarantineReasons, ...rejectReasons, ...verdicts }))(
+  '%s has a title of at most five words, and says what to do',
+  (_code, { title, text }) => {
+    expect(title.split(' ').length).toBeLessThanOrEqual(5)
+    expect(text.length).toBeGreaterThan(20)
+  },
+)

@@ -23,9 +23,20 @@ test('P8 each row has the source of its setting', async () => {
   const config = await loadConfig({ env, cwd: dir })
   const rows = new Map(describeSettings(config).map(({ name, ...row }) => [name, row]))
   expect(rows.get('webhook address')).toMatchObject({ source: 'config', secret: false })
-  expect(rows.get('log level')).toEqual({ value: 'error', source: 'environment', secret: false })
-  expect(rows.get('webhook secrets')).toEqual({ value: 'set (labels: main)', source: 'environment', secret: true })
-  expect(rows.get('admin token')).toEqual({ value: 'set', source: 'file', secret: true })
+  expect(rows.get('log level')).toEqual({
+    value: 'error',
+    source: 'environment',
+    secret: false,
+    variables: ['INBOX_LOG_LEVEL'],
+    default: 'info',
+  })
+  expect(rows.get('webhook address')?.default).toBe('127.0.0.1, 8080, /webhooks')
+  expect(rows.get('webhook secrets')).toMatchObject({
+    value: 'set (labels: main)',
+    source: 'environment',
+    secret: true,
+  })
+  expect(rows.get('admin token')).toMatchObject({ value: 'set', source: 'file', secret: true, default: '' })
   expect(rows.get('body limit')).toMatchObject({ source: 'default' })
 })
 

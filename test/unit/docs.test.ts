@@ -77,6 +77,7 @@ test('docs/operations.md names the metrics that are missing while the store cann
     {
       handler: 'a',
       paused: false,
+      oldestOpenAt: null,
       superseded: 0,
       backfillSeq: null,
       concurrency: null,

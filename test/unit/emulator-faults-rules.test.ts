@@ -4,7 +4,7 @@ import { packs } from '../../src/emulator/faults/packs.ts'
 import { problemsOf } from '../../src/emulator/rest/error.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 
-/** The kinds in requirements 2.8. */
+/** Kinds of faults that docs/emulator.md lists. */
 const out =
   'delay reorder burst skew unknown-type case-flip extra-fields reserialise huge signature-wrong-secret signature-bad ' +
   'signature-upper-case signature-prefixed signature-repeated signature-missing tamper truncate chunked slow cut reset ' +

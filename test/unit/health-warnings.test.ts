@@ -46,6 +46,7 @@ const row: HandlerStats = {
   handler: 'trades',
   paused: false,
   concurrency: null,
+  oldestOpenAt: null,
   superseded: 0,
   backfillSeq: null,
   waiting: 0,

@@ -115,6 +115,18 @@ async function stage({ clock = createLeapingClock(), isLeader = true, replicas, 
   }
 }
 
+test('keeps the queue at the end of each minute of the last hour', async () => {
+  await using to = await stage()
+  await to.clock.advance(3 * 60_000)
+  const backlog = to.watch.backlog()
+  expect(backlog.length).toBeGreaterThanOrEqual(3)
+  expect(backlog.at(-1)).toEqual({ at: expect.any(Number), openRuns: 0, deadLetters: 0 })
+  for (let minute = 0; minute < 62; minute++) await to.clock.advance(60_000)
+  const kept = to.watch.backlog()
+  expect(kept.length).toBeLessThanOrEqual(60)
+  expect(kept[0]?.at).toBeGreaterThan(backlog[0]?.at ?? 0)
+})
+
 test('a warning is listed at the first check, and notified at the second', async () => {
   await using to = await stage()
   to.breakSinks('desk')

@@ -27,7 +27,8 @@ function setUp(stats: () => Promise<InboxStats> = async () => empty, health?: Me
 /** Attempts of a handler with these durations in milliseconds. */
 function settled(kind: SettledCount['kind'], durations: readonly number[]): readonly SettledCount[] {
   const counter = new SettledCounter()
-  for (const ms of durations) counter.add('trades', kind, ms)
+  for (const ms of durations)
+    counter.add('trades', kind, ms, { kind: 'done', runId: 1, token: 1, startedAt: 0, endedAt: ms })
   return counter.take()
 }
 
@@ -108,6 +109,7 @@ test('counts acknowledgements, rejects, refusals, batches, attempts and replacem
 const row: InboxStats['handlers'][number] = {
   handler: 'trades',
   paused: true,
+  oldestOpenAt: null,
   superseded: 0,
   backfillSeq: null,
   concurrency: null,

@@ -5,7 +5,11 @@ import { SettledCounter } from '../../src/dispatch/runner-protocol.ts'
 
 function report(attempts: readonly (readonly [kind: 'done' | 'retry' | 'unmatched', ms: number])[]) {
   const counter = new SettledCounter()
-  for (const [kind, ms] of attempts) counter.add('trades', kind, ms)
+  for (const [kind, ms] of attempts) {
+    const times = { runId: 1, token: 1, startedAt: 0, endedAt: ms }
+    const error = { name: 'RangeError', message: 'no price' }
+    counter.add('trades', kind, ms, kind === 'retry' ? { ...times, kind, at: 0, error } : { ...times, kind })
+  }
   return counter.take()
 }
 
@@ -23,6 +27,8 @@ test('reports the rate of the last minute and percentiles of five', async () => 
   expect(pace?.p50Ms).toBeLessThanOrEqual(10)
   expect(pace?.p95Ms).toBeGreaterThan(700)
   expect(pace?.p99Ms).toBeLessThanOrEqual(1_000)
+  expect(pace?.series.slice(-7)).toEqual([100, 100, 100, 100, 100, 100, 0])
+  expect(pace?.lastError).toEqual({ at: 1_000, name: 'RangeError', message: 'no price' })
   await clock.advance(120_000)
   expect(paces.current().get('trades')).toMatchObject({ perSecond: 0, failuresPerSecond: 0 })
   expect(paces.current().get('trades')?.p50Ms).not.toBeNull()

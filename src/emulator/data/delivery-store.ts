@@ -173,7 +173,8 @@ function readCounts(db: Database): Omit<Counts, 'inFlight'> {
     .all()
   const counts = { pending: 0, acknowledged: 0, undelivered: 0, cancelled: 0 }
   for (const { state, n } of byState) counts[state] = n
-  return { ...counts, attempts: numberOf(db, 'SELECT count(*) FROM attempt') ?? 0 }
+  const duplicates = numberOf(db, 'SELECT count(*) FROM attempt WHERE is_extra = 1') ?? 0
+  return { ...counts, attempts: numberOf(db, 'SELECT count(*) FROM attempt') ?? 0, duplicates }
 }
 
 /** SQLite uses the partial index only if the query repeats its condition literally. */

@@ -171,6 +171,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     const answer = { status, failure, latencyMs, requestHeaders, responseHeaders, responseExcerpt }
     const made: Attempt = { ...about, at, ...answer, nextAttemptAt }
     sums.attempts++
+    if (about.isExtra) sums.duplicates++
     writer.attempt(delivery, made)
     const { event, endpointId, url, state } = delivery
     const outcome = isAcknowledged ? 'acknowledged' : about.isExtra || state === 'pending' ? 'failed' : state
@@ -295,7 +296,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       for (const [endpointId, queue] of queues) closeQueue(endpointId, queue)
       writer.drop()
       store.clear()
-      sums = { pending: 0, acknowledged: 0, undelivered: 0, cancelled: 0, attempts: 0 }
+      sums = { pending: 0, acknowledged: 0, undelivered: 0, cancelled: 0, attempts: 0, duplicates: 0 }
       resolveWaiters()
     },
     close() {

@@ -79,6 +79,8 @@ export interface Counts {
   readonly inFlight: number
   /** Attempts so far, extra ones included. */
   readonly attempts: number
+  /** Extra attempts: deliveries repeated on purpose by a fault. */
+  readonly duplicates: number
 }
 
 export interface DeliveryFilter {

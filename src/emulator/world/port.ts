@@ -136,19 +136,12 @@ export interface WorldViews {
   token(token: TokenRef): Token
   /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
   searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token>
-  /** At most `count` points, oldest first, evenly spaced over the last 24 hours or since the first price. */
-  prices(token: TokenRef, count: number): readonly PricePoint[]
-  /** For the explorer and the control API. */
+  /** For the control API. */
   trackedWallets(): readonly WalletRef[]
   /** Configurable thresholds of events (A34). */
   thresholds(): Thresholds
   tokens(): readonly TokenRef[]
   wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
-}
-
-export interface PricePoint {
-  readonly at: number
-  readonly price_usd: number
 }
 
 export interface Thresholds {

@@ -1,8 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import { countWhile } from '../sorted-list.ts'
 import { coinPrice, coinPriceAt, tokenAt, type Core } from './core.ts'
 import { toMicro, toPercent, toPriceUsd, type Mark } from './numbers.ts'
-import type { PricePoint } from './port.ts'
 import { legOf, type LoggedTrade } from './trade-log.ts'
 
 // Prices and volumes of tokens, current and past.
@@ -84,28 +82,6 @@ export function markAsOf(core: Core, token: number, seq: number): Mark | null {
   const isOpened = opening !== null && opening.seq <= seq
   if (isOpened && (trade === undefined || trade.seq < opening.seq)) return opening.mark
   return trade === undefined ? null : legOf(trade, token).mark
-}
-
-/** Up to `count` prices, evenly spaced over the last 24 hours or since the first price. */
-export function priceSeries(core: Core, token: number, count: number): readonly PricePoint[] {
-  const { network, createdAt } = tokenAt(core, token)
-  const { now } = core.state
-  const from = Math.max(now - dayMs, createdAt, core.options.startAt)
-  const moments = Array.from({ length: count }, (_, index) =>
-    Math.round(count === 1 ? now : from + ((now - from) * index) / (count - 1)),
-  )
-  return [...new Set(moments)].flatMap((at) => {
-    if (at === now) return [{ at, price_usd: priceUsd(core, token) }]
-    const mark = markAsOf(core, token, seqAt(core, token, at))
-    return mark === null ? [] : [{ at, price_usd: toPriceUsd(mark, coinPriceAt(core, network, at)) }]
-  })
-}
-
-/** Last log entry up to a moment that can have moved the token's price; 0 if none. */
-function seqAt(core: Core, token: number, at: number): number {
-  const { log } = core.state
-  const entry = log[countWhile(log, (one) => one.at <= at) - 1]
-  return Math.max(core.trades.ofToken(token).newestBefore(at + 1)?.seq ?? 0, entry?.seq ?? 0)
 }
 
 /** Actively traded tokens with a pool on a network. */

@@ -7,7 +7,7 @@ import { networkFacts } from './networks.ts'
 import { toAmount, toUsd } from './numbers.ts'
 import { cut, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
 import type { Page, PageRequest, Token, TokenRef, Trade, TradeSide, WalletRef, WorldViews } from './port.ts'
-import { changePct, priceSeries, priceUsd, volume24h, worth } from './prices.ts'
+import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 
 /** All reads of the world come from this one ledger (R16–R29, R105). */
@@ -47,7 +47,6 @@ export function createViews(core: Core): WorldViews {
       const { shown, lastKey } = cut(existed, page)
       return { items: shown.map((index) => tokenView(core, index)), lastKey, total: found.length }
     },
-    prices: ({ index }, count) => priceSeries(core, index, count),
     thresholds: () => ({ ...core.state.rules }),
     trackedWallets: () => core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [walletRef(index)] : [])),
     tokens: () => core.state.tokens.map((_, index) => tokenRef(index)),

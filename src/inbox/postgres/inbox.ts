@@ -18,6 +18,7 @@ import { findMove, refuseMoving } from './moving.ts'
 import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
+import { createSinkTries } from './sink-tries.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createWork } from './claims.ts'
 import { fromStored } from './text.ts'
@@ -83,6 +84,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   }
   const actions = createOperatorActions({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
+  const sinkTries = createSinkTries({ db, replicaId: cluster.id })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
   let state: ClusterState | null = null
   let wasSilent = false
@@ -101,6 +103,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     state = now
     wasSilent = false
     for (const listener of stateListeners) listener(now, before)
+    await sinkTries.follow()
   })
 
   /** Fails for good: nothing is accepted or claimed any more. */
@@ -144,6 +147,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     replicas: () => cluster.replicas(),
     alive: () => cluster.alive(),
     onState: (listener) => void stateListeners.push(listener),
+    ...sinkTries,
     isLeader: () => cluster.isLeader(),
     async accept(batch) {
       assertOpen()

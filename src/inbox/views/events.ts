@@ -1,7 +1,9 @@
 import { sql, type RawBuilder } from 'kysely'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import {
+  maxListedBody,
   runStates,
+  type EventListDetail,
   type EventPage,
   type EventQuery,
   type EventStatus,
@@ -9,8 +11,9 @@ import {
   type QueryStore,
 } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
-import { statusOf, type ProgressRow } from '../status.ts'
+import { statusOf, toProgress, type ProgressRow } from '../status.ts'
 import { hourMs } from '../tally.ts'
+import { errorOf } from './event-detail.ts'
 import { turn, type ViewStore } from './tables.ts'
 
 /** A page ends early after this time and has a cursor to continue. */
@@ -26,6 +29,9 @@ const maxSeqs = 500
 /** A search by status starts from the open or dead runs if there are no more than this. */
 const maxRuns = 20_000
 const maxTerms = 16
+/** Characters of an error's message in a list. */
+const maxMessage = 300
+const completed = runStates.indexOf('done')
 
 /** A range of the accept sequence, or some of its events. With it, everything down to `reached` is searched. */
 type Portion =
@@ -49,7 +55,7 @@ function stateOf(state: (typeof runStates)[number]) {
  * The list of events, newest first. Address with network uses the index of keys, status the index of runs, and time restricts the range
  * of the accept sequence. All other filters scan in portions and report how far they got.
  */
-export function createEvents({ db, bodyHas, seqsOfKey }: ViewStore): Pick<QueryStore, 'events'> {
+export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore): Pick<QueryStore, 'events'> {
   /** Range of the accept sequence received in a time, rounded to hours; null if there is no event. */
   async function rangeOf({ from, to }: EventQuery) {
     const hours = db
@@ -147,7 +153,7 @@ export function createEvents({ db, bodyHas, seqsOfKey }: ViewStore): Pick<QueryS
 
   /** Events of a portion that match all filters except status. */
   async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
-    const { type, network, address, from, to } = query
+    const { type, network, address, from, to, handler } = query
     // The limit makes PostgreSQL use the index, even with outdated statistics.
     const looked = db
       .selectFrom('event')
@@ -168,6 +174,14 @@ export function createEvents({ db, bodyHas, seqsOfKey }: ViewStore): Pick<QueryS
     // Expressions keep planners from using the index of keys.
     if (network !== undefined) found = found.where(startsWith(sql.ref('e.key'), `${network}:`))
     if (address !== undefined) found = found.where(endsWith(sql.ref('e.key'), `:${address}`))
+    if (handler !== undefined) {
+      const run = db
+        .selectFrom('run')
+        .select('run.id')
+        .whereRef('run.event_seq', '=', 'e.seq' as never)
+      const id = db.selectFrom('handler').select('handler.id').where('handler.name', '=', handler)
+      found = found.where((eb) => eb.exists(run.where('run.handler_id', '=', id)))
+    }
     for (const term of terms) {
       const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
       // A subquery per event: a join might read all bodies.
@@ -201,6 +215,49 @@ export function createEvents({ db, bodyHas, seqsOfKey }: ViewStore): Pick<QueryS
     return { seq, id, type, createdAt, receivedAt, ...partsOfKey(key) }
   }
 
+  async function withDetails(page: EventPage): Promise<EventPage> {
+    const seqs = page.data.map(({ seq }) => seq)
+    if (seqs.length === 0) return page
+    const lastError = (column: 'error_name' | 'error_message') =>
+      db
+        .selectFrom('attempt')
+        .select(sql<string | null>`substr(${sql.ref(column)}, 1, ${sql.lit(maxMessage)})`.as('text'))
+        .whereRef('attempt.run_id', '=', sql.ref('run.id'))
+        .orderBy(sql.ref(attemptOrder), 'desc')
+        .limit(1)
+    const runs = await db
+      .selectFrom('run')
+      .where('run.event_seq', 'in', seqs)
+      .select((run) => [
+        'run.event_seq as seq',
+        run.selectFrom('handler').select('handler.name').whereRef('handler.id', '=', 'run.handler_id').as('handler'),
+        'run.state',
+        'run.attempt',
+        'run.replay_id as replayId',
+        lastError('error_name').as('errorName'),
+        lastError('error_message').as('errorMessage'),
+      ])
+      .orderBy('run.id')
+      .execute()
+    const bodies = await db
+      .selectFrom('body')
+      .select(['seq', 'raw'])
+      .where('seq', 'in', seqs)
+      .where(sql<boolean>`length(raw) <= ${sql.lit(maxListedBody)}`)
+      .execute()
+    const runsBySeq = Map.groupBy(runs, ({ seq }) => seq)
+    const bodyBySeq = new Map(bodies.map(({ seq, raw }) => [seq, raw]))
+    const detailOf = (seq: number): EventListDetail => ({
+      body: bodyBySeq.get(seq) ?? null,
+      runs: (runsBySeq.get(seq) ?? []).map((run) => ({
+        ...toProgress(run),
+        handler: run.handler ?? '',
+        error: run.state === completed || run.errorName === null ? null : errorOf({ ...run, errorStack: null }),
+      })),
+    })
+    return { ...page, data: page.data.map((event) => ({ ...event, detail: detailOf(event.seq) })) }
+  }
+
   async function timeOf(seq: number): Promise<number | null> {
     const row = await db
       .selectFrom('event')
@@ -216,27 +273,32 @@ export function createEvents({ db, bodyHas, seqsOfKey }: ViewStore): Pick<QueryS
     return { data, nextCursor: reached > 1 ? encodeCursor(reached) : null, searchedTo: await timeOf(reached) }
   }
 
+  async function find(query: EventQuery): Promise<EventPage> {
+    const { limit, cursor, status } = query
+    const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
+    const below = Math.min(cursor === undefined ? Infinity : decodeCursor(cursor), (newest?.seq ?? 0) + 1)
+    const terms = termsOf(query.q)
+    const until = performance.now() + budgetMs
+    const data: EventSummary[] = []
+    for await (const portion of portionsOf(query, below)) {
+      // Status is derived after the read, so only a query without status can limit it.
+      const max = status === undefined ? limit - data.length : null
+      const rows = await select(portion, query, terms, max)
+      for (const summary of await summariesOf(rows)) {
+        if (status !== undefined && summary.status !== status) continue
+        data.push(summary)
+        if (data.length === limit) return cut(data, summary.seq)
+      }
+      if (performance.now() > until) return cut(data, portion.reached)
+      await turn()
+    }
+    return { data, nextCursor: null, searchedTo: await timeOf(1) }
+  }
+
   return {
     async events(query) {
-      const { limit, cursor, status } = query
-      const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
-      const below = Math.min(cursor === undefined ? Infinity : decodeCursor(cursor), (newest?.seq ?? 0) + 1)
-      const terms = termsOf(query.q)
-      const until = performance.now() + budgetMs
-      const data: EventSummary[] = []
-      for await (const portion of portionsOf(query, below)) {
-        // Status is derived after the read, so only a query without status can limit it.
-        const max = status === undefined ? limit - data.length : null
-        const rows = await select(portion, query, terms, max)
-        for (const summary of await summariesOf(rows)) {
-          if (status !== undefined && summary.status !== status) continue
-          data.push(summary)
-          if (data.length === limit) return cut(data, summary.seq)
-        }
-        if (performance.now() > until) return cut(data, portion.reached)
-        await turn()
-      }
-      return { data, nextCursor: null, searchedTo: await timeOf(1) }
+      const page = await find(query)
+      return query.isDetailed ? withDetails(page) : page
     },
   }
 }

@@ -55,15 +55,18 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
       .executeTakeFirst()
   }
 
-  async function receivedAtOf(runId: number): Promise<number | null> {
-    const row = await db
+  /** When the events of these runs were received, by run id. */
+  async function receivedAtOf(runIds: readonly number[]): Promise<ReadonlyMap<number, number | null>> {
+    if (runIds.length === 0) return new Map()
+    const rows = await db
       .selectFrom('run')
-      .where('run.id', '=', runId)
-      .select((eb) =>
+      .where('run.id', 'in', runIds)
+      .select((eb) => [
+        'run.id',
         eb.selectFrom('event').select('event.received_at').whereRef('event.seq', '=', 'run.event_seq').as('at'),
-      )
-      .executeTakeFirst()
-    return row?.at ?? null
+      ])
+      .execute()
+    return new Map(rows.map(({ id, at }) => [id, at]))
   }
 
   return {
@@ -82,22 +85,24 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
         .execute()
       const loaded = await store.loadedHandlers?.()
       const counts = await runCounts()
-      const oldestRun = Math.min(...[...counts.values()].map((own) => own.oldestRun))
+      const oldestRuns = [...counts.values()].map((own) => own.oldestRun).filter(Number.isFinite)
+      const receivedAt = await receivedAtOf(oldestRuns)
       return {
         lastSeq: newest?.seq ?? 0,
         quarantined: await quarantined(),
         conflicts: await conflicts(),
         paused: metaOf('paused') === 1,
         handlers: handlers.map(({ id, paused, ...handler }) => {
-          const { oldestRun: _, ...own } = counts.get(id) ?? noCounts
+          const { oldestRun, ...own } = counts.get(id) ?? noCounts
           return {
             ...handler,
             paused: Boolean(paused),
             ...own,
+            oldestOpenAt: receivedAt.get(oldestRun) ?? null,
             ...(loaded && { isLoaded: loaded.has(handler.handler) }),
           }
         }),
-        oldestOpenAt: oldestRun === Infinity ? null : await receivedAtOf(oldestRun),
+        oldestOpenAt: receivedAt.get(Math.min(...oldestRuns)) ?? null,
         sizeBytes: await store.sizeBytes(),
         missingSeqs: metaOf('missing_seqs'),
       }

@@ -1,58 +1,74 @@
-import { useCallback, useEffect, useMemo, useState } from 'react'
-import { ApiContext, ApiError } from '../ui/api.ts'
-import { ErrorState, LoadingState } from '../ui/states.tsx'
-import { createApi } from './api-client.ts'
-import type { SessionJson } from './contract.ts'
-import { ConsoleApiContext } from './parts/console-api.ts'
-import { RoleContext } from './parts/role.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useMemo, useState, type ReactNode } from 'react'
+import { ApiError, ApiProvider, createApi, useGet } from '../ui/api.tsx'
+import { Live, useLive } from '../ui/live.tsx'
+import { Failure, Skeleton } from '../ui/states.tsx'
+import type { ChangedMessageJson, OverviewJson, SessionJson, StreamKind } from './contract.ts'
+import { Pages } from './pages.tsx'
+import { RoleContext } from './role.ts'
 import { SignIn } from './sign-in.tsx'
-import { SignedIn } from './signed-in.tsx'
 
-type State =
-  | { readonly at: 'asking' }
-  | { readonly at: 'signed in'; readonly session: SessionJson }
-  /** `hasEnded`: a session was there and is over. */
-  | { readonly at: 'signed out'; readonly hasEnded: boolean }
+const base = './api/v1'
+const kinds: readonly StreamKind[] = ['events', 'overview', 'changed']
 
-/** The console: the sign-in, then the pages; back to the sign-in whenever the session is over. */
+/** The sign-in, or the pages. Returns to the sign-in when the session ends. */
 export function App() {
-  const [state, setState] = useState<State>({ at: 'asking' })
-  const [error, setError] = useState<Error | null>(null)
-  const onExpired = useCallback(
-    () => setState((before) => (before.at === 'signed in' ? { at: 'signed out', hasEnded: true } : before)),
-    [],
-  )
-  const api = useMemo(() => createApi(onExpired), [onExpired])
-
-  const ask = useCallback(() => {
-    setError(null)
-    api.get<SessionJson>('/session').then(
-      (session) => setState({ at: 'signed in', session }),
-      (thrown: Error) => {
-        if (thrown instanceof ApiError && thrown.status === 401) setState({ at: 'signed out', hasEnded: false })
-        else setError(thrown)
-      },
-    )
-  }, [api])
-  useEffect(ask, [ask])
-
-  if (state.at === 'asking')
-    return (
-      <main className="ui-center">
-        {error === null ? <LoadingState what="the inbox" /> : <ErrorState error={error} onRetry={ask} />}
-      </main>
-    )
+  // A new key drops everything that the previous session has read.
+  const [session, setSession] = useState({ key: 0, hasEnded: false })
+  const end = useCallback((hasEnded: boolean) => setSession(({ key }) => ({ key: key + 1, hasEnded })), [])
+  const api = useMemo(() => createApi({ base, server: 'The inbox', onSignedOut: () => end(true) }), [end])
   return (
-    <ApiContext value={api}>
-      <ConsoleApiContext value={api}>
-        {state.at === 'signed in' ? (
-          <RoleContext value={state.session.role}>
-            <SignedIn onSignedOut={() => setState({ at: 'signed out', hasEnded: false })} />
-          </RoleContext>
-        ) : (
-          <SignIn hasEnded={state.hasEnded} onSignedIn={(session) => setState({ at: 'signed in', session })} />
-        )}
-      </ConsoleApiContext>
-    </ApiContext>
+    <ApiProvider key={session.key} api={api}>
+      <Session hasEnded={session.hasEnded} onSignedIn={() => end(false)} onSignedOut={() => end(false)} />
+    </ApiProvider>
   )
+}
+
+interface SessionProps {
+  readonly hasEnded: boolean
+  readonly onSignedIn: () => void
+  readonly onSignedOut: () => void
+}
+
+function Session({ hasEnded, onSignedIn, onSignedOut }: SessionProps) {
+  const { data, error, refetch } = useGet<SessionJson>('/session')
+  if (data !== undefined)
+    return (
+      <RoleContext value={data.role}>
+        <Live url={`${base}/stream?kinds=${kinds.join()}`} kinds={kinds}>
+          <LiveUpdates>
+            <Pages onSignedOut={onSignedOut} />
+          </LiveUpdates>
+        </Live>
+      </RoleContext>
+    )
+  if (error instanceof ApiError && error.status === 401) return <SignIn hasEnded={hasEnded} onSignedIn={onSignedIn} />
+  return (
+    <main className="ui-center">
+      {error === null ? <Skeleton rows={3} /> : <Failure error={error} onRetry={() => void refetch()} />}
+    </main>
+  )
+}
+
+/** Paths to read again when the stream reports a change. */
+const pathsOf: Readonly<Record<ChangedMessageJson['what'][number], readonly string[]>> = {
+  handlers: ['/handlers', '/events/'],
+  'dead-letters': ['/dead-letters'],
+  quarantine: ['/quarantine'],
+  replays: ['/replays', '/events/'],
+  rejects: ['/rejects'],
+  health: ['/health', '/secrets', '/drift', '/replicas'],
+  audit: ['/audit'],
+}
+
+function LiveUpdates({ children }: { readonly children: ReactNode }) {
+  const client = useQueryClient()
+  useLive<OverviewJson>('overview', (data) => client.setQueryData(['/overview'], data))
+  useLive<ChangedMessageJson>('changed', ({ what }) => {
+    const paths = what.flatMap((name) => pathsOf[name])
+    void client.invalidateQueries({
+      predicate: ({ queryKey: [path] }) => typeof path === 'string' && paths.some((one) => path.startsWith(one)),
+    })
+  })
+  return children
 }

@@ -1,81 +1,60 @@
-import { Alert, Button, PasswordInput } from '@mantine/core'
+import { Button, PasswordInput } from '@mantine/core'
 import { useEffect, useState, type SubmitEvent } from 'react'
-import { useApiClient } from '../ui/api.ts'
-import { formatCount } from '../ui/format.ts'
-import { ErrorState } from '../ui/states.tsx'
-import { useAct } from '../ui/use-act.ts'
+import { useApi } from '../ui/api.tsx'
+import { Failure } from '../ui/states.tsx'
 import type { SessionJson } from './contract.ts'
 
 export interface SignInProps {
-  /** Whether a session was there and is over. */
+  /** True after a session has expired or was ended elsewhere. */
   readonly hasEnded: boolean
-  readonly onSignedIn: (session: SessionJson) => void
+  readonly onSignedIn: () => void
 }
 
-/** Asks for the token of an operator or a viewer; the browser gets a session for it and forgets the token. */
+/** Exchanges a token for a session cookie. */
 export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
-  const api = useApiClient()
+  const api = useApi()
   const [token, setToken] = useState('')
-  const { run, isBusy, error } = useAct()
-
+  const [error, setError] = useState<Error | null>(null)
+  const [isBusy, setBusy] = useState(false)
   useEffect(() => {
     document.title = 'Sign in – Inbox'
   }, [])
-
-  const signIn = (event: SubmitEvent) => {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    void run(async () => onSignedIn(await api.send<SessionJson>('POST', '/session', { token: checked(token) })))
+    setBusy(true)
+    setError(null)
+    api.send<SessionJson>('POST', '/session', { token: token.trim() }).then(onSignedIn, (thrown: Error) => {
+      setBusy(false)
+      setError(thrown)
+    })
   }
-
   return (
     <main className="ui-center">
-      <form className="ui-panel" onSubmit={signIn} aria-label="Sign in">
-        <div className="ui-page-head">
-          <h1>Inbox</h1>
-        </div>
-        {hasEnded && (
-          <Alert color="yellow" variant="light" role="status" title="Your session has ended">
-            Sign in again to go on where you were.
-          </Alert>
-        )}
+      <form className="ui-panel ui-sign-in" onSubmit={submit} aria-label="Sign in">
+        <h1>onchain-inbox</h1>
+        {hasEnded && <p role="status">Your session has ended. Sign in again.</p>}
         <PasswordInput
           label="Token"
           description={
             <>
-              <code>INBOX_ADMIN_TOKEN</code>, or the file <code>&lt;database&gt;.admin-token</code> beside the database;{' '}
-              <code>npm start</code> prints that of the demo
+              <code>INBOX_ADMIN_TOKEN</code>, or the content of <code>&lt;database&gt;.admin-token</code>. A viewer’s
+              token shows everything and changes nothing.
             </>
           }
           autoComplete="current-password"
+          maxLength={1_024}
           required
           withAsterisk={false}
           autoFocus
-          visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show token', tabIndex: 0 }}
           value={token}
           onChange={(event) => setToken(event.currentTarget.value)}
         />
-        <p className="ui-dimmed ui-note">
-          With the token of an operator everything can be done; with that of a viewer all can be seen and nothing
-          changed.
-        </p>
-        <ErrorState error={error} />
-        <Button type="submit" loading={isBusy}>
+        <Failure error={error} />
+        <Button type="submit" size="sm" loading={isBusy} disabled={token.trim() === ''}>
           Sign in
         </Button>
       </form>
     </main>
   )
-}
-
-const longestToken = 1_024
-
-/** The token as it is sent. Throws for what none can be. */
-function checked(typed: string): string {
-  const token = typed.trim()
-  if (token === '') throw new Error('Give a token: there are only blanks.')
-  if (token.length > longestToken)
-    throw new Error(
-      `A token has at most ${formatCount(longestToken)} characters, and this has ${formatCount(token.length)}.`,
-    )
-  return token
 }

@@ -1,16 +1,19 @@
 import '../ui/valid-language.ts'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { UiProvider } from '../ui/ui-provider.tsx'
+import { HashRouter } from '../ui/router.tsx'
+import { Theme } from '../ui/theme.tsx'
 import { App } from './app.tsx'
 
 const root = document.querySelector('#root')
 if (root !== null) {
   createRoot(root).render(
     <StrictMode>
-      <UiProvider>
-        <App />
-      </UiProvider>
+      <Theme>
+        <HashRouter>
+          <App />
+        </HashRouter>
+      </Theme>
     </StrictMode>,
   )
 }

@@ -1,45 +1,39 @@
-import { Alert, Button, PasswordInput, TextInput } from '@mantine/core'
+import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useEffect, useState, type SubmitEvent } from 'react'
-import { useApiClient } from '../ui/api.ts'
-import { ErrorState } from '../ui/states.tsx'
-import { useAct } from '../ui/use-act.ts'
+import { useApi } from '../ui/api.tsx'
+import { Failure } from '../ui/states.tsx'
 import type { Session } from './contract.ts'
 
 export interface SignInProps {
+  /** The published login of the demo; null if the login is private. */
   readonly demo: Session['demo']
-  readonly onSignedIn: (user: string) => void
+  readonly onSignedIn: () => void
 }
 
-/** Asks for user and password (A65); those of the demo are filled in, since they are published anyway. */
+/** Exchanges user and password for a session cookie (A65). The demo's login is filled in. */
 export function SignIn({ demo, onSignedIn }: SignInProps) {
-  const api = useApiClient()
+  const api = useApi()
   const [user, setUser] = useState(demo?.user ?? '')
   const [password, setPassword] = useState(demo?.password ?? '')
-  const { run, isBusy, error } = useAct()
-
+  const [error, setError] = useState<Error | null>(null)
+  const [isBusy, setBusy] = useState(false)
   useEffect(() => {
     document.title = 'Sign in – Emulator'
   }, [])
-
-  const signIn = (event: SubmitEvent) => {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    void run(async () => {
-      const answer = await api.send<{ readonly user: string }>('POST', '/session', { user, password })
-      onSignedIn(answer.user)
+    setBusy(true)
+    setError(null)
+    api.send('POST', '/session', { user, password }).then(onSignedIn, (thrown: Error) => {
+      setBusy(false)
+      setError(thrown)
     })
   }
-
   return (
     <main className="ui-center">
-      <form className="ui-panel" onSubmit={signIn} aria-label="Sign in">
-        <div className="ui-page-head">
-          <h1>Emulator</h1>
-        </div>
-        {demo !== null && (
-          <Alert color="blue" variant="light" title="This is the demo">
-            Its login is published with the program, and filled in below.
-          </Alert>
-        )}
+      <form className="ui-panel dash-sign-in" onSubmit={submit} aria-label="Sign in">
+        <h1>Emulator</h1>
+        {demo !== null && <p>This is the demo: its published login is filled in.</p>}
         <TextInput
           label="User"
           autoComplete="username"
@@ -53,12 +47,12 @@ export function SignIn({ demo, onSignedIn }: SignInProps) {
           autoComplete="current-password"
           required
           withAsterisk={false}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show the password', tabIndex: 0 }}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show password', tabIndex: 0 }}
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        <ErrorState error={error} />
-        <Button type="submit" loading={isBusy}>
+        <Failure error={error} />
+        <Button type="submit" size="sm" loading={isBusy}>
           Sign in
         </Button>
       </form>

@@ -1,82 +1,187 @@
 import { useComputedColorScheme } from '@mantine/core'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
-import { formatTime } from './format.ts'
-import { timeMarks } from './time-marks.ts'
+import { formatCount, formatTime } from './format.ts'
+import { shortText } from './text.tsx'
 
-export interface ChartPoint {
-  readonly at: string
-  readonly value: number
+export interface Series {
+  /** May be external text. */
+  readonly name: string
+  readonly values: readonly number[]
 }
 
 export interface ChartProps {
-  /** What the line is, as `Price in USD`. */
   readonly title: string
-  /** Oldest first. */
-  readonly points: readonly ChartPoint[]
-  readonly format: (value: number) => string
+  /** Starts of the buckets, oldest first. */
+  readonly times: readonly string[]
+  /** One value per bucket. Each of the first six has its own colour. */
+  readonly series: readonly Series[]
 }
 
-const height = 256
+const height = 168
+const colorCount = 6
+const colorOf = (index: number) => `--ui-series-${index % colorCount}`
 
-/** A line over time (UTC), with its course in words for who does not see it, and the value below the pointer. */
-export function Chart({ title, points, format }: ChartProps) {
+/** Counts over time (UTC), stacked as areas. The legend shows the values under the pointer, else the sums; a table has all of them. */
+export function StackedChart({ title, times, series }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
   const [index, setIndex] = useState<number | null>(null)
   const scheme = useComputedColorScheme('light')
-  const readId = useId()
-  const shown = points[index ?? points.length - 1]
+  const count = series.length
+  const columns = columnsOf(times, series)
+  const latest = useRef(columns)
+  useEffect(() => {
+    latest.current = columns
+    plot.current?.setData(columns)
+  }, [times, series])
 
   useEffect(() => {
     const element = box.current
-    if (element === null || points.length < 2) return
+    if (element === null) return
     const style = getComputedStyle(document.documentElement)
     const color = (name: string) => style.getPropertyValue(name).trim()
-    const axis = { stroke: color('--mantine-color-dimmed'), grid: { stroke: color('--ui-border'), width: 1 } }
-    const plot = new uPlot(
-      {
-        width: element.clientWidth,
-        height,
-        legend: { show: false },
-        cursor: { y: false, drag: { x: false, y: false } },
-        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
-        axes: [
-          { ...axis, space: 80, values: timeMarks },
-          { ...axis, size: 84, values: (_plot, splits) => splits.map(format) },
-        ],
-        series: [{}, { stroke: color('--mantine-color-anchor'), width: 1.5, points: { show: false } }],
-        hooks: { setCursor: [({ cursor }) => setIndex(cursor.idx ?? null)] },
-      },
-      [points.map(({ at }) => Date.parse(at) / 1000), points.map(({ value }) => value)],
-      element,
-    )
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+    const made = new uPlot(optionsOf(element.clientWidth, count, color, setIndex), latest.current, element)
+    plot.current = made
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
     observer.observe(element)
     return () => {
       observer.disconnect()
-      plot.destroy()
+      made.destroy()
+      plot.current = null
     }
-  }, [points, scheme, format])
+  }, [count, scheme])
 
-  if (points.length < 2) return <p className="ui-dimmed">There is no course to draw yet.</p>
+  const at = index === null ? undefined : times[index]
   return (
-    <div className="ui-chart">
-      <p id={readId} className="ui-chart-read">
-        {shown !== undefined && (
-          <>
-            <strong>{format(shown.value)}</strong> <span className="ui-dimmed">at {formatTime(shown.at)} UTC</span>
-          </>
-        )}
-      </p>
-      <div ref={box} className="ui-chart-plot" role="img" aria-label={`${title}: ${inWords(points, format)}`} />
-    </div>
+    <figure className="ui-chart">
+      <div ref={box} role="img" aria-label={`${title}: ${summaryOf(times, series)}`} />
+      <figcaption>
+        {series.map(({ name, values }, place) => (
+          // Two external names may be equal.
+          <span key={place}>
+            <svg className={`ui-key-${place % colorCount}`} viewBox="0 0 10 10" width="9" height="9" aria-hidden="true">
+              <rect width="10" height="10" rx="2" />
+            </svg>
+            <bdi>{shortText(name, 40)}</bdi> <b>{formatCount(at === undefined ? sumOf(values) : values[index ?? 0])}</b>
+          </span>
+        ))}
+        <span className="ui-dim">{at === undefined ? 'total' : `at ${formatTime(at).slice(11, 16)} UTC`}</span>
+      </figcaption>
+      <ChartTable times={times} series={series} />
+    </figure>
   )
 }
 
-function inWords(points: readonly ChartPoint[], format: (value: number) => string): string {
-  const values = points.map(({ value }) => value)
-  const [first, last] = [points.at(0), points.at(-1)]
-  if (first === undefined || last === undefined) return 'nothing'
-  const ends = `from ${format(first.value)} at ${formatTime(first.at)} to ${format(last.value)} at ${formatTime(last.at)}`
-  return `${ends}; lowest ${format(Math.min(...values))}, highest ${format(Math.max(...values))}`
+/** All values, newest first, without empty buckets. Rendered while it is open only. */
+function ChartTable({ times, series }: Omit<ChartProps, 'title'>) {
+  const [isOpen, setOpen] = useState(false)
+  const rows = isOpen
+    ? times
+        .map((at, index) => ({ at, values: series.map(({ values }) => values[index] ?? 0) }))
+        .filter(({ values }) => sumOf(values) > 0)
+    : []
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Show as table</summary>
+      {isOpen && (
+        <div className="ui-chart-table" role="region" aria-label="Values" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">From (UTC)</th>
+                {series.map(({ name }, place) => (
+                  <th key={place} scope="col">
+                    <bdi>{shortText(name, 40)}</bdi>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.toReversed().map(({ at, values }) => (
+                <tr key={at}>
+                  <th scope="row">{formatTime(at)}</th>
+                  {values.map((value, place) => (
+                    <td key={place}>{formatCount(value)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  )
+}
+
+/** The largest series, and the sum of all others as `other`. */
+export function largestSeries(series: readonly Series[], max = colorCount): readonly Series[] {
+  if (series.length <= max) return series
+  const rest = series.slice(max - 1)
+  const other = rest[0]?.values.map((_, index) => rest.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)) ?? []
+  return [...series.slice(0, max - 1), { name: 'other', values: other }]
+}
+
+/** Times, then the running sums, the highest first: later areas are drawn over it. */
+function columnsOf(times: readonly string[], series: readonly Series[]): uPlot.AlignedData {
+  const sums: number[][] = []
+  for (const { values } of series) {
+    const below = sums.at(-1)
+    sums.push(values.map((value, index) => value + (below?.[index] ?? 0)))
+  }
+  return [times.map((at) => Date.parse(at) / 1000), ...sums.toReversed()]
+}
+
+function optionsOf(
+  width: number,
+  count: number,
+  color: (name: string) => string,
+  onPoint: (index: number | null) => void,
+): uPlot.Options {
+  const axis = {
+    stroke: color('--ui-dim'),
+    font: '11px sans-serif',
+    ticks: { show: false },
+    grid: { stroke: color('--ui-line'), width: 1 },
+  }
+  const areas = Array.from({ length: count }, (_, index): uPlot.Series => {
+    const own = color(colorOf(count - 1 - index))
+    return { fill: own, stroke: own, width: 1, points: { show: false } }
+  })
+  return {
+    width,
+    height,
+    padding: [8, 12, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+    axes: [
+      { ...axis, size: 24, space: 80, values: (_plot, splits) => splits.map(markOf) },
+      { ...axis, size: 44, space: 36, incrs: wholeSteps, values: (_plot, splits) => splits.map(formatCount) },
+    ],
+    series: [{}, ...areas],
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
+  }
+}
+
+const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat()
+
+/** The time of day; the date at midnight. */
+function markOf(seconds: number): string {
+  const text = formatTime(seconds * 1000)
+  return text.endsWith('00:00:00') ? text.slice(5, 10) : text.slice(11, 16)
+}
+
+function summaryOf(times: readonly string[], series: readonly Series[]): string {
+  const parts = series.map(({ name, values }) => {
+    const max = Math.max(...values)
+    const at = times[values.indexOf(max)]
+    return `${shortText(name, 40)} ${formatCount(sumOf(values))}${at === undefined || max === 0 ? '' : `, at most ${formatCount(max)} at ${formatTime(at)}`}`
+  })
+  return parts.length === 0 ? 'no events' : parts.join('; ')
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
 }

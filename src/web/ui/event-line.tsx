@@ -1,91 +1,88 @@
 import type { ReactNode } from 'react'
 import type { EventType } from '../../../schema/index.ts'
-import { Address } from './address.tsx'
-import { formatNumber, formatPercent, formatUsd } from './format.ts'
-import { PlainText } from './plain-text.tsx'
+import { exactDigits } from './exact-json.ts'
+import { formatNumber, formatPercent, formatUsd, shortAddress } from './format.ts'
+import { shortText } from './text.tsx'
 
-/** `data` as it may really look: any field missing or of another type than documented. */
+/** `data` as received: any field may be missing or have another type than documented. */
 type Fields = Readonly<Record<string, unknown>>
 
-/** Where the page shows a token or a wallet, if it does. */
-export type HrefOf = (kind: 'token' | 'wallet', network: unknown, address: unknown) => string | undefined
-
-interface Line {
-  readonly data: Fields
-  readonly token: (address: unknown) => ReactNode
-  readonly wallet: (address: unknown) => ReactNode
+const number = (value: unknown) => {
+  const digits = exactDigits(value)
+  return digits === null ? value : Number(digits)
 }
-
-const text = (value: unknown) => <PlainText value={value} />
-const symbol = (value: unknown) => (
+const usd = (value: unknown) => formatUsd(number(value))
+const amount = (value: unknown) => formatNumber(number(value))
+const percent = (value: unknown) => formatPercent(number(value))
+const text = (value: unknown, max = 60) => (typeof value === 'string' && value !== '' ? shortText(value, max) : '–')
+const address = (value: unknown) => (typeof value === 'string' && value !== '' ? shortText(shortAddress(value)) : '–')
+const strong = (value: unknown) => (
   <strong>
-    <PlainText value={value} />
+    <bdi>{text(value, 24)}</bdi>
   </strong>
 )
+const wordOf = (words: Fields, value: unknown) =>
+  typeof value === 'string' && Object.hasOwn(words, value) ? String(words[value]) : text(value, 24)
 const tradeWords: Fields = { buy: 'bought', sell: 'sold', swap: 'swapped' }
 const alertWords: Fields = { price_above: 'above', price_below: 'below' }
-const wordFor = (words: Fields, value: unknown) =>
-  typeof value === 'string' && Object.hasOwn(words, value) ? String(words[value]) : text(value)
 
-/** What is said of each documented type (R93–R102). */
-const lines: Readonly<Record<EventType, (line: Line) => ReactNode>> = {
-  'token.price_alert': ({ data, token }) => (
+/** One sentence per documented type (R93–R102). */
+const sentences: Readonly<Record<EventType, (data: Fields) => ReactNode>> = {
+  'token.price_alert': (data) => (
     <>
-      {symbol(data.symbol)} at {formatUsd(data.current_price_usd)}, {wordFor(alertWords, data.alert_type)}{' '}
-      {formatUsd(data.threshold_usd)} ({formatPercent(data.change_pct_24h)} in 24 h) {token(data.token_address)}
+      {strong(data.symbol)} {wordOf(alertWords, data.alert_type)} {usd(data.threshold_usd)}: now{' '}
+      {usd(data.current_price_usd)} ({percent(data.change_pct_24h)} in 24 h)
     </>
   ),
-  'token.new_listing': ({ data, token }) => (
+  'token.new_listing': (data) => (
     <>
-      {symbol(data.symbol)} ({text(data.name)}) listed on {text(data.dex)} with {formatUsd(data.initial_liquidity_usd)}{' '}
-      {token(data.token_address)}
+      {strong(data.symbol)} listed on {text(data.dex)}, {usd(data.initial_liquidity_usd)} liquidity
     </>
   ),
-  'token.risk_change': ({ data, token }) => (
+  'token.risk_change': (data) => (
     <>
-      {symbol(data.symbol)} risk {formatNumber(data.previous_risk_score)} → {formatNumber(data.current_risk_score)} (
-      {text(data.risk_level)}) {token(data.token_address)}
+      {strong(data.symbol)} risk {amount(data.previous_risk_score)} → {amount(data.current_risk_score)},{' '}
+      {text(data.risk_level)}
     </>
   ),
-  'wallet.large_trade': ({ data, token, wallet }) => (
+  'wallet.large_trade': (data) => (
     <>
-      {wallet(data.wallet_address)} {wordFor(tradeWords, data.trade_type)} {symbol(data.token_symbol)} for{' '}
-      {formatUsd(data.amount_usd)} {token(data.token_address)}
+      {address(data.wallet_address)} {wordOf(tradeWords, data.trade_type)} {strong(data.token_symbol)} for{' '}
+      {usd(data.amount_usd)}
     </>
   ),
-  'wallet.new_position': ({ data, token, wallet }) => (
+  'wallet.new_position': (data) => (
     <>
-      {wallet(data.wallet_address)} opened {symbol(data.token_symbol)}: {formatUsd(data.amount_usd)} at{' '}
-      {formatUsd(data.entry_price_usd)} {token(data.token_address)}
+      {address(data.wallet_address)} opened {strong(data.token_symbol)}, {usd(data.amount_usd)} at{' '}
+      {usd(data.entry_price_usd)}
     </>
   ),
-  'wallet.pnl_milestone': ({ data, wallet }) => (
+  'wallet.pnl_milestone': (data) => (
     <>
-      {wallet(data.wallet_address)} passed {formatUsd(data.milestone_usd)}: realized {formatUsd(data.realized_pnl_usd)}{' '}
-      ({formatPercent(data.roi_pct)}, {text(data.timeframe)})
+      {address(data.wallet_address)} passed {usd(data.milestone_usd)}: realized {usd(data.realized_pnl_usd)} (ROI{' '}
+      {percent(data.roi_pct)})
     </>
   ),
-  'contract.honeypot_detected': ({ data, token }) => (
+  'contract.honeypot_detected': (data) => (
     <>
-      {symbol(data.symbol)} is a honeypot ({text(data.honeypot_type)}), risk {formatNumber(data.risk_score)},{' '}
-      {formatUsd(data.liquidity_usd)} liquidity {token(data.contract_address)}
+      {strong(data.symbol)} is a honeypot ({text(data.honeypot_type)}), risk {amount(data.risk_score)},{' '}
+      {amount(data.holder_count)} holders
     </>
   ),
-  'contract.liquidity_removed': ({ data, token }) => (
+  'contract.liquidity_removed': (data) => (
     <>
-      {symbol(data.symbol)} lost {formatUsd(data.liquidity_removed_usd)} ({formatNumber(data.liquidity_removed_pct)}%)
-      of its liquidity, {formatUsd(data.remaining_liquidity_usd)} left {token(data.contract_address)}
+      {strong(data.symbol)} lost {amount(data.liquidity_removed_pct)} % of its liquidity,{' '}
+      {usd(data.liquidity_removed_usd)}
     </>
   ),
-  'contract.ownership_changed': ({ data, token }) => (
+  'contract.ownership_changed': (data) => (
     <>
-      {symbol(data.symbol)} changed its owner to <Address value={data.new_owner} /> {token(data.contract_address)}
+      {strong(data.symbol)} owner {address(data.previous_owner)} → {address(data.new_owner)}
     </>
   ),
-  'pump.graduation': ({ data, token }) => (
+  'pump.graduation': (data) => (
     <>
-      {symbol(data.symbol)} ({text(data.name)}) graduated with {formatNumber(data.sol_raised)} SOL raised{' '}
-      {token(data.token_address)}
+      {strong(data.symbol)} graduated: {amount(data.sol_raised)} SOL raised
     </>
   ),
 }
@@ -93,25 +90,15 @@ const lines: Readonly<Record<EventType, (line: Line) => ReactNode>> = {
 export interface EventLineProps {
   readonly type: string
   readonly data: unknown
-  readonly hrefOf?: HrefOf
 }
 
-/** An event in a line for people; of a type that is not known, its network at most. */
-export function EventLine({ type, data, hrefOf = () => undefined }: EventLineProps) {
+/** An event in one sentence with rounded numbers. The title of a notification; nothing for an unknown type. */
+export function EventLine({ type, data }: EventLineProps) {
   const fields: Fields = typeof data === 'object' && data !== null ? { ...data } : {}
-  const network = type === 'pump.graduation' ? 'solana' : fields.network
-  const link = (kind: 'token' | 'wallet') => (address: unknown) => {
-    const href = hrefOf(kind, network, address)
-    return <Address value={address} {...(href !== undefined && { href })} />
-  }
-  const line = isKnown(type) ? lines[type]({ data: fields, token: link('token'), wallet: link('wallet') }) : null
-  return (
-    <span className="ui-event-line">
-      {line} <span className="ui-dimmed">{text(network)}</span>
-    </span>
-  )
+  if (isDocumented(type)) return <bdi>{sentences[type](fields)}</bdi>
+  return typeof fields.title === 'string' ? <bdi>{text(fields.title, 160)}</bdi> : null
 }
 
-function isKnown(type: string): type is EventType {
-  return Object.hasOwn(lines, type)
+function isDocumented(type: string): type is EventType {
+  return Object.hasOwn(sentences, type)
 }

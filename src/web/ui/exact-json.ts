@@ -1,15 +1,15 @@
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
-/** What a browser of before 2025 lacks: there such numbers are rounded, as they always are. */
+/** Missing in browsers before 2025, which round such numbers. */
 const { rawJSON } = JSON as unknown as { readonly rawJSON?: (text: string) => { readonly rawJSON: string } }
 
-/** So many digits a number always keeps. */
+/** A JavaScript number keeps at least this many digits. */
 const safeDigits = 15
 
 /**
- * Parses JSON so that a number with more digits than JavaScript keeps (18446744073709551615) becomes an object that `JSON.stringify` writes as it
- * came. All others stay numbers.
+ * Parses JSON. A number with more digits than JavaScript keeps (18446744073709551615) becomes an object that `JSON.stringify` writes
+ * unchanged. Other numbers stay numbers.
  */
 export function parseExact(text: string): unknown {
   return parse(text, (_key, value, context) => {
@@ -20,7 +20,7 @@ export function parseExact(text: string): unknown {
   })
 }
 
-/** The digits of a number as they came, if `parseExact` kept them; else null. */
+/** The digits of a number that `parseExact` kept; null for other values. */
 export function exactDigits(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !('rawJSON' in value)) return null
   return Object.isFrozen(value) && typeof value.rawJSON === 'string' ? value.rawJSON : null

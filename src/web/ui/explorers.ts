@@ -1,4 +1,4 @@
-/** A public explorer of a network, and what its addresses and transactions look like. */
+/** A public block explorer, and the patterns of its network's addresses and transactions. */
 interface Explorer {
   readonly name: string
   readonly url: string
@@ -31,7 +31,7 @@ const explorers: ReadonlyMap<string, Explorer> = new Map([
   ],
 ])
 
-/** Where an address or a transaction is shown by a public explorer; null where the value is none of that network. */
+/** The page of an address or transaction in a public explorer; null if the value doesn't match the network's pattern. */
 export function explorerLink(
   kind: ExplorerKind,
   network: unknown,

@@ -1,4 +1,4 @@
-// Values that came from elsewhere may be anything: what is not of the expected kind is shown as a dash.
+// External values may have any type. One of the wrong type is shown as a dash.
 
 const dash = '–'
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
@@ -8,13 +8,13 @@ const precise = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4 })
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 })
 
-/** A number as people read it: few digits, groups of three, from a million on in short. */
+/** A number with few digits, compact from a million on: `1,234.5`, `1.2M`. */
 export function formatNumber(value: unknown): string {
   if (typeof value !== 'number' || !Number.isFinite(value)) return dash
   return magnitude(value, plain)
 }
 
-/** A count, in full. */
+/** A count with all its digits. */
 export function formatCount(value: unknown): string {
   return typeof value === 'number' && Number.isFinite(value) ? whole.format(value) : dash
 }
@@ -47,18 +47,18 @@ function magnitude(value: number, ordinary: Intl.NumberFormat): string {
   return size >= 10_000 ? whole.format(value) : ordinary.format(value)
 }
 
-/** The ends of an address or hash. */
+/** Both ends of an address, hash or id. */
 export function shortAddress(value: string): string {
   return value.length <= 13 ? value : `${value.slice(0, 6)}…${value.slice(-4)}`
 }
 
-/** A moment in UTC, to the second: `2026-01-31 14:03:22`; a dash for what is none. */
+/** A time in UTC: `2026-01-31 14:03:22`. */
 export function formatTime(at: string | number): string {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? dash : date.toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** Milliseconds in words of at most two units: `2 h 30 min`. */
+/** A duration in at most two units: `2 h 30 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const units = [
@@ -75,4 +75,25 @@ export function formatDuration(ms: number): string {
     left -= count * size
   }
   return parts.slice(0, 2).join(' ')
+}
+
+/** A duration in one unit, for columns: `4 s`, `12 min`. */
+export function formatAge(ms: number): string {
+  return ms < 1000 ? '0 s' : formatDuration(ms).split(' ').slice(0, 2).join(' ')
+}
+
+/** A latency with a precision that suits its size: `2.9 ms`, `22 ms`, `1.25 s`. */
+export function formatMs(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return dash
+  if (ms >= 10_000) return formatDuration(ms)
+  return ms >= 1000 ? `${plain.format(ms / 1000)} s` : `${Number(ms.toPrecision(2))} ms`
+}
+
+/** A share as a percentage. Only 1 is shown as 100 %, and only 0 as 0 %. */
+export function formatShare(share: number | null | undefined): string {
+  if (share === null || share === undefined) return dash
+  const percent = share * 100
+  if (share > 0.999 && share < 1) return `${Math.floor(percent * 1000) / 1000} %`
+  if (share > 0 && percent < 0.1) return '< 0.1 %'
+  return `${Number(percent.toFixed(1))} %`
 }

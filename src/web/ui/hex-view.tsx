@@ -1,36 +1,33 @@
 import { useState } from 'react'
 import { Button } from '@mantine/core'
-import { formatCount } from './format.ts'
 
 export interface HexViewProps {
   readonly bytes: Uint8Array
-  /** What they are. */
   readonly label: string
 }
 
 const perLine = 16
-/** So many lines at once: more are shown on request. */
 const linesAtOnce = 256
 
-/** Bytes as hexadecimal numbers with their ASCII beside them, as `xxd` has them. */
+/** A hex dump with ASCII, in the format of `xxd`. Long bodies are shown in steps. */
 export function HexView({ bytes, label }: HexViewProps) {
   const [shown, setShown] = useState(linesAtOnce)
   const lines = Math.ceil(bytes.length / perLine)
   return (
-    <div className="ui-json">
-      <pre tabIndex={0} role="region" aria-label={label} className="ui-hex">
+    <div className="ui-stack">
+      <pre tabIndex={0} role="region" aria-label={label} className="ui-block">
         {toHexLines(bytes.subarray(0, shown * perLine))}
       </pre>
       {lines > shown && (
         <Button size="xs" variant="default" onClick={() => setShown(shown + 16 * linesAtOnce)}>
-          Show more of {formatCount(bytes.length)} bytes
+          Show more
         </Button>
       )}
     </div>
   )
 }
 
-/** `00000010  7b 22 69 64 …  {"id…` for each 16 bytes. */
+/** One line per 16 bytes: `00000010  7b 22 69 64 …  {"id…`. */
 export function toHexLines(bytes: Uint8Array): string {
   const lines: string[] = []
   for (let at = 0; at < bytes.length; at += perLine) {

@@ -1,9 +1,8 @@
-/** Characters within strings that are not seen or turn the direction of text: JSON may write them as codes. */
+/** Invisible characters, and marks of text direction. */
 const unseen = /[\p{Cf}\u007f-\u009f\u2028\u2029]/gu
 
 /**
- * A JSON text with line breaks and two spaces of indentation; its numbers stay digit by digit as they were, and so do its
- * strings, but for characters that are not seen: these are written as codes.
+ * Indents a JSON text by two spaces. Numbers and strings keep every character, except that invisible characters become `\u` codes.
  */
 export function indentJson(text: string): string {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+|"/gs) ?? []

@@ -1,7 +1,7 @@
 import type { EventType, NetworkId } from '../../../schema/index.ts'
 
-// The names that forms offer. The service's own lists come with its schemas, which a page has no use for; each list here
-// is a record, so that one that lacks a name, or has one too many, does not compile.
+// Names that forms offer. Importing the lists of the schema would bundle zod. Each list is a record, so a missing or surplus name
+// doesn't compile.
 
 export function namesOf<T extends string>(record: Readonly<Record<T, unknown>>): readonly T[] {
   return Object.keys(record) as T[]

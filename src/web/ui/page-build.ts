@@ -1,6 +1,6 @@
 import type { UserConfig } from 'vite'
 
-/** How `vite build` makes the static files of a page: `root` has its `index.html`; `outDir` is seen from there. */
+/** Settings of `vite build` for a page. `root` holds its `index.html`; `outDir` is relative to it. */
 export function pageBuild(root: string, outDir: string): UserConfig {
   return {
     root,
@@ -12,13 +12,12 @@ export function pageBuild(root: string, outDir: string): UserConfig {
       sourcemap: false,
       target: 'es2023',
       modulePreload: { polyfill: false },
-      // An image within the style sheet would be for the policy of the page to refuse.
+      // The content policy refuses images inside the style sheet.
       assetsInlineLimit: 0,
-      // One script with all pages: together they are smaller than many an image.
       chunkSizeWarningLimit: 1000,
       rolldownOptions: {
         onLog(level, log, report) {
-          // `use client` means nothing to a page that is all client.
+          // `use client` has no meaning here.
           if (log.code !== 'MODULE_LEVEL_DIRECTIVE') report(level, log)
         },
       },

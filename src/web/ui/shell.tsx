@@ -1,137 +1,218 @@
-import { Burger, Drawer } from '@mantine/core'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
-import { ColorSchemeSelect } from './color-scheme.tsx'
+import {
+  Burger,
+  CloseButton,
+  Drawer,
+  NativeSelect,
+  useMantineColorScheme,
+  type MantineColorScheme,
+} from '@mantine/core'
+import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
+import { Status, type Tone } from './status.tsx'
 
 export interface NavLink {
   readonly label: string
   readonly path: string
-  /** How many wait there for somebody to look at them. */
-  readonly count?: number
-}
-
-export interface NavSection {
-  readonly title: string
-  readonly links: readonly NavLink[]
+  /** Shown unless it is 0. */
+  readonly badge?: { readonly count: number; readonly tone: Tone; readonly label: string }
 }
 
 export interface ShellProps {
-  /** Of the whole page. */
   readonly name: string
-  readonly nav: readonly NavSection[]
-  /** Where the page is. */
-  readonly path: string
-  /** In the bar on top. */
-  readonly bar: ReactNode
-  /** What the bar is about. */
-  readonly barLabel: string
+  /** Ends the title of every page. */
+  readonly site?: string
+  readonly nav: readonly NavLink[]
+  /** At the right end of every page's header. */
+  readonly tools: ReactNode
+  /** At the bottom of the navigation. */
+  readonly end: ReactNode
   readonly children: ReactNode
 }
 
-/** A page with its navigation: at the side, or behind a button where there is no room for it. */
-export function Shell({ name, nav, path, bar, barLabel, children }: ShellProps) {
+const ShellContext = createContext<{ readonly site: string; readonly tools: ReactNode; readonly menu: ReactNode }>({
+  site: '',
+  tools: null,
+  menu: null,
+})
+
+/** Navigation beside the page, or in a drawer on narrow screens. */
+export function Shell({ name, site = 'Inbox', nav, tools, end, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
+  const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
-  useFocusOnMove(path, () => setOpen(false))
+  useEffect(() => setOpen(false), [path])
+  const navigation = (
+    <>
+      <Navigation nav={nav} path={path} />
+      <div className="ui-nav-end">
+        <ColorScheme />
+        {end}
+      </div>
+    </>
+  )
+  const menu = (
+    <Burger className="ui-burger" opened={isOpen} size="sm" aria-label="Navigation" onClick={() => setOpen(true)} />
+  )
   return (
     <div className="ui-shell">
-      {/* No link: the part after # is where the page is. */}
+      {/* A link would change the place after #. */}
       <button type="button" className="ui-skip" onClick={() => main.current?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <aside className="ui-side">
-        <Brand name={name} />
-        <Navigation nav={nav} path={path} />
-        <ColorSchemeSelect />
+        <Link href="/" className="ui-brand">
+          {name}
+        </Link>
+        {navigation}
       </aside>
-      {/* No header: that of an open dialog would be a second one. */}
-      <div className="ui-bar" role="region" aria-label={barLabel}>
-        <div className="ui-bar-menu">
-          <Burger opened={isOpen} size="sm" aria-label="Navigation" onClick={() => setOpen(true)} />
-          <Brand name={name} />
-        </div>
-        <div className="ui-bar-end">{bar}</div>
-      </div>
-      <main ref={main} className="ui-main" tabIndex={-1}>
-        {children}
+      <main ref={main} tabIndex={-1}>
+        <ShellContext value={{ site, tools, menu }}>{children}</ShellContext>
       </main>
       <Drawer
         opened={isOpen}
         onClose={() => setOpen(false)}
         title={name}
-        size="xs"
+        size={240}
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        <div className="ui-stack">
-          <Navigation nav={nav} path={path} />
-          <ColorSchemeSelect />
-        </div>
+        <div className="ui-drawer">{navigation}</div>
       </Drawer>
     </div>
   )
 }
 
-function Brand({ name }: { readonly name: string }) {
-  return (
-    <a className="ui-brand" href="#/">
-      <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true" focusable="false">
-        <path d="M3 13h5l2 3h4l2-3h5v6H3z M6 10l6-6 6 6 M12 4v8" />
-      </svg>
-      <span>{name}</span>
-    </a>
-  )
-}
-
-function Navigation({ nav, path }: Pick<ShellProps, 'nav' | 'path'>) {
+function Navigation({ nav, path }: Pick<ShellProps, 'nav'> & { readonly path: string }) {
   return (
     <nav className="ui-nav" aria-label="Pages">
-      {nav.map(({ title, links }) => (
-        <div key={title}>
-          <p>{title}</p>
-          <ul>
-            {links.map((link) => (
-              <li key={link.path}>
-                <a href={`#${link.path}`} aria-current={isAt(link.path, path) ? 'page' : undefined}>
-                  {link.label}
-                  {link.count !== undefined && <NavCount count={link.count} />}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </div>
+      {nav.map(({ label, path: to, badge }) => (
+        <Link
+          key={to}
+          href={to}
+          aria-current={path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined}
+        >
+          {label}
+          {badge !== undefined && badge.count > 0 && (
+            <Status tone={badge.tone}>
+              <span title={`${formatCount(badge.count)} ${badge.label}`}>{formatNumber(badge.count)}</span>
+            </Status>
+          )}
+        </Link>
       ))}
     </nav>
   )
 }
 
-function NavCount({ count }: { readonly count: number }) {
+function ColorScheme() {
+  // Suppressing transitions would insert a `<style>` element.
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   return (
-    <>
-      {' '}
-      <span className="ui-nav-count" title={formatCount(count)}>
-        {formatNumber(count)}
-      </span>
-    </>
+    <NativeSelect
+      aria-label="Colour scheme"
+      data={[
+        { value: 'auto', label: 'System colours' },
+        { value: 'light', label: 'Light' },
+        { value: 'dark', label: 'Dark' },
+      ]}
+      value={colorScheme}
+      onChange={(event) => setColorScheme(event.currentTarget.value as MantineColorScheme)}
+    />
   )
 }
 
-function isAt(link: string, path: string): boolean {
-  return path === link || (link !== '/' && path.startsWith(`${link}/`))
+export interface PageProps {
+  readonly title: string
+  /** At the right of the title. */
+  readonly actions?: ReactNode
+  /** The content scrolls in itself, below a fixed header. */
+  readonly isFilling?: boolean
+  readonly children: ReactNode
 }
 
-/**
- * Whoever moves to another page is at its heading: on top, and with the focus, as after a page load, unless the page has given that to
- * a field.
- */
-function useFocusOnMove(path: string, onMove: () => void): void {
-  const last = useRef(path)
+/** A page with its heading, which gets the focus after a change of page. */
+export function Page({ title, actions, isFilling = false, children }: PageProps) {
+  const { site, tools, menu } = useContext(ShellContext)
+  const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    if (last.current === path) return
-    last.current = path
-    onMove()
-    window.scrollTo(0, 0)
-    if (document.activeElement?.matches('main input') === true) return
-    document.querySelector<HTMLElement>('#page-title')?.focus({ preventScroll: true })
-  })
+    document.title = `${title} – ${site}`
+    // The first page keeps the focus of the browser.
+    if (document.activeElement !== document.body) heading.current?.focus({ preventScroll: true })
+  }, [title, site])
+  return (
+    <div className={isFilling ? 'ui-page ui-page-filling' : 'ui-page'}>
+      <div className="ui-head">
+        {menu}
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {actions}
+        <div className="ui-head-tools">{tools}</div>
+      </div>
+      <div className="ui-body">{children}</div>
+    </div>
+  )
+}
+
+export interface PanelProps {
+  readonly title: string
+  /** In small text at the right end of the heading. */
+  readonly note?: ReactNode
+  readonly actions?: ReactNode
+  /** No padding around the content. */
+  readonly isFlush?: boolean
+  readonly children: ReactNode
+}
+
+/** A part of a page in a box. */
+export function Panel({ title, note, actions, isFlush = false, children }: PanelProps) {
+  return (
+    <section className="ui-panel" aria-label={title}>
+      <div className="ui-panel-head">
+        <h2>{title}</h2>
+        <span className="ui-note">{note}</span>
+        {actions}
+      </div>
+      <div className={isFlush ? undefined : 'ui-panel-body'}>{children}</div>
+    </section>
+  )
+}
+
+/** Names and values in two columns. Null entries are left out. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
+  return (
+    <dl className="ui-facts">
+      {facts.map(
+        (fact) =>
+          fact !== null && (
+            <div key={fact[0]}>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  )
+}
+
+export interface SidePanelProps {
+  readonly title: ReactNode
+  readonly label: string
+  readonly actions?: ReactNode
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+/** Details at the right of a list; over the list on narrow screens. */
+export function SidePanel({ title, label, actions, onClose, children }: SidePanelProps) {
+  return (
+    <aside className="ui-sidepanel" aria-label={label}>
+      <div className="ui-sidepanel-head">
+        <h2>{title}</h2>
+        <span className="ui-row">{actions}</span>
+        <CloseButton aria-label="Close panel" title="Close (Esc)" onClick={onClose} />
+      </div>
+      {children}
+    </aside>
+  )
 }

@@ -1,55 +1,75 @@
-import { Alert, Button, Loader } from '@mantine/core'
+import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { ApiError } from './api.ts'
+import { ApiError } from './api.tsx'
 import { toVisible } from './plain-text.tsx'
 
-/** Where there is nothing: what would be here, and how it gets here. */
-export function EmptyState({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+export interface EmptyProps {
+  readonly title: string
+  /** What would appear here, and how to produce it. */
+  readonly children?: ReactNode
+}
+
+export function Empty({ title, children }: EmptyProps) {
   return (
     <div className="ui-empty">
-      <p className="ui-empty-title">{title}</p>
-      {children !== undefined && <div className="ui-dimmed">{children}</div>}
+      <strong>{title}</strong>
+      {children !== undefined && <div className="ui-dim">{children}</div>}
     </div>
   )
 }
 
-export function LoadingState({ what }: { readonly what: string }) {
+/** Placeholder of `rows` lines while data is loading. */
+export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
   return (
-    <div className="ui-empty" role="status">
-      <Loader size="sm" aria-hidden="true" />
-      <p className="ui-dimmed">Loading {what}</p>
+    <div className="ui-skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        <div key={row} />
+      ))}
     </div>
   )
 }
 
-export interface ErrorStateProps {
+export interface FailureProps {
   readonly error: Error | null
   readonly onRetry?: () => void
 }
 
-/** What went wrong, in the words of the server, where it went wrong; nothing where nothing did. */
-export function ErrorState({ error, onRetry }: ErrorStateProps) {
+/** The server's message, with its field errors. Nothing without an error. */
+export function Failure({ error, onRetry }: FailureProps) {
   if (error === null) return null
   const problems = error instanceof ApiError ? error.problems : []
-  // The message names each of them already when it is about them.
+  // The message often repeats the field errors.
   const others = problems.filter(({ message }) => !error.message.includes(message))
   return (
-    <Alert color="red" variant="light" role="alert" title="That did not work" className="ui-error">
-      <p>{toVisible(error.message)}</p>
-      {others.length > 0 && (
-        <ul>
-          {others.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              {toVisible(path)}: {toVisible(message)}
-            </li>
-          ))}
-        </ul>
-      )}
+    <div className="ui-failure" role="alert">
+      <span>{toVisible(error.message)}</span>
+      {others.map(({ path, message }) => (
+        <span key={`${path} ${message}`}>
+          {toVisible(path)}: {toVisible(message)}
+        </span>
+      ))}
       {onRetry !== undefined && (
-        <Button size="xs" variant="default" onClick={onRetry}>
-          Try again
+        <Button variant="default" onClick={onRetry}>
+          Retry
         </Button>
       )}
-    </Alert>
+    </div>
+  )
+}
+
+export interface LoadedProps<T> {
+  readonly query: { readonly data: T | undefined; readonly error: Error | null; refetch(): unknown }
+  readonly rows?: number
+  readonly children: (data: T) => ReactNode
+}
+
+/** Skeleton, error with Retry, or the data of a query. An error of a later read stands above the data. */
+export function Loaded<T>({ query, rows, children }: LoadedProps<T>) {
+  const { data, error } = query
+  return (
+    <>
+      <Failure error={error} onRetry={() => void query.refetch()} />
+      {data === undefined ? error === null && <Skeleton {...(rows !== undefined && { rows })} /> : children(data)}
+    </>
   )
 }

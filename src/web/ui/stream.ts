@@ -1,8 +1,8 @@
-/** A connection of Server-Sent Events that comes back by itself. */
+/** A connection of Server-Sent Events that reconnects after a break. */
 export interface Stream {
-  /** Calls `listener` with the data of each event of a kind; gives back what ends that. */
+  /** Calls `listener` with the data of each message of a kind. Returns the function that removes it. */
   on(kind: string, listener: (data: unknown) => void): () => void
-  /** Calls `listener` with whether the connection is there, and whether it was there or failed before, now and at each change. */
+  /** Calls `listener` now and at each change. `isAgain`: the connection was open, or failed, before. Returns the function that removes it. */
   onState(listener: (isOpen: boolean, isAgain: boolean) => void): () => void
   /** Idempotent. */
   close(): void
@@ -10,7 +10,7 @@ export interface Stream {
 
 const retryMs = 3_000
 
-/** Opens the stream at `url`; the kinds are those the server names its events by. */
+/** Opens the stream at `url`. `kinds`: names of the server's messages. */
 export function createStream(url: string, kinds: readonly string[]): Stream {
   const listeners = new Map(kinds.map((kind) => [kind, new Set<(data: unknown) => void>()]))
   const watchers = new Set<(isOpen: boolean, isAgain: boolean) => void>()
@@ -21,10 +21,10 @@ export function createStream(url: string, kinds: readonly string[]): Stream {
 
   function connect(): EventSource {
     const opened = new EventSource(url)
-    opened.onopen = () => tell(true)
+    opened.onopen = () => report(true)
     opened.onerror = () => {
-      tell(false)
-      // A browser tries again after a break, but not after an answer that is no stream.
+      report(false)
+      // Browsers retry after a break, but not after a response that isn't a stream.
       if (opened.readyState !== EventSource.CLOSED) return
       timer = window.setTimeout(() => {
         source = connect()
@@ -39,12 +39,12 @@ export function createStream(url: string, kinds: readonly string[]): Stream {
     return opened
   }
 
-  function tell(state: boolean): void {
+  function report(state: boolean): void {
     if (state !== isOpen) {
       isOpen = state
       for (const watcher of watchers) watcher(state, isAgain)
     }
-    // Also where the first try failed: what was asked for meanwhile may have failed as well.
+    // Also after a failed first attempt: other requests may have failed at the same time.
     isAgain = true
   }
 

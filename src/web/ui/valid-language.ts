@@ -1,5 +1,4 @@
-// To be imported before all else. Chromium under LANG=C says that its language is `en-US@posix`, which is no language tag: Intl throws, and
-// so does whatever module asks for it while it is loaded, as uPlot does. The page would stay empty.
+// Import this first. Chromium under LANG=C reports the language `en-US@posix`. Intl throws for it, and uPlot calls Intl while it loads.
 try {
   Intl.getCanonicalLocales(navigator.language)
 } catch {

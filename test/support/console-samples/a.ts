@@ -1,17 +1,22 @@
 import { parseExactJson } from '../../../src/admin/exact-json.ts'
-import type { EventDetailJson, EventSummaryJson, OverviewJson } from '../../../src/web/console/contract.ts'
+import type {
+  EventDetailJson,
+  EventRowJson,
+  EventSummaryJson,
+  OverviewJson,
+} from '../../../src/web/console/contract.ts'
 
 const base = Date.UTC(2026, 0, 31, 14, 0, 0)
 const at = (ms: number) => new Date(base + ms).toISOString()
 
 export const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-export const token = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+const token = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 export const tx = `0x${'ab12'.repeat(16)}`
 
 export const idOf = (seq: number) => `evt_${String(seq).padStart(26, '0')}`
 
 /** A stored event; one second lies between two of them. */
-export function summaryOf(seq: number, change: Partial<EventSummaryJson> = {}): EventSummaryJson {
+function summaryOf(seq: number, change: Partial<EventSummaryJson> = {}): EventSummaryJson {
   return {
     seq,
     id: idOf(seq),
@@ -21,6 +26,25 @@ export function summaryOf(seq: number, change: Partial<EventSummaryJson> = {}): 
     network: 'ethereum',
     address: wallet,
     status: 'done',
+    ...change,
+  }
+}
+
+/** A row of the list of events: one run is done, one is retried. */
+export function rowOf(seq: number, change: Partial<EventRowJson> = {}): EventRowJson {
+  return {
+    ...summaryOf(seq),
+    data: { wallet_address: wallet, token_symbol: 'ABC', trade_type: 'buy', amount_usd: 12345.67, network: 'ethereum' },
+    runs: [
+      { handler: 'large-trades', state: 'done', attempt: 1, replay: null, error: null },
+      {
+        handler: 'ledger',
+        state: 'ready',
+        attempt: 1,
+        replay: null,
+        error: { name: 'Error', message: 'the book is locked' },
+      },
+    ],
     ...change,
   }
 }
@@ -163,7 +187,7 @@ export const samples: Readonly<Record<string, unknown>> = {
   '/session': { role: 'operator', expires_at: at(43_200_000) },
   '/overview': overview,
   '/events': {
-    data: Array.from({ length: 20 }, (_, index) => summaryOf(20 - index)),
+    data: Array.from({ length: 20 }, (_, index) => rowOf(20 - index)),
     next_cursor: null,
     searched_to: at(1000),
   },

@@ -5,15 +5,14 @@ import type {
   HandlerJson,
   HandlerListJson,
   HealthJson,
-  ListJson,
-  OverviewJson,
   ReconcileJson,
   ReplicaJson,
   SenderMeterJson,
   SettingsJson,
   WarningJson,
 } from '../../../src/web/console/contract.ts'
-import { overview as emptyOverview, tx, wallet } from './a.ts'
+import type { ListJson } from '../../../src/web/ui/api.tsx'
+import { tx, wallet } from './a.ts'
 
 const base = Date.UTC(2026, 0, 31, 14, 0, 0)
 const minuteMs = 60_000
@@ -55,8 +54,6 @@ export const warnings: readonly WarningJson[] = [
   },
 ]
 
-export const overview: OverviewJson = { ...emptyOverview, sender, warnings: [...warnings] }
-
 /** Activity with events of eight types: more types than the chart has colors. */
 export function activityOf(window: ActivityJson['window']): ActivityJson {
   const [count, bucketS] = window === 'hour' ? [60, 60] : [96, 900]
@@ -66,7 +63,10 @@ export function activityOf(window: ActivityJson['window']): ActivityJson {
   const buckets = Array.from({ length: count }, (_, index) => ({
     at: at((index - count) * bucketS * 1_000),
     events: types.reduce((total, { series }) => total + (series[index] ?? 0), 0),
-    acks: index < 5 ? null : { p50_ms: 3 + (index % 4), p99_ms: 40 + index, refused: index === 30 ? 12 : 0 },
+    acks:
+      index < 5
+        ? null
+        : { p50_ms: 3 + (index % 4), p99_ms: 40 + index, acknowledged: 100, refused: index === 30 ? 12 : 0 },
   }))
   const networks = ['ethereum', 'solana', null].map((network, index) => ({ network, series: of(16 - 4 * index) }))
   return {
@@ -74,6 +74,11 @@ export function activityOf(window: ActivityJson['window']): ActivityJson {
     bucket_s: bucketS,
     buckets,
     by_type: types.map(({ type, series }) => ({ type, count: sum(series), series })),
+    backlog: Array.from({ length: 60 }, (_, index) => ({
+      at: at((index - 60) * minuteMs),
+      open_runs: index,
+      dead_letters: index < 30 ? 1 : 4,
+    })),
     by_network: networks.map(({ network, series }) => ({ network, count: sum(series), series })),
   }
 }
@@ -112,7 +117,16 @@ export function handlerOf(name: string, change: Partial<HandlerJson> = {}): Hand
     held: 0,
     dead: 0,
     superseded: 0,
-    pace: { per_second: 12.3, failures_per_second: 0, p50_ms: 3, p95_ms: 9, p99_ms: 21 },
+    oldest_open_at: null,
+    pace: {
+      per_second: 12.3,
+      failures_per_second: 0,
+      p50_ms: 3,
+      p95_ms: 9,
+      p99_ms: 21,
+      series: Array.from({ length: 30 }, (_, index) => index % 5),
+      last_error: null,
+    },
     ...change,
   }
 }
@@ -137,7 +151,7 @@ export const handlers: HandlerListJson = {
   next_cursor: null,
 }
 
-export const gap: GapJson = {
+const gap: GapJson = {
   from: at(-20 * hourMs),
   to: at(-4 * hourMs),
   kind: 'killed',
@@ -209,6 +223,7 @@ export const health: HealthJson = {
       usual_ms: 10 * minuteMs,
       alarm_after_ms: 40 * minuteMs,
       state: 'usual',
+      learning: null,
     },
     {
       type: 'wallet.large_trade',
@@ -218,34 +233,55 @@ export const health: HealthJson = {
       usual_ms: 5 * minuteMs,
       alarm_after_ms: 20 * minuteMs,
       state: 'silent',
+      learning: null,
+    },
+    {
+      type: 'token.new_listing',
+      network: 'base',
+      last_at: at(-minuteMs),
+      silent_ms: minuteMs,
+      usual_ms: minuteMs,
+      alarm_after_ms: 10 * minuteMs,
+      state: 'learning',
+      learning: { until: at(hourMs), missing_events: 12 },
     },
   ],
   reconcile: null,
   reconcile_configured: true,
 }
 
-export const secrets: Pick<SettingsJson, 'secrets'>['secrets'] = [
+const secrets: Pick<SettingsJson, 'secrets'>['secrets'] = [
   { label: 'primary', configured: true, first_used_at: at(-100 * hourMs), last_used_at: at(-1_000), events: 1_234_000 },
   { label: 'next', configured: true, first_used_at: null, last_used_at: null, events: 0 },
   { label: 'older', configured: false, first_used_at: at(-900 * hourMs), last_used_at: at(-100 * hourMs), events: 567 },
 ]
 
-export const settings: SettingsJson = {
+const setting = (name: string, value: string, variables: string[], change: object = {}) => ({
+  name,
+  value,
+  variables,
+  source: 'default' as const,
+  secret: false,
+  default: '',
+  ...change,
+})
+
+const settings: SettingsJson = {
   settings: [
-    { name: 'webhook address', value: 'http://127.0.0.1:8080/webhooks', source: 'default', secret: false },
-    {
-      name: 'webhook secrets',
-      value: 'set (labels: primary, next) from /run/secrets/webhook',
+    setting('webhook address', 'http://127.0.0.1:8080/webhooks', ['INBOX_HOST', 'INBOX_PORT', 'INBOX_PATH'], {
+      default: '127.0.0.1, 8080, /webhooks',
+    }),
+    setting('webhook secrets', 'set (labels: primary, next)', ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'], {
       source: 'file',
       secret: true,
-    },
-    { name: 'admin token', value: 'set', source: 'environment', secret: true },
-    { name: 'handlers', value: '/srv/inbox/handlers', source: 'config', secret: false },
+    }),
+    setting('admin token', 'set', ['INBOX_ADMIN_TOKEN'], { source: 'environment', secret: true }),
+    setting('handlers', '/srv/inbox/handlers', ['INBOX_HANDLERS'], { source: 'config', default: './handlers' }),
   ],
   secrets,
 }
 
-export const replicas: { readonly data: readonly ReplicaJson[] } = {
+const replicas: { readonly data: readonly ReplicaJson[] } = {
   data: [
     {
       id: 'inbox-0-1a2b3c',
@@ -269,7 +305,7 @@ const acts: readonly (readonly [action: string, detail: AuditJson['detail']])[] 
   ['something.new', { of: 'a later version' }],
 ]
 
-export const audit: ListJson<AuditJson> = {
+const audit: ListJson<AuditJson> = {
   data: acts.map(([action, detail], index) => ({
     id: acts.length - index,
     at: at(-index * minuteMs),

@@ -5,7 +5,6 @@ import type {
   DeadGroupsJson,
   DeadLetterJson,
   DriftJson,
-  ListJson,
   QuarantinedDetailJson,
   QuarantinedJson,
   QuarantineGroupsJson,
@@ -14,6 +13,7 @@ import type {
   RejectListJson,
   ReplayJson,
 } from '../../../src/web/console/contract.ts'
+import type { ListJson } from '../../../src/web/ui/api.tsx'
 import { nasty } from './nasty.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 14, minute)).toISOString()
@@ -47,7 +47,7 @@ const nastyLetter = letterOf(6, {
   handler: nasty.bidi,
   error: { name: nasty.markup, message: nasty.markup + nasty.controls, stack: nasty.bidi + nasty.long },
 })
-export const letters: readonly DeadLetterJson[] = [...[1, 2, 3, 4, 5].map((run) => letterOf(run)), nastyLetter]
+const letters: readonly DeadLetterJson[] = [...[1, 2, 3, 4, 5].map((run) => letterOf(run)), nastyLetter]
 
 export const deadGroups: DeadGroupsJson = {
   data: [
@@ -96,7 +96,7 @@ const nastyBody = bodyOf(bodyId, {
   size_bytes: unusableBytes.length,
   preview: nasty.markup,
 })
-export const quarantinedDetail: QuarantinedDetailJson = { ...nastyBody, raw_base64: base64(unusableBytes) }
+const quarantinedDetail: QuarantinedDetailJson = { ...nastyBody, raw_base64: base64(unusableBytes) }
 
 const quarantineGroups: QuarantineGroupsJson = {
   data: [
@@ -133,7 +133,7 @@ const rejects: RejectListJson = {
   dropped_groups: 7,
 }
 
-export const explanation: RejectExplanationJson = {
+const explanation: RejectExplanationJson = {
   id: 'r1',
   code: 'base64',
   matched_label: 'main',
@@ -151,7 +151,7 @@ export const conflict: ConflictJson = {
   count: 2,
   size_bytes: 120,
 }
-export const conflictDetail: ConflictDetailJson = {
+const conflictDetail: ConflictDetailJson = {
   ...conflict,
   kept_raw_base64: base64('{"id":"evt_7","data":{"amount_usd":1.10,"symbol":"ABC","old":true}}'),
   raw_base64: base64(
@@ -202,7 +202,7 @@ export function replayOf(id: number, change: Partial<ReplayJson> = {}): ReplayJs
   }
 }
 
-export const replays: readonly ReplayJson[] = [
+const replays: readonly ReplayJson[] = [
   replayOf(3),
   replayOf(2, {
     state: 'done',

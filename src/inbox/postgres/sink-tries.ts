@@ -1,0 +1,79 @@
+import type { ClusterPort, SinkTry } from '../cluster-port.ts'
+import type { Database } from './database.ts'
+import { note } from './notes.ts'
+import { fromStored, toStored } from './text.ts'
+
+interface Request {
+  readonly id: number
+  readonly detail: string
+}
+
+interface Detail {
+  readonly handler: string
+  readonly results: Readonly<Record<string, SinkTry>>
+}
+
+/** Older requests are ignored: their caller no longer waits. */
+const requestMs = 10_000
+/** Audit records that are searched for requests. */
+const searched = 50
+
+const recent = `
+  SELECT id, detail FROM (SELECT id, at, action, detail FROM inbox.audit ORDER BY id DESC LIMIT ${searched}) AS newest
+  WHERE action = 'handler.try' AND at > inbox.now_ms() - ${requestMs} ORDER BY id`
+
+export interface SinkTriesOptions {
+  readonly db: Database
+  readonly replicaId: string
+}
+
+type SinkTries = Pick<ClusterPort, 'requestTry' | 'tryResults' | 'onTry'>
+
+/** Requests to try a sink, and each replica's result, in audit records. `follow` does what other replicas have requested. */
+export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries & { follow(): Promise<void> } {
+  const seen = new Set<number>()
+  let listener: ((handler: string) => Promise<SinkTry>) | undefined
+
+  async function answer({ id, detail }: Request): Promise<void> {
+    const result = await listener?.(detailOf(detail).handler)
+    if (result === undefined) return
+    await db.alone(async (trx) => {
+      const [row] = await trx.query<Request>(`SELECT id, detail FROM inbox.audit WHERE id = $1 FOR UPDATE`, [id])
+      if (row === undefined) return
+      const known = detailOf(row.detail)
+      const updated = { ...known, results: { ...known.results, [replicaId]: result } }
+      await trx.query(`UPDATE inbox.audit SET detail = $1 WHERE id = $2`, [toStored(JSON.stringify(updated)), id])
+    })
+  }
+
+  async function follow(): Promise<void> {
+    if (listener === undefined) return
+    const requests = await db.query<Request>(recent)
+    for (const request of requests) {
+      if (seen.has(request.id)) continue
+      seen.add(request.id)
+      // Not waited for: a send may take long, and a heartbeat must not. A lost result is `unanswered`.
+      answer(request).catch(() => {})
+    }
+  }
+
+  return {
+    follow,
+    async requestTry(handler, by) {
+      const id = await db.alone((trx) => note(trx, 'handler.try', { handler, results: {} }, by))
+      await follow()
+      return id
+    },
+    async tryResults(id) {
+      const [row] = await db.query<Request>(`SELECT id, detail FROM inbox.audit WHERE id = $1`, [id])
+      return new Map(row === undefined ? [] : Object.entries(detailOf(row.detail).results))
+    },
+    onTry(given) {
+      listener = given
+    },
+  }
+}
+
+function detailOf(stored: string): Detail {
+  return JSON.parse(fromStored(stored)) as Detail
+}

@@ -1,0 +1,55 @@
+import { useMemo } from 'react'
+import { formatCount } from '../../ui/format.ts'
+import { indentJson } from '../../ui/indent-json.ts'
+import { shortText } from '../../ui/text.tsx'
+import { diffLines, type DiffLine } from './diff.ts'
+
+const maxBytes = 262_144
+const maxLines = 1_000
+/** Equal lines around a difference. */
+const contextLines = 3
+
+export interface ComparisonProps {
+  readonly kept: Uint8Array
+  readonly other: Uint8Array
+}
+
+/** A unified diff of two bodies, indented if they are JSON. */
+export function Comparison({ kept, other }: ComparisonProps) {
+  const lines = useMemo(() => {
+    const textOf = (bytes: Uint8Array) => indentJson(new TextDecoder().decode(bytes.subarray(0, maxBytes)))
+    return diffLines(textOf(kept), textOf(other))
+  }, [kept, other])
+  const changed = lines.filter(({ side }) => side !== 'both').length
+  return (
+    <section className="ui-stack">
+      <h3>Bodies</h3>
+      <p role="status">
+        {changed === 0 ? 'The bodies differ in white space only.' : `${formatCount(changed)} lines differ.`}
+        {(kept.length > maxBytes || other.length > maxBytes) &&
+          ` The first ${formatCount(maxBytes)} bytes of each are compared.`}
+      </p>
+      <div className="ui-block console-diff" role="region" aria-label="Both bodies" tabIndex={0}>
+        {nearChanges(lines).map(({ side, text }, index) => (
+          // Lines have no identity, and don't move.
+          <div key={index} className={`console-diff-${side}`}>
+            <span aria-hidden="true">{marks[side]} </span>
+            {side !== 'both' && <span className="ui-hidden">{side === 'kept' ? 'Kept: ' : 'Other: '}</span>}
+            {shortText(text, 2_000)}
+          </div>
+        ))}
+      </div>
+    </section>
+  )
+}
+
+const marks: Readonly<Record<DiffLine['side'], string>> = { both: ' ', kept: '−', other: '+' }
+
+function nearChanges(lines: readonly DiffLine[]): readonly DiffLine[] {
+  const near = new Set<number>()
+  for (const [index, { side }] of lines.entries()) {
+    if (side === 'both') continue
+    for (let at = index - contextLines; at <= index + contextLines; at++) near.add(at)
+  }
+  return lines.filter((_, index) => near.has(index)).slice(0, maxLines)
+}

@@ -1,0 +1,83 @@
+import { pathWith, useGet } from '../../ui/api.tsx'
+import { fromBase64 } from '../../ui/base64.ts'
+import { formatBytes, formatCount } from '../../ui/format.ts'
+import { List } from '../../ui/list.tsx'
+import { Facts } from '../../ui/shell.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import type { Column } from '../../ui/table.tsx'
+import { Line } from '../../ui/text.tsx'
+import { Age, Id, Time } from '../../ui/values.tsx'
+import type { ConflictDetailJson, ConflictJson } from '../contract.ts'
+import { Comparison } from './comparison.tsx'
+
+const columns: readonly Column<ConflictJson>[] = [
+  { header: 'Received', width: '5rem', isNumber: true, cell: ({ received_at: at }) => <Age at={at} /> },
+  {
+    header: 'Event',
+    width: '16rem',
+    isName: true,
+    cell: ({ event_id: id }) => (
+      <code>
+        <Line value={id} max={80} />
+      </code>
+    ),
+  },
+  {
+    header: 'Type',
+    cell: ({ type }) => (
+      <code>
+        <Line value={type} max={80} />
+      </code>
+    ),
+  },
+  { header: 'Digest', width: '9rem', narrow: 'hidden', cell: ({ digest }) => <code>{digest.slice(0, 12)}…</code> },
+  { header: 'Size', width: '6rem', isNumber: true, cell: ({ size_bytes: size }) => formatBytes(size) },
+  { header: 'Count', width: '5rem', isNumber: true, cell: ({ count }) => formatCount(count) },
+]
+
+/** Deliveries whose id is known with another body. The first body is the one that was handled. */
+export function ConflictList() {
+  return (
+    <List
+      caption="Conflicts"
+      path="/conflicts"
+      rowKey={({ digest, event_id: id }: ConflictJson) => `${digest} ${id}`}
+      columns={columns}
+      detail={{
+        label: 'Conflict',
+        render: (key) => <Conflict key={key} digest={key.slice(0, 64)} id={key.slice(65)} />,
+      }}
+      empty={
+        <Empty title="No conflicts">A delivery with a known id and another body appears here, with both bodies.</Empty>
+      }
+    />
+  )
+}
+
+function Conflict({ digest, id }: { readonly digest: string; readonly id: string }) {
+  const query = useGet<ConflictDetailJson>(pathWith(`/conflicts/${encodeURIComponent(id)}`, { digest }))
+  return (
+    <Loaded query={query}>
+      {(conflict) => (
+        <>
+          <Facts
+            facts={[
+              [
+                'Event',
+                <Id key="event" value={conflict.event_id} href={`#/events/${encodeURIComponent(conflict.event_id)}`} />,
+              ],
+              ['Digest', <Id key="digest" value={conflict.digest} what="digest" />],
+              ['Received', <Time key="received" at={conflict.received_at} />],
+              ['Count', formatCount(conflict.count)],
+            ]}
+          />
+          {conflict.raw_base64 === '' || conflict.kept_raw_base64 === '' ? (
+            <p className="ui-dim">The bodies were pruned with the event. The id stays known.</p>
+          ) : (
+            <Comparison kept={fromBase64(conflict.kept_raw_base64)} other={fromBase64(conflict.raw_base64)} />
+          )}
+        </>
+      )}
+    </Loaded>
+  )
+}

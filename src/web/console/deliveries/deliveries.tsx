@@ -1,0 +1,23 @@
+import { TabbedPage } from '../../ui/tabs.tsx'
+import { ConflictList } from './conflicts.tsx'
+import { DriftList } from './drift.tsx'
+import { DeliveryHealth } from './health.tsx'
+import { QuarantineList } from './quarantine.tsx'
+import { RejectedList } from './rejected.tsx'
+
+export function DeliveriesPage({ tab }: { readonly tab: string | undefined }) {
+  return (
+    <TabbedPage
+      title="Deliveries"
+      path="/deliveries"
+      tab={tab}
+      tabs={[
+        { path: '', label: 'Health', content: () => <DeliveryHealth /> },
+        { path: 'rejected', label: 'Rejected', isFilling: true, content: () => <RejectedList /> },
+        { path: 'quarantine', label: 'Quarantine', isFilling: true, content: () => <QuarantineList /> },
+        { path: 'conflicts', label: 'Conflicts', isFilling: true, content: () => <ConflictList /> },
+        { path: 'drift', label: 'Drift', isFilling: true, content: () => <DriftList /> },
+      ]}
+    />
+  )
+}

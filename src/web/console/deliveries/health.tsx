@@ -1,0 +1,191 @@
+import { useGet } from '../../ui/api.tsx'
+import { formatCount, formatDuration, formatMs, formatShare, formatTime } from '../../ui/format.ts'
+import { Facts, Panel } from '../../ui/shell.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { Status, type Tone } from '../../ui/status.tsx'
+import { DataTable, type Column } from '../../ui/table.tsx'
+import { Line, Text } from '../../ui/text.tsx'
+import { Age, Time } from '../../ui/values.tsx'
+import type { HealthJson, SenderMeterJson, SilenceJson } from '../contract.ts'
+import { Command } from '../overview/first-run.tsx'
+import { Downtime } from './downtime.tsx'
+import { ReconcilePanel } from './reconcile.tsx'
+
+/** How the sender sees this receiver, what is silent, and what may be missing. */
+export function DeliveryHealth() {
+  const query = useGet<HealthJson>('/health', { pollMs: 15_000 })
+  return (
+    <Loaded query={query} rows={12}>
+      {(health) => (
+        <>
+          <Sender sender={health.sender} />
+          <Silences silences={health.silences} />
+          <Downtime gaps={health.gaps} missing={health.missing_sequence_numbers} />
+          <ReconcilePanel latest={health.reconcile} isConfigured={health.reconcile_configured} gaps={health.gaps} />
+          <Registration subscription={health.subscription} />
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
+  if (sender === null)
+    return (
+      <Panel title="Answers">
+        <Empty title="No receiver in this process">Answers are measured by the process that gives them.</Empty>
+      </Panel>
+    )
+  const { window_s: seconds, success_rate: rate, p99_ms: p99, budget_ms: budget } = sender
+  return (
+    <Panel title="Answers" note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}>
+      <div className="console-columns">
+        <Facts
+          facts={[
+            [
+              'Success rate',
+              <span key="rate" className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>
+                {formatShare(rate)}
+              </span>,
+            ],
+            ['Deliveries', formatCount(sender.deliveries)],
+            ['In time', formatCount(sender.acknowledged)],
+            ['Late', formatCount(sender.late)],
+            ['Refused (503)', formatCount(sender.refused)],
+            sender.unusable === 0 ? null : ['Unusable (422)', formatCount(sender.unusable)],
+          ]}
+        />
+        <Facts
+          facts={[
+            ['p50', formatMs(sender.p50_ms)],
+            ['p99', formatMs(p99)],
+            ['Slowest', formatMs(sender.max_ms)],
+            ['Limit', formatMs(budget)],
+            [
+              'Limit used',
+              p99 === null ? (
+                '–'
+              ) : (
+                <span key="used">
+                  <meter
+                    className="console-progress"
+                    min={0}
+                    max={budget}
+                    low={budget / 2}
+                    high={budget * 0.8}
+                    optimum={0}
+                    value={p99}
+                    aria-label="Limit used by p99"
+                  />{' '}
+                  {formatShare(p99 / budget)}
+                </span>
+              ),
+            ],
+          ]}
+        />
+      </div>
+      <p className="ui-dim">
+        A delivery succeeds with any 2xx within {formatMs(budget)}. Otherwise the sender retries after 1 min, 5 min, 30
+        min, 2 h and 8 h, then gives the event up. Rejected requests aren’t counted.
+      </p>
+    </Panel>
+  )
+}
+
+const silenceTones: Readonly<Record<SilenceJson['state'], Tone>> = {
+  silent: 'bad',
+  usual: 'good',
+  learning: 'neutral',
+  gone: 'neutral',
+}
+
+const silenceColumns: readonly Column<SilenceJson>[] = [
+  {
+    header: 'Type',
+    isName: true,
+    cell: ({ type }) => (
+      <code>
+        <Line value={type} max={80} />
+      </code>
+    ),
+  },
+  { header: 'Network', width: '9rem', cell: ({ network }) => <Line value={network} max={40} /> },
+  {
+    header: 'State',
+    width: '19rem',
+    narrow: 'plain',
+    cell: ({ state, learning }) => (
+      <>
+        <Status tone={silenceTones[state]}>{state}</Status>{' '}
+        {learning !== null && (
+          <span className="ui-dim">
+            until {formatTime(learning.until).slice(0, 16)}
+            {learning.missing_events > 0 && ` and ${formatCount(learning.missing_events)} events`}
+          </span>
+        )}
+      </>
+    ),
+  },
+  { header: 'Silent for', width: '7rem', isNumber: true, cell: ({ silent_ms: ms }) => formatDuration(ms) },
+  { header: 'Usual gap', width: '7rem', isNumber: true, cell: ({ usual_ms: ms }) => formatDuration(ms) },
+  { header: 'Alarm after', width: '7rem', isNumber: true, cell: ({ alarm_after_ms: ms }) => formatDuration(ms) },
+  { header: 'Last event', width: '6rem', isNumber: true, cell: ({ last_at: at }) => <Age at={at} /> },
+]
+
+function Silences({ silences }: { readonly silences: readonly SilenceJson[] }) {
+  const silent = silences.filter(({ state }) => state === 'silent').length
+  return (
+    <Panel title="Silence" note={silent === 0 ? null : `${silent} silent`} isFlush>
+      {silences.length === 0 ? (
+        <Empty title="No events yet">Each type on each network is watched from its first event on.</Empty>
+      ) : (
+        <DataTable
+          caption="Silence"
+          columns={silenceColumns}
+          rows={silences}
+          rowKey={({ type, network }) => JSON.stringify([type, network])}
+        />
+      )}
+    </Panel>
+  )
+}
+
+const registrationTones: Readonly<Record<string, Tone>> = { registered: 'good', begun: 'warning', failed: 'bad' }
+
+function Registration({ subscription }: Pick<HealthJson, 'subscription'>) {
+  if (subscription === null)
+    return (
+      <Panel title="Registration">
+        <Empty title="Nothing registered from here">
+          A webhook created in the sender’s dashboard is not shown. To register one:
+          <Command line={'onchain-inbox subscribe --url https://inbox.example.com/webhooks --events "*"'} />
+        </Empty>
+      </Panel>
+    )
+  const { state, url, events, secret_label: label, at, answer } = subscription
+  return (
+    <Panel title="Registration">
+      <Facts
+        facts={[
+          [
+            'State',
+            <Status key="state" tone={registrationTones[state] ?? 'neutral'}>
+              {state}
+            </Status>,
+          ],
+          ['URL', <Text key="url" value={url} />],
+          ['Events', <Text key="events" value={events.join(', ')} />],
+          ['Secret', <Text key="label" value={label} />],
+          ['Since', <Time key="at" at={at} />],
+          answer === null ? null : ['Response', <Text key="answer" value={answer} />],
+        ]}
+      />
+      {state === 'begun' && (
+        <div>
+          The result is unknown. If the sender’s dashboard lists the webhook, confirm it:
+          <Command line="onchain-inbox subscribe --confirm" />
+        </div>
+      )}
+    </Panel>
+  )
+}

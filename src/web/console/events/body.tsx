@@ -1,0 +1,79 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useApi } from '../../ui/api.tsx'
+import { formatBytes } from '../../ui/format.ts'
+import { HexView } from '../../ui/hex-view.tsx'
+import { JsonView } from '../../ui/json-view.tsx'
+import { Loaded } from '../../ui/states.tsx'
+
+/** The exact bytes, read once the section is open. */
+export function Body({ id, size }: { readonly id: string; readonly size: number }) {
+  const api = useApi()
+  const path = `/events/${encodeURIComponent(id)}/raw`
+  const [isOpen, setOpen] = useState(false)
+  const query = useQuery({
+    queryKey: [path],
+    queryFn: ({ signal }) => api.bytes(path, signal),
+    enabled: isOpen,
+    staleTime: Infinity,
+  })
+  return (
+    <section className="ui-stack">
+      <h3>Body</h3>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>Raw bytes ({formatBytes(size)})</summary>
+        {isOpen && (
+          <Loaded query={query} rows={3}>
+            {(bytes) => (
+              <Bytes bytes={bytes} label="Body" fileName={`${id.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}.json`} />
+            )}
+          </Loaded>
+        )}
+      </details>
+    </section>
+  )
+}
+
+export interface BytesProps {
+  readonly bytes: Uint8Array
+  readonly label: string
+  readonly fileName: string
+}
+
+/** Bytes as indented text or as a hex dump. Bytes that aren't UTF-8 have no text. */
+export function Bytes({ bytes, label, fileName }: BytesProps) {
+  const text = textOf(bytes)
+  const [isHex, setHex] = useState(text === null)
+  return (
+    <div className="ui-stack">
+      <span className="ui-row">
+        {text !== null && (
+          <Button variant="default" aria-pressed={isHex} onClick={() => setHex(!isHex)}>
+            Hex
+          </Button>
+        )}
+        <Button variant="default" onClick={() => save(fileName, bytes)}>
+          Download
+        </Button>
+      </span>
+      {isHex || text === null ? <HexView bytes={bytes} label={label} /> : <JsonView text={text} label={label} />}
+    </div>
+  )
+}
+
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+function save(fileName: string, bytes: Uint8Array): void {
+  const url = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>]))
+  const link = Object.assign(document.createElement('a'), { href: url, download: fileName })
+  link.click()
+  // The browser reads it before the next task.
+  setTimeout(() => URL.revokeObjectURL(url), 0)
+}

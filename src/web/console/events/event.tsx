@@ -1,0 +1,169 @@
+import { NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { Action } from '../../ui/action.tsx'
+import { ApiError, useGet } from '../../ui/api.tsx'
+import { EventLine } from '../../ui/event-line.tsx'
+import { formatCount } from '../../ui/format.ts'
+import { Facts, Page, SidePanel } from '../../ui/shell.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { shortText, Text, TextBlock } from '../../ui/text.tsx'
+import { Id, Time } from '../../ui/values.tsx'
+import type { EventDetailJson } from '../contract.ts'
+import { useIsOperator } from '../role.ts'
+import { Body } from './body.tsx'
+import { Payload } from './payload.tsx'
+import { EventStatus, Fold, RunErrors, Runs } from './runs.tsx'
+
+const pathOf = (id: string) => `/events/${encodeURIComponent(id)}`
+
+/** The panel of an event next to the list. */
+export function EventPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const query = useGet<EventDetailJson>(pathOf(id))
+  return (
+    <SidePanel
+      label="Event"
+      title={<code>{shortText(query.data?.type ?? 'Event', 100)}</code>}
+      onClose={onClose}
+      actions={
+        <>
+          {query.data !== undefined && <ReplayAction event={query.data} />}
+          <Link className="ui-button" href={pathOf(id)} aria-label="Open as page">
+            Open
+          </Link>
+        </>
+      }
+    >
+      <EventContent query={query} />
+    </SidePanel>
+  )
+}
+
+/** The page of an event. */
+export function EventPage({ id }: { readonly id: string }) {
+  const query = useGet<EventDetailJson>(pathOf(id))
+  return (
+    <Page
+      title={shortText(query.data?.type ?? 'Event', 100)}
+      actions={
+        <>
+          {query.data !== undefined && <ReplayAction event={query.data} />}
+          <Link href="/events">All events</Link>
+        </>
+      }
+    >
+      <div className="console-event">
+        <h2 className="ui-hidden">Details</h2>
+        <EventContent query={query} />
+      </div>
+    </Page>
+  )
+}
+
+function EventContent({ query }: { readonly query: ReturnType<typeof useGet<EventDetailJson>> }) {
+  if (query.error instanceof ApiError && query.error.status === 404 && query.data === undefined)
+    return <Empty title="No event has this id">It was never accepted here. Rejected requests have no events.</Empty>
+  return (
+    <Loaded query={query} rows={12}>
+      {(event) => <Sections event={event} />}
+    </Loaded>
+  )
+}
+
+function Sections({ event }: { readonly event: EventDetailJson }) {
+  const { type, network, receipt, envelope } = event
+  const data = typeof envelope === 'object' && envelope !== null && 'data' in envelope ? envelope.data : null
+  return (
+    <>
+      <RunErrors event={event} />
+      <p>
+        <EventStatus status={event.status} /> <EventLine type={type} data={data} />{' '}
+        <span className="ui-dim">
+          {network !== null && `on ${shortText(network, 40)} · `}
+          <Time at={event.received_at} /> UTC
+        </span>
+      </p>
+      <section className="ui-stack">
+        <h3>Payload</h3>
+        {event.pruned ? (
+          <p className="ui-dim">The body was pruned. Its id stays known.</p>
+        ) : (
+          <Payload type={type} network={network} data={data} />
+        )}
+      </section>
+      <section className="ui-stack">
+        <h3>Runs</h3>
+        {event.pruned ? <p className="ui-dim">Pruned with the body.</p> : <Runs event={event} />}
+      </section>
+      {!event.pruned && <Body id={event.id} size={receipt.size_bytes} />}
+      <section className="ui-stack">
+        <h3>Receipt</h3>
+        <Facts
+          facts={[
+            ['id', <Id key="id" value={event.id} />],
+            ['key', <Id key="key" value={event.key} what="key" />],
+            ['created', <Text key="created" value={event.created_at} />],
+            ['received', <Time key="received" at={receipt.received_at} />],
+            [
+              'stored',
+              receipt.stored_at === null
+                ? '–'
+                : `+${Math.max(0, Date.parse(receipt.stored_at) - Date.parse(receipt.received_at))} ms`,
+            ],
+            ['deliveries', `${formatCount(1 + receipt.duplicates)} (${formatCount(receipt.duplicates)} duplicates)`],
+            receipt.conflicts === 0
+              ? null
+              : [
+                  'conflicts',
+                  <Link key="conflicts" href="/deliveries/conflicts">
+                    {formatCount(receipt.conflicts)} with another body
+                  </Link>,
+                ],
+            ['secret', <Text key="secret" value={receipt.secret_label} />],
+            receipt.traceparent === null ? null : ['trace', <Text key="trace" value={receipt.traceparent} />],
+          ]}
+        />
+        {receipt.headers !== null && (
+          <Fold title="Headers">
+            <TextBlock
+              label="Headers"
+              value={Object.entries(receipt.headers)
+                .map(([name, value]) => `${name}: ${value}`)
+                .join('\n')}
+            />
+          </Fold>
+        )}
+      </section>
+    </>
+  )
+}
+
+/** Runs the event again. Sinks are no choice: they get their items from handlers. */
+function ReplayAction({ event }: { readonly event: EventDetailJson }) {
+  const [handler, setHandler] = useState('')
+  if (!useIsOperator() || event.pruned) return null
+  const handlers = [...new Set(event.runs.filter(({ item }) => item === null).map((run) => run.handler))]
+  return (
+    <Action
+      label="Replay"
+      title="Replay this event?"
+      isPrimary
+      run={async ({ api }) => {
+        if (handler === '') await api.send('POST', `${pathOf(event.id)}/replay`)
+        else await api.send('POST', '/replays', { ids: [event.id], handler })
+        return 'The replay has started.'
+      }}
+    >
+      <NativeSelect
+        label="Handler"
+        data={[
+          { value: '', label: 'All that take it' },
+          ...handlers.map((name) => ({ value: name, label: shortText(name) })),
+        ]}
+        value={handler}
+        onChange={(change) => setHandler(change.currentTarget.value)}
+      />
+      <p className="ui-dim">It runs after all live work, with the same idempotency key.</p>
+    </Action>
+  )
+}

@@ -1,0 +1,53 @@
+/** Filter of the list of events, as in the address of the page. Absent names don't filter. */
+export type EventFilter = Readonly<Partial<Record<FilterName, string>>>
+
+/** `from` and `to` are ISO 8601, or a duration back from now such as `15m`, `1h` or `2d`. `q`: words of the body. */
+export const filterNames = ['type', 'network', 'status', 'handler', 'address', 'from', 'to', 'q'] as const
+type FilterName = (typeof filterNames)[number]
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+export function filterOf(parameters: Readonly<Record<string, string>>): EventFilter {
+  return Object.fromEntries(
+    filterNames.flatMap((name) => (parameters[name] === undefined ? [] : [[name, parameters[name] ?? '']])),
+  )
+}
+
+/** `type:wallet.large_trade from:1h two words`: names with a value filter, other words are searched in the body. */
+export function parseFilter(text: string): EventFilter {
+  const filter: Partial<Record<FilterName, string>> = {}
+  const words: string[] = []
+  for (const word of text.trim().split(/\s+/u)) {
+    const [name = '', ...rest] = word.split(':')
+    const value = rest.join(':')
+    if (isNamed(name) && value !== '') filter[name] = value
+    else if (/^\d{1,5}[mhdw]$/.test(word)) filter.from = word
+    else if (word !== '') words.push(word)
+  }
+  return words.length === 0 ? filter : { ...filter, q: words.join(' ') }
+}
+
+/** The text of which `parseFilter` makes this filter. */
+export function formatFilter(filter: EventFilter): string {
+  const named = filterNames.flatMap((name) =>
+    name === 'q' || filter[name] === undefined ? [] : [`${name}:${filter[name]}`],
+  )
+  return [...named, ...(filter.q === undefined ? [] : [filter.q])].join(' ')
+}
+
+/** Parameters of the API. `now`: milliseconds since 1970. */
+export function toQuery(filter: EventFilter, now: number): EventFilter {
+  const at = (value: string | undefined) => (value === undefined ? undefined : momentOf(value, now))
+  const [from, to] = [at(filter.from), at(filter.to)]
+  return { ...filter, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+}
+
+/** The time that a duration goes back to; other texts stay as they are. */
+function momentOf(value: string, now: number): string {
+  const [, count, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(value) ?? []
+  return count === undefined ? value : new Date(now - Number(count) * (unitMs[unit] ?? 0)).toISOString()
+}
+
+function isNamed(name: string): name is FilterName {
+  return name !== 'q' && (filterNames as readonly string[]).includes(name)
+}

@@ -1,0 +1,42 @@
+import type { Tone } from '../../ui/status.tsx'
+import type { HandlerJson } from '../contract.ts'
+
+/** Runs that wait for a slot or for their turn. */
+export function pendingOf({ waiting, ready, suspect }: HandlerJson): number {
+  return waiting + ready + suspect
+}
+
+/** The state of a handler: the first that applies. */
+export function stateOf({ loaded, paused, shut }: HandlerJson): readonly [name: string, tone: Tone] {
+  if (shut?.reason === 'breaker') return ['Breaker open', 'bad']
+  if (!loaded) return ['Not loaded', 'warning']
+  if (paused) return ['Paused', 'neutral']
+  if (shut?.reason === 'pause') return ['Backing off', 'warning']
+  return ['Running', 'good']
+}
+
+/** Share of the last minute's attempts that failed; null: there were none. */
+export function errorRateOf({ pace }: HandlerJson): number | null {
+  if (pace === null || pace.per_second === 0) return null
+  return Math.min(1, pace.failures_per_second / pace.per_second)
+}
+
+/** Name and message of the latest known error. */
+export function lastErrorOf({ shut, pace }: HandlerJson): string | null {
+  if (shut?.error !== undefined && shut.error !== null) return shut.error
+  const error = pace?.last_error
+  return error === null || error === undefined ? null : `${error.name}: ${error.message}`
+}
+
+/** Handlers with open breakers first, then the failing, the dead, the waiting. */
+export function byTrouble(a: HandlerJson, b: HandlerJson): number {
+  return troubleOf(b) - troubleOf(a) || a.name.localeCompare(b.name, 'en')
+}
+
+function troubleOf(handler: HandlerJson): number {
+  const { shut, loaded, dead, held } = handler
+  if (shut !== null) return 4
+  if (!loaded && pendingOf(handler) > 0) return 3
+  if ((errorRateOf(handler) ?? 0) > 0) return 2
+  return dead + held > 0 ? 1 : 0
+}

@@ -1,0 +1,87 @@
+import { Spotlight, spotlight } from '@mantine/spotlight'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { pathWith } from '../ui/api.tsx'
+import { Icon } from '../ui/icons.tsx'
+import { shortText } from '../ui/text.tsx'
+import type { HandlerJson } from './contract.ts'
+
+const pages: readonly (readonly [label: string, path: string])[] = [
+  ['Overview', '/'],
+  ['Events', '/events'],
+  ['Dead letters', '/dead-letters'],
+  ['Handlers', '/handlers'],
+  ['Delivery health', '/deliveries'],
+  ['Rejected', '/deliveries/rejected'],
+  ['Quarantine', '/deliveries/quarantine'],
+  ['Conflicts', '/deliveries/conflicts'],
+  ['Drift', '/deliveries/drift'],
+  ['Replays', '/replays'],
+  ['Settings', '/system'],
+  ['Secrets', '/system/secrets'],
+  ['Replicas', '/system/replicas'],
+  ['Audit', '/system/audit'],
+  ['Database', '/system/database'],
+]
+
+interface Target {
+  readonly label: string
+  readonly note: string
+  readonly path: string
+}
+
+function targetsOf(text: string, handlers: readonly HandlerJson[]): readonly Target[] {
+  const words = text.toLowerCase()
+  const has = (name: string) => name.toLowerCase().includes(words)
+  const named = [
+    ...pages.filter(([label]) => has(label)).map(([label, path]) => ({ label, note: 'Page', path })),
+    ...handlers
+      .filter(({ name }) => words !== '' && has(name))
+      .slice(0, 8)
+      .map(({ name }) => ({ label: shortText(name), note: 'Handler', path: pathWith('/handlers', { open: name }) })),
+  ]
+  if (words === '') return named
+  const isAddress = /^0x[0-9a-f]{40}$/i.test(text) || /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(text)
+  return [
+    ...(isAddress ? [{ label: text, note: 'Address', path: pathWith('/events', { address: text }) }] : []),
+    ...(/\s/.test(text) || named.length > 0
+      ? []
+      : [{ label: text, note: 'Event id', path: `/events/${encodeURIComponent(text)}` }]),
+    ...named,
+    { label: text, note: 'Search bodies', path: pathWith('/events', { q: text }) },
+  ]
+}
+
+/** Jumps to a page, handler, event id or address. Opens with Ctrl-K or Cmd-K. */
+export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }) {
+  const [text, setText] = useState('')
+  const [, navigate] = useLocation()
+  return (
+    <>
+      <button type="button" className="console-jump" onClick={spotlight.open}>
+        <Icon name="search" />
+        <span>Jump to event, address, handler</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <Spotlight.Root
+        query={text}
+        onQueryChange={setText}
+        shortcut={['mod + K']}
+        lockScroll={false}
+        scrollable
+        maxHeight={320}
+      >
+        <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
+        <Spotlight.ActionsList>
+          {targetsOf(text.trim(), handlers).map(({ label, note, path }) => (
+            <Spotlight.Action key={`${note} ${path}`} onClick={() => navigate(path)}>
+              <span className="console-jump-target">
+                <bdi>{label}</bdi> <span className="ui-dim">{note}</span>
+              </span>
+            </Spotlight.Action>
+          ))}
+        </Spotlight.ActionsList>
+      </Spotlight.Root>
+    </>
+  )
+}

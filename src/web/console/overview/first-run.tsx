@@ -1,0 +1,55 @@
+import { Link } from 'wouter'
+import { useGet } from '../../ui/api.tsx'
+import { formatCount } from '../../ui/format.ts'
+import { Panel } from '../../ui/shell.tsx'
+import { Copy } from '../../ui/values.tsx'
+import type { SettingsJson } from '../contract.ts'
+
+/** A command for a terminal, with a copy button. */
+export function Command({ line }: { readonly line: string }) {
+  return (
+    <div className="console-command">
+      <code>{line}</code>
+      <Copy value={line} what="command" />
+    </div>
+  )
+}
+
+/** How to get the first event. */
+export function FirstRun({ rejects }: { readonly rejects: number }) {
+  const settings = useGet<SettingsJson>('/settings').data?.settings ?? []
+  const url = receiverUrl(settings.find(({ name }) => name === 'webhook address')?.value)
+  return (
+    <Panel title="No events yet" note="the first one appears here at once">
+      <ol className="console-steps">
+        <li>
+          Send a test event, signed with your secret:
+          <Command line={`onchain-inbox trigger wallet.large_trade --url ${url} --secret env:WEBHOOK_SECRET`} />
+        </li>
+        <li>
+          Register a public address with the sender:
+          <Command line={'onchain-inbox subscribe --url https://inbox.example.com/webhooks --events "*"'} />
+        </li>
+        <li>
+          Nothing arrives?{' '}
+          {rejects > 0 ? (
+            <Link href="/deliveries/rejected">See {formatCount(rejects)} rejected requests</Link>
+          ) : (
+            <>No request has reached the receiver. Check what is in the way:</>
+          )}
+          <Command line="onchain-inbox doctor" />
+        </li>
+      </ol>
+    </Panel>
+  )
+}
+
+/** The receiver's address as a word for a shell. With port 0, only the log has the real port. */
+function receiverUrl(set: string | undefined): string {
+  if (set === undefined || !URL.canParse(set)) return 'http://127.0.0.1:8080/webhooks'
+  const url = new URL(set)
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  if (url.hostname === '[::]') url.hostname = '[::1]'
+  const text = url.href.replace(/:0\//, ':PORT/')
+  return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

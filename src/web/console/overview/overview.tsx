@@ -1,0 +1,78 @@
+import { NativeSelect } from '@mantine/core'
+import { useGet } from '../../ui/api.tsx'
+import { largestSeries, StackedChart } from '../../ui/chart.tsx'
+import { usePlace } from '../../ui/router.tsx'
+import { Page, Panel } from '../../ui/shell.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import type { ActivityJson, HandlerListJson, OverviewJson } from '../contract.ts'
+import { HandlerTable } from '../handlers/handler-table.tsx'
+import { FirstRun } from './first-run.tsx'
+import { Problems } from './problems.tsx'
+import { Tiles } from './tiles.tsx'
+
+const pollMs = { hour: 5_000, day: 30_000 } as const
+
+/** Figures first, then problems with their actions, then the course of events and the handlers. */
+export function OverviewPage() {
+  const place = usePlace()
+  const window = place.parameters['window'] === 'day' ? 'day' : 'hour'
+  const overview = useGet<OverviewJson>('/overview')
+  const handlers = useGet<HandlerListJson>('/handlers', { pollMs: 5_000 })
+  const activity = useGet<ActivityJson>(`/activity?window=${window}`, { pollMs: pollMs[window] })
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <NativeSelect
+          aria-label="Window"
+          data={[
+            { value: 'hour', label: 'Last hour' },
+            { value: 'day', label: 'Last day' },
+          ]}
+          value={window}
+          onChange={(event) =>
+            place.go({ window: event.currentTarget.value === 'day' ? 'day' : '' }, { replace: true })
+          }
+        />
+      }
+    >
+      <Loaded query={overview} rows={4}>
+        {(data) => (
+          <>
+            <Tiles overview={data} activity={activity.data} handlers={handlers.data?.data ?? []} />
+            {data.events === 0 ? (
+              <FirstRun rejects={data.rejects} />
+            ) : (
+              <Problems warnings={data.warnings} handlers={handlers.data?.data ?? []} />
+            )}
+          </>
+        )}
+      </Loaded>
+      <Panel
+        title={window === 'hour' ? 'Events per minute by type' : 'Events per 15 minutes by type'}
+        note={`last ${window}`}
+      >
+        <Loaded query={activity} rows={5}>
+          {({ buckets, by_type: types }) =>
+            types.length === 0 ? (
+              <Empty title={`No events in the last ${window}`} />
+            ) : (
+              <StackedChart
+                title="Events by type"
+                times={buckets.map(({ at }) => at)}
+                series={largestSeries(types.map(({ type, series }) => ({ name: type, values: series })))}
+              />
+            )
+          }
+        </Loaded>
+      </Panel>
+      <Loaded query={handlers}>
+        {({ data }) => (
+          <Panel title="Handlers and sinks" note={`${data.length} · sorted by trouble`} isFlush>
+            <HandlerTable handlers={data} />
+          </Panel>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

@@ -1,0 +1,110 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
+import { Sparkline, type SparklineProps } from '../../ui/sparkline.tsx'
+import { shortText } from '../../ui/text.tsx'
+import type { ActivityJson, HandlerJson, OverviewJson } from '../contract.ts'
+
+export interface TilesProps {
+  readonly overview: OverviewJson
+  readonly activity: ActivityJson | undefined
+  readonly handlers: readonly HandlerJson[]
+}
+
+/** The five figures of the inbox, each with its course and the page that explains it. */
+export function Tiles({ overview, activity, handlers }: TilesProps) {
+  const { sender, now, open_runs: open, oldest_open_at: oldestAt, dead_letters: dead } = overview
+  const { buckets = [], backlog = [], bucket_s: bucketS = 60 } = activity ?? {}
+  const perMinute = rateOf(buckets, bucketS) || overview.events_per_second * 60
+  const failed = sender === null ? 0 : sender.deliveries - sender.acknowledged
+  const oldest = handlers.find(({ oldest_open_at: at }) => at !== null && at === oldestAt)
+  const newDead = dead - (backlog[0]?.dead_letters ?? dead)
+  const isSlow = sender !== null && sender.p99_ms !== null && sender.p99_ms > sender.budget_ms / 2
+  return (
+    <div className="console-tiles">
+      <Tile
+        title="Events / min"
+        href="/events"
+        value={formatNumber(Number(perMinute.toPrecision(3)))}
+        note={`${formatNumber(Number((perMinute / 60).toPrecision(2)))} per second`}
+        values={buckets.slice(0, -1).map(({ events }) => events)}
+      />
+      <Tile
+        title="Success rate"
+        href="/deliveries"
+        value={formatShare(sender?.success_rate)}
+        note={
+          sender === null
+            ? 'no receiver here'
+            : `${formatCount(sender.deliveries)} deliveries, ${formatCount(failed)} failed`
+        }
+        values={buckets.map(({ acks }) =>
+          acks === null ? null : acks.acknowledged / Math.max(1, acks.acknowledged + acks.refused),
+        )}
+        isBad={failed > 0}
+        tone={failed > 0 ? 'bad' : 'good'}
+      />
+      <Tile
+        title="Acknowledgement p99"
+        href="/deliveries"
+        value={formatMs(sender?.p99_ms)}
+        note={`of ${(sender?.budget_ms ?? 5_000) / 1_000} s allowed · p50 ${formatMs(sender?.p50_ms)}`}
+        values={buckets.map(({ acks }) => acks?.p99_ms ?? null)}
+        isBad={isSlow}
+        tone={isSlow ? 'bad' : 'info'}
+      />
+      <Tile
+        title="Pending runs"
+        href="/handlers"
+        value={formatCount(open)}
+        note={
+          oldestAt === null
+            ? 'nothing waits'
+            : `oldest ${formatDuration(Math.max(0, Date.parse(now) - Date.parse(oldestAt)))}${oldest === undefined ? '' : ` · ${shortText(oldest.name, 24)}`}`
+        }
+        values={lastHour(backlog.map(({ open_runs: runs }) => runs))}
+        tone={open > 0 ? 'warning' : 'info'}
+      />
+      <Tile
+        title="Dead letters"
+        href="/dead-letters"
+        value={formatCount(dead)}
+        note={newDead > 0 ? `+${formatCount(newDead)} in the last hour` : 'none new in the last hour'}
+        values={lastHour(backlog.map(({ dead_letters: letters }) => letters))}
+        isBad={dead > 0}
+        tone={dead > 0 ? 'bad' : 'good'}
+      />
+    </div>
+  )
+}
+
+/** The minutes before the start have no value. */
+function lastHour(values: readonly number[]): readonly (number | null)[] {
+  return [...Array.from({ length: Math.max(0, 60 - values.length) }, () => null), ...values]
+}
+
+/** Events per minute over the last five full minutes, or the last full bucket. */
+function rateOf(buckets: ActivityJson['buckets'], bucketS: number): number {
+  const full = buckets.slice(0, -1).slice(bucketS === 60 ? -5 : -1)
+  if (full.length === 0) return 0
+  return full.reduce((sum, { events }) => sum + events, 0) / full.length / (bucketS / 60)
+}
+
+interface TileProps extends Pick<SparklineProps, 'values' | 'tone'> {
+  readonly title: string
+  readonly href: string
+  readonly value: ReactNode
+  readonly note: string
+  readonly isBad?: boolean
+}
+
+function Tile({ title, href, value, note, values, tone = 'info', isBad = false }: TileProps) {
+  return (
+    <Link href={href} className="console-tile">
+      <span className="ui-dim">{title}</span>
+      <strong className={isBad ? 'ui-text-bad' : undefined}>{value}</strong>
+      <small className="ui-dim">{note}</small>
+      <Sparkline values={values} tone={tone} label={`${title} over time`} />
+    </Link>
+  )
+}

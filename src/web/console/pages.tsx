@@ -1,0 +1,133 @@
+import { Button } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import { Link, Redirect, Route, Switch } from 'wouter'
+import { useApi, useGet } from '../ui/api.tsx'
+import { formatDuration } from '../ui/format.ts'
+import { useIsLive } from '../ui/live.tsx'
+import { useHashSearch } from '../ui/router.tsx'
+import { Page, Shell, type NavLink } from '../ui/shell.tsx'
+import { Empty } from '../ui/states.tsx'
+import type { HandlerListJson, OverviewJson } from './contract.ts'
+import { DeadLettersPage } from './dead-letters.tsx'
+import { DeliveriesPage } from './deliveries/deliveries.tsx'
+import { EventPage } from './events/event.tsx'
+import { EventsPage } from './events/events.tsx'
+import { HandlersPage } from './handlers/handlers.tsx'
+import { Jump } from './jump.tsx'
+import { OverviewPage } from './overview/overview.tsx'
+import { ReplaysPage } from './replays/replays.tsx'
+import { useIsOperator } from './role.ts'
+import { SystemPage } from './system/system.tsx'
+import './console.css'
+
+/** Places of earlier versions, which warnings and bookmarks still name. */
+const moved: Readonly<Record<string, string>> = {
+  '/health': '/deliveries',
+  '/rejects': '/deliveries/rejected',
+  '/quarantine': '/deliveries/quarantine',
+  '/conflicts': '/deliveries/conflicts',
+  '/drift': '/deliveries/drift',
+  '/settings': '/system',
+  '/audit': '/system/audit',
+}
+
+export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
+  const overview = useGet<OverviewJson>('/overview').data
+  const handlers = useGet<HandlerListJson>('/handlers').data
+  useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
+  return (
+    <Shell
+      name="onchain-inbox"
+      nav={navOf(overview, handlers)}
+      tools={
+        <>
+          <Jump handlers={handlers?.data ?? []} />
+          <LiveState isPaused={overview?.paused === true} />
+        </>
+      }
+      end={<SessionEnd overview={overview} onSignedOut={onSignedOut} />}
+    >
+      <Switch>
+        <Route path="/" component={OverviewPage} />
+        <Route path="/events" component={EventsPage} />
+        <Route path="/events/:id">{({ id }) => <EventPage key={id} id={id} />}</Route>
+        <Route path="/dead-letters" component={DeadLettersPage} />
+        <Route path="/handlers" component={HandlersPage} />
+        <Route path="/deliveries/:tab?">{({ tab }) => <DeliveriesPage tab={tab} />}</Route>
+        <Route path="/replays" component={ReplaysPage} />
+        <Route path="/system/:tab?">{({ tab }) => <SystemPage tab={tab} />}</Route>
+        {Object.entries(moved).map(([from, to]) => (
+          <Route key={from} path={from}>
+            <Moved to={to} />
+          </Route>
+        ))}
+        <Route>
+          <Page title="Not found">
+            <Empty title="There is no page here">
+              <Link href="/">Overview</Link>
+            </Empty>
+          </Page>
+        </Route>
+      </Switch>
+    </Shell>
+  )
+}
+
+function Moved({ to }: { readonly to: string }) {
+  const search = useHashSearch()
+  return <Redirect to={search === '' ? to : `${to}?${search}`} replace />
+}
+
+function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | undefined): readonly NavLink[] {
+  const openBreakers = handlers?.data.filter(({ shut }) => shut?.reason === 'breaker').length ?? 0
+  const badge = (count: number | undefined, label: string, tone: 'bad' | 'warning' = 'bad') => ({
+    badge: { count: count ?? 0, label, tone },
+  })
+  return [
+    { label: 'Overview', path: '/' },
+    { label: 'Events', path: '/events' },
+    { label: 'Dead letters', path: '/dead-letters', ...badge(overview?.dead_letters, 'dead letters') },
+    { label: 'Handlers', path: '/handlers', ...badge(openBreakers, 'open breakers') },
+    { label: 'Deliveries', path: '/deliveries', ...badge(overview?.quarantined, 'in quarantine', 'warning') },
+    { label: 'Replays', path: '/replays' },
+    { label: 'System', path: '/system' },
+  ]
+}
+
+function LiveState({ isPaused }: { readonly isPaused: boolean }) {
+  const isLive = useIsLive()
+  if (isPaused) return <span className="console-live console-live-off">Handlers paused</span>
+  return (
+    <span className={isLive ? 'console-live' : 'console-live console-live-off'} role="status">
+      {isLive ? 'Live' : 'Reconnecting'}
+    </span>
+  )
+}
+
+interface SessionEndProps {
+  readonly overview: OverviewJson | undefined
+  readonly onSignedOut: () => void
+}
+
+function SessionEnd({ overview, onSignedOut }: SessionEndProps) {
+  const api = useApi()
+  const role = useIsOperator() ? 'operator' : 'viewer'
+  const { version, now, started_at: startedAt } = overview ?? {}
+  return (
+    <>
+      <Button variant="default" onClick={() => void api.send('DELETE', '/session').finally(onSignedOut)}>
+        Sign out
+      </Button>
+      <span>
+        {version !== undefined && `v${version} · `}
+        {role}
+        {now !== undefined && startedAt !== undefined && startedAt !== null && (
+          <>
+            <br />
+            up {formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}
+          </>
+        )}
+      </span>
+    </>
+  )
+}

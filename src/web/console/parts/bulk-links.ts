@@ -1,4 +1,0 @@
-/** Where an event is shown. */
-export function eventHref(id: string): string {
-  return `#/events/${encodeURIComponent(id)}`
-}

@@ -1,0 +1,115 @@
+import { Button } from '@mantine/core'
+import { Dialog, Action } from '../../ui/action.tsx'
+import { formatCount, formatNumber } from '../../ui/format.ts'
+import { List } from '../../ui/list.tsx'
+import { usePlace } from '../../ui/router.tsx'
+import { Facts, Page } from '../../ui/shell.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { Status, type Tone } from '../../ui/status.tsx'
+import type { Column } from '../../ui/table.tsx'
+import { Text } from '../../ui/text.tsx'
+import { Age, Time } from '../../ui/values.tsx'
+import type { ReplayJson } from '../contract.ts'
+import { useIsOperator } from '../role.ts'
+import { filterText } from './filter-text.ts'
+import { ReplayForm } from './replay-form.tsx'
+
+const tones: Readonly<Record<ReplayJson['state'], Tone>> = { running: 'info', done: 'good', cancelled: 'neutral' }
+
+const columns: readonly Column<ReplayJson>[] = [
+  { header: 'Replay', width: '4.5rem', isName: true, cell: ({ id }) => `#${id}` },
+  {
+    header: 'State',
+    width: '6.5rem',
+    narrow: 'plain',
+    cell: ({ state }) => <Status tone={tones[state] ?? 'neutral'}>{state}</Status>,
+  },
+  { header: 'Progress', width: '10rem', cell: (replay) => <Progress replay={replay} /> },
+  {
+    header: 'Events',
+    cell: ({ filter }) => <span title={filterText(filter).slice(0, 500)}>{filterText(filter).slice(0, 200)}</span>,
+  },
+  { header: 'Matched', width: '5.5rem', isNumber: true, cell: ({ events }) => formatCount(events) },
+  { header: 'Open runs', width: '5.5rem', isNumber: true, cell: ({ open_runs: open }) => formatCount(open) },
+  { header: 'Started', width: '5rem', isNumber: true, cell: ({ created_at: at }) => <Age at={at} /> },
+]
+
+/** Stored events that run again. With `start=1` in the address the dialog is open, with its other parameters filled in. */
+export function ReplaysPage() {
+  const place = usePlace()
+  const isOperator = useIsOperator()
+  const { start, ...initial } = place.parameters
+  const close = () =>
+    place.go({ ...Object.fromEntries(Object.keys(initial).map((name) => [name, ''])), start: '' }, { replace: true })
+  return (
+    <Page
+      title="Replays"
+      isFilling
+      actions={isOperator && <Button onClick={() => place.go({ start: '1' })}>Start replay</Button>}
+    >
+      <List
+        caption="Replays"
+        path="/replays"
+        rowKey={({ id }: ReplayJson) => String(id)}
+        columns={columns}
+        detail={{
+          label: 'Replay',
+          render: (_id, row) => (row === undefined ? <Empty title="No such replay" /> : <Replay replay={row} />),
+        }}
+        empty={
+          <Empty title="No replays yet">
+            A replay runs stored events again, after a handler was fixed or added. An event’s own page replays that
+            event.
+          </Empty>
+        }
+      />
+      <Dialog title="Start replay" isOpen={isOperator && start === '1'} onClose={close}>
+        {start === '1' && <ReplayForm initial={initial} onClose={close} />}
+      </Dialog>
+    </Page>
+  )
+}
+
+function Progress({ replay: { id, progress } }: { readonly replay: ReplayJson }) {
+  return (
+    <span className="ui-row console-nowrap">
+      <progress className="console-progress" max={1} value={progress} aria-label={`Progress of replay ${id}`} />
+      {Math.floor(progress * 100)} %
+    </span>
+  )
+}
+
+function Replay({ replay }: { readonly replay: ReplayJson }) {
+  const isOperator = useIsOperator()
+  return (
+    <>
+      <Progress replay={replay} />
+      {isOperator && replay.state === 'running' && (
+        <div>
+          <Action
+            label="Cancel replay"
+            title={`Cancel replay ${replay.id}?`}
+            isDangerous
+            run={async ({ api }) => void (await api.send('POST', `/replays/${replay.id}/cancel`))}
+          >
+            Its pending runs are dropped, and no more are created. Completed runs stay.
+          </Action>
+        </div>
+      )}
+      <Facts
+        facts={[
+          ['Events', <Text key="filter" value={filterText(replay.filter)} />],
+          ['State', replay.state],
+          ['Matched', formatCount(replay.events)],
+          ['Runs', formatCount(replay.runs)],
+          ['Open runs', formatCount(replay.open_runs)],
+          ['Skipped', `${formatCount(replay.skipped)} without a body`],
+          ['Rate', replay.per_second === null ? 'unlimited' : `${formatNumber(replay.per_second)} per second`],
+          ['New keys', replay.new_keys ? 'yes' : 'no'],
+          ['Started', <Time key="started" at={replay.created_at} />],
+          ['Ended', <Time key="ended" at={replay.ended_at} />],
+        ]}
+      />
+    </>
+  )
+}

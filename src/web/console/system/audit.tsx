@@ -1,0 +1,60 @@
+import { formatCount } from '../../ui/format.ts'
+import { List } from '../../ui/list.tsx'
+import { Facts } from '../../ui/shell.tsx'
+import { Empty } from '../../ui/states.tsx'
+import type { Column } from '../../ui/table.tsx'
+import { Line, shortText, Text } from '../../ui/text.tsx'
+import { Time } from '../../ui/values.tsx'
+import type { AuditJson } from '../contract.ts'
+
+const columns: readonly Column<AuditJson>[] = [
+  { header: 'Time (UTC)', width: '10.5rem', cell: ({ at }) => <Time at={at} /> },
+  { header: 'Action', width: '12rem', isName: true, cell: ({ action }) => shortText(action, 60) },
+  { header: 'Detail', cell: ({ detail }) => <Line value={detailText(detail)} max={200} fallback="" /> },
+  { header: 'By', width: '22rem', cell: ({ by }) => <Line value={by} max={120} fallback="the inbox" /> },
+]
+
+/** What operators did, newest first. */
+export function AuditList() {
+  return (
+    <List
+      caption="Audit"
+      path="/audit"
+      rowKey={({ id }: AuditJson) => String(id)}
+      columns={columns}
+      detail={{
+        label: 'Action',
+        render: (_id, row) =>
+          row === undefined ? <Empty title="Not among the loaded actions" /> : <Entry entry={row} />,
+      }}
+      empty={<Empty title="No actions yet">Sign-ins, and everything an operator changes, appear here.</Empty>}
+    />
+  )
+}
+
+function Entry({ entry: { at, action, detail, by } }: { readonly entry: AuditJson }) {
+  return (
+    <Facts
+      facts={[
+        ['Action', shortText(action, 60)],
+        ['Time (UTC)', <Time key="at" at={at} />],
+        ['By', <Text key="by" value={by} fallback="the inbox" />],
+        ...Object.entries(detail).map(
+          ([name, value]) => [shortText(name, 60), <Text key={name} value={valueText(value)} />] as const,
+        ),
+      ]}
+    />
+  )
+}
+
+function detailText(detail: AuditJson['detail']): string {
+  return Object.entries(detail)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${valueText(value)}`)
+    .join(', ')
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value) && value.length > 20) return `${formatCount(value.length)} items`
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '–')
+}

@@ -1,0 +1,441 @@
+import { describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { hasBrowser } from '../support/browser.ts'
+import { counts } from '../counts.ts'
+import { detail, idOf, overview, rowOf } from '../support/console-samples/a.ts'
+import { activityOf, handlerOf, handlers, health, reconciled, sender, warnings } from '../support/console-samples/b.ts'
+import { bodyId, deadGroups, letterOf, replayOf, unusableBytes } from '../support/console-samples/c.ts'
+import { setUpConsolePages } from '../support/console-pages.ts'
+import { failed, ok } from '../support/fake-console-api.ts'
+
+const rowsIn = (page: Page, caption: string) =>
+  page.getByRole('table', { name: caption }).locator('tbody tr[data-index]')
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click()
+const inDialog = (page: Page, name: string | RegExp) =>
+  page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+
+describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)', () => {
+  const pages = setUpConsolePages()
+
+  test('R43 R44 R79 R115 shows five figures, each with the page that explains it', async () => {
+    const page = await pages.visit('/', { 'GET /overview': ok({ ...overview, sender }) })
+    const tile = (name: RegExp) => page.locator('.console-tile').filter({ hasText: name })
+    await tile(/Success rate99.9 %10,000 deliveries, 10 failed/).waitFor()
+    await tile(/Acknowledgement p992.75 sof 5 s allowed · p50 4.3 ms/).waitFor()
+    await tile(/Pending runs3/).waitFor()
+    await tile(/Dead letters4\+3 in the last hour/).click()
+    expect(page.url()).toContain('#/dead-letters')
+  })
+
+  test('shows an open breaker, dead letters and warnings as one line each, with their action', async () => {
+    const page = await pages.visit('/', {
+      'GET /overview': ok({ ...overview, warnings }),
+      'POST /handlers/chat/try': ok({
+        handler: 'chat',
+        results: [
+          { replica: 'inbox-0', result: 'sent', error: null },
+          { replica: 'inbox-1', result: 'failed', error: 'answered 503' },
+        ],
+      }),
+    })
+    const lines = page.locator('.console-problems li')
+    await lines.first().waitFor()
+    await expect.poll(() => lines.count()).toBe(3)
+    expect(await lines.nth(0).innerText()).toMatch(/Ack slow[\s\S]*half of the time/)
+    expect(await lines.nth(1).innerText()).toMatch(/Sink down[\s\S]*chat fails: answered 503 by the chat/)
+    expect(await lines.nth(2).innerText()).toMatch(/ledger: 4 runs failed for good/)
+    await press(page, 'Try now: chat')
+    await page.getByText('inbox-0: sent one item, breaker closed').waitFor()
+    await page.getByText('inbox-1: failed: answered 503').waitFor()
+    expect(pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
+  })
+
+  test('stacks the largest types, with all values as a table; the window is in the address', async () => {
+    const page = await pages.visit('/')
+    await page.getByRole('img', { name: /Events by type: kind.number_0 [\d,]+, at most/ }).waitFor()
+    expect(await page.locator('figcaption').innerText()).toMatch(/kind.number_4[\s\S]*other/)
+    await page.getByText('Show as table').click()
+    await page.getByRole('columnheader', { name: 'other' }).waitFor()
+    pages.api.answer('GET /activity', ok(activityOf('day')))
+    await page.getByLabel('Window').selectOption('day')
+    await page.getByText('Events per 15 minutes by type').waitFor()
+    expect(page.url()).toMatch(/#\/\?window=day$/)
+    expect(pages.api.read).toContain('/activity?window=day')
+  })
+
+  test('sorts handlers by trouble, and a row opens its handler', async () => {
+    const page = await pages.visit('/')
+    const rows = rowsIn(page, 'Handlers and sinks')
+    await rows.first().waitFor()
+    const names = await rows.locator('[role=rowheader]').allInnerTexts()
+    expect(names).toEqual(['chat', 'old-one', 'ledger', 'large-trades'])
+    await rows.nth(2).click()
+    await page.getByRole('complementary', { name: 'Handler' }).getByText('Blocked keys').waitFor()
+    expect(page.url()).toContain('#/handlers?open=ledger')
+  })
+})
+
+describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', () => {
+  const pages = setUpConsolePages()
+
+  test('a row has type, summary, the state of each run by name, and the error of a failed run', async () => {
+    const page = await pages.visit('/events')
+    const [first] = [rowsIn(page, 'Events').first()]
+    await first.waitFor()
+    expect(await first.innerText()).toMatch(
+      /wallet.large_trade[\s\S]*0x5aAe…eAed bought ABC for \$12,346[\s\S]*ledger: the book is locked/,
+    )
+    expect(
+      await first.getByRole('img').evaluateAll((dots) => dots.map((dot) => dot.getAttribute('aria-label'))),
+    ).toEqual(['large-trades: done', 'ledger: retrying'])
+    expect((await first.boundingBox())?.height).toBe(32)
+  })
+
+  test('a click opens the panel, j and k move it, Escape closes it, and the address names it', async () => {
+    const page = await pages.visit('/events', {
+      [`GET /events/${idOf(20)}`]: ok({ ...detail, id: idOf(20), type: 'number.twenty' }),
+      [`GET /events/${idOf(19)}`]: ok({ ...detail, id: idOf(19), type: 'number.nineteen' }),
+    })
+    const rows = rowsIn(page, 'Events')
+    await rows.first().click()
+    const panel = page.getByRole('complementary', { name: 'Event' })
+    await panel.getByText('number.twenty').waitFor()
+    await page.keyboard.press('j')
+    await panel.getByText('number.nineteen').waitFor()
+    expect(page.url()).toContain(`open=${idOf(19)}`)
+    await page.keyboard.press('k')
+    await panel.getByText('number.twenty').waitFor()
+    await page.keyboard.press('Escape')
+    await panel.waitFor({ state: 'detached' })
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await panel.waitFor()
+  })
+
+  test('the filter line and the selects are one filter, which is in the address', async () => {
+    const page = await pages.visit('/events')
+    await rowsIn(page, 'Events').first().waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('type:wallet.large_trade handler:ledger 2d two words')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.url()).toContain('type=wallet.large_trade&handler=ledger&from=2d&q=two+words')
+    const asked = () =>
+      new URLSearchParams(pages.api.read.findLast((path) => path.startsWith('/events?'))?.split('?')[1])
+    await expect.poll(() => asked().get('q')).toBe('two words')
+    expect(asked().get('handler')).toBe('ledger')
+    const age = Date.now() - Date.parse(asked().get('from') ?? '')
+    expect(Math.round(age / 3_600_000)).toBe(48)
+    await page.getByLabel('status', { exact: true }).selectOption('dead')
+    await expect.poll(() => page.getByLabel('Filter').inputValue()).toContain('status:dead')
+    await page.goBack()
+    await expect.poll(() => page.getByLabel('Filter').inputValue()).not.toContain('status:dead')
+    const csv = await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')
+    expect(csv).toMatch(/^\.\/api\/v1\/export\?type=wallet.large_trade&handler=ledger&from=.*&q=two\+words&format=csv$/)
+  })
+
+  test('new events appear at the top; a reader further down is asked', async () => {
+    const total = 80
+    const list = (newest: number) => ({
+      data: Array.from({ length: total }, (_, index) => rowOf(newest - index)),
+      next_cursor: null,
+      searched_to: null,
+    })
+    const page = await pages.visit('/events', { 'GET /events': ok(list(200)) })
+    const rows = rowsIn(page, 'Events')
+    await rows.first().waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    pages.api.answer('GET /events', ok(list(201)))
+    pages.api.publish('events', { data: [], skipped: 1 })
+    const hrefOf = () => rows.first().locator('a').getAttribute('href')
+    await expect.poll(hrefOf).toContain(idOf(201))
+    await page.getByRole('region', { name: 'Events' }).evaluate((box) => box.scrollTo(0, 1_000))
+    pages.api.answer('GET /events', ok(list(202)))
+    await expect
+      .poll(async () => {
+        pages.api.publish('events', { data: [], skipped: 1 })
+        return page.getByRole('button', { name: 'Show new events' }).isVisible()
+      })
+      .toBe(true)
+    await press(page, 'Show new events')
+    await page.getByRole('region', { name: 'Events' }).evaluate((box) => box.scrollTo(0, 0))
+    await expect.poll(hrefOf).toContain(idOf(202))
+  })
+
+  test('thousands of rows load while scrolling, and only those in sight are in the page', async () => {
+    const page = await pages.visit('/events', {
+      'GET /events': (query) => {
+        const newest = Number(query.get('cursor') ?? counts.scrolledRows)
+        const limit = Number(query.get('limit'))
+        const data = Array.from({ length: Math.min(limit, newest) }, (_, index) => rowOf(newest - index))
+        const next = newest - limit
+        return ok({ data, next_cursor: next > 0 ? String(next) : null, searched_to: null })
+      },
+    })
+    const box = page.getByRole('region', { name: 'Events' })
+    await rowsIn(page, 'Events').first().waitFor()
+    await expect
+      .poll(
+        async () => {
+          await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+          return rowsIn(page, 'Events').last().locator('a').getAttribute('href')
+        },
+        { timeout: 25_000 },
+      )
+      .toContain(idOf(1))
+    expect(await rowsIn(page, 'Events').count()).toBeLessThan(80)
+    await page.getByText(`${counts.scrolledRows.toLocaleString('en-US')} loaded`).waitFor()
+  })
+
+  test('a search that the server cut short says how far it went, and continues on request', async () => {
+    const page = await pages.visit('/events?q=rare', {
+      'GET /events': (query) =>
+        query.get('cursor') === null
+          ? ok({ data: [rowOf(9)], next_cursor: 'c', searched_to: '2026-01-01T00:00:00.000Z' })
+          : ok({ data: [rowOf(3)], next_cursor: null, searched_to: null }),
+    })
+    await page.getByText('searched to 2026-01-01 00:00:00 UTC').waitFor()
+    expect(await rowsIn(page, 'Events').count()).toBe(1)
+    await press(page, 'Search further')
+    await expect.poll(() => rowsIn(page, 'Events').count()).toBe(2)
+  })
+
+  test('the panel shows the error first, exact numbers, explorers, attempts, bytes and receipt', async () => {
+    const page = await pages.visit(`/events/${idOf(7)}`)
+    const error = page.getByRole('group', { name: 'Error of ledger' })
+    await error.getByText('ledger failed for good after 2 attempts').waitFor()
+    await error.getByText('Stack trace').click()
+    await error.getByText('at write (ledger.ts:14:9)').waitFor()
+    await page.getByText('18446744073709551615').waitFor()
+    await page.getByText('12345.670000000000000001').waitFor()
+    expect(
+      await page
+        .getByRole('link', { name: /Etherscan/ })
+        .first()
+        .getAttribute('href'),
+    ).toMatch(/^https:\/\/etherscan.io\/address\/0x/)
+    await page.getByText('+3 ms').waitFor()
+    await page.getByText('3 (2 duplicates)').waitFor()
+    await page.getByText(/Raw bytes/).click()
+    await page.getByRole('region', { name: 'Body' }).getByText('"block_number": 18446744073709551615').waitFor()
+    await press(page, 'Hex')
+    await page.getByRole('region', { name: 'Body' }).getByText('00000000  7b 22 69 64').waitFor()
+  })
+
+  test('an event is replayed by all handlers or one, and its dead runs are requeued or dropped', async () => {
+    const page = await pages.visit(`/events/${idOf(7)}`, {
+      'POST /replays': ok(replayOf(9)),
+      'POST /dead-letters/requeue': ok({ requeued: 1, complete: true }),
+      'POST /dead-letters/drop': failed(503, 'store_unavailable', 'the disk is gone'),
+    })
+    await press(page, 'Replay')
+    await page.getByRole('dialog').getByLabel('Handler').selectOption('ledger')
+    await inDialog(page, 'Replay')
+    await page.getByText('The replay has started.').waitFor()
+    await inDialog(page, 'Done')
+    await press(page, 'Requeue ledger')
+    await inDialog(page, 'Requeue')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await press(page, 'Drop ledger')
+    await page.getByRole('dialog').getByLabel('Reason').fill(' old ')
+    await inDialog(page, 'Drop')
+    await page.getByRole('dialog').getByText('the disk is gone').waitFor()
+    pages.forget()
+    expect(pages.api.asked).toEqual([
+      { call: 'POST /replays', body: { ids: [idOf(7)], handler: 'ledger' } },
+      { call: 'POST /dead-letters/requeue', body: { run_ids: [32] } },
+      { call: 'POST /dead-letters/drop', body: { run_ids: [32], reason: 'old' } },
+    ])
+  })
+})
+
+describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', () => {
+  const pages = setUpConsolePages()
+
+  test('dead letters are requeued by group, by row and all, counted first', async () => {
+    let count = 3
+    const page = await pages.visit('/dead-letters', {
+      'POST /dead-letters/requeue': () => ok({ requeued: count, complete: count < 3 }),
+    })
+    await rowsIn(page, 'Error groups').first().getByRole('checkbox').check()
+    await press(page, 'Requeue group')
+    await page.getByText('3 dead letters selected. These are the first of them').waitFor()
+    await inDialog(page, 'Requeue group')
+    await page.getByText('3 dead letters requeued.').waitFor()
+    await inDialog(page, 'Done')
+    count = 1
+    await rowsIn(page, 'Dead letters').nth(1).getByRole('checkbox').check()
+    await press(page, 'Requeue selected')
+    await inDialog(page, 'Requeue selected')
+    await page.getByText('1 dead letter requeued.').waitFor()
+    const filter = { handler: 'large-trades', group: deadGroups.data[0]?.group }
+    expect(pages.api.asked.map(({ body }) => body)).toEqual([
+      { filter, dryRun: true },
+      { filter },
+      { run_ids: [2], dryRun: true },
+      { run_ids: [2] },
+    ])
+  })
+
+  test('a group filters the dead letters below it; nothing to drop can’t be confirmed', async () => {
+    const page = await pages.visit('/dead-letters', {
+      'POST /dead-letters/drop': ok({ dropped: 0, complete: true, dry_run: true }),
+    })
+    await page.getByRole('link', { name: 'TypeError: cannot read amount #' }).click()
+    await expect.poll(() => pages.api.read.at(-1)).toContain('group=TypeError')
+    await press(page, 'Drop matching')
+    await page.getByText('0 dead letters selected.').waitFor()
+    await page.getByRole('dialog').getByLabel('Reason').fill('x')
+    expect(await page.getByRole('dialog').getByRole('button', { name: 'Drop matching' }).isDisabled()).toBe(true)
+  })
+
+  test('more rows load at the end, and what changed is read again', async () => {
+    const page = await pages.visit('/dead-letters', {
+      'GET /dead-letters': (query) => {
+        const from = Number(query.get('cursor') ?? 0)
+        const data = Array.from({ length: 100 }, (_, index) => letterOf(from + index + 1))
+        return ok({ data, next_cursor: from < 200 ? String(from + 100) : null })
+      },
+    })
+    const box = page.getByRole('region', { name: 'Dead letters' })
+    await expect
+      .poll(
+        async () => {
+          await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+          return rowsIn(page, 'Dead letters').last().getAttribute('data-index')
+        },
+        { timeout: 20_000 },
+      )
+      .toBe('299')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const before = pages.api.read.length
+    pages.api.publish('changed', { what: ['dead-letters'] })
+    await expect.poll(() => pages.api.read.slice(before).some((path) => path.startsWith('/dead-letters?'))).toBe(true)
+  })
+
+  test('quarantined bodies are retried after a dry run, and downloaded byte for byte', async () => {
+    const result = { accepted: 2, known: 1, still_unusable: 1, unusable: [] }
+    const page = await pages.visit(`/deliveries/quarantine?reason=not_utf8&open=${encodeURIComponent(bodyId)}`, {
+      'POST /quarantine/retry': ok(result),
+    })
+    await press(page, 'Retry matching')
+    await page.getByText('Would give: 2 accepted, 1 known already, 1 still unusable.').waitFor()
+    await inDialog(page, 'Retry matching')
+    await page.getByText('2 accepted, 1 known already, 1 still unusable.', { exact: true }).waitFor()
+    await inDialog(page, 'Done')
+    expect(pages.api.asked[0]?.body).toEqual({ filter: { reason: 'not_utf8' }, dryRun: true })
+    const [download] = await Promise.all([page.waitForEvent('download'), press(page, 'Download')])
+    const chunks: Buffer[] = []
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+    expect(Buffer.concat(chunks)).toEqual(Buffer.from(unusableBytes))
+  })
+
+  test('a replay is counted, then started with exactly what was counted, and cancelled', async () => {
+    let answer: object = { dry_run: true, events: 12, skipped: 1 }
+    const page = await pages.visit('/replays?start=1&status=dead', {
+      'POST /replays': () => ok(answer),
+      'POST /replays/3/cancel': ok({ ...replayOf(3), cancelled: true }),
+    })
+    await page.getByLabel('Type').fill('wallet.large_trade')
+    await inDialog(page, 'Count')
+    await page.getByText('12 events match. 1 more have no body and are skipped.').waitFor()
+    answer = replayOf(4)
+    await inDialog(page, 'Replay 12')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await rowsIn(page, 'Replays').first().click()
+    await press(page, 'Cancel replay')
+    await inDialog(page, 'Cancel replay')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const request = { type: 'wallet.large_trade', status: 'dead' }
+    expect(pages.api.asked).toEqual([
+      { call: 'POST /replays', body: { ...request, dryRun: true } },
+      { call: 'POST /replays', body: request },
+      { call: 'POST /replays/3/cancel', body: null },
+    ])
+  })
+
+  test('a replay without a filter is refused, and nothing is sent', async () => {
+    const page = await pages.visit('/replays?start=1')
+    await inDialog(page, 'Count')
+    await page.getByText('Fill in at least one filter.').waitFor()
+    expect(pages.api.asked).toEqual([])
+  })
+
+  test('R73 the signature explainer says what is wrong and what to do', async () => {
+    const page = await pages.visit('/deliveries/rejected?open=r1')
+    await page.getByText('Base64 instead of hex.').waitFor()
+    await page.getByText('The sender must write the digest as hex.').waitFor()
+  })
+})
+
+describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_PATH)', () => {
+  const pages = setUpConsolePages()
+
+  test('a handler is paused, resumed with a word about its breaker, and its concurrency set and reset', async () => {
+    const shut = handlerOf('chat', { ...handlers.data[2], paused: true })
+    const page = await pages.visit('/handlers?open=ledger', {
+      'GET /handlers': ok({ ...handlers, data: [...handlers.data.slice(0, 2), shut] }),
+      'POST /handlers/ledger/resume': ok({ handler: 'ledger', paused: false }),
+      'POST /handlers/chat/resume': ok({ handler: 'chat', paused: false }),
+      'PATCH /handlers/ledger': ok({ handler: 'ledger', concurrency: 3 }),
+    })
+    await press(page, 'Resume ledger')
+    await inDialog(page, 'Resume')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await press(page, 'Concurrency of ledger')
+    await page.getByLabel('Runs at once').fill('10001')
+    await page.getByText('Enter a whole number from 1 to 10,000.').waitFor()
+    await page.getByLabel('Runs at once').fill('3')
+    await inDialog(page, 'Set')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await press(page, 'Concurrency of ledger')
+    await inDialog(page, 'Reset to 8')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await rowsIn(page, 'Handlers and sinks').first().click()
+    await press(page, 'Resume chat')
+    await inDialog(page, 'Resume')
+    await page.getByText('The breaker is still open').waitFor()
+    expect(pages.api.asked).toEqual([
+      { call: 'POST /handlers/ledger/resume', body: null },
+      { call: 'PATCH /handlers/ledger', body: { concurrency: 3 } },
+      { call: 'PATCH /handlers/ledger', body: { concurrency: null } },
+      { call: 'POST /handlers/chat/resume', body: null },
+    ])
+  })
+
+  test('runs of a handler that is gone are dropped with a reason; a name is one part of the path', async () => {
+    const name = 'a/b?c#d%2F'
+    const gone = { ...handlers.data[3], name } as (typeof handlers.data)[number]
+    const call = `POST /handlers/${encodeURIComponent(name)}/drop`
+    const page = await pages.visit(`/handlers?open=${encodeURIComponent(name)}`, {
+      'GET /handlers': ok({ ...handlers, data: [gone] }),
+      [call]: ok({ handler: name, dropped: 5 }),
+    })
+    await press(page, `Drop runs of ${name}`)
+    await page.getByText('5 pending runs end for good.').waitFor()
+    await page.getByRole('dialog').getByLabel('Reason').fill('replaced')
+    await inDialog(page, 'Drop runs')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(pages.api.asked).toEqual([{ call, body: { reason: 'replaced' } }])
+  })
+
+  test('health shows silences that learn, downtime that is acknowledged, and a reconcile of lost time', async () => {
+    const page = await pages.visit('/deliveries', {
+      'POST /gaps/acknowledge': ok({ missing_sequence_numbers: 0, gaps: 1 }),
+      'POST /reconcile': ok({ ...reconciled, state: 'running' }),
+    })
+    await page.getByText('until 2026-01-31 15:00 and 12 events').waitFor()
+    await press(page, 'Acknowledge')
+    await inDialog(page, 'Acknowledge')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Reconcile' }).first().click()
+    await expect.poll(() => page.getByLabel('From (UTC)').inputValue()).toBe('2026-01-30T17:59:59')
+    pages.api.answer('GET /health', ok({ ...health, reconcile: reconciled }))
+    await press(page, 'Find missing trades')
+    await page.getByText('1 trades without an event').waitFor()
+    expect(pages.api.asked).toEqual([
+      { call: 'POST /gaps/acknowledge', body: null },
+      { call: 'POST /reconcile', body: { from: '2026-01-30T17:59:59.000Z', to: '2026-01-30T23:00:00.000Z' } },
+    ])
+  })
+})
