@@ -4,7 +4,7 @@ import { formatEvent } from 'onchain-inbox/format'
 /** Prints one line on a contract whose buyers cannot sell (R99). */
 export default defineHandler({
   type: 'contract.honeypot_detected',
-  run(event) {
-    console.log(formatEvent(event))
+  run(event, ctx) {
+    console.log(formatEvent(event, ctx))
   },
 })

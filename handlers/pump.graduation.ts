@@ -4,7 +4,7 @@ import { formatEvent } from 'onchain-inbox/format'
 /** Prints one line on a launch-platform token moving to an exchange pool (R102). */
 export default defineHandler({
   type: 'pump.graduation',
-  run(event) {
-    console.log(formatEvent(event))
+  run(event, ctx) {
+    console.log(formatEvent(event, ctx))
   },
 })

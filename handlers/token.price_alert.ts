@@ -4,7 +4,7 @@ import { formatEvent } from 'onchain-inbox/format'
 /** Prints one line on a token price crossing a configured threshold (R93). */
 export default defineHandler({
   type: 'token.price_alert',
-  run(event) {
-    console.log(formatEvent(event))
+  run(event, ctx) {
+    console.log(formatEvent(event, ctx))
   },
 })

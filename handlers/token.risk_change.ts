@@ -4,7 +4,7 @@ import { formatEvent } from 'onchain-inbox/format'
 /** Prints one line on a jump of the audit risk score of a token (R95). */
 export default defineHandler({
   type: 'token.risk_change',
-  run(event) {
-    console.log(formatEvent(event))
+  run(event, ctx) {
+    console.log(formatEvent(event, ctx))
   },
 })

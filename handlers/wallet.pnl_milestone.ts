@@ -4,7 +4,7 @@ import { formatEvent } from 'onchain-inbox/format'
 /** Prints one line on a tracked wallet passing a milestone of realized profit or loss (R98). */
 export default defineHandler({
   type: 'wallet.pnl_milestone',
-  run(event) {
-    console.log(formatEvent(event))
+  run(event, ctx) {
+    console.log(formatEvent(event, ctx))
   },
 })

@@ -19,7 +19,7 @@ test('R52 the largest positions of a wallet, from the emulator', async () => {
   const tokens = emulator.world.views.tokens().filter(({ network }) => network === 'base')
   for (const { address: token } of tokens.slice(0, 3)) {
     const { address, network } = wallet
-    emulator.world.acts.apply({ kind: 'trade', network, wallet: address, token, side: 'buy', usd: 1_000 })
+    emulator.world.commands.apply({ kind: 'trade', network, wallet: address, token, side: 'buy', usd: 1_000 })
   }
 
   const api = createClient({ baseUrl: `${emulator.url}/v1`, apiKey })

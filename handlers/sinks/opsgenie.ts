@@ -30,12 +30,12 @@ export default {
   create,
 } satisfies SinkKind<typeof options>
 
-const longestMessage = 130
-const longestDescription = 15_000
-const longestTag = 50
+const maxMessageLength = 130
+const maxDescriptionLength = 15_000
+const maxTagLength = 50
 /** Opsgenie accepts 8,000 characters of details. */
 const maxDetails = 20
-const longestDetail = 300
+const maxDetailLength = 300
 const priorities: Readonly<Record<Severity, string>> = { critical: 'P1', warning: 'P3', info: 'P5' }
 const source = 'onchain-inbox'
 
@@ -77,12 +77,12 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         ]
         const details = [...facts, ['event id', event.id], ['event type', event.type]].slice(0, maxDetails)
         return request('', {
-          message: cut(title, longestMessage),
+          message: cut(title, maxMessageLength),
           alias,
-          description: cut(lines.join('\n'), longestDescription),
-          details: Object.fromEntries(details.map(([label = '', value = '']) => [label, cut(value, longestDetail)])),
+          description: cut(lines.join('\n'), maxDescriptionLength),
+          details: Object.fromEntries(details.map(([label = '', value = '']) => [label, cut(value, maxDetailLength)])),
           priority: priorities[severity],
-          tags: [...tags, cut(event.type, longestTag), ...(network === null ? [] : [network])],
+          tags: [...tags, cut(event.type, maxTagLength), ...(network === null ? [] : [network])],
           ...responders,
         })
       },
@@ -90,9 +90,9 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
       act({ action, message = '', description, priority, alias }, toId) {
         if (action !== 'create') return change(toId(alias), action)
         return request('', {
-          message: cut(message, longestMessage),
+          message: cut(message, maxMessageLength),
           alias: toId(alias),
-          ...(description !== undefined && { description: cut(description, longestDescription) }),
+          ...(description !== undefined && { description: cut(description, maxDescriptionLength) }),
           priority,
           tags,
           ...responders,

@@ -28,7 +28,7 @@ export default {
   create,
 } satisfies SinkKind<typeof options>
 
-const longestSummary = 1_024
+const maxSummaryLength = 1_024
 /** PagerDuty accepts half a megabyte per request. */
 const maxDataBytes = 100_000
 
@@ -60,7 +60,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         request('trigger', id, {
           client: 'onchain-inbox',
           payload: {
-            summary: cut(title, longestSummary),
+            summary: cut(title, maxSummaryLength),
             source,
             severity,
             ...toTimestamp(event.created_at),
@@ -81,7 +81,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         return request(action, toId(dedupKey), {
           client: 'onchain-inbox',
           payload: {
-            summary: cut(summary, longestSummary),
+            summary: cut(summary, maxSummaryLength),
             source,
             severity,
             class: event.type,

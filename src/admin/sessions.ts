@@ -42,7 +42,7 @@ export function createSessions({ tokens, now }: { readonly tokens: Tokens; reado
     return { role, expiresAt: exp, id }
   }
 
-  function isOver({ expiresAt, id }: Session): boolean {
+  function hasExpired({ expiresAt, id }: Session): boolean {
     return expiresAt <= now() || expiresAt <= endedUntil || ended.has(id)
   }
 
@@ -55,7 +55,7 @@ export function createSessions({ tokens, now }: { readonly tokens: Tokens; reado
     },
     /** The first valid session among the values; null if there is none. */
     find: (values: readonly string[]): Session | null =>
-      values.map(read).find((session) => session !== null && !isOver(session)) ?? null,
+      values.map(read).find((session) => session !== null && !hasExpired(session)) ?? null,
     /** Idempotent. */
     end({ id, expiresAt }: Session): void {
       for (const [other, at] of ended) if (at <= now()) ended.delete(other)

@@ -104,7 +104,7 @@ async function demo(options: DemoOptions): Promise<void> {
     welcome(url, adminUrl, emulatorUrl, config.handlersDir ?? ''),
   )
   emulator.tour()
-  emulator.world.acts.apply({ kind: 'activity', factor: activity })
+  emulator.world.commands.apply({ kind: 'activity', factor: activity })
 
   await untilSignal(options.seconds)
   const { acknowledged } = emulator.deliveries.counts()

@@ -16,7 +16,7 @@ import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
 import { describeCheck, withoutQuery } from '../client/registration/describe.ts'
-import { digestOf, underWayMs } from '../client/registration/register.ts'
+import { digestOf, inFlightMs } from '../client/registration/register.ts'
 
 interface DoctorOptions extends EventCommandOptions {
   readonly acknowledge?: boolean
@@ -215,7 +215,7 @@ export function judgeRegistration(
   }
   const { state, at, url } = withoutQuery(found)
   if (state === 'begun') {
-    if (Math.abs(now - Date.parse(at)) < underWayMs) return [ok(`begun at ${at}: ${url}`)]
+    if (Math.abs(now - Date.parse(at)) < inFlightMs) return [ok(`begun at ${at}: ${url}`)]
     return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
   }
   if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {

@@ -160,7 +160,7 @@ function exitCodeOf(result: Registration): 0 | 1 | 75 {
     case 'unchanged':
     case 'planned':
       return 0
-    case 'under_way':
+    case 'in_flight':
       return 75
     case 'refused':
       return result.verdict.canRetry ? 75 : 1

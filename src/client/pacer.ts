@@ -100,9 +100,9 @@ export class Pacer {
 
   /** A time too far ahead means that the clock was set back. */
   #forgetThePast(now: number): void {
-    const isOver = (at: number | null, maxMs: number) => at !== null && (now >= at || at - now > maxMs)
-    if (isOver(this.#pausedUntil, maxPauseMs)) this.#pausedUntil = null
-    if (isOver(this.#resetAt, maxWindowMs)) {
+    const hasPassed = (at: number | null, maxMs: number) => at !== null && (now >= at || at - now > maxMs)
+    if (hasPassed(this.#pausedUntil, maxPauseMs)) this.#pausedUntil = null
+    if (hasPassed(this.#resetAt, maxWindowMs)) {
       this.#resetAt = null
       this.#reset = 0
       this.#remaining = this.#limit

@@ -33,7 +33,7 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
   }
 
   function look(): void {
-    const { beats, longestTimeoutMs } = pulse
+    const { beats, maxTimeoutMs } = pulse
     const gapMs = pulse.takeLongestGapMs()
     silentMs = beats === lastBeats ? silentMs + watchMs : 0
     lastBeats = beats
@@ -46,7 +46,7 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
       blamed = options.candidates()
       warn({ ...nameFields(blamed), silentMs }, 'handler blocks its thread')
     }
-    if (silentMs > longestTimeoutMs + blockedGraceMs) {
+    if (silentMs > maxTimeoutMs + blockedGraceMs) {
       const who = blamed?.length === 1 ? `handler ${blamed[0]}` : 'a handler'
       options.onLost(`${who} blocked the thread for ${silentMs} ms`)
     }
@@ -153,25 +153,25 @@ export class Pulse {
     return this.#cells.buffer as SharedArrayBuffer
   }
 
-  beat(longestTimeoutMs: number): void {
+  beat(maxTimeoutMs: number): void {
     const now = performance.now()
     const gapMs = this.beats === 0 ? 0 : Math.round(now - this.#lastBeatAt)
     this.#lastBeatAt = now
     if (gapMs > Atomics.load(this.#cells, 2)) Atomics.store(this.#cells, 2, gapMs)
-    Atomics.store(this.#cells, 1, longestTimeoutMs)
+    Atomics.store(this.#cells, 1, maxTimeoutMs)
     Atomics.add(this.#cells, 0, 1)
   }
 
   /** Called before an attempt starts, because it may block the loop at once. `isOnly`: no other attempt runs. */
   starting(timeoutMs: number, isOnly: boolean): void {
-    if (isOnly || timeoutMs > this.longestTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
+    if (isOnly || timeoutMs > this.maxTimeoutMs) Atomics.store(this.#cells, 1, timeoutMs)
   }
 
   get beats(): number {
     return Atomics.load(this.#cells, 0)
   }
 
-  get longestTimeoutMs(): number {
+  get maxTimeoutMs(): number {
     return Atomics.load(this.#cells, 1)
   }
 

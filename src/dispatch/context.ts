@@ -44,7 +44,7 @@ export class RunContext implements HandlerContext {
   #outbox: RunOutbox | undefined
   #reason: Error | undefined
   #snoozeMs: number | undefined
-  #isOver = false
+  #hasEnded = false
   #attempt: RunningAttempt | undefined
 
   constructor(options: ContextOptions) {
@@ -82,8 +82,8 @@ export class RunContext implements HandlerContext {
   }
 
   /** True when state and outbox can no longer be used. */
-  get isOver(): boolean {
-    return this.#isOver
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   get isAborted(): boolean {
@@ -161,7 +161,7 @@ export class RunContext implements HandlerContext {
 
   /** Closes state and outbox. Returns their reads, writes and items; undefined if there are none. */
   end(): Effects | undefined {
-    this.#isOver = true
+    this.#hasEnded = true
     const { reads = [], writes = [] } = this.#state ?? {}
     const { items = [] } = this.#outbox ?? {}
     return reads.length + writes.length + items.length === 0 ? undefined : { reads, writes, items }

@@ -160,7 +160,7 @@ export class Dispatcher {
   }
 
   /** Longest timeout of the attempts in flight, in milliseconds; 0 if there are none. */
-  get longestTimeoutMs(): number {
+  get maxTimeoutMs(): number {
     return Math.max(0, ...Array.from(this.#attempts, (attempt) => attempt.timeoutMs))
   }
 
@@ -338,12 +338,12 @@ export class Dispatcher {
     this.#attempts.add(attempt)
     const outcome = await attempt.outcome
     if (outcome === 'interrupted' || outcome.kind !== 'done') state.forget(context.keysRead)
-    const isOver = !attempt.hasOverrun || (await this.#outlast(queue, attempt, { lease, outcome }))
+    const hasEnded = !attempt.hasOverrun || (await this.#outlast(queue, attempt, { lease, outcome }))
     this.#attempts.delete(attempt)
     queue.ended++
     observer.ended(lease.runId)
     queue.breaker?.leave(lease.runId)
-    if (!isOver) return
+    if (!hasEnded) return
     // Skipped events don't count against the rate.
     if (outcome !== 'interrupted' && (outcome.kind === 'unmatched' || outcome.kind === 'expired'))
       queue.bucket?.spend(-1)
@@ -417,16 +417,16 @@ export class Dispatcher {
   /** Retried, because runs that are not released would be stuck. After `stop`, retiring the owner releases them. */
   async #release(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return
-    const failed = { runs: leases.length, message: 'release failed', isOver: () => this.#stopping }
+    const failed = { runs: leases.length, message: 'release failed', isEnding: () => this.#stopping }
     await this.#insist(() => this.#options.work.release(leases), failed)
   }
 
   /**
-   * Retries until the store accepts. Returns undefined when it closes, or when it refuses and `isOver` returns true.
+   * Retries until the store accepts. Returns undefined when it closes, or when it refuses and `isEnding` returns true.
    */
   async #insist<T>(
     work: () => Promise<T>,
-    { runs, message, isOver }: { readonly runs: number; readonly message: string; readonly isOver?: () => boolean },
+    { runs, message, isEnding }: { readonly runs: number; readonly message: string; readonly isEnding?: () => boolean },
   ): Promise<T | undefined> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -434,7 +434,7 @@ export class Dispatcher {
       } catch (error) {
         if (error instanceof InboxError && error.code === 'shutting_down') return undefined
         this.#options.log.warn({ error: messageOf(error), runs }, message)
-        if (isOver?.() === true) return undefined
+        if (isEnding?.() === true) return undefined
         const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 0
         await new Promise<void>((resolve) => void this.#options.clock.after(delayMs, resolve))
       }

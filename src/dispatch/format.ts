@@ -158,6 +158,8 @@ export function networkOf(event: AnyEvent): string | null {
 export interface FormatOptions {
   /** ANSI colours for a terminal. Default: false. */
   readonly color?: boolean
+  /** Ends the line with `· replay`. A handler passes its `ctx`. Default: false. */
+  readonly isReplay?: boolean
 }
 
 const tones = { info: 'cyan', warning: 'yellow', critical: 'red' } as const
@@ -178,7 +180,8 @@ export function formatEvent(event: AnyEvent, options: FormatOptions = {}): strin
     ...facts.map(([label, value]) => `${label} ${formatText(value, 100)}`),
     ...shortened.filter(([, value]) => !title.includes(value)).map((fact) => fact.join(' ')),
   ]
-  const summary = (title === type ? details : [title, ...details]).join(' · ')
+  const notes = options.isReplay === true ? [...details, 'replay'] : details
+  const summary = (title === type ? notes : [title, ...notes]).join(' · ')
   const paint = (format: 'dim' | (typeof tones)[Severity], part: string) =>
     options.color === true ? styleText(format, part, { validateStream: false }) : part
   const [time, known, where] = [`${formatTime(createdAt)} UTC`, type.padEnd(typeWidth), place.padEnd(networkWidth)]

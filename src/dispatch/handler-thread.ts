@@ -164,8 +164,8 @@ export class HandlerThread {
     return this.#emptied.promise
   }
 
-  get longestTimeoutMs(): number {
-    return this.#pulse.longestTimeoutMs
+  get maxTimeoutMs(): number {
+    return this.#pulse.maxTimeoutMs
   }
 
   /** The handlers that have runs in flight; only the one on the stack, if known. */
@@ -184,11 +184,11 @@ export class HandlerThread {
     if (!this.#isLoaded || this.#closing !== undefined) return this.kill()
     this.send({ kind: 'stop', graceMs, abortGraceMs })
     const { beats } = this.#pulse
-    const giveUp = () => this.#stopped.resolve(nothingUnfinished)
+    const abandon = () => this.#stopped.resolve(nothingUnfinished)
     const timers = [
       // Blocked all the time: it won't respond.
-      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && giveUp()),
-      clock.after(graceMs + 4 * abortGraceMs, giveUp),
+      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && abandon()),
+      clock.after(graceMs + 4 * abortGraceMs, abandon),
     ]
     const unfinished = await this.#stopped.promise
     for (const timer of timers) timer.cancel()

@@ -34,7 +34,7 @@ const maxEnqueued = 8 * 1024 * 1024
 interface Run {
   readonly lease: Pick<Lease, 'key'>
   readonly idempotencyKey: string
-  readonly isOver: boolean
+  readonly hasEnded: boolean
 }
 
 /** Items that a run leaves for sinks. They are stored only when the run ends. */
@@ -55,7 +55,7 @@ export class RunOutbox {
 
   /** Throws TerminalError if the item can never be delivered. */
   enqueue(sink: string, payload: unknown, options: EnqueueOptions = {}): void {
-    if (this.#run.isOver)
+    if (this.#run.hasEnded)
       throw new TerminalError('ctx.enqueue was called after its run had ended: is an `await` missing?')
     const known = this.#sinks.get(sink)
     if (known === undefined) throw new TerminalError(`unknown sink ${String(sink)}; ${this.#listSinks()}`)

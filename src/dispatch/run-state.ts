@@ -42,7 +42,7 @@ const maxTtlMs = 100 * 365 * 24 * 3_600_000
 
 /** The properties of a run that its state needs. */
 interface Run {
-  readonly isOver: boolean
+  readonly hasEnded: boolean
   now(): number
 }
 
@@ -163,7 +163,8 @@ export class RunState implements HandlerState {
   }
 
   #checkOpen(): void {
-    if (this.#run.isOver) throw new TerminalError('ctx.state was used after its run had ended: is an `await` missing?')
+    if (this.#run.hasEnded)
+      throw new TerminalError('ctx.state was used after its run had ended: is an `await` missing?')
   }
 }
 

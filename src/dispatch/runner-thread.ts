@@ -75,7 +75,7 @@ async function start(data: RunnerData): Promise<void> {
     },
   })
 
-  const beat = setInterval(() => pulse.beat(dispatcher.longestTimeoutMs), beatMs)
+  const beat = setInterval(() => pulse.beat(dispatcher.maxTimeoutMs), beatMs)
   const report = setInterval(() => {
     const counts = settled.take()
     if (counts.length > 0) post({ kind: 'settled', counts })
@@ -125,7 +125,7 @@ async function start(data: RunnerData): Promise<void> {
     post({ kind: 'stopped', unfinished: sortUnfinished(unfinished) })
   }
 
-  pulse.beat(dispatcher.longestTimeoutMs)
+  pulse.beat(dispatcher.maxTimeoutMs)
   post({ kind: 'loaded', handlers: handlers.map(toHandlerInfo), inFlightRuns: inFlightRuns.shared })
 }
 

@@ -253,8 +253,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     get openBreakers() {
       const now = clock.now()
       // Threads don't report the end of a pause.
-      const isOver = ({ reason, until }: OpenBreaker) => reason === 'pause' && until <= now
-      return new Map(current.flatMap((group) => group.openBreakers).filter(([, open]) => !isOver(open)))
+      const hasExpired = ({ reason, until }: OpenBreaker) => reason === 'pause' && until <= now
+      return new Map(current.flatMap((group) => group.openBreakers).filter(([, open]) => !hasExpired(open)))
     },
     send(order) {
       if (order.kind === 'share') ({ processes } = order)

@@ -229,7 +229,7 @@ export class ThreadGroup {
   async #drain(thread: HandlerThread): Promise<void> {
     this.#draining.push(thread)
     if (this.#draining.length > maxDraining) void this.#draining[0]?.stop(0)
-    await thread.stop(thread.longestTimeoutMs)
+    await thread.stop(thread.maxTimeoutMs)
     this.#draining.splice(this.#draining.indexOf(thread), 1)
   }
 

@@ -64,9 +64,9 @@ export class SourceWatch {
   async #lookAgain(): Promise<void> {
     const look = await this.#look()
     const changed = differences(this.#seen, look)
-    const isOver = this.#pending !== undefined && differences(this.#pending, look).length === 0
-    this.#pending = changed.length > 0 && !isOver ? look : undefined
-    if (changed.length === 0 || !isOver || this.#isClosed) return
+    const isSettled = this.#pending !== undefined && differences(this.#pending, look).length === 0
+    this.#pending = changed.length > 0 && !isSettled ? look : undefined
+    if (changed.length === 0 || !isSettled || this.#isClosed) return
     this.#see(look)
     this.#options.onChange(changed)
   }

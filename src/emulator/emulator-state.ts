@@ -170,10 +170,10 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
   }
 
   async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
-    prepareWorld(seed, world.acts)
+    prepareWorld(seed, world.commands)
     clock.moveTo(isPinned || seed.clock.mode === 'manual' ? startAt + history : base.now())
     await world.catchUp(onProgress)
-    const drawn = applySeed(seed, accounts, world.acts)
+    const drawn = applySeed(seed, accounts, world.commands)
     prepare(true)
     states.put(originName, present())
     return drawn

@@ -89,7 +89,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
     step(clock.now())
     const id = log?.append(world.now(), command, change?.after)
     try {
-      return alone(() => world.acts.apply(command))
+      return alone(() => world.commands.apply(command))
     } catch (error) {
       if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, change?.before)
       throw error
@@ -127,7 +127,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
   return {
     ...world,
     advanceTo: (at) => void step(at),
-    acts: { apply: (command) => execute(command) },
+    commands: { apply: (command) => execute(command) },
     restore(snapshot) {
       world.restore(snapshot)
       arm()
@@ -137,7 +137,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
       for (const { at, command } of commands) {
         await bringTo(() => at, onProgress)
         try {
-          world.acts.apply(command)
+          world.commands.apply(command)
         } catch (error) {
           // The world refused it the first time too, and the process died before it could remove it.
           if (!(error instanceof WorldRefusal)) throw error

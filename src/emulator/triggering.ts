@@ -10,7 +10,7 @@ import { type World, WorldRefusal } from './world/port.ts'
 import { toEventId } from './world/addresses.ts'
 
 interface TriggeringOptions {
-  readonly world: Pick<World, 'acts' | 'views' | 'onEvent' | 'rehearse'>
+  readonly world: Pick<World, 'commands' | 'views' | 'onEvent' | 'rehearse'>
   readonly sendRaw: (event: PlainEvent) => void
   readonly accounts: Accounts
   /** The world clock. */
@@ -242,7 +242,7 @@ function rehearseEvents(real: Pick<World, 'rehearse'>, type: EventType, count: n
         const { address, network, price_usd } = token
         const threshold = price_usd * (1 + alertDistance)
         const alert = { alertId: `alrt_rehearsed${n}`, type: 'price_above', network, address, threshold } as const
-        world.acts.apply({ kind: 'add-alert', ...alert })
+        world.commands.apply({ kind: 'add-alert', ...alert })
       }
       const { who, event } = triggerIn(world, type, () => world.advanceTo(world.now() + maxListingWaitMs))
       if (event === null) throw new WorldRefusal(`the story led to no ${type}; retry later`)
@@ -276,13 +276,13 @@ function createStamp(randomBytes: RandomBytes): (event: PlainEvent, at: number) 
  * Triggers an event in a world and finds it among the events that arise. A listing arises up to five seconds later:
  * `wait` may let that time pass; otherwise `event` is null. Throws `WorldRefusal`.
  */
-function triggerIn(world: Pick<World, 'acts' | 'onEvent'>, type: EventType, wait: () => void = () => {}) {
+function triggerIn(world: Pick<World, 'commands' | 'onEvent'>, type: EventType, wait: () => void = () => {}) {
   const arisen: PlainEvent[] = []
   const stop = world.onEvent(({ event }) => {
     if (event.type === type) arisen.push(event)
   })
   try {
-    const who: Readonly<Record<string, unknown>> = world.acts.apply({ kind: 'trigger', type })
+    const who: Readonly<Record<string, unknown>> = world.commands.apply({ kind: 'trigger', type })
     // The last match: a world that lags behind its clock catches up first.
     const find = () => arisen.findLast((event) => isAbout(event, who)) ?? null
     if (find() === null) wait()

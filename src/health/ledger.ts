@@ -72,7 +72,7 @@ export function createLedger() {
       }
       for (const [key, entry] of entries) {
         if (entry.isOn && entry.warning.level !== 'info' && isPartial) entry.alarmedAt = now
-        if (!entry.isOn && entry.notified === null && isOver(entry, now)) entries.delete(key)
+        if (!entry.isOn && entry.notified === null && hasEnded(entry, now)) entries.delete(key)
       }
     },
     /** Warnings of the last check, most urgent first. */
@@ -109,12 +109,12 @@ export function createLedger() {
 function nextTurn(entry: Entry, now: number): Turn | null {
   const { warning, isOn, notified } = entry
   const isAlarm = isOn && warning.level !== 'info'
-  if (!isAlarm) return notified !== null && isOver(entry, now) ? 'resolved' : null
+  if (!isAlarm) return notified !== null && hasEnded(entry, now) ? 'resolved' : null
   if (notified === null) return 'begun'
   return warning.level === 'critical' && notified.level === 'warning' ? 'critical' : null
 }
 
 /** If the clock was set back, the warning counts as ended. */
-function isOver(entry: Entry, now: number): boolean {
+function hasEnded(entry: Entry, now: number): boolean {
   return now - entry.alarmedAt >= entry.quietMs || now < entry.alarmedAt
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from 'vitest'
 import type { Pages } from '../../src/base/http/page-files.ts'
-import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
 import { adminToken } from '../integration/admin-app.ts'
 import { startAdmin } from '../integration/admin-server.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
@@ -186,7 +186,7 @@ describe.skipIf(!hasBrowser)('a hostile page beside a signed-in one (needs Chrom
   beforeEach(async () => {
     stage = await startAdmin({ more: { pages } })
     await stage.inbox.accept([arrivalOf(secret)])
-    await giveUp(stage.inbox, ['evt_dead'])
+    await createDeadLetters(stage.inbox, ['evt_dead'])
     context = await browser.newContext({ locale: 'en-US' })
     own = await context.newPage()
     await own.goto(`http://127.0.0.1:${stage.port}/`)

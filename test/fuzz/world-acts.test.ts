@@ -16,7 +16,7 @@ function attempt(world: World, act: WorldCommand): void {
   const before = { digest: world.digest(), seq: world.seq(), now: world.now() }
   const events = world.eventsAfter(0, Infinity).length
   try {
-    world.acts.apply(act)
+    world.commands.apply(act)
   } catch (error) {
     if (!(error instanceof WorldRefusal)) throw new Error(`${inspect(act)} failed`, { cause: error })
     const after = { digest: world.digest(), seq: world.seq(), now: world.now() }

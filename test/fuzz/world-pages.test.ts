@@ -10,7 +10,7 @@ const { pageRuns } = worldCounts
 
 /** One world for all properties, which only move its time forward. */
 const world = openWorld('pages', { activity: 3 })
-const { views, acts } = world
+const { views, commands } = world
 world.advanceTo(startAt + 2 * hourMs)
 
 /** Reads page by page as of now, and calls `disturb` between pages. Expects the present items. Returns the totals. */
@@ -47,9 +47,9 @@ function sixth(count: number): number {
 /** Trades of the wallet whose list is read, and of others. */
 function tradeMore({ network, address: wallet }: WalletRef, waitMs: number): void {
   const [first, , third] = views.tokens().filter((token) => token.network === network)
-  acts.apply({ kind: 'trade', network, wallet, side: 'buy', token: first!.address, usd: 100 })
-  acts.apply({ kind: 'trade', network, wallet, side: 'buy', token: third!.address, usd: 100 })
-  acts.apply({ kind: 'trade', network, wallet, side: 'sell', token: first!.address, fraction: 1 })
+  commands.apply({ kind: 'trade', network, wallet, side: 'buy', token: first!.address, usd: 100 })
+  commands.apply({ kind: 'trade', network, wallet, side: 'buy', token: third!.address, usd: 100 })
+  commands.apply({ kind: 'trade', network, wallet, side: 'sell', token: first!.address, fraction: 1 })
   world.advanceTo(world.now() + waitMs)
 }
 
@@ -111,7 +111,7 @@ describe('pages show the world as of the first one', () => {
         }
         expect(readAll(world, search)).toEqual(wanted.map(({ address }) => address))
         const listed = { network: network ?? 'base', symbol: 'NEWA', name: 'New E moon', liquidityUsd: 5000 } as const
-        expectStable(search, sixth(wanted.length), () => void acts.apply({ kind: 'list', ...listed }))
+        expectStable(search, sixth(wanted.length), () => void commands.apply({ kind: 'list', ...listed }))
       }),
       { numRuns: pageRuns },
     )
@@ -129,12 +129,12 @@ it('A59 a portfolio as of a moment stays the same, across graduations, removals 
   }
   for (const network of networkIds) {
     const [token] = views.tokens().filter((one) => one.network === network)
-    acts.apply({ kind: 'rug', network, token: token!.address, percent: 40 })
+    commands.apply({ kind: 'rug', network, token: token!.address, percent: 40 })
     look()
-    acts.apply({ kind: 'price-move', network, token: token!.address, percent: -30 })
+    commands.apply({ kind: 'price-move', network, token: token!.address, percent: -30 })
     look()
   }
-  acts.apply({ kind: 'graduate' })
+  commands.apply({ kind: 'graduate' })
   look()
   world.advanceTo(world.now() + hourMs / 2)
   expect(seen.length).toBeGreaterThan(100)

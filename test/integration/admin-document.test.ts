@@ -10,7 +10,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { createRejects } from '../../src/receiver/rejects.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { counts } from '../counts.ts'
-import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { readAdminDocument, type AdminOperation } from '../support/admin-document.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { viewerToken } from './admin-app.ts'
@@ -26,7 +26,7 @@ async function startFilled() {
   const dir = opened.use(await createTempDir())
   const clock = createTestClock(start)
   const inbox = await createSqliteInbox({ file: join(dir.path, 'inbox.db') })
-  const [dead = 0, other = 0] = await giveUp(inbox, ['dead-1', 'dead-2', 'dead-3'])
+  const [dead = 0, other = 0] = await createDeadLetters(inbox, ['dead-1', 'dead-2', 'dead-3'])
   const bodies = ['{', '[1]', 'true', '"x"'].map((text) => quarantinedOf(Buffer.from(text)))
   const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   await inbox.accept([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toCsvRow } from '../../src/admin/export.ts'
 import { InboxError } from '../../src/base/errors.ts'
-import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { RawConnection } from '../support/raw-http.ts'
 import { startAdmin } from './admin-server.ts'
 
@@ -46,7 +46,7 @@ test('events are listed in pages and by filter; EVM addresses match in any case'
 
 test('an event has its envelope, its receipt and the timeline of its attempts', async () => {
   await using stage = await startAdmin()
-  const [runId] = await giveUp(stage.inbox, ['evt_1'])
+  const [runId] = await createDeadLetters(stage.inbox, ['evt_1'])
   await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_1', 'wallet.large_trade', '2')])
   const shown = await get(stage, '/events/evt_1')
   expect(shown).toMatchObject({ id: 'evt_1', seq: 1, status: 'dead', key: 'ethereum:0xabc' })

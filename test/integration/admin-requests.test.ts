@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
 import type { Reconcile } from '../../src/health/reconcile.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
-import { giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { eventBytes } from '../support/signed.ts'
 import { setUpAdmin } from './admin-app.ts'
 import { startAdmin } from './admin-server.ts'
@@ -29,7 +29,7 @@ const invalid = [
 
 test('invalid parameters and bodies are rejected with the given value and the rule, and change nothing', async () => {
   await using stage = await startAdmin()
-  await giveUp(stage.inbox, ['a'])
+  await createDeadLetters(stage.inbox, ['a'])
   for (const [target, message, body] of invalid) {
     const [method = '', path = ''] = target.split(' ')
     const { status, json } = await stage.call(method, `/${path}`, body)
@@ -43,8 +43,8 @@ test('an action with a filter covers more than a page of matches, and nothing el
   await using stage = await startAdmin()
   const { inbox } = stage
   const many = Array.from({ length: 450 }, (_, n) => `e${n}`)
-  await giveUp(inbox, many, 'no pair 17 at 0xabcdef0123')
-  await giveUp(inbox, ['other'], 'something else')
+  await createDeadLetters(inbox, many, 'no pair 17 at 0xabcdef0123')
+  await createDeadLetters(inbox, ['other'], 'something else')
   const odd = { ...quarantinedOf(Buffer.from('odd')), reason: 'no_type' }
   await inbox.accept([...many.map((id) => quarantinedOf(Buffer.from(id))), odd])
   const filter = { group: 'TerminalError: no pair # at #' }
@@ -66,7 +66,7 @@ test('an action with a filter covers more than a page of matches, and nothing el
 
 test('an action answers complete: false if the filter matches more than its limit', async () => {
   const { inbox } = await setUpAdmin()
-  const [first = 0] = await giveUp(inbox, ['a', 'b'])
+  const [first = 0] = await createDeadLetters(inbox, ['a', 'b'])
   const deadRunIds = async () => ({ runIds: [first], isComplete: false })
   await using stage = await startAdmin({ inbox: { ...inbox, deadRunIds } })
   const filter = { handler: 'trades' }

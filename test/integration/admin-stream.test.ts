@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createLiveStream, pollEvents, pollLists, pollOverview, readListMarks } from '../../src/admin/stream.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { until } from '../support/until.ts'
 import { adminToken, viewerToken } from './admin-app.ts'
 import { sessionValue, startAdmin } from './admin-server.ts'
@@ -200,7 +200,7 @@ test('changed lists are named once per change', async () => {
   const what = async () => ((await watch()) as { what: string[] } | null)?.what
   expect(await what()).toBeUndefined()
   expect(await what()).toBeUndefined()
-  const [runId = 0] = await giveUp(inbox, ['a'])
+  const [runId = 0] = await createDeadLetters(inbox, ['a'])
   expect(await what()).toEqual(['handlers', 'dead-letters'])
   await inbox.accept([quarantinedOf(Buffer.from('{'))])
   expect(await what()).toEqual(['quarantine'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
 import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -8,8 +8,8 @@ test('bulk commands act on the filtered items, and only count with --dry-run', {
   await using dir = await createTempDir()
   await using stage = await createAdminStage()
   const { inbox, env } = stage
-  await giveUp(inbox, ['evt_1', 'evt_2'], 'no pair 17')
-  await giveUp(inbox, ['evt_3'], 'gone')
+  await createDeadLetters(inbox, ['evt_1', 'evt_2'], 'no pair 17')
+  await createDeadLetters(inbox, ['evt_3'], 'gone')
   const odd = { ...quarantinedOf(Buffer.from('odd')), reason: 'no_type' }
   await inbox.accept([quarantinedOf(Buffer.from('{')), odd, arrivalOf('evt_4', 'token.price_alert')])
   const run = (...args: string[]) => runCli(args, { cwd: dir.path, env })

@@ -9,7 +9,7 @@ import { resolveAdminToken } from '../../src/admin/token-file.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
-import { arrivalOf, giveUp } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
 
 let dir: string
 let file: string
@@ -34,7 +34,7 @@ async function openInbox() {
 /** Stores `evt_1` and `evt_2` as dead letters, and an event of another type. Returns the run ids. */
 async function fill(): Promise<number[]> {
   const inbox = await openInbox()
-  const runs = await giveUp(inbox, ['evt_1', 'evt_2'], 'no \u001b[31m pair')
+  const runs = await createDeadLetters(inbox, ['evt_1', 'evt_2'], 'no \u001b[31m pair')
   await inbox.register([])
   await inbox.accept([arrivalOf('evt_3', 'token.price_alert', '18446744073709551615')])
   await inbox.close()

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test, vi } from 'vitest'
-import { arrivalOf, giveUp, quarantinedOf } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { createAdminStage } from '../support/admin-stage.ts'
 import { cliFile, inTerminal, outputOf, runCli } from '../support/cli.ts'
 import { has } from '../support/tools.ts'
@@ -11,7 +11,7 @@ const evil = 'a\u202ebad\u009b31mname'
 
 const stage = await createAdminStage()
 afterAll(() => stage[Symbol.asyncDispose]())
-await giveUp(stage.inbox, ['evt_1', 'evt_2'], `no pair ${escape}31m`)
+await createDeadLetters(stage.inbox, ['evt_1', 'evt_2'], `no pair ${escape}31m`)
 await stage.inbox.accept([
   arrivalOf('evt_3', 'token.price_alert', '18446744073709551615'),
   { ...arrivalOf('evt_4'), raw: Buffer.from(`{"id":"evt_4","type":"x","created_at":"","data":{"name":"${evil}"}}`) },

@@ -62,7 +62,7 @@ test('while a sidecar runs, concurrent commands and the sidecar register only on
     expect([code, result]).toBeOneOf([
       [0, 'registered'],
       [0, 'unchanged'],
-      [75, 'under_way'],
+      [75, 'in_flight'],
     ])
   }
   await until(async () => (await app.inbox.subscription())?.state === 'registered', 'it was registered')

@@ -36,12 +36,12 @@ function startFree({ skewMs = 0 } = {}) {
   /** Advances the clock from timer to timer while no request is in flight, until the calls end. Returns the time it took. */
   async function settle(calls: Promise<unknown>): Promise<number> {
     const startedAt = wall.now()
-    let isOver = false
-    const over = calls.then(() => (isOver = true))
+    let hasEnded = false
+    const over = calls.then(() => (hasEnded = true))
     for (;;) {
       do await turns(wall)
       while (inFlight > 0)
-      if (isOver) break
+      if (hasEnded) break
       await wall.advance(Math.max(0, (wall.nextTimerAt() ?? wall.now()) - wall.now()))
     }
     await over

@@ -113,12 +113,12 @@ export async function all<Item>(pages: AsyncIterable<Item>): Promise<Item[]> {
 
 /** A wallet with this number of positions and trades. */
 export function openWallet({ stage }: Pick<ClientStage, 'stage'>, positions: number) {
-  const { views, acts } = stage.emulator.world
+  const { views, commands } = stage.emulator.world
   const address = `0x${(0xc0_0000 + views.wallets().length).toString(16).padStart(40, '0')}`
   const tokens = views.tokens().filter(({ network }) => network === 'ethereum')
   const buy = (index: number) => {
     const { address: token = '' } = tokens[index % tokens.length] ?? {}
-    acts.apply({ kind: 'trade', network: 'ethereum', wallet: address, token, side: 'buy', usd: 100 + index })
+    commands.apply({ kind: 'trade', network: 'ethereum', wallet: address, token, side: 'buy', usd: 100 + index })
   }
   for (let index = 0; index < positions; index++) buy(index)
   return { address, network: 'ethereum' as const, buy }

@@ -29,15 +29,15 @@ async function start(hook: TestReceiver, oneShot = false) {
     listen: { host: '127.0.0.1', port: 0 },
   })
   await emulator.start()
-  const { acts, views } = emulator.world
+  const { commands, views } = emulator.world
   const token = views.token(views.tokens()[0]!)
   const place = { network: token.network, token: token.address }
   return {
     emulator,
     token,
-    priceMove: (priceUsd: number) => acts.apply({ kind: 'price-move', ...place, priceUsd }),
-    buy: (usd: number) => acts.apply({ kind: 'trade', ...place, wallet, side: 'buy', usd }),
-    sellAll: () => acts.apply({ kind: 'trade', ...place, wallet, side: 'sell' }),
+    priceMove: (priceUsd: number) => commands.apply({ kind: 'price-move', ...place, priceUsd }),
+    buy: (usd: number) => commands.apply({ kind: 'trade', ...place, wallet, side: 'buy', usd }),
+    sellAll: () => commands.apply({ kind: 'trade', ...place, wallet, side: 'sell' }),
     [Symbol.asyncDispose]: () => emulator.stop(),
   }
 }

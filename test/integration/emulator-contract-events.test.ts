@@ -30,7 +30,7 @@ beforeAll(async () => {
     const webhookUrl = 'https://hooks.example.com/'
     accounts.addAlert(account!.accountId, { type, network, address, threshold, webhookUrl, label: null })
   }
-  for (const percent of [10, -20]) world.acts.apply({ kind: 'price-move', network, token: address, percent })
+  for (const percent of [10, -20]) world.commands.apply({ kind: 'price-move', network, token: address, percent })
   emulator.tour()
   await emulator.advance(3_600_000)
   for (const { method, headers, body } of receiver.requests) {

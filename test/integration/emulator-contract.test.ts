@@ -226,19 +226,19 @@ describe.each([
   })
 
   test('R39 R47 operations about a network in maintenance return 503', async () => {
-    const { acts } = here.stage.world
+    const { commands } = here.stage.world
     const networks = document.operations.find(({ id }) => id === 'listNetworks')!
     for (const operation of documenting(503)) {
       const base = baseOf(operation)
       const asked = operation.id === 'searchTokens' ? { query: { ...base.query, network: 'base' } } : base
       const network = networkIds.find((id) => id === (asked.body?.['network'] ?? asked.query?.['network']))!
-      acts.apply({ kind: 'network-status', network, status: 'maintenance' })
+      commands.apply({ kind: 'network-status', network, status: 'maintenance' })
       await here.expect(200, networks, {}, '"maintenance"')
       const { headers } = await here.expect(503, operation, asked, `${network} is in maintenance`)
       expect(headers.get('retry-after')).toBe('60')
-      acts.apply({ kind: 'network-status', network, status: 'degraded' })
+      commands.apply({ kind: 'network-status', network, status: 'degraded' })
       await here.expect(200, networks, {}, '"degraded"')
-      acts.apply({ kind: 'network-status', network, status: 'operational' })
+      commands.apply({ kind: 'network-status', network, status: 'operational' })
     }
   })
 })

@@ -35,7 +35,7 @@ function createFullDisk() {
 }
 
 /** Lets all retries fail. */
-async function giveUp({ deliveries, clock }: Stage): Promise<void> {
+async function exhaustRetries({ deliveries, clock }: Stage): Promise<void> {
   for (const delayMs of [...retryDelaysMs, 0]) {
     await deliveries.idle()
     await clock.advance(delayMs)
@@ -93,7 +93,7 @@ test('R46 R86 R87 a replay of an undelivered event has the same id and bytes, an
   const stage = createDeliveryStage([stageEndpoint(receiver.url)])
   const { clock, deliveries, send } = stage
   send(outgoing())
-  await giveUp(stage)
+  await exhaustRetries(stage)
   const [undelivered] = deliveries.list({ state: 'undelivered' }, 10)
   expect(undelivered).toMatchObject({ attempts: 6, state: 'undelivered' })
 
@@ -116,11 +116,11 @@ test('R87 a bulk replay sends events undelivered since a time, unless a replay h
   const stage = createDeliveryStage([stageEndpoint(receiver.url)])
   const { clock, deliveries, endpoints, send } = stage
   send(outgoing(1))
-  await giveUp(stage)
+  await exhaustRetries(stage)
   const since = clock.now()
   for (const n of [2, 3]) send(outgoing(n))
   send(outgoing(4, 'pump.graduation'))
-  await giveUp(stage)
+  await exhaustRetries(stage)
   status = 200
   expect(deliveries.replayAll({ since, type: 'pump.graduation' }, true)).toEqual({ matched: 1, replayed: 0 })
   expect(deliveries.replayAll({ since, endpoint: 'wh_other' }, true).matched).toBe(0)

@@ -75,7 +75,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const inner = createWorld({ seed, startAt, activity })
   inner.advanceTo(clock.now())
   const world = alter(inner)
-  const accounts = createAccounts({ clock, randomBytes, execute: (command) => world.acts.apply(command) })
+  const accounts = createAccounts({ clock, randomBytes, execute: (command) => world.commands.apply(command) })
   const { accountId } = accounts.putAccount('test', plan)
   const newKey = (scopes: readonly Scope[] = scopeNames, of = accountId) =>
     accounts.addKey(of, { name: 'test', scopes }).value

@@ -204,7 +204,7 @@ describe('networks', () => {
   })
 
   test('A18 a degraded network answers 300 to 2000 ms of real time later, as latency_ms shows', async () => {
-    stage.world.acts.apply({ kind: 'network-status', network: 'bnb', status: 'degraded' })
+    stage.world.commands.apply({ kind: 'network-status', network: 'bnb', status: 'degraded' })
     const { path } = busiestWallet(stage, 'bnb')
     const latencies = []
     for (let count = 0; count < 8; count++) {
@@ -216,7 +216,7 @@ describe('networks', () => {
     expect(Math.min(...latencies)).toBeGreaterThanOrEqual(300)
     expect(Math.max(...latencies)).toBeLessThanOrEqual(2_000)
     expect(new Set(latencies).size).toBeGreaterThan(1)
-    stage.world.acts.apply({ kind: 'network-status', network: 'bnb', status: 'operational' })
+    stage.world.commands.apply({ kind: 'network-status', network: 'bnb', status: 'operational' })
   })
 })
 

@@ -51,7 +51,7 @@ test('fails before the history is created if it cannot listen, and says what to 
 test('a failed start frees the port', async () => {
   const tracked: SeedInput['tracked'] = [{ network: 'base', wallet: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }]
   const emulator = createEmulator({ seed: testSeed({ tracked }), listen })
-  emulator.world.acts.apply = () => {
+  emulator.world.commands.apply = () => {
     throw new TypeError('the world is out of order')
   }
   await expect(emulator.start()).rejects.toThrow('out of order')

@@ -204,9 +204,9 @@ describe('a handler that no replica holds', () => {
 test('a new handler gets each event once from its registration on, while replicas accept', async () => {
   const [one, other] = [await join(loose), await join(loose)]
   let count = 0
-  let isOver = false
+  let hasEnded = false
   const accepting = [one, other].map(async (inbox) => {
-    while (!isOver) await accept(inbox, `e${count++}`)
+    while (!hasEnded) await accept(inbox, `e${count++}`)
   })
   await one.register([loose, fresh])
   const [begun] = await ask<{ seq: number }>(url, `SELECT last_seq::integer AS seq FROM inbox.counter`)
@@ -215,7 +215,7 @@ test('a new handler gets each event once from its registration on, while replica
   await other.register([loose, fresh])
   const last = count
   await until(() => count > last + 20, 'some are accepted')
-  isOver = true
+  hasEnded = true
   await Promise.all(accepting)
   const rest = await ask<{ id: string }>(url, `SELECT id FROM inbox.event WHERE seq > $1 ORDER BY seq`, [begun?.seq])
   const runs = await runsOf()

@@ -53,7 +53,7 @@ export function loadHandlers(
         break
       case 'fail':
         throw new Error('a random failure')
-      case 'giveUp':
+      case 'createDeadLetters':
         throw new TerminalError('a terminal failure')
       case 'askForTime':
         throw new RetryableError('later', { retryAfterMs: random.integer(0, 200) })

@@ -7,7 +7,7 @@ type Options = Partial<Omit<ResolvedHandler, 'run' | 'kind' | 'name' | 'file'>>
 export interface Mood {
   readonly work: number
   readonly fail?: number
-  readonly giveUp?: number
+  readonly createDeadLetters?: number
   readonly askForTime?: number
   readonly snooze?: number
   /** Continue past the timeout: `oversleep` until the abort, `hang` for some time after it. */
@@ -36,7 +36,7 @@ export const roles: { readonly [name: string]: Role } = {
   },
   holding: {
     options: { onDead: 'hold', types: ['wallet.*'] },
-    mood: { work: 10, giveUp: 4, fail: 1 },
+    mood: { work: 10, createDeadLetters: 4, fail: 1 },
     leavesItems: true,
   },
   // All runs change one value, and are fast compared with the store.
@@ -58,12 +58,12 @@ export const roles: { readonly [name: string]: Role } = {
   },
   moody: {
     options: { concurrency: 2, priority: 1 },
-    mood: { work: 6, fail: 2, giveUp: 1, askForTime: 1, snooze: 1 },
+    mood: { work: 6, fail: 2, createDeadLetters: 1, askForTime: 1, snooze: 1 },
     leavesItems: false,
   },
   late: {
     options: { from: 'beginning', concurrency: 2 },
-    mood: { work: 10, fail: 1, giveUp: 1 },
+    mood: { work: 10, fail: 1, createDeadLetters: 1 },
     leavesItems: true,
   },
   lateLatest: {

@@ -165,7 +165,7 @@ export function liveDay(seed: string): Day {
   world.advanceTo(startAt + dayMs)
   const untriggered = events.length
   for (const type of eventTypes) {
-    world.acts.apply({ kind: 'trigger', type })
+    world.commands.apply({ kind: 'trigger', type })
     world.advanceTo(world.now() + 10_000)
   }
   stop()

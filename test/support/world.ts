@@ -49,7 +49,7 @@ export function setPriceAlerts(world: World, percent = 5): void {
       ['price_below', 1 - percent / 100] as const,
     ]) {
       const alertId = `alrt_${type}_${ref.index}`
-      world.acts.apply({ kind: 'add-alert', alertId, type, ...place, threshold: price * factor })
+      world.commands.apply({ kind: 'add-alert', alertId, type, ...place, threshold: price * factor })
     }
   }
 }
@@ -69,7 +69,7 @@ export function setOtherAlerts(world: World, percent = 100, usd = 5000): void {
   ]
   for (const [{ network, address }, type, threshold] of places) {
     const alertId = `alrt_${type}_${network}_${address}`
-    world.acts.apply({ kind: 'add-alert', alertId, type, network, address, threshold })
+    world.commands.apply({ kind: 'add-alert', alertId, type, network, address, threshold })
   }
 }
 
@@ -124,7 +124,7 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
   const [first = '', second = ''] = world.views
     .tokens()
     .flatMap((one) => (one.network === network ? [one.address] : []))
-  const act = (given: WorldCommand) => world.acts.apply(given)
+  const act = (given: WorldCommand) => world.commands.apply(given)
   return {
     world,
     events: collectEvents(world),
@@ -151,7 +151,7 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
 export function refusalOf(world: World, act: WorldCommand): string {
   const before = { digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }
   try {
-    world.acts.apply(act)
+    world.commands.apply(act)
   } catch (error) {
     expect(error).toBeInstanceOf(WorldRefusal)
     expect({ digest: world.digest(), seq: world.seq(), nextAt: world.nextAt() }).toEqual(before)

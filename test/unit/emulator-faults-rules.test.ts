@@ -91,7 +91,7 @@ test('every scenario has valid rules, and commands that the world accepts', () =
     expect(about).toMatch(/\.$/)
     for (const rule of rules) expect(faultRuleSchema.parse(rule)).toEqual(rule)
     expect(commands[0]?.kind).toBe('activity')
-    for (const command of commands) expect(world.acts.apply(command)).toBeTypeOf('object')
+    for (const command of commands) expect(world.commands.apply(command)).toBeTypeOf('object')
   }
   expect(packs[0]).toMatchObject({ rules: [], commands: [{ kind: 'activity', factor: 1 }] })
 })

@@ -9,7 +9,7 @@ import { createTriggering } from '../../src/emulator/triggering.ts'
 import { WorldRefusal, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'
 
-type PlainWorld = Pick<World, 'acts' | 'views' | 'onEvent' | 'rehearse'>
+type PlainWorld = Pick<World, 'commands' | 'views' | 'onEvent' | 'rehearse'>
 
 function setUpWith(world: PlainWorld, rate: number, clock = createTestClock()) {
   const logged: unknown[][] = []
@@ -34,7 +34,7 @@ function setUpWith(world: PlainWorld, rate: number, clock = createTestClock()) {
 function setUp(apply: (act: WorldCommand) => object, rate = 1) {
   const clock = createTestClock()
   const inner = createWorld({ seed: 'triggering', startAt: clock.now() })
-  return setUpWith({ ...inner, acts: { apply: (act: WorldCommand) => ({ ...apply(act) }) } }, rate, clock)
+  return setUpWith({ ...inner, commands: { apply: (command: WorldCommand) => ({ ...apply(command) }) } }, rate, clock)
 }
 
 /** In a whole world. */

@@ -12,15 +12,18 @@ describe('bundled handlers', () => {
     expect(files.toSorted()).toEqual(eventTypes.map((type) => `${type}.ts`).toSorted())
   })
 
-  it.each(eventTypes)('R93–R102: %s prints exactly one line', async (type) => {
+  it.each(eventTypes)('R93–R102: %s prints exactly one line, which marks a replay', async (type) => {
     const file = `../../handlers/${type}.ts`
     const module = (await import(file)) as { default: unknown }
     const handler = parseDefinition(module.default, file, type)
     expect(handler.types).toEqual([type])
     const print = vi.spyOn(console, 'log').mockImplementation(() => {})
     try {
-      await handler.run(aContext({ raw: Buffer.from(JSON.stringify(eventSamples[type])) }))
-      expect(print.mock.calls).toEqual([[formatEvent(eventSamples[type])]])
+      const raw = Buffer.from(JSON.stringify(eventSamples[type]))
+      await handler.run(aContext({ raw }))
+      await handler.run(aContext({ raw, lease: { replay: { id: 1, newKeys: false } } }))
+      const line = formatEvent(eventSamples[type])
+      expect(print.mock.calls).toEqual([[line], [`${line} · replay`]])
     } finally {
       print.mockRestore()
     }

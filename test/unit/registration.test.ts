@@ -137,7 +137,7 @@ test.each([
     /may or may not exist: it failed with \(the secret\) \(request req_7\)\nlook for a webhook/,
   )
   expect(await inbox.subscription()).toMatchObject({ state: 'begun', answer: null })
-  for (const force of [false, true]) expect(await kind({ force })).toBe('under_way')
+  for (const force of [false, true]) expect(await kind({ force })).toBe('in_flight')
   await clock.advance(minuteMs)
   const later = await attempt()
   expect([later.kind, calls.length]).toEqual(['unclear', 1])
@@ -150,7 +150,7 @@ test('an operator confirms a registration with an unknown outcome, but not one i
   const confirm = () => confirmRegistered(inbox, () => clock.now())
   expect(await confirm()).toBeNull()
   await attempt()
-  expect(await confirm()).toMatchObject({ kind: 'under_way', subscription: { id: 1 } })
+  expect(await confirm()).toMatchObject({ kind: 'in_flight', subscription: { id: 1 } })
   await clock.advance(minuteMs)
   for (let time = 0; time < 2; time++) expect(await confirm()).toMatchObject({ id: 1, state: 'registered' })
   expect([await kind(), calls.length]).toEqual(['unchanged', 1])
@@ -173,7 +173,7 @@ test.each([false, true])('R62 one of ten concurrent attempts registers (force: %
   const before = calls.length
   const kinds = await Promise.all(Array.from({ length: 10 }, () => kind({ force })))
   expect(calls.length - before).toBe(1)
-  expect(kinds.toSorted()).toEqual(['registered', ...Array<string>(9).fill('under_way')])
+  expect(kinds.toSorted()).toEqual(['registered', ...Array<string>(9).fill('in_flight')])
 })
 
 test.each([

@@ -222,8 +222,8 @@ describe.each(worldSeeds(worldCounts.dayLongWorlds))(
       expect(unexplained(world)).toEqual([])
       for (const { network, address } of world.views.tokens().slice(-9)) {
         try {
-          world.acts.apply({ kind: 'price-move', network, token: address, percent: -30 })
-          world.acts.apply({ kind: 'rug', network, token: address, percent: 40 })
+          world.commands.apply({ kind: 'price-move', network, token: address, percent: -30 })
+          world.commands.apply({ kind: 'rug', network, token: address, percent: 40 })
         } catch (error) {
           if (!(error instanceof WorldRefusal)) throw error
         }
@@ -240,7 +240,7 @@ it('R18 A5 a wallet is a whale from 1,000,000 USD or 1 % of a supply on, or from
     const world = openWorld('settings', { activity: 0, ...options })
     const [token] = world.views.tokens()
     const { network, address } = token!
-    world.acts.apply({ kind: 'trade', network, wallet, side: 'buy', token: address, usd })
+    world.commands.apply({ kind: 'trade', network, wallet, side: 'buy', token: address, usd })
     return world.views.overview(world.views.findWallet(network, wallet)!).is_whale
   }
   expect(isWhale(200, {})).toBe(false)

@@ -104,16 +104,16 @@ describe('an alert on a price', () => {
 
   it('R33 stays silent until a token is listed at its address', () => {
     const list = { kind: 'list', network: 'base', symbol: 'NEW', name: 'New', liquidityUsd: 1e6 } as const
-    const address = String(openWorld('listed', { activity: 0 }).acts.apply(list)['token'])
+    const address = String(openWorld('listed', { activity: 0 }).commands.apply(list)['token'])
     const world = openWorld('listed', { activity: 0 })
     const events = collectEvents(world)
     const alert = { kind: 'add-alert', type: 'price_above', network: 'base', threshold: 1e-12 } as const
     const [wallet] = world.views.wallets().filter(({ network }) => network === 'base')
-    world.acts.apply({ ...alert, alertId: 'alrt_wallet', address: wallet!.address })
-    world.acts.apply({ ...alert, alertId: 'alrt_token', address })
+    world.commands.apply({ ...alert, alertId: 'alrt_wallet', address: wallet!.address })
+    world.commands.apply({ ...alert, alertId: 'alrt_token', address })
     world.advanceTo(world.now() + 60 * minuteMs)
     expect(events).toEqual([])
-    world.acts.apply(list)
+    world.commands.apply(list)
     world.advanceTo(world.now() + 60 * minuteMs)
     expect(events.flatMap(({ alertIds }) => alertIds)).toEqual(['alrt_token'])
   })

@@ -304,9 +304,11 @@ function levelOf(score: number): string {
 it('A40 event ids sort by time, and within a millisecond by number', () => {
   const world = openWorld('sorted')
   const events = collectEvents(world)
-  for (let round = 1; round <= 40; round++) world.acts.apply({ kind: 'trigger', type: 'contract.ownership_changed' })
+  for (let round = 1; round <= 40; round++)
+    world.commands.apply({ kind: 'trigger', type: 'contract.ownership_changed' })
   world.advanceTo(world.now() + 1)
-  for (let round = 1; round <= 40; round++) world.acts.apply({ kind: 'trigger', type: 'contract.ownership_changed' })
+  for (let round = 1; round <= 40; round++)
+    world.commands.apply({ kind: 'trigger', type: 'contract.ownership_changed' })
   expect(events).toHaveLength(80)
   expectIdsInOrder(events)
 })

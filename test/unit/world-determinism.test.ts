@@ -30,7 +30,7 @@ function run(
   }
   for (const [afterMs, act] of scripted) {
     advance(startAt + afterMs)
-    world.acts.apply(act)
+    world.commands.apply(act)
   }
   advance(startAt + 3 * hourMs)
   return { world, bodies: bodiesOf(events) }
@@ -104,7 +104,7 @@ describe('activity', { timeout: 120_000 }, () => {
     world.advanceTo(startAt + 48 * hourMs)
     expect(world.views.wallets().filter(({ tradeCount }) => tradeCount > 0)).toEqual([])
     expect(events).toEqual([])
-    world.acts.apply({ kind: 'activity', factor: 1 })
+    world.commands.apply({ kind: 'activity', factor: 1 })
     world.advanceTo(world.now() + hourMs)
     expect(world.views.wallets().filter(({ tradeCount }) => tradeCount > 0).length).toBeGreaterThan(50)
   })
@@ -115,9 +115,9 @@ describe('entities draw on their own', { timeout: 120_000 }, () => {
     const plain = openWorld('shift')
     const more = openWorld('shift')
     const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    more.acts.apply({ kind: 'track', network: 'base', wallet, isTracked: true })
+    more.commands.apply({ kind: 'track', network: 'base', wallet, isTracked: true })
     const [token] = more.views.tokens()
-    more.acts.apply({
+    more.commands.apply({
       kind: 'add-alert',
       alertId: 'alrt_1',
       type: 'price_above',
@@ -139,7 +139,7 @@ describe('entities draw on their own', { timeout: 120_000 }, () => {
     const more = openWorld('apart')
     const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
     const token = more.views.tokens().find(({ network }) => network === 'polygon')!
-    more.acts.apply({ kind: 'trade', network: 'polygon', wallet, side: 'buy', token: token.address, usd: 50_000 })
+    more.commands.apply({ kind: 'trade', network: 'polygon', wallet, side: 'buy', token: token.address, usd: 50_000 })
     const amounts = [plain, more].map((world) => {
       world.advanceTo(startAt + 3 * hourMs)
       const page = { limit: 100, after: null, asOf: { at: world.now(), seq: world.seq() } }

@@ -67,7 +67,7 @@ describe('a bonding curve', () => {
     const prices: number[] = []
     const priceNow = () => world.views.token(world.views.tokens().at(-1)!).price_usd
     world.onEvent(({ event }) => event.type === 'pump.graduation' && prices.push(priceNow()))
-    const { token } = world.acts.apply({ kind: 'graduate', symbol: 'ABC', name: 'A B C' })
+    const { token } = world.commands.apply({ kind: 'graduate', symbol: 'ABC', name: 'A B C' })
     prices.push(priceNow())
     const [graduation, ...others] = dataOf(events, 'pump.graduation')
     expect(others).toEqual([])

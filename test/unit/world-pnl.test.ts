@@ -93,7 +93,7 @@ describe('the creator of a token', () => {
   it('R19 R52 A12 holds its allocation and the liquidity it removes at no cost', () => {
     const world = openWorld('creator', { activity: 0 })
     const listed = { kind: 'list', network: 'base', symbol: 'ABC', name: 'A B C', liquidityUsd: 50_000 } as const
-    const place = { network: 'base', token: String(world.acts.apply(listed)['token']) } as const
+    const place = { network: 'base', token: String(world.commands.apply(listed)['token']) } as const
     const token = world.views.findToken('base', place.token)!
     const { state } = readLedger(world)
     const creator = state.wallets[state.tokens[token.index]!.creator]!
@@ -104,13 +104,13 @@ describe('the creator of a token', () => {
     const first = { asOf: asOfNow(world), position: shown() }
     expect(shown()).toMatchObject({ symbol: 'ABC', cost_basis_usd: 0, unrealised_pnl_pct: 0 })
     expect(shown()!.balance / supply()).toBeCloseTo(0.2, 6)
-    world.acts.apply({ kind: 'rug', ...place, percent: 50 })
+    world.commands.apply({ kind: 'rug', ...place, percent: 50 })
     expect(shown()!.balance / supply()).toBeCloseTo(0.6, 6)
     expect(shown()).toMatchObject({ cost_basis_usd: 0 })
     expect(world.views.overview(ref)).toMatchObject({ total_tokens_held: 1, total_trades_all_time: 0 })
 
     const held = shown()!.balance
-    world.acts.apply({ kind: 'trade', ...place, wallet: creator.address, side: 'sell', fraction: 0.1 })
+    world.commands.apply({ kind: 'trade', ...place, wallet: creator.address, side: 'sell', fraction: 0.1 })
     const [sale, ...others] = readAll(world, (page) => world.views.trades(ref, page, place.token)) as [Trade]
     expect([sale.type, others]).toEqual(['sell', []])
     expect(shown()!.balance).toBeCloseTo(held - sale.token_in.amount, 6)
@@ -122,7 +122,7 @@ it('R27 the story of the bag holder shows unrealized < 0 < total', () => {
   const world = openWorld('world-1', { activity: 0.3 })
   for (const hours of [0, 5]) {
     world.advanceTo(startAt + hours * hourMs)
-    const { wallet: address, network } = world.acts.apply({ kind: 'story', story: 'bag-holder' })
+    const { wallet: address, network } = world.commands.apply({ kind: 'story', story: 'bag-holder' })
     const ref = activeWallets(world).find((one) => one.network === network && one.address === address)
     const { pnl } = world.views.pnl(ref!, '30d')
     expect(pnl.unrealized_usd).toBeLessThan(0)

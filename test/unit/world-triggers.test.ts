@@ -9,7 +9,7 @@ import { collectEvents, dataOf, minuteMs, openWorld, refusalOf, setPriceAlerts }
 function pull(world: World, type: EventType): readonly WorldEvent[] {
   const events: WorldEvent[] = []
   const stop = world.onEvent((event) => events.push(event))
-  const result = world.acts.apply({ kind: 'trigger', type })
+  const result = world.commands.apply({ kind: 'trigger', type })
   expect(result['type']).toBe(type)
   expect(JSON.parse(JSON.stringify(result))).toEqual(result)
   world.advanceTo(world.now() + 5000)
@@ -43,7 +43,7 @@ describe('a trigger', () => {
 
   it('returns the addresses that its event is about', () => {
     const world = openWorld('named')
-    const { wallet, token } = world.acts.apply({ kind: 'trigger', type: 'wallet.large_trade' })
+    const { wallet, token } = world.commands.apply({ kind: 'trigger', type: 'wallet.large_trade' })
     const [trade] = dataOf(world.eventsAfter(0, Infinity), 'wallet.large_trade')
     expect(trade).toMatchObject({ wallet_address: wallet, token_address: token })
     expect(trade?.amount_usd).toBeGreaterThanOrEqual(10_000)
@@ -62,8 +62,8 @@ describe('a trigger', () => {
     const place = { network: token!.network, address: token!.address }
     const threshold = world.views.token(token!).price_usd * 1.05
     const alert = { kind: 'add-alert', type: 'price_above', ...place, threshold } as const
-    world.acts.apply({ ...alert, alertId: 'alrt_1' })
-    world.acts.apply({ ...alert, alertId: 'alrt_once', threshold: threshold * 0.99, isOneShot: true })
+    world.commands.apply({ ...alert, alertId: 'alrt_1' })
+    world.commands.apply({ ...alert, alertId: 'alrt_once', threshold: threshold * 0.99, isOneShot: true })
     expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_once']])
     expect(pull(world, 'token.price_alert').map(({ alertIds }) => alertIds)).toEqual([['alrt_1']])
     expect(refusalOf(world, { kind: 'trigger', type: 'token.price_alert' })).toMatch(/no price alert can fire now/)
@@ -74,7 +74,7 @@ describe('a trigger', () => {
   it('A34 follows the thresholds', () => {
     const world = openWorld('thresholds')
     const events = collectEvents(world)
-    world.acts.apply({ kind: 'thresholds', largeTradeUsd: 250_000, milestonesUsd: [40_000], riskSensitivity: 40 })
+    world.commands.apply({ kind: 'thresholds', largeTradeUsd: 250_000, milestonesUsd: [40_000], riskSensitivity: 40 })
     for (const type of ['wallet.large_trade', 'wallet.pnl_milestone', 'token.risk_change'] as const) pull(world, type)
     expect(dataOf(events, 'wallet.large_trade').every(({ amount_usd }) => amount_usd >= 250_000)).toBe(true)
     const milestones = dataOf(events, 'wallet.pnl_milestone')
@@ -87,7 +87,7 @@ describe('a trigger', () => {
 
   it('A34 is refused if no story can reach the thresholds', () => {
     const world = openWorld('out of reach')
-    world.acts.apply({ kind: 'thresholds', largeTradeUsd: 1e12, milestonesUsd: [1e12], riskSensitivity: 100 })
+    world.commands.apply({ kind: 'thresholds', largeTradeUsd: 1e12, milestonesUsd: [1e12], riskSensitivity: 100 })
     for (const type of ['wallet.large_trade', 'wallet.pnl_milestone', 'token.risk_change'] as const) {
       expect(refusalOf(world, { kind: 'trigger', type })).not.toBe('not refused')
     }

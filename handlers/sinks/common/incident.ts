@@ -65,7 +65,7 @@ export function createIncidentSink<P extends z.ZodType>(
     }
     const warning = toOwnWarning(event)
     const id = toId(warning?.incident ?? event.id)
-    if (warning?.isOver === true) return isSevere(warning.level) ? service.close(id) : undefined
+    if (warning?.isResolved === true) return isSevere(warning.level) ? service.close(id) : undefined
     const message = toMessage(event)
     return isSevere(message.severity) ? service.open(message, id, event) : undefined
   }

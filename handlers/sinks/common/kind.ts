@@ -92,7 +92,7 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** Servers take 8 to 16 KiB of headers in all. */
-const longestHeader = 1_000
+const maxHeaderLength = 1_000
 
 /** Body of an item: the exact bytes of the event, or the enqueued payload as JSON. */
 export function bodyOf(item: SinkItem): Uint8Array {
@@ -110,5 +110,5 @@ export function attributeText(text: string): string {
 }
 
 function shortened(text: string): string {
-  return text.length <= longestHeader ? text : `sha256-${createHash('sha256').update(text).digest('hex')}`
+  return text.length <= maxHeaderLength ? text : `sha256-${createHash('sha256').update(text).digest('hex')}`
 }

@@ -24,7 +24,7 @@ export function toMessage(event: AnyEvent): Message {
     time: event.created_at,
     type: event.type,
     eventId: event.id,
-    ...(warning?.isOver === false && typeof text === 'string' && text !== '' && { text: linesOf(text) }),
+    ...(warning?.isResolved === false && typeof text === 'string' && text !== '' && { text: linesOf(text) }),
   }
 }
 
@@ -32,7 +32,7 @@ export function toMessage(event: AnyEvent): Message {
 interface OwnWarning {
   /** Id shared by all events of one warning. */
   readonly incident: string
-  readonly isOver: boolean
+  readonly isResolved: boolean
   /** Level of the warning; stays the same after the warning has ended. */
   readonly level: EventDescription['severity']
 }
@@ -43,7 +43,7 @@ export function toOwnWarning({ id, type, data }: AnyEvent): OwnWarning | null {
   const { level } = data as Readonly<Record<string, unknown>>
   return {
     incident: id.replace(/:(?:critical|resolved)$/, ''),
-    isOver: type === 'inbox.resolved',
+    isResolved: type === 'inbox.resolved',
     level: level === 'info' || level === 'critical' ? level : 'warning',
   }
 }

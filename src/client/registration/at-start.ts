@@ -54,7 +54,7 @@ export function createReceiverRegistration(options: RegistrationOptions) {
     try {
       const result = await register({ inbox, client: client(), wanted, secret, now })
       report(result, wanted, log)
-      if (result.kind === 'under_way') schedule(Math.max(result.clearAt - now(), 0) + 1)
+      if (result.kind === 'in_flight') schedule(Math.max(result.clearAt - now(), 0) + 1)
       if (result.kind === 'refused' && result.verdict.canRetry) backOff(result.verdict.retryAfterMs)
     } catch (error) {
       log.error({ error: safeText(messageOf(error)) }, 'registration not storable, retrying')
@@ -83,7 +83,7 @@ const messages = {
   unnoted: ['error', 'receiver registered, not recorded'],
   unchanged: ['info', 'receiver already registered'],
   changed: ['warn', 'registration differs from settings'],
-  under_way: ['info', 'another process is registering'],
+  in_flight: ['info', 'another process is registering'],
   unclear: ['warn', 'registration outcome unknown'],
   refused: ['error', 'registration failed'],
   planned: ['info', 'registration planned'],

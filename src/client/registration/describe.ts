@@ -37,7 +37,7 @@ export function describeRegistration(result: Registration, wanted: Wanted): Desc
       const summary = `registered on ${time(subscription.at)}: ${describeWanted(subscription)}; wanted now: ${describeWanted(wanted)}. Nothing was sent`
       return { summary, todo: describeReplacement(subscription) }
     }
-    case 'under_way':
+    case 'in_flight':
       return {
         summary: `another process began to register ${result.subscription.url} at ${time(result.subscription.at)}: nothing was sent`,
         todo: `check again after ${time(result.clearAt)}: a registration without an outcome by then may or may not exist`,

@@ -31,7 +31,7 @@ export interface RegisterOptions {
  * - `registered`: the upstream created the webhook. `madeSecret`: a secret that it generated instead of using ours, else null.
  * - `unnoted`: the upstream created the webhook, but the inbox failed to record it.
  * - `unchanged`: already registered with the same URL, events and secret. `changed`: already registered with others.
- * - `under_way`: another process began less than a minute ago. `unclear`: a request was sent, and its outcome is unknown.
+ * - `in_flight`: another process began less than a minute ago. `unclear`: a request was sent, and its outcome is unknown.
  * - `refused`: the upstream rejected the request. `planned`: a dry run; `replaces`: the registration that it would replace.
  */
 export type Registration =
@@ -43,13 +43,13 @@ export type Registration =
       readonly noteError?: string
     }
   | { readonly kind: 'unchanged' | 'changed'; readonly subscription: Subscription }
-  | { readonly kind: 'under_way'; readonly subscription: Subscription; readonly clearAt: number }
+  | { readonly kind: 'in_flight'; readonly subscription: Subscription; readonly clearAt: number }
   | { readonly kind: 'unclear'; readonly subscription: Subscription; readonly verdict: Verdict | null }
   | { readonly kind: 'refused'; readonly subscription: Subscription; readonly verdict: Verdict }
   | { readonly kind: 'planned'; readonly replaces: Subscription | null }
 
 /** A registration without an outcome is in progress up to this age. It exceeds `callTimeoutMs`, so an older one was abandoned. */
-export const underWayMs = 60_000
+export const inFlightMs = 60_000
 const callTimeoutMs = 30_000
 const maxTries = 5
 
@@ -88,9 +88,9 @@ export async function register(options: RegisterOptions): Promise<Registration> 
 export async function confirmRegistered(
   inbox: SubscriptionPort,
   now: () => number,
-): Promise<Subscription | UnderWay | null> {
+): Promise<Subscription | InFlight | null> {
   const begun = await inbox.subscription()
-  if (begun !== null && isUnderWay(begun, now())) return underWay(begun)
+  if (begun !== null && isInFlight(begun, now())) return inFlight(begun)
   if (begun?.state === 'begun') await inbox.endSubscription(begun.id, { state: 'registered', answer: null })
   const newest = await inbox.subscription()
   return newest?.state === 'registered' ? newest : null
@@ -98,20 +98,20 @@ export async function confirmRegistered(
 
 /** Outcome that the newest registration determines without a request; null if a request may be sent. */
 function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
-  if (isUnderWay(newest, now)) return underWay(newest)
+  if (isInFlight(newest, now)) return inFlight(newest)
   if (force) return null
   if (newest.state === 'begun') return { kind: 'unclear', subscription: newest, verdict: null }
   return { kind: newest.digest === digest ? 'unchanged' : 'changed', subscription: newest }
 }
 
-type UnderWay = Extract<Registration, { kind: 'under_way' }>
+type InFlight = Extract<Registration, { kind: 'in_flight' }>
 
-function isUnderWay({ state, at }: Subscription, now: number): boolean {
-  return state === 'begun' && Math.abs(now - at) < underWayMs
+function isInFlight({ state, at }: Subscription, now: number): boolean {
+  return state === 'begun' && Math.abs(now - at) < inFlightMs
 }
 
-function underWay(subscription: Subscription): UnderWay {
-  return { kind: 'under_way', subscription, clearAt: subscription.at + underWayMs }
+function inFlight(subscription: Subscription): InFlight {
+  return { kind: 'in_flight', subscription, clearAt: subscription.at + inFlightMs }
 }
 
 async function call(options: RegisterOptions, begun: Subscription): Promise<Registration> {

@@ -43,7 +43,7 @@ export const faultRoutes: readonly Route[] = [
     body: scenarioBody,
     answer({ faults, state }, { body: { name: pack } }) {
       // Commands first: if the world refuses one, the rules stay unchanged.
-      for (const command of pack.commands) state.world.acts.apply(command)
+      for (const command of pack.commands) state.world.commands.apply(command)
       faults.clear()
       const rules = pack.rules.map((rule) => faults.add(rule))
       return { name: pack.name, rules, acts: pack.commands.length }

@@ -9,7 +9,7 @@ import { limit, wholeNumber } from '../values.ts'
 const commandRoutes = Object.entries(commandBodies).map(([kind, body]) =>
   route('POST', `/world/${kind}`, {
     body: body as z.ZodType<object>,
-    answer: ({ state }, call) => state.world.acts.apply({ kind, ...call.body } as WorldCommand),
+    answer: ({ state }, call) => state.world.commands.apply({ kind, ...call.body } as WorldCommand),
   }),
 )
 

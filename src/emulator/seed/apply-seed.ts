@@ -17,12 +17,12 @@ export interface DrawnSecret {
  *
  * @throws InboxError `config_invalid` that names what the world refuses
  */
-export function prepareWorld(seed: Seed, acts: World['acts']): void {
+export function prepareWorld(seed: Seed, commands: World['commands']): void {
   for (const { network, wallet } of seed.tracked) {
-    applyCommand(acts, 'tracked', { kind: 'track', network, wallet, isTracked: true })
+    applyCommand(commands, 'tracked', { kind: 'track', network, wallet, isTracked: true })
   }
   if (Object.keys(seed.thresholds).length > 0)
-    applyCommand(acts, 'thresholds', { kind: 'thresholds', ...seed.thresholds })
+    applyCommand(commands, 'thresholds', { kind: 'thresholds', ...seed.thresholds })
 }
 
 /**
@@ -31,13 +31,13 @@ export function prepareWorld(seed: Seed, acts: World['acts']): void {
  *
  * @throws InboxError `config_invalid` that names what the world refuses
  */
-export function applySeed(seed: Seed, accounts: Accounts, acts: World['acts']): readonly DrawnSecret[] {
+export function applySeed(seed: Seed, accounts: Accounts, commands: World['commands']): readonly DrawnSecret[] {
   const drawn = seed.accounts.flatMap((account) => addAccount(account, accounts))
   for (const network of networkIds) {
     const status = seed.networks[network]
-    if (status !== undefined) applyCommand(acts, `networks.${network}`, { kind: 'network-status', network, status })
+    if (status !== undefined) applyCommand(commands, `networks.${network}`, { kind: 'network-status', network, status })
   }
-  for (const story of seed.stories) applyCommand(acts, 'stories', { kind: 'story', story })
+  for (const story of seed.stories) applyCommand(commands, 'stories', { kind: 'story', story })
   return drawn
 }
 
@@ -62,8 +62,8 @@ function addAccount(given: Seed['accounts'][number], accounts: Accounts): DrawnS
   return drawn
 }
 
-function applyCommand(acts: World['acts'], place: string, command: WorldCommand): void {
-  asConfigError(place, () => acts.apply(command))
+function applyCommand(commands: World['commands'], place: string, command: WorldCommand): void {
+  asConfigError(place, () => commands.apply(command))
 }
 
 function asConfigError(place: string, fn: () => unknown): void {

@@ -34,7 +34,7 @@ export interface World {
   digest(): string
 
   readonly views: WorldViews
-  readonly acts: WorldCommands
+  readonly commands: WorldCommands
 
   /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot

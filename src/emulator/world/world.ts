@@ -66,7 +66,7 @@ export function createWorld(options: WorldOptions): World {
     lastEvent: () => core.state.events.length,
     digest: () => digestOf(core),
     views: createViews(core),
-    acts: createWorldCommands(core),
+    commands: createWorldCommands(core),
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
     rehearse(fn) {

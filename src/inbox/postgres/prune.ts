@@ -51,8 +51,8 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
       const chosen: KeptBody[] = []
       let [left, after]: [number, number | null] = [surplus, bodies.at(-1)?.seq ?? null]
       for (const body of bodies) {
-        const isOver = left > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
-        const isOld = isOver && body.receivedAt < now - minAgeMs
+        const isExcess = left > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
+        const isOld = isExcess && body.receivedAt < now - minAgeMs
         if (isOld || body.receivedAt < (receivedBefore ?? -Infinity)) {
           if (body.isOpen) continue
           chosen.push(body)
