@@ -32,7 +32,11 @@ test('buckets include empty ones, and measured responses', () => {
   expect(buckets).toHaveLength(60)
   expect(buckets[0]).toEqual({ at: '2026-01-31T13:04:00.000Z', events: 2, acks: null })
   expect(buckets[1]).toEqual({ at: '2026-01-31T13:05:00.000Z', events: 0, acks: null })
-  expect(buckets[59]).toEqual({ at: '2026-01-31T14:03:00.000Z', events: 5, acks: { p50_ms: 1, p99_ms: 9, refused: 1 } })
+  expect(buckets[59]).toEqual({
+    at: '2026-01-31T14:03:00.000Z',
+    events: 5,
+    acks: { p50_ms: 1, p99_ms: 9, acknowledged: 5, refused: 1 },
+  })
   expect(byType.map(({ type, count, series }) => [type, count, series[0], series[59]])).toEqual([
     ['b', 4, 0, 4],
     ['a', 3, 2, 1],
