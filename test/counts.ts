@@ -43,7 +43,7 @@ export const counts = {
   soakRestMs: long ? 3_000 : 0,
   /** Sequences of random calls to an inbox, compared with a model. */
   sqliteWalks: long ? 1_000 : 80,
-  postgresWalks: long ? 200 : 20,
+  postgresWalks: long ? 200 : 8,
   /** Steps in which a replica starts, stops, hangs or accepts, while the replicas have different handlers. */
   rollingSteps: long ? 400 : 14,
   /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
