@@ -52,7 +52,7 @@ export async function sendExport(
     const page = await inbox.events({ ...filter, isDetailed: true, limit: pageSize, ...(cursor && { cursor }) })
     for (const event of page.data) {
       const line = toLine(event, await bodyOf(event), format)
-      if (!response.write(line)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      if (!response.write(line) && !response.destroyed) await drained(response)
       if (response.destroyed) return
     }
     cursor = page.nextCursor
@@ -63,6 +63,18 @@ export async function sendExport(
   async function bodyOf({ id, detail }: EventSummary): Promise<string | null> {
     const raw = detail?.body ?? (await inbox.event(id))?.raw
     return raw === undefined || raw.length === 0 ? null : toBuffer(raw).toString()
+  }
+}
+
+/** Resolves when more can be written, or when the reader has left. */
+async function drained(response: Response): Promise<void> {
+  const settled = new AbortController()
+  const { signal } = settled
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })])
+  } finally {
+    // A slow reader makes thousands of waits: each removes its listeners.
+    settled.abort()
   }
 }
 
