@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await page.getByLabel('Window').selectOption('day')
     await page.getByText('Events per 15 minutes by type').waitFor()
     expect(page.url()).toMatch(/#\/\?window=day$/)
-    expect(pages.api.read).toContain('/activity?window=day')
+    await expect.poll(() => pages.api.read).toContain('/activity?window=day')
   })
 
   test('sorts handlers by trouble, and a row opens its handler', async () => {
