@@ -1,4 +1,4 @@
-// Makes docs/demo.svg, the picture in the README, from what the demo really prints: node docs/make-demo-svg.ts
+// Makes docs/demo.svg, the picture in the README, from what the built demo prints: npm run build && node docs/make-demo-svg.ts
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,16 +12,20 @@ const lineHeight = 18
 const padding = 20
 
 const root = join(import.meta.dirname, '..')
+const program = join(root, 'dist/src/cli.js')
 const svg = draw([`$ onchain-inbox demo --seconds ${seconds}`, ...capture().split('\n')])
 writeFileSync(join(root, 'docs/demo.svg'), svg)
 
-/** Runs the demo in an empty folder, so that its counts begin at none. */
+/** Runs the demo in an empty folder, so that its counts start at zero. Commands are shown as `npm start` prints them. */
 function capture(): string {
   const folder = mkdtempSync(join(tmpdir(), 'inbox-demo-'))
   try {
-    const command = [join(root, 'src/cli.ts'), 'demo', '--seconds', String(seconds)]
+    const command = [program, 'demo', '--seconds', String(seconds)]
     const printed = execFileSync(process.execPath, command, { cwd: folder, encoding: 'utf8' })
-    return stripVTControlCharacters(printed).replaceAll(root, '.').trimEnd()
+    return stripVTControlCharacters(printed)
+      .replaceAll(`node ${program}`, 'npx onchain-inbox')
+      .replaceAll(root, '.')
+      .trimEnd()
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -45,7 +49,7 @@ ${texts.join('')}</g>
 `
 }
 
-/** As a terminal does: the rest of a long line goes on in the next row. */
+/** Breaks a long line as a terminal does. */
 function wrap(line: string): string[] {
   return line === '' ? [''] : (line.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [])
 }

@@ -3,7 +3,7 @@ import { resolve, dirname, join, relative, sep } from 'node:path'
 import type { Command } from 'commander'
 import { loadConfig } from '../config/config.ts'
 import { isUndocumented, undocumented } from '../config/sinks/config-warnings.ts'
-import { describeConfig } from '../config/described.ts'
+import { describeSettings, type DescribedSetting } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
 import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
@@ -50,18 +50,21 @@ async function run(flags: CheckFlags): Promise<void> {
   // Invalid settings may name handlers that are not in the folder, so no handlers here doesn't mean none at all.
   const handlers = config === null && checked?.length === 0 ? null : checked
 
-  const rows = config && describeConfig(config)
+  const rows = config && describeSettings(config)
   const warnings = [
     ...(config?.warnings ?? []),
     ...(handlers === null ? [] : findConfigWarnings(found?.handlersDir ?? null, handlers)),
   ]
   if (rows !== null || handlers !== null) {
-    printResult({ config: rows && Object.fromEntries(rows), handlers, warnings }, flags, () =>
-      [
-        ...(rows === null ? [] : [renderTable(['setting', 'value'], rows)]),
-        ...(handlers === null ? [] : [renderHandlers(handlers)]),
-        ...warnings.map((warning) => `warning: ${warning}`),
-      ].join('\n\n'),
+    printResult(
+      { config: rows && Object.fromEntries(rows.map(({ name, value }) => [name, value])), handlers, warnings },
+      flags,
+      () =>
+        [
+          ...(rows === null ? [] : [renderSettings(rows)]),
+          ...(handlers === null ? [] : [renderHandlers(handlers)]),
+          ...warnings.map((warning) => `warning: ${warning}`),
+        ].join('\n\n'),
     )
   }
   const [first, ...others] = problems
@@ -108,6 +111,16 @@ function findHandlersDir(given: Awaited<ReturnType<typeof collectSettings>>, cwd
   if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
   return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
+}
+
+function renderSettings(settings: readonly DescribedSetting[]): string {
+  // `INBOX_X_FILE` names a file with the value of `INBOX_X`.
+  const namesOf = ({ variables: names }: DescribedSetting) =>
+    names.filter((name) => !names.some((other) => name === `${other}_FILE`))
+  return renderTable(
+    ['setting', 'value', 'names'],
+    settings.map((row) => [row.name, row.value, namesOf(row).join(' ')]),
+  )
 }
 
 function renderHandlers(handlers: readonly CheckedHandler[]): string {

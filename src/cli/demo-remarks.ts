@@ -75,7 +75,7 @@ export function logRemark({ level, msg, time, ...fields }: LogEntry, deadList: s
   const { handler, eventId, error, nextAt, frame, replay } = fields
   if (typeof handler === 'string' && typeof eventId === 'string' && typeof error === 'string') {
     const run = typeof replay === 'number' ? `${eventId} in replay ${replay}` : eventId
-    const place = typeof frame === 'string' ? ` ${frame}` : ''
+    const place = typeof frame === 'string' ? ` ${frame.replace(`${process.cwd()}/`, '')}` : ''
     const failure = `${indent}${handler} failed on ${run} (${error.replace(internalCode, '')})${place}`
     if (typeof nextAt !== 'string') return `${failure}; now a dead letter: ${deadList}`
     return `${failure}; next attempt in ${roughly(Date.parse(nextAt) - Date.parse(time))}`

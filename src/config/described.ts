@@ -30,9 +30,9 @@ const composedRows: Readonly<Record<string, (config: Config) => string>> = {
   handlers: ({ handlersDir }) => handlersDir ?? 'none',
   sinks: () => 'none',
   'console address': ({ consoleUrl }) => consoleUrl ?? 'not set',
-  'registered for': describeSubscribe,
+  registration: describeSubscribe,
   'REST service': ({ api }) => (api === undefined ? 'not set' : `${api.url} (key: set)`),
-  'bodies are kept': describeRetention,
+  retention: describeRetention,
 }
 
 /** The settings of a row; empty for an unknown row. */

@@ -221,7 +221,7 @@ export const settings = {
     'https://inbox.example.com',
   ),
   INBOX_SUBSCRIBE: secretSetting(
-    'registered for',
+    'registration',
     '[registration](client.md#registration) as JSON; `subscribe` in the config file',
     subscribeSetting,
     'JSON {"url", "events", "secret"}: webhook URL, event types, and the label of a secret',
@@ -252,13 +252,13 @@ export const settings = {
     describeBytes,
   ),
   INBOX_ACK_TIMEOUT_MS: msSetting(
-    'answer within',
+    'acknowledgement limit',
     'deliveries not stored in this time get 503',
     [1, 4000, '4000'],
     'ackTimeoutMs',
   ),
   INBOX_MAX_CONNECTIONS: setting(
-    'connections',
+    'connection limit',
     'webhook connections; beyond that, idle ones are closed',
     wholeNumber(1, 1_000_000).prefault(1000),
     'a whole number from 1 to 1000000',
@@ -267,14 +267,14 @@ export const settings = {
     (count: number) => `at most ${count}`,
   ),
   INBOX_KEEPALIVE_MS: msSetting(
-    'idle connections kept',
+    'keep-alive',
     'idle time of a connection; `65000` behind most load balancers',
     [1, 15_000, '65000'],
     'keepAliveMs',
   ),
-  INBOX_SHUTDOWN_MS: msSetting('time to shut down', 'longest shutdown', [0, 20_000, '20000'], 'shutdownMs'),
+  INBOX_SHUTDOWN_MS: msSetting('shutdown limit', 'longest shutdown', [0, 20_000, '20000'], 'shutdownMs'),
   INBOX_CONCURRENCY: setting(
-    'runs at once',
+    'concurrency',
     'runs at once, all handlers of a thread',
     wholeNumber(1, 10_000).prefault(16),
     'a whole number from 1 to 10000',
@@ -282,21 +282,21 @@ export const settings = {
     'concurrency',
   ),
   INBOX_RETENTION_DAYS: setting(
-    'bodies are kept',
+    'retention',
     'days to keep bodies of finished events; 0 keeps them: [Retention](#retention)',
     wholeNumber(0, 36_500).prefault(30),
     'a whole number of days (0: no limit)',
     '30',
   ),
   INBOX_RETENTION_BYTES: setting(
-    'bodies are kept',
+    'retention',
     'database size above which old bodies are pruned: `20gb`',
     byteSize(2 ** 50).optional(),
     'a size from 1 byte, as bytes or with kb, mb, gb or tb',
     '20gb',
   ),
   INBOX_DISK_RESERVE: setting(
-    'disk to stay free',
+    'free disk minimum',
     'free space below which deliveries get 503 `store_full`',
     byteSize(2 ** 50, 0).prefault('256mb'),
     'a size, as bytes or with kb, mb, gb or tb (0: no reserve)',
@@ -322,7 +322,7 @@ export const settings = {
     showList,
   ),
   INBOX_UNUSABLE_STATUS: setting(
-    'status for unusable bodies',
+    'status for quarantine',
     'answer for signed but invalid bodies: 200 or 422; both are quarantined',
     wholeNumber(200, 422)
       .pipe(z.union([z.literal(200), z.literal(422)]))

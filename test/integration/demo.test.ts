@@ -42,10 +42,12 @@ test(
       eventTypes.map((type) => output.see(new RegExp(`^\\d\\d:\\d\\d:\\d\\d UTC  ${type.replace('.', '\\.')} `, 'm'))),
     )
 
-    const [, retried] = await output.see(/↳ unlucky failed on (evt_\w+) \(on purpose\); next attempt in 1 s\n/)
+    const [, retried] = await output.see(
+      /↳ unlucky failed on (evt_\w+) \(on purpose\) at .*unlucky\.\w+:\d+:\d+\); next attempt in 1 s\n/,
+    )
     await output.see(new RegExp(`↳ unlucky handled ${retried} this time\n`))
     const [, dead] = await output.see(
-      /↳ unlucky failed on (evt_\w+) \(gave up on purpose\); now a dead letter: onchain-inbox dead list --admin-url \S+\n/,
+      /↳ unlucky failed on (evt_\w+) \(gave up on purpose\) at .*unlucky\.\w+:\d+:\d+\); now a dead letter: onchain-inbox dead list --admin-url \S+\n/,
     )
     await output.see(/↳ [\w.]+ evt_\w+ delivered twice; answered 200 as a duplicate; not handled again\n/)
 
