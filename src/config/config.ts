@@ -67,14 +67,14 @@ const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
  * @throws InboxError `config_invalid` that lists every problem on its own line, never with a secret
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
-  const given = await withFiles(await collectSettings(options), options.cwd)
-  const { values, problems: mistakes } = parseSettings(given.values)
+  const raw = await withFiles(await collectSettings(options), options.cwd)
+  const { values, problems: mistakes } = parseSettings(raw.values)
   // Checks between settings would report what the config file may hold.
-  if (!given.isComplete) throw invalid([...given.problems, ...mistakes], given.warnings)
+  if (!raw.isComplete) throw invalid([...raw.problems, ...mistakes], raw.warnings)
   const at = (path: string) => resolve(options.cwd, path)
   const credentials = await loadCredentials({
     values,
-    given: given.values,
+    raw: raw.values,
     at,
     allowDemoCredentials: options.allowDemoCredentials ?? false,
   })
@@ -85,14 +85,14 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     routes: values.INBOX_ROUTES,
     forwardUrl: values.INBOX_FORWARD_URL,
     notify: values.INBOX_NOTIFY,
-    isIncomplete: sinkSettings.some((name) => given.values[name] !== undefined && values[name] === undefined),
+    isIncomplete: sinkSettings.some((name) => raw.values[name] !== undefined && values[name] === undefined),
     databaseFile: values.INBOX_DATABASE_URL.kind === 'sqlite' ? at(values.INBOX_DATABASE_URL.file) : undefined,
     env: options.env,
     at,
   })
 
   const warnings = [
-    ...given.warnings,
+    ...raw.warnings,
     ...findConfigWarnings(values, apiKey !== undefined),
     ...findUnknownTypes(values),
     ...checked.warnings,
@@ -102,9 +102,9 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
   const isKept = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
-    ...given.problems,
+    ...raw.problems,
     ...mistakes,
-    ...findConflicts(values, given.values),
+    ...findConflicts(values, raw.values),
     ...credentials.problems,
     ...checked.problems,
     ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
@@ -122,7 +122,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(viewerToken === undefined ? {} : { viewerToken }),
     },
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
-    handlersDir: handlersDirOf(values, given.values, sinks, at),
+    handlersDir: handlersDirOf(values, raw.values, sinks, at),
     sinks,
     ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
     baseDir: options.cwd,
@@ -135,7 +135,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     },
     ...(tls === undefined ? {} : { tls }),
     secretsSource,
-    origins: given.origins,
+    origins: raw.origins,
     warnings,
   })
 }
@@ -143,20 +143,20 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
 /** With routes to sinks, the default handlers folder may be missing. */
 function handlersDirOf(
   values: SettingValues,
-  given: RawSettings['values'],
+  raw: RawSettings['values'],
   sinks: readonly ConfiguredSink[],
   at: (path: string) => string,
 ): string | null {
   const dir = at(values.INBOX_HANDLERS)
   const isInternal = ({ types }: ConfiguredSink['routes'][number]) => types.every(isInternalPattern)
-  const isNeeded = sinks.every(({ routes }) => routes.every(isInternal)) || given.INBOX_HANDLERS !== undefined
+  const isNeeded = sinks.every(({ routes }) => routes.every(isInternal)) || raw.INBOX_HANDLERS !== undefined
   return isNeeded || existsSync(dir) ? dir : null
 }
 
-function findConflicts(values: SettingValues, given: RawSettings['values']): string[] {
+function findConflicts(values: SettingValues, raw: RawSettings['values']): string[] {
   const problems: string[] = []
   const { INBOX_HOST: host, INBOX_PORT: port, INBOX_ADMIN_HOST: adminHost, INBOX_ADMIN_PORT: adminPort } = values
-  const hasToken = given.INBOX_ADMIN_TOKEN !== undefined || given.INBOX_ADMIN_TOKEN_FILE !== undefined
+  const hasToken = raw.INBOX_ADMIN_TOKEN !== undefined || raw.INBOX_ADMIN_TOKEN_FILE !== undefined
   if (!isLoopback(adminHost) && !hasToken) {
     problems.push(
       `INBOX_ADMIN_HOST: ${adminHost} is not a loopback address; set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE, or ` +

@@ -27,7 +27,7 @@ export interface Credentials {
 export interface CredentialsOptions {
   readonly values: SettingValues
   /** Raw values, valid or not. */
-  readonly given: RawSettings['values']
+  readonly raw: RawSettings['values']
   readonly at: (path: string) => string
   readonly allowDemoCredentials: boolean
 }
@@ -49,15 +49,15 @@ export async function loadCredentials(options: CredentialsOptions): Promise<Cred
   return { secretsSource, viewerToken, tls, problems }
 }
 
-async function loadSecrets({ values, given, at }: CredentialsOptions, problems: string[]) {
+async function loadSecrets({ values, raw, at }: CredentialsOptions, problems: string[]) {
   const { INBOX_SECRETS: secrets, INBOX_SECRETS_FILE: path } = values
-  if (given.INBOX_SECRETS === undefined && given.INBOX_SECRETS_FILE === undefined) {
+  if (raw.INBOX_SECRETS === undefined && raw.INBOX_SECRETS_FILE === undefined) {
     const { expected, example } = settings.INBOX_SECRETS
     problems.push(
       `INBOX_SECRETS or INBOX_SECRETS_FILE is required; expected ${expected}, for example INBOX_SECRETS=${example}`,
     )
   }
-  if (given.INBOX_SECRETS !== undefined && given.INBOX_SECRETS_FILE !== undefined) {
+  if (raw.INBOX_SECRETS !== undefined && raw.INBOX_SECRETS_FILE !== undefined) {
     problems.push('INBOX_SECRETS: INBOX_SECRETS_FILE is set as well; expected only one of them')
     return undefined
   }
@@ -91,10 +91,10 @@ function viewerTokenOf({ values }: CredentialsOptions, problems: string[]): stri
   return undefined
 }
 
-async function loadTls({ values, given, at }: CredentialsOptions, problems: string[]): Promise<TlsFiles | undefined> {
+async function loadTls({ values, raw, at }: CredentialsOptions, problems: string[]): Promise<TlsFiles | undefined> {
   const { INBOX_TLS_CERT_FILE: cert, INBOX_TLS_KEY_FILE: key } = values
   for (const [set, other] of [tlsNames, tlsNames.toReversed()]) {
-    if (set && other && given[set] !== undefined && given[other] === undefined) {
+    if (set && other && raw[set] !== undefined && raw[other] === undefined) {
       problems.push(`${other} is required with ${set}`)
     }
   }

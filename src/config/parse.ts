@@ -14,12 +14,12 @@ export interface ParsedSettings {
 }
 
 /** Parses each setting on its own, so that all problems are found. */
-export function parseSettings(given: RawSettings['values']): ParsedSettings {
+export function parseSettings(raw: RawSettings['values']): ParsedSettings {
   const problems: string[] = []
   const entries = settingNames.map((name) => {
-    const result = settings[name].type.safeParse(given[name])
+    const result = settings[name].type.safeParse(raw[name])
     if (result.success) return [name, result.data]
-    problems.push(problemOf(name, given[name], result.error))
+    problems.push(problemOf(name, raw[name], result.error))
     return [name, settings[name].type.parse(undefined)]
   })
   return { values: Object.fromEntries(entries), problems }
@@ -33,12 +33,12 @@ const inFiles = ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_API_KEY
  * contain the content. A setting with a problem stays unset.
  */
 export async function withFiles(
-  given: RawSettings,
+  raw: RawSettings,
   cwd: string,
   names: readonly SettingName[] = inFiles,
 ): Promise<RawSettings> {
-  const values: Record<string, unknown> = { ...given.values }
-  const problems = [...given.problems]
+  const values: Record<string, unknown> = { ...raw.values }
+  const problems = [...raw.problems]
   for (const name of inFiles) {
     const fileName = `${name}_FILE` as const
     if (!names.includes(name) || values[fileName] === undefined) continue
@@ -57,7 +57,7 @@ export async function withFiles(
       problems.push(`${fileName}: ${messageOf(error)}; expected ${settings[fileName].expected}`)
     }
   }
-  return { ...given, values, problems }
+  return { ...raw, values, problems }
 }
 
 function problemOf(name: SettingName, value: unknown, error: z.ZodError): string {
