@@ -27,8 +27,11 @@ export interface DriftRecord extends DriftFinding {
   readonly firstEventId: string
 }
 
+/** Maximum differences per event. */
 const maxFindings = 20
+/** Characters of a path or an example. */
 const maxTextLength = 200
+/** Maximum kinds of differences kept in memory; further ones are not counted. */
 const maxRecords = 500
 /** Further events are not checked, so that a burst costs deliveries almost nothing. */
 const checksPerSecond = 200

@@ -58,6 +58,7 @@ export interface StoredFacts {
   readonly stats: InboxStats
   /** Time of the newest dead letter by handler; a handler is missing if its newest one was not found. */
   readonly newestDeadAt: ReadonlyMap<string, number>
+  /** Null: there are none. */
   readonly newestQuarantinedAt: number | null
   readonly newestConflictAt: number | null
   readonly gaps: readonly GapRecord[]

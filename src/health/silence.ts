@@ -4,6 +4,7 @@ import type { Span } from '../base/ladder.ts'
 
 export interface Silence {
   readonly type: string
+  /** Null: events of this type name no network. */
   readonly network: string | null
   /** Milliseconds since 1970. */
   readonly lastAt: number
@@ -24,6 +25,7 @@ export interface Silence {
  */
 export interface Cadence {
   readonly type: string
+  /** Null: events of this type name no network. */
   readonly network: string | null
   /** First and last minute with such an event, in milliseconds since 1970. */
   readonly firstAt: number

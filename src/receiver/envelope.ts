@@ -25,7 +25,9 @@ export type EnvelopeResult =
   | { readonly ok: true; readonly envelope: Envelope }
   | { readonly ok: false; readonly reason: Unusable }
 
+/** Levels of nested objects and arrays. */
 const maxDepth = 64
+/** Characters. */
 const maxIdLength = 255
 const maxTypeLength = 255
 const createdAtSchema = envelopeSchema.shape.created_at
@@ -83,6 +85,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
+/** Characters of a network or an address; longer ones give no key. */
 const maxPartLength = 128
 
 /** Ordering key of an event, and its parts; they are null if the key is the event's own id. */

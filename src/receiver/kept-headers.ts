@@ -13,8 +13,10 @@ export interface StoredHeaders {
   readonly signatureHeader: string
 }
 
+/** Characters of one value, and of the JSON of all stored headers. */
 const maxValueLength = 200
 const maxLength = 2_000
+/** Maximum cached results; then the cache starts anew. */
 const maxKnownSets = 200
 
 /** Creates a reader that caches its results: headers are nearly always the same. */
@@ -28,9 +30,9 @@ export function createHeaderReader({ storedHeaders, signatureHeader }: StoredHea
     const kept: string[] = []
     let seen = ''
     for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-      const given = rawHeaders[index] ?? ''
+      const sentName = rawHeaders[index] ?? ''
       // Most headers are ruled out by their length, without a copy in lower case.
-      const name = lengths.has(given.length) ? given.toLowerCase() : ''
+      const name = lengths.has(sentName.length) ? sentName.toLowerCase() : ''
       if (!names.has(name)) continue
       const value = rawHeaders[index + 1]?.slice(0, maxValueLength + 1) ?? ''
       kept.push(name, value)

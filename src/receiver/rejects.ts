@@ -40,6 +40,7 @@ export interface RejectGroup {
 /** Explains the signature of a rejected request. No field contains a secret or a signature. */
 export interface RejectExplanation {
   readonly code: string
+  /** Label of the secret that made the signature; null: none did. */
   readonly matchedLabel: string | null
   readonly message: string
   readonly headers: Readonly<Record<string, string>>
@@ -61,6 +62,7 @@ export interface RejectsOptions {
 
 /** Limits: groups, bytes of one body, and bytes of all bodies. */
 export const kept = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
+/** Characters shown of a header or body. */
 const maxValueLength = 200
 
 interface Group extends Omit<RejectGroup, 'id' | 'isExplainable'> {
@@ -147,7 +149,7 @@ export function createRejects(options: RejectsOptions) {
     }),
     /** Explains the newest request of a group; null for an unknown group, or if its body is not kept. */
     explain(id: string): RejectExplanation | null {
-      const group = groups.values().find((one) => idOf(one) === id)
+      const group = groups.values().find((candidate) => idOf(candidate) === id)
       if (group === undefined || group.body === null || !isSigned(group)) return null
       const { headers, body } = group
       const signature = signatureOf(group)
@@ -237,8 +239,8 @@ function createRedactor(signature: string | undefined, secrets: readonly Secret[
     ...(signature === undefined ? [] : readHeader(signature).map(({ digest }) => digest)),
     ...secrets.map(({ key }) => key.export()),
   ]
-  const forms = bytes.flatMap((one) =>
-    (['utf8', 'hex', 'base64', 'base64url'] as const).map((encoding) => one.toString(encoding).replace(/=+$/, '')),
+  const forms = bytes.flatMap((value) =>
+    (['utf8', 'hex', 'base64', 'base64url'] as const).map((encoding) => value.toString(encoding).replace(/=+$/, '')),
   )
   const hidden = [...new Set([signature ?? '', ...parts, ...forms])]
     .filter((text) => text.length >= minSignatureLength)

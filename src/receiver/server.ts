@@ -14,9 +14,9 @@ export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody'> {
 /**
  * The Express app of the webhook endpoint. Order of checks: path and method, framing and size, signature, parse, store.
  */
-export function createReceiverApp(given: ReceiverAppOptions): RequestListener {
+export function createReceiverApp(appOptions: ReceiverAppOptions): RequestListener {
   const app = bareExpress()
-  const options = { ...given, beforeBody: sendContinue }
+  const options = { ...appOptions, beforeBody: sendContinue }
 
   app.get('/healthz', (_request, response) => send(response, healthAnswer('alive'), options.state.stopping))
   app.get('/readyz', (_request, response) => {

@@ -132,7 +132,7 @@ const stalledBytesPerMs = 1.024
 /** Time for the first request of a new client, unless new clients are the majority. */
 const firstMs = 1_000
 /** Maximum connections examined for a new one. */
-const maxLooks = 64
+const maxExamined = 64
 
 /**
  * Limits the open connections of a server. At the limit it closes an idle connection: one without a complete request.
@@ -173,7 +173,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
   /** Returns the first stalled idle connection, else the slowest examined one. Moves the others to the right set. */
   function findIdle(connections: Set<Connection>): Connection | undefined {
     let slowest: { readonly connection: Connection; readonly rate: number } | undefined
-    let looks = 0
+    let examined = 0
     for (const connection of connections.values().take(connections.size)) {
       connections.delete(connection)
       const isUsed = settle(connection)
@@ -185,7 +185,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
         if (rate < stalledBytesPerMs) return connection
         connections.add(connection)
         if (slowest === undefined || rate < slowest.rate) slowest = { connection, rate }
-        if (++looks === maxLooks) break
+        if (++examined === maxExamined) break
       }
     }
     return slowest?.connection

@@ -6,6 +6,7 @@ const maxFailures = 10
 /** Maximum for all addresses together, against attackers with many addresses. */
 const maxOfAll = 100
 const windowMs = 60_000
+/** Maximum addresses counted at a time. */
 const maxAddresses = 1_000
 
 interface Window {

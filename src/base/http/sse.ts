@@ -13,6 +13,7 @@ export interface Subscription<Kind extends string> {
   readonly mayStay: () => boolean
 }
 
+/** Maximum open streams, because each holds a connection. */
 const maxSubscribers = 100
 const heartbeatMs = 15_000
 /** Maximum unread bytes per client. */

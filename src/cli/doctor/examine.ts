@@ -40,14 +40,14 @@ export interface Examination {
  */
 export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
   const at = (path: string) => resolve(sources.cwd, path)
-  const given = await withFiles(await collectSettings(sources), sources.cwd)
-  const { values } = parseSettings(given.values)
+  const raw = await withFiles(await collectSettings(sources), sources.cwd)
+  const { values } = parseSettings(raw.values)
   const loaded = await loadConfig(sources).catch((error: unknown) => {
     if (error instanceof InboxError) return error
     throw error
   })
   const config = loaded instanceof InboxError ? null : loaded
-  const { secretsSource, tls } = await loadCredentials({ values, given: given.values, at, allowDemoCredentials: false })
+  const { secretsSource, tls } = await loadCredentials({ values, raw: raw.values, at, allowDemoCredentials: false })
   const { INBOX_DATABASE_URL: setting } = values
   const file = setting.kind === 'sqlite' ? at(setting.file) : null
   const database = await examineDatabase(file === null ? setting : { kind: 'sqlite', file })
@@ -56,12 +56,12 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
   // A config file that can't be loaded may name the secrets.
   const isSecretKnown =
     secretsSource !== undefined ||
-    given.isComplete ||
-    (given.values.INBOX_SECRETS ?? given.values.INBOX_SECRETS_FILE) !== undefined
+    raw.isComplete ||
+    (raw.values.INBOX_SECRETS ?? raw.values.INBOX_SECRETS_FILE) !== undefined
   const webhook = { host: values.INBOX_HOST, port: values.INBOX_PORT, isTls: tls !== undefined }
   const admin = { host: values.INBOX_ADMIN_HOST, port: values.INBOX_ADMIN_PORT, isTls: false }
   const findings = [
-    ...judgeConfig(loaded, Object.keys(given.values).length),
+    ...judgeConfig(loaded, Object.keys(raw.values).length),
     examineVersions(),
     ...(await examineClock(values.INBOX_API_URL, now)),
     ...(file === null ? [] : await disk(values, file)),

@@ -4,9 +4,12 @@ import type { Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import type { Silence } from '../silence.ts'
 import { lengthText, timeText } from '../words.ts'
 
+/** How long drift and conflicts count as news. */
 const newsMs = 24 * 3_600_000
+/** Maximum warnings per kind. */
 const maxSilences = 20
 const maxDrifts = 20
+/** Characters. A subject holds names from events, which may be long. */
 const maxSubjectLength = 200
 
 /** Warnings about received events: silences, drift and conflicts. */
