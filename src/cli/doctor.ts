@@ -8,7 +8,7 @@ import { examineMachine } from './doctor/examine.ts'
 import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, eventCommandLine, withEvents, type EventCommandOptions } from './event-command.ts'
+import { withInboxOptions, inboxCommandLine, withInbox, type InboxOptions } from './inbox-command.ts'
 import { commandLine, host } from './host.ts'
 import { openEvents } from './open-events.ts'
 import { counted, printResult } from './output.ts'
@@ -18,7 +18,7 @@ import type { SubscriptionJson } from '../admin/subscription.ts'
 import { describeCheck, withoutQuery } from '../client/registration/describe.ts'
 import { digestOf, inFlightMs } from '../client/registration/register.ts'
 
-interface DoctorOptions extends EventCommandOptions {
+interface DoctorOptions extends InboxOptions {
   readonly acknowledge?: boolean
 }
 
@@ -34,9 +34,9 @@ export function addDoctorCommand(program: Command): void {
     .command('doctor')
     .description('Check settings, clock, disk, database, handlers and lost events')
     .option('--acknowledge', 'stop reporting the missing and lost events found so far')
-  asEventCommand(doctor, 'doctor', 'Exits with 1 if a check fails.').action(async (options: DoctorOptions) => {
+  withInboxOptions(doctor, 'doctor', 'Exits with 1 if a check fails.').action(async (options: DoctorOptions) => {
     if (options.acknowledge) {
-      await withEvents(options, async (opened) =>
+      await withInbox(options, async (opened) =>
         printResult(await opened.call('acknowledgeGaps'), options, renderAcknowledged),
       )
       return
@@ -113,7 +113,7 @@ function renderAcknowledged({ missing_sequence_numbers: missing, gaps }: Acknowl
 
 /** The state of the inbox as one finding. */
 function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
-  const commandFor = (words: string) => eventCommandLine(words, options)
+  const commandFor = (words: string) => inboxCommandLine(words, options)
   const { missing_sequence_numbers: missing, dead_letters: dead, quarantined, not_loaded: notLoaded } = health
   const lost = health.gaps.filter(needsReplay).length
   const paused = health.paused ? 'all handlers' : health.paused_handlers.join(', ')

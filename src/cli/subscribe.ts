@@ -17,13 +17,13 @@ import {
   type Registration,
   type Wanted,
 } from '../client/registration/register.ts'
-import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { withInboxOptions, withInbox, type InboxOptions } from './inbox-command.ts'
 import { host } from './host.ts'
 import type { OpenedEvents } from './open-events.ts'
 import { printNote, printResult } from './output.ts'
 import { configSources, readApiSettings, withApiOptions } from './settings.ts'
 
-interface SubscribeOptions extends EventCommandOptions {
+interface SubscribeOptions extends InboxOptions {
   readonly url?: string
   readonly events?: readonly string[]
   readonly secret?: string
@@ -45,13 +45,13 @@ export function addSubscribeCommand(program: Command): void {
     .option('--force', 'register even if a registration exists or may exist')
     .option('--confirm', 'only record that the begun registration exists, after you checked')
     .option('--dry-run', 'only print what would be done')
-  asEventCommand(
+  withInboxOptions(
     withApiOptions(subscribe),
     'subscribe --url https://inbox.example.com/webhooks --events "wallet.*,token.new_listing"',
   ).action(async (options: SubscribeOptions) => {
     // Validates the options before the inbox is opened.
     const work = options.confirm ? confirm(options) : await prepare(options)
-    await withEvents(options, work)
+    await withInbox(options, work)
   })
 }
 
