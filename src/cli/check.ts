@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve, dirname, join, relative, sep } from 'node:path'
 import type { Command } from 'commander'
 import { loadConfig } from '../config/config.ts'
-import { isUndocumented, undocumented } from '../config/sinks/config-warnings.ts'
+import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import { describeConfig } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigSources } from '../config/sources.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
@@ -15,12 +16,6 @@ import { checkHandlers } from '../dispatch/check-handlers.ts'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { compilerSettings } from './init/project.ts'
-
-interface CheckedHandler {
-  readonly name: string
-  readonly types: readonly string[]
-  readonly file: string
-}
 
 interface CheckFlags extends OutputOptions, ConfigOption {
   readonly types?: boolean
@@ -111,17 +106,15 @@ function findHandlersDir(given: Awaited<ReturnType<typeof collectSettings>>, cwd
   return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
 }
 
-function renderHandlers(handlers: readonly CheckedHandler[]): string {
+function renderHandlers(handlers: readonly HandlerInfo[]): string {
   const rows = handlers.map(({ name, types, file }) => [name, types.join(', '), file])
   return rows.length === 0 ? 'no handlers' : renderTable(['handler', 'event types', 'file'], rows)
 }
 
 /** Config warnings: allowed, but probably a mistake. */
-function findConfigWarnings(dir: string | null, handlers: readonly CheckedHandler[]): string[] {
+function findConfigWarnings(dir: string | null, handlers: readonly HandlerInfo[]): string[] {
   if (handlers.length === 0) return [`no handlers${dir === null ? '' : ` in ${dir}`}: events are only stored`]
-  return handlers.flatMap(({ name, types }) =>
-    types.filter(isUndocumented).map((type) => `handler ${name} takes ${undocumented(type)}`),
-  )
+  return findHandlerWarnings(handlers)
 }
 
 /** First line of a generated file, which later runs may replace. */

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { runCli, startCli } from '../support/cli.ts'
+import { startTestApp } from '../support/app.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
@@ -68,15 +70,17 @@ test('check reports invalid settings and handlers together, and prints the valid
   })
 })
 
-test('check warns about undocumented event types, and knows those of the inbox itself', async () => {
+test('check and serve warn about undocumented event types, and know those of the inbox itself', async () => {
   const types = { 'exact.mjs': 'inbox.warning', 'all.mjs': 'inbox.*', 'any.mjs': '*', 'wrong.mjs': 'wallet.large_trad' }
-  await using dir = await folderWith(
-    Object.fromEntries(Object.entries(types).map(([name, type]) => [name, running(type)])),
-  )
+  const handlers = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, running(type)]))
+  await using dir = await folderWith(handlers)
   const { warnings } = JSON.parse((await dir.check(['--json'])).out) as { readonly warnings: readonly string[] }
-  expect(warnings).toEqual([
-    'handler wrong takes the undocumented type wallet.large_trad, did you mean wallet.large_trade?',
-  ])
+  const warning = 'handler wrong takes the undocumented type wallet.large_trad, did you mean wallet.large_trade?'
+  expect(warnings).toEqual([warning])
+  const { log, lines } = recordingLog()
+  await using _app = await startTestApp({ handlers, log })
+  const logged = lines.filter(({ message }) => message === 'config warning')
+  expect(logged).toEqual([{ level: 'warn', message: 'config warning', fields: { warning } }])
 })
 
 test('check exits although a handler file is stuck in a native call, and ignores messages of handler code', async () => {

@@ -118,7 +118,9 @@ describe('a replay in the product', () => {
     for (const id of ['a', 'b', 'c']) await client.deliver(anEvent(id))
     await sidecar.drained()
     expect(await command('replay', '--type', 'wallet.large_trade', '--dry-run')).toBe('3 events would be replayed\n')
-    expect(await command('replay', 'a', 'b', '--wait')).toMatch(/^replay\nid +1\n[^]*state +done\n[^]*filter\.ids +a, b\n/)
+    expect(await command('replay', 'a', 'b', '--wait')).toMatch(
+      /^replay\nid +1\n[^]*state +done\n[^]*filter\.ids +a, b\n/,
+    )
     await stage.json('handlers/noting/pause', {})
     expect(await command('replay', '--handler', 'noting', '--rate', '5')).toMatch(/per_second +5\n[^]*follow it/)
     await until(async () => (await stage.json('replays/2')).body['runs'] === 3, 'runs wait')
