@@ -14,7 +14,7 @@ import { segment } from './arguments.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
-export interface DeliveriesQuery {
+interface DeliveriesQuery {
   readonly type?: string
   readonly endpoint?: string
   /** Id of a delivery: only older ones are listed. */
