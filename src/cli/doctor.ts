@@ -149,57 +149,36 @@ function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolea
 }
 
 const shortMs = 60_000
-const lengthOf = ({ from, to }: GapJson) => Date.parse(to) - Date.parse(from)
 
-/** Outages in full: the latest, longer ones and those with lost events. The others take one line. */
+/** Outages that are the latest, longer than a minute, or with lost events. The others are only counted. */
 function renderGaps(gaps: readonly GapJson[]): string[] {
   if (gaps.length === 0) return ['no outages']
-  const matters = gaps.map((gap, index) => index === 0 || gap.lost !== null || lengthOf(gap) >= shortMs)
-  const others = gaps.filter((_, index) => !matters[index])
-  return [...gaps.filter((_, index) => matters[index]).map(renderGap), ...renderShort(others)]
+  const shown = gaps.filter(
+    ({ from, to, lost }, index) => index === 0 || lost !== null || Date.parse(to) - Date.parse(from) >= shortMs,
+  )
+  const others = gaps.length - shown.length
+  return [...shown.map(renderGap), ...(others === 0 ? [] : [`and ${others} of less than a minute`])]
 }
 
-function renderShort(gaps: readonly GapJson[]): string[] {
-  const first = gaps.at(-1)
-  if (first === undefined) return []
-  const seconds = Math.ceil(gaps.reduce((sum, gap) => sum + lengthOf(gap), 0) / 1_000)
-  return [`${gaps.length} more since ${first.from}, each under a minute: ${seconds} s in all`]
-}
-
-const kinds = {
+const kinds: Readonly<Record<GapJson['kind'], string>> = {
   stopped: 'stopped',
   killed: 'killed or crashed',
   stood_still: 'suspended, unable to write, or its clock was set forward',
-} as const
+  restored: 'restored from a backup that lacks this time',
+}
 
 function renderGap(gap: GapJson): string {
-  const { from, to, kind, last_arrival_at: last } = gap
-  const title =
-    kind === 'restored'
-      ? `restored from a backup without the time from ${from} to ${to}`
-      : `out of service from ${from} to ${to} (${kinds[kind]})`
-  const lines = [title, ...renderLost(gap), ...renderRetried(gap), ...(last === null ? [] : [`latest arrival ${last}`])]
-  return lines.join('\n  ')
-}
-
-function renderLost({ kind, lost, arrived_lost: arrived, acknowledged_at: at }: GapJson): string[] {
-  if (lost === null) return []
-  const why = kind === 'restored' ? 'accepted ones are gone and not retried' : 'no longer retried by the sender'
+  const { from, to, kind, lost, retried_until: until, acknowledged_at: at, last_arrival_at: last } = gap
+  const next = at === null ? 'replay them in the dashboard of the service' : `acknowledged at ${at}`
+  const arrived = (count: number) => (count === 0 ? 'none has arrived yet' : `${count} arrived`)
   return [
-    `first sent from ${lost.from} to ${lost.to}: ${why};`,
-    at === null ? 'replay them in the dashboard of the service' : `acknowledged at ${at}`,
-    renderArrived(arrived),
-  ]
-}
-
-function renderRetried({ lost, retried_until: until, arrived, arrived_lost: arrivedLost }: GapJson): string[] {
-  if (until === null) return []
-  const which = lost === null ? 'all' : 'the others'
-  return [`${which}: retried by the sender, the last by ${until}`, renderArrived(arrived - arrivedLost)]
-}
-
-function renderArrived(count: number): string {
-  return count === 0 ? 'none of them has arrived yet' : `arrived since then: ${count}`
+    `out of service from ${from} to ${to} (${kinds[kind]})`,
+    ...(lost === null
+      ? []
+      : [`lost: first sent from ${lost.from} to ${lost.to}, not retried (${arrived(gap.arrived_lost)}); ${next}`]),
+    ...(until === null ? [] : [`retried by the sender until ${until}: ${arrived(gap.arrived - gap.arrived_lost)}`]),
+    ...(last === null ? [] : [`latest arrival ${last}`]),
+  ].join('\n  ')
 }
 
 /** The registration with the service as one finding, or none. `wanted`: the setting `subscribe`; null if unset or unknown. */
