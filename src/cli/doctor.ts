@@ -50,9 +50,7 @@ export function addDoctorCommand(program: Command): void {
 
 /** Checks this machine and the inbox of its settings. */
 async function examine(options: DoctorOptions): Promise<DoctorJson> {
-  const { findings, database, handlers, subscribe } = await examineMachine(configSources(options), () =>
-    systemClock.now(),
-  )
+  const { findings, database, handlers, subscribe } = await examineMachine(configSources(options))
   // Opening it would create, upgrade or repair the file.
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {

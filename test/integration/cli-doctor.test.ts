@@ -44,7 +44,6 @@ test('doctor examines the machine before the first start without changing it', a
     'handlers',
     'webhook port',
     'admin port',
-    'limits',
   ])
   for (const { result, advice } of checks) expect(advice === null).toBe(result === 'ok')
   expect(readdirSync(dir.path)).toEqual(['handlers'])

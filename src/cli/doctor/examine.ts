@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
 import { loadConfig, type Config } from '../../config/config.ts'
 import { loadCredentials } from '../../config/credentials.ts'
 import { parseSettings, withFiles } from '../../config/parse.ts'
@@ -15,15 +16,7 @@ import { findHandlersAlone } from '../check.ts'
 import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
-import {
-  check,
-  type Finding,
-  examineClock,
-  examinePort,
-  examineVersions,
-  judgeLimits,
-  openFilesLimit,
-} from './machine.ts'
+import { check, type Finding, examineClock, examinePort, examineVersions } from './machine.ts'
 
 export interface Examination {
   readonly findings: readonly Finding[]
@@ -38,7 +31,7 @@ export interface Examination {
  * Checks everything on this machine that `serve` depends on. Works while a sidecar runs, and with invalid settings, which are replaced by
  * their defaults. Changes nothing, except for a temporary file in the database folder.
  */
-export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
+export async function examineMachine(sources: ConfigSources): Promise<Examination> {
   const at = (path: string) => resolve(sources.cwd, path)
   const given = await withFiles(await collectSettings(sources), sources.cwd)
   const { values } = parseSettings(given.values)
@@ -63,14 +56,13 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
   const findings = [
     ...judgeConfig(loaded, Object.keys(given.values).length),
     examineVersions(),
-    ...(await examineClock(values.INBOX_API_URL, now)),
+    examineClock(systemClock.now()),
     ...(file === null ? [] : await disk(values, file)),
     database.finding,
     ...(isSecretKnown ? [examineSecrets(secretsSource, values, at)] : []),
     ...(handlers === null ? [] : [handlers.finding]),
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxHeld: database.isHeld }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxHeld: database.isHeld }),
-    judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
   // With invalid settings, sinks would be missing.
   const known = config === null ? null : (handlers?.handlers ?? null)

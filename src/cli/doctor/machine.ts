@@ -34,8 +34,6 @@ export function check(name: string) {
 }
 
 const oldestNode = 24
-/** Other open files: database, admin API, and files that handlers open. */
-const otherFiles = 250
 
 export function examineVersions(nodeVersion: string = process.versions.node): Finding {
   const { ok, fail } = check('versions')
@@ -44,80 +42,18 @@ export function examineVersions(nodeVersion: string = process.versions.node): Fi
   return Number.parseInt(nodeVersion, 10) >= oldestNode ? ok(found) : fail(found, `install Node ${oldestNode} or newer`)
 }
 
-/** Checks that INBOX_MAX_CONNECTIONS fits the limit of open files. `openFiles`: null if unknown. */
-export function judgeLimits(openFiles: number | null, maxConnections: number): Finding {
-  const { ok, warn } = check('limits')
-  if (openFiles === null) return ok(`${maxConnections} connections; the limit of open files is unknown here`)
-  const needed = maxConnections + otherFiles
-  const found = `up to ${openFiles} open files and ${maxConnections} connections (INBOX_MAX_CONNECTIONS)`
-  if (openFiles >= needed) return ok(found)
-  return warn(
-    found,
-    `raise the limit of open files to ${needed} (ulimit -n, LimitNOFILE=), or lower INBOX_MAX_CONNECTIONS`,
-  )
-}
-
-/** Maximum open files. Node raises the limit to the maximum that the system allows. */
-export function openFilesLimit(): number | null {
-  const { userLimits } = process.report.getReport() as {
-    readonly userLimits?: { readonly open_files?: { readonly soft: number | string } }
-  }
-  const soft = userLimits?.open_files?.soft
-  if (soft === 'unlimited') return Number.MAX_SAFE_INTEGER
-  return typeof soft === 'number' ? soft : null
-}
-
-/** Date header of another machine, read between two times of this clock. Milliseconds since 1970. */
-interface OtherClock {
-  readonly askedAt: number
-  readonly answeredAt: number
-  /** Truncated to whole seconds. */
-  readonly date: number
-}
-
 const firstYear = 2026
 const lastYear = 2100
-/** Tolerated difference of the clocks. */
-const maxSkewMs = 5_000
-const clockTimeoutMs = 5_000
 
-/** Milliseconds that this clock is ahead of the other; 0 if both may be right. */
-function skewOf({ askedAt, answeredAt, date }: OtherClock): number {
-  if (askedAt >= date + 1_000) return askedAt - (date + 1_000)
-  return answeredAt < date ? answeredAt - date : 0
-}
-
-/** Judges this clock by its year and, if known, by the clock of the service. */
-export function judgeClock(now: number, other: OtherClock | null): Finding {
-  const { ok, warn, fail } = check('clock')
+/** A machine without a battery may start in 1970. `now`: milliseconds since 1970. */
+export function examineClock(now: number): Finding {
+  const { ok, fail } = check('clock')
   const date = new Date(now)
   const year = date.getUTCFullYear()
+  if (year >= firstYear && year < lastYear) return ok(date.toISOString())
   const advice =
     'set the clock (timedatectl set-ntp true): deliveries, retries, retention and reports of lost events use it'
-  if (year < firstYear || year >= lastYear) return fail(`the year is ${year}`, advice)
-  const time = date.toISOString()
-  if (other === null) return ok(`${time}; set INBOX_API_URL to compare it with the service`)
-  const skewMs = skewOf(other)
-  if (Math.abs(skewMs) <= maxSkewMs) return ok(`${time}, same as the service`)
-  const seconds = Math.round(Math.abs(skewMs) / 1_000)
-  return warn(`${time}, ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service`, advice)
-}
-
-/** Checks the clock, against the service if its URL is set. Sends nothing secret. */
-export async function examineClock(apiUrl: string | undefined, now: () => number): Promise<Finding[]> {
-  if (apiUrl === undefined) return [judgeClock(now(), null)]
-  try {
-    const askedAt = now()
-    const signal = AbortSignal.timeout(clockTimeoutMs)
-    const { headers } = await fetch(apiUrl, { method: 'HEAD', redirect: 'manual', signal })
-    const answeredAt = now()
-    const date = Date.parse(headers.get('date') ?? '')
-    return [judgeClock(answeredAt, Number.isNaN(date) ? null : { askedAt, answeredAt, date })]
-  } catch (error) {
-    const reason = error instanceof Error && error.cause instanceof Error ? messageOf(error.cause) : messageOf(error)
-    const found = `no answer from ${new URL(apiUrl).origin} (${reason})`
-    return [judgeClock(now(), null), check('service').warn(found, 'check INBOX_API_URL and the network')]
-  }
+  return fail(`the year is ${year}`, advice)
 }
 
 export interface PortSettings {
