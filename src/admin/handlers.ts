@@ -172,10 +172,10 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
   })
 }
 
-async function noHandler(inbox: QueryStore, given: string): Promise<InboxError> {
+async function noHandler(inbox: QueryStore, unknownName: string): Promise<InboxError> {
   const names = (await inbox.stats()).handlers.map((row) => row.handler)
   const known = names.length === 0 ? 'none was ever loaded' : `expected one of ${names.join(', ')}`
-  return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}: ${known}`)
+  return new InboxError('not_found', `there is no handler ${JSON.stringify(unknownName)}: ${known}`)
 }
 
 const noAttempts: HandlerPace = {

@@ -187,8 +187,8 @@ export const healthRoutes = {
         isLeader: true,
         load: {},
       }
-      const found = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
-      return { data: found.map(toReplicaJson) }
+      const replicas = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
+      return { data: replicas.map(toReplicaJson) }
     },
   }),
   getSettings: route({
@@ -197,7 +197,7 @@ export const healthRoutes = {
     summary: 'List the settings, without secrets',
     gives: settings,
     answer: async (context) => ({
-      settings: (context.settings?.() ?? []).map((one) => ({ ...one, variables: [...one.variables] })),
+      settings: (context.settings?.() ?? []).map((setting) => ({ ...setting, variables: [...setting.variables] })),
       secrets: await secretUses(context),
     }),
   }),
@@ -215,7 +215,7 @@ export const senderWindowMs = 3_600_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
   const { inbox, handlers, openBreakers, meter, watch, reconciler } = context
-  const [stats, gaps, found] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
+  const [stats, gaps, latestRegistration] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   const loaded = handlers?.()
   const latest = reconciler?.current() ?? null
   return {
@@ -231,7 +231,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     }),
     not_loaded: loaded === undefined ? null : toWire(orphanedHandlers(stats.handlers, loaded)),
     gaps: gaps.map(toGapJson),
-    ...toFoundJson(found),
+    ...toFoundJson(latestRegistration),
     warnings: toWire(watch?.warnings() ?? []),
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     silences: (watch?.silences() ?? []).map(toSilenceJson),
@@ -258,8 +258,8 @@ async function secretUses({ inbox, secretLabels }: AdminContext): Promise<Secret
   })
 }
 
-function toGapJson(one: GapRecord): GapJson {
-  return { ...toWire(one), clean_stop: one.kind === 'stopped' }
+function toGapJson(record: GapRecord): GapJson {
+  return { ...toWire(record), clean_stop: record.kind === 'stopped' }
 }
 
 function toAuditJson({ detail, ...entry }: AuditRecord): AuditJson {

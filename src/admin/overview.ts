@@ -172,12 +172,12 @@ function largest(
   seriesOf: (rows: readonly Activity[]) => number[],
 ) {
   const all = [...Map.groupBy(rows, nameOf)]
-    .map(([name, own]) => ({ name, count: own.reduce((sum, { count: some }) => sum + some, 0), own }))
+    .map(([name, members]) => ({ name, count: members.reduce((sum, { count: some }) => sum + some, 0), members }))
     .toSorted((a, b) => b.count - a.count || (a.name ?? '').localeCompare(b.name ?? '', 'en'))
   const rest = all.splice(maxSeries)
   if (rest.length > 0) {
     const total = rest.reduce((sum, { count: some }) => sum + some, 0)
-    all.push({ name: others, count: total, own: rest.flatMap(({ own }) => own) })
+    all.push({ name: others, count: total, members: rest.flatMap(({ members }) => members) })
   }
-  return all.map(({ name, count: sum, own }) => ({ name, count: sum, series: seriesOf(own) }))
+  return all.map(({ name, count: sum, members }) => ({ name, count: sum, series: seriesOf(members) }))
 }

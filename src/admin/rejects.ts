@@ -51,11 +51,11 @@ export const rejectRoutes = {
     summary: 'Explain the signature of the newest request of a group',
     gives: rejectExplanation,
     answer({ rejects }, { id }) {
-      const found = rejects?.explain(id) ?? null
-      if (found === null) {
+      const explanation = rejects?.explain(id) ?? null
+      if (explanation === null) {
         throw new InboxError('not_found', 'no group of rejects has this id, or its newest request is no longer kept')
       }
-      const { code, matchedLabel, message, headers, preview } = found
+      const { code, matchedLabel, message, headers, preview } = explanation
       return { id, code, matched_label: matchedLabel, message, headers: { ...headers }, preview }
     },
   }),

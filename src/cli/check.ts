@@ -30,15 +30,15 @@ async function run(options: CheckOptions): Promise<void> {
   // Checks handlers even if settings are invalid, so one run shows all problems.
   const problems: InboxError[] = []
   const config = await orNull(loadConfig(sources), problems)
-  const found = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
-  const checked = found === null ? null : await orNull(checkHandlers(found), problems)
+  const handlerSources = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
+  const checked = handlerSources === null ? null : await orNull(checkHandlers(handlerSources), problems)
   // Invalid settings may name handlers that are not in the folder, so no handlers here doesn't mean none at all.
   const handlers = config === null && checked?.length === 0 ? null : checked
 
   const rows = config && describeConfig(config)
   const warnings = [
     ...(config?.warnings ?? []),
-    ...(handlers === null ? [] : findConfigWarnings(found?.handlersDir ?? null, handlers)),
+    ...(handlers === null ? [] : findConfigWarnings(handlerSources?.handlersDir ?? null, handlers)),
   ]
   if (rows !== null || handlers !== null) {
     printResult({ config: rows && Object.fromEntries(rows), handlers, warnings }, options, () =>
@@ -67,18 +67,18 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
 
 /** Handlers to check when other settings are invalid; null if their folder is unknown or may be missing. */
 export async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
-  const given = await collectSettings(sources)
-  const handlersDir = findHandlersDir(given, sources.cwd)
-  const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = given.values
+  const settings = await collectSettings(sources)
+  const handlersDir = findHandlersDir(settings, sources.cwd)
+  const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = settings.values
   // With sinks the folder is optional, unless it is set.
   const isNeeded = INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined
   return handlersDir !== null && (isNeeded || existsSync(handlersDir)) ? { handlersDir } : null
 }
 
 /** Null if an invalid setting or config file may name it. */
-function findHandlersDir(given: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
-  const { INBOX_HANDLERS } = given.values
-  if (INBOX_HANDLERS === undefined && given.problems.length > 0) return null
+function findHandlersDir(settings: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
+  const { INBOX_HANDLERS } = settings.values
+  if (INBOX_HANDLERS === undefined && settings.problems.length > 0) return null
   const { values, problems } = parseSettings({ INBOX_HANDLERS })
   return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
 }

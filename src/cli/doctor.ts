@@ -181,21 +181,21 @@ function renderGap(gap: GapJson): string {
 
 /** The registration with the service as one finding, or none. `wanted`: the setting `subscribe`; null if unset or unknown. */
 export function judgeRegistration(
-  found: SubscriptionJson | null,
+  registration: SubscriptionJson | null,
   wanted: LabelledSubscribe | null,
   now: number,
 ): readonly Finding[] {
   const { ok, warn } = check('registration')
-  if (found === null) {
+  if (registration === null) {
     const advice = `\`serve\` registers it after start and logs errors; to do it by hand: ${commandLine('subscribe')}`
     return wanted === null ? [] : [warn('not registered with the service, though subscribe is set', advice)]
   }
-  const { state, at, url } = withoutQuery(found)
+  const { state, at, url } = withoutQuery(registration)
   if (state === 'begun') {
     if (Math.abs(now - Date.parse(at)) < inFlightMs) return [ok(`begun at ${at}: ${url}`)]
     return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
   }
-  if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
+  if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== registration.digest) {
     const advice = `for the difference and what to do: ${commandLine('subscribe')}`
     return [warn(`registered since ${at}, but differs from the setting subscribe`, advice)]
   }

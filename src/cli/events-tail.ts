@@ -51,14 +51,14 @@ export function addEventsTailCommand(events: Command, filters: readonly Option[]
         )
       }
       const listEvents = (page: Query) => opened.call('listEvents', { query: page })
-      const look = createEventFollower(listEvents, query)
+      const readNew = createEventFollower(listEvents, query)
       // Starts before the list is read, so that no event is missed in between.
-      if (options.follow) await look()
+      if (options.follow) await readNew()
       const list = await collect(listEvents, query, Math.max(1, options.limit))
       const newest = list.data.slice(0, options.limit).toReversed()
       await printEvents(opened, newest, options)
       const printed = new Set(newest.map(({ seq }) => seq))
-      const next = async () => (await look()).filter(({ seq }) => !printed.has(seq))
+      const next = async () => (await readNew()).filter(({ seq }) => !printed.has(seq))
       if (options.follow) await runUntilSignal((signal) => follow(opened, next, options, signal))
     }
   })
@@ -69,20 +69,20 @@ type EventFollower = () => Promise<readonly EventSummaryJson[]>
 /** Follows until a signal, or until standard output has no reader. */
 async function follow(
   opened: OpenedEvents,
-  look: EventFollower,
+  readNew: EventFollower,
   options: TailOptions,
   signal: AbortSignal,
 ): Promise<void> {
   let isLost = false
-  const found: EventSummaryJson[] = []
+  const waiting: EventSummaryJson[] = []
   for (; !signal.aborted; await wait(pollMs, undefined, { signal }).catch(() => {})) {
     try {
-      found.push(...(await look()))
+      waiting.push(...(await readNew()))
       if (isLost) printNote('the sidecar is back')
       isLost = false
-      // If the sidecar stops now, the remaining events stay in `found` until it is back.
-      for (; found.length > 0; found.splice(0, maxConcurrentReads)) {
-        await printEvents(opened, found.slice(0, maxConcurrentReads), options)
+      // If the sidecar stops now, the remaining events stay in `waiting` until it is back.
+      for (; waiting.length > 0; waiting.splice(0, maxConcurrentReads)) {
+        await printEvents(opened, waiting.slice(0, maxConcurrentReads), options)
       }
     } catch (error) {
       if (!(error instanceof InboxError) || error.exitCode !== 75) throw error

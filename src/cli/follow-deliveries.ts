@@ -26,11 +26,11 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
   using progress = createProgress()
   for (let open = items; open.length > 0;) {
     const reads = open.map((item) => async () => ({ item, deliveries: await deliveriesOf(item) }))
-    const found = await new PQueue({ concurrency }).addAll(reads)
+    const current = await new PQueue({ concurrency }).addAll(reads)
     const isTimeUp = performance.now() >= deadline
     progress.end()
     open = []
-    for (const { item, deliveries } of found) {
+    for (const { item, deliveries } of current) {
       if (isTimeUp || deliveries.every(isSettled)) onEnd(item, deliveries)
       else open = [...open, item]
     }

@@ -75,10 +75,10 @@ export function addInboxCommand<Value, Options extends InboxOptions = InboxOptio
 ): void {
   const command = parent.command(name).description(description)
   if (argument !== undefined) command.addArgument(toArgument(...argument))
-  for (const one of options) command.addOption(one)
-  withInboxOptions(command, example, note).action(async (...given: readonly unknown[]) => {
-    const taken = given.at(-2) as Options
-    await withInbox(taken, prepare((argument && given[0]) as Value, taken))
+  for (const each of options) command.addOption(each)
+  withInboxOptions(command, example, note).action(async (...values: readonly unknown[]) => {
+    const taken = values.at(-2) as Options
+    await withInbox(taken, prepare((argument && values[0]) as Value, taken))
   })
 }
 
@@ -138,8 +138,8 @@ export function addListCommand<Id extends ListId>(
     const query = definedOf(options, [...filters.map((filter) => filter.attributeName()), 'cursor'])
     noteUnknownNames(query)
     return async (opened) => {
-      const found = await collect((page) => opened.call(operation, { query: page }), query, options.limit)
-      printResult(found, options, ({ data, next_cursor }) =>
+      const items = await collect((page) => opened.call(operation, { query: page }), query, options.limit)
+      printResult(items, options, ({ data, next_cursor }) =>
         renderList(
           columns.split(' '),
           data.map((row) => ({ ...row, ...more(row) })),
@@ -202,7 +202,7 @@ export function noteUnknownNames({ type, network }: { readonly type?: string; re
   note('network', network, networkIds)
 }
 
-function note(option: string, given: string | undefined, known: readonly string[]): void {
-  if (given === undefined || known.includes(given)) return
-  printNote(`note: --${option}: no documented ${option} is called ${safeText(given, 100)}${nearest(given, known)}`)
+function note(option: string, value: string | undefined, known: readonly string[]): void {
+  if (value === undefined || known.includes(value)) return
+  printNote(`note: --${option}: no documented ${option} is called ${safeText(value, 100)}${nearest(value, known)}`)
 }

@@ -4,8 +4,8 @@ import { commandLine, fromCwd, host } from './host.ts'
 import { newSecret, packageName, projectFiles, type ProjectFile } from './init/project.ts'
 import { version } from '../base/version.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
-import { existsSync, statSync } from 'node:fs'
-import { lchown, open, readdir } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { makeFolder } from '../base/files.ts'
 
@@ -39,9 +39,8 @@ export function addInitCommand(program: Command): void {
 }
 
 async function make(folder: string, options: InitOptions): Promise<Made> {
-  const owner = process.getuid?.() === 0 ? ownerOf(folder) : null
   // The container doesn't run as root.
-  const user = (owner?.uid ?? process.getuid?.()) || containerUser
+  const user = process.getuid?.() || containerUser
   const files = projectFiles({
     name: packageName(basename(folder)),
     dependency: options.package ?? version,
@@ -50,7 +49,7 @@ async function make(folder: string, options: InitOptions): Promise<Made> {
   })
   await refuseUsedFolder(folder)
   const isWritten = options.dryRun !== true
-  if (isWritten) await writeProject(folder, files, { owner, user })
+  if (isWritten) await writeProject(folder, files, user)
   return { folder, files: files.map(({ path }) => path), written: isWritten }
 }
 
@@ -67,7 +66,7 @@ const ignoredNames: ReadonlySet<string> = new Set(['.git', '.DS_Store'])
 const maxListed = 10
 
 /** @throws InboxError `usage` that lists the files, unless the folder is missing, empty, or an empty repository */
-export async function refuseUsedFolder(folder: string): Promise<void> {
+async function refuseUsedFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   const names = (await list(folder)).filter((name) => !ignoredNames.has(name)).toSorted()
   if (names.length === 0) return
@@ -87,43 +86,16 @@ async function list(folder: string): Promise<string[]> {
   }
 }
 
-interface Owner {
-  readonly uid: number
-  readonly gid: number
-}
-
-/** Owner of the folder, or of the nearest folder above it that exists. */
-function ownerOf(folder: string): Owner {
-  return existsSync(folder) ? statSync(folder) : ownerOf(dirname(folder))
-}
-
-export interface WriteOptions {
-  /** Owner of all files and folders, if this process is root. Null: this user. */
-  readonly owner: Owner | null
-  /** User id of the container, which reads the secrets. */
-  readonly user: number
-}
-
-/** Creates the folder and writes the project. Never overwrites a file. */
-export async function writeProject(
-  folder: string,
-  files: readonly ProjectFile[],
-  { owner, user }: WriteOptions,
-): Promise<void> {
+/** Creates the folder and writes the project. Never overwrites a file. `user`: user id of the container, which reads the secret. */
+async function writeProject(folder: string, files: readonly ProjectFile[], user: number): Promise<void> {
   try {
-    const folders = new Set([folder])
     for (const { path, content, isSecret } of files) {
       const file = join(folder, path)
       makeFolder(dirname(file))
-      folders.add(dirname(file))
       await using handle = await open(file, 'wx', isSecret ? 0o600 : 0o666)
       await handle.writeFile(content)
-      if (owner === null) continue
-      // By the handle: the owner of the folder could replace the file by a link to one of root's.
-      if (isSecret && owner.uid === 0) await handle.chown(user, user)
-      else await handle.chown(owner.uid, owner.gid)
+      if (isSecret && process.getuid?.() === 0) await handle.chown(user, user)
     }
-    if (owner !== null) for (const made of folders) await lchown(made, owner.uid, owner.gid)
   } catch (error) {
     throw new InboxError('usage', `can't write the project to ${folder} (${messageOf(error)})`, { cause: error })
   }

@@ -221,6 +221,6 @@ function readError(bytes: Buffer): { code: ErrorCode | undefined; message: strin
 }
 
 function search(query: Query): string {
-  const given = Object.entries(query).map(([name, value]) => [name, String(value)])
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+  const parameters = Object.entries(query).map(([name, value]) => [name, String(value)])
+  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters).toString()}`
 }

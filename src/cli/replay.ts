@@ -101,13 +101,13 @@ export function addReplaysCommand(program: Command): void {
 }
 
 function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record<string, unknown>> {
-  const given = definedOf(options, filterNames)
-  if (ids.length + Object.keys(given).length === 0) {
+  const filter = definedOf(options, filterNames)
+  if (ids.length + Object.keys(filter).length === 0) {
     throw new InboxError('usage', `expected event ids, or at least one of --${filterNames.join(', --')}`)
   }
   return {
     ...(ids.length > 0 && { ids }),
-    ...given,
+    ...filter,
     dryRun: options.dryRun ?? false,
     per_second: options.rate ?? null,
     new_keys: options.newKeys ?? false,

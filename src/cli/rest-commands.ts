@@ -129,9 +129,10 @@ function descriptionOf(schema: z.ZodType): string {
 export function addRestCommands(program: Command, name: string): void {
   const description = groups[name]
   const parent = description === undefined ? program : program.command(name).description(description)
-  const own = Object.entries(commands).filter(([words]) => words.split(' ')[0] === name)
-  for (const [words, command] of own) addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
-  const [first] = own
+  const ofResource = Object.entries(commands).filter(([words]) => words.split(' ')[0] === name)
+  for (const [words, command] of ofResource)
+    addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
+  const [first] = ofResource
   if (description !== undefined && first !== undefined) asGroup(parent, exampleOf(...first))
 }
 
@@ -167,10 +168,10 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
   }
   withOutputOptions(withConfigOption(withApiOptions(command)), 'print one JSON document, numbers with all digits')
     .addHelpText('after', `\nExample:\n  $ onchain-inbox ${exampleOf(words, rest)}`)
-    .action(async (...given: readonly unknown[]) => {
-      const options = given[argument === undefined ? 0 : 1] as Options
+    .action(async (...values: readonly unknown[]) => {
+      const options = values[argument === undefined ? 0 : 1] as Options
       const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
-      if (argument !== undefined) args[argument] = given[0]
+      if (argument !== undefined) args[argument] = values[0]
       try {
         const { url, key } = await readApiSettings(options)
         // The options come from the operation's schema, so the arguments fit.

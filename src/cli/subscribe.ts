@@ -105,9 +105,9 @@ function wantedOf(options: SubscribeOptions, config: Config): { readonly wanted:
   }
   const { secrets } = config.secretsSource
   const label = options.secret ?? config.subscribe?.secret ?? secrets[0]?.label
-  const secret = secrets.find((one) => one.label === label)
+  const secret = secrets.find((secret) => secret.label === label)
   if (secret === undefined) {
-    const labels = secrets.map((one) => one.label).join(', ')
+    const labels = secrets.map((secret) => secret.label).join(', ')
     throw new InboxError('usage', `--secret must be the label of a secret: ${labels}`)
   }
   return { wanted: { url, events, secretLabel: secret.label }, secret: secret.key.export().toString() }
@@ -124,12 +124,12 @@ interface ResultJson {
 }
 
 function toJson(result: Registration, wanted: Wanted): ResultJson {
-  const found = 'subscription' in result ? result.subscription : result.replaces
+  const registered = 'subscription' in result ? result.subscription : result.replaces
   const webhookId = webhookIdIn(result)
   return {
     result: result.kind,
     ...describeRegistration(result, wanted),
-    subscription: found && toWire(found),
+    subscription: registered && toWire(registered),
     ...(webhookId !== undefined && { webhook_id: webhookId }),
     ...('madeSecret' in result && result.madeSecret !== null && { secret: result.madeSecret }),
   }
@@ -184,9 +184,9 @@ function subscriptionsOf(opened: OpenedEvents): SubscriptionPort {
   }
 }
 
-function toSubscription({ subscription: found }: FoundSubscriptionJson): Subscription | null {
-  if (found === null) return null
-  const { secret_label: secretLabel, at, ...rest } = found
+function toSubscription({ subscription }: FoundSubscriptionJson): Subscription | null {
+  if (subscription === null) return null
+  const { secret_label: secretLabel, at, ...rest } = subscription
   return { ...rest, secretLabel, at: Date.parse(at) }
 }
 

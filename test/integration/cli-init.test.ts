@@ -1,14 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -156,18 +147,6 @@ test.skipIf(!hasGit)('init accepts an empty repository, and git ignores secret a
   })
   expect(seen.trim().split('\n').toSorted()).toEqual(written.filter((file) => !file.startsWith('secrets')).toSorted())
 })
-
-test.skipIf(process.getuid?.() !== 0)(
-  'init as root leaves all files to the owner of the folder (needs root)',
-  async () => {
-    await using dir = await createTempDir()
-    chownSync(dir.path, 1234, 1235)
-    expect(await runCli(['init', 'new'], { cwd: dir.path })).toMatchObject({ code: 0 })
-    for (const file of ['', ...written, 'handlers', 'secrets']) {
-      expect(statSync(join(dir.path, 'new', file)), file).toMatchObject({ uid: 1234, gid: 1235 })
-    }
-  },
-)
 
 test('init refuses a used folder, and --dry-run writes nothing', async () => {
   await using dir = await createTempDir()
