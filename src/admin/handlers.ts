@@ -92,7 +92,6 @@ const droppedRuns = component('DroppedRuns', { handler: z.string(), dropped: cou
 
 export type ShutJson = z.output<typeof shut>
 export type TriedJson = z.output<typeof tried>
-export type PausedJson = z.output<typeof paused>
 export type HandlerJson = z.output<typeof handler>
 export type HandlerListJson = z.output<typeof handlerList>
 

@@ -30,7 +30,6 @@ const started = z.union([replay, replayCount])
 
 export type ReplayJson = z.output<typeof replay>
 export type ReplayCountJson = z.output<typeof replayCount>
-export type CancelledJson = z.output<typeof cancelledReplay>
 
 const replayBody = z
   .strictObject({

@@ -3,14 +3,13 @@ import type { AcknowledgedJson } from '../admin/upkeep.ts'
 import type { HealthJson, GapJson } from '../admin/health.ts'
 import { systemClock } from '../base/clock.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineMachine } from './doctor/examine.ts'
 import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { withInboxOptions, inboxCommandLine, withInbox, type InboxOptions } from './inbox-command.ts'
 import { commandLine, host } from './host.ts'
-import { openEvents } from './open-events.ts'
+import type { InboxCallsOptions } from './inbox-calls.ts'
 import { counted, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
@@ -54,7 +53,7 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
   // Opening it would create, upgrade or repair the file.
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
-    const health = await readHealth(options, handlers ?? undefined)
+    const health = await readHealth({ ...options, ...(handlers && { handlers }) })
     return { checks: [...findings, ...judge(health, subscribe, options)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
@@ -71,18 +70,12 @@ async function examineRemote(options: DoctorOptions): Promise<DoctorJson> {
   return { checks: judge(health, null, options), health }
 }
 
-function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
-  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
+function readHealth(options: InboxCallsOptions): Promise<HealthJson> {
+  return withInbox(options, (opened) => opened.call('getHealth'))
 }
 
-/** `handlers`: the handlers that a sidecar would load, if none runs. */
-async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
-  const events = await openEvents({ ...options, ...(handlers && { handlers }) })
-  try {
-    return await events.call('getHealth')
-  } finally {
-    await events.close()
-  }
+function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
+  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
 }
 
 function render({ checks, health }: DoctorJson): string {

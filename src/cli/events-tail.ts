@@ -10,7 +10,7 @@ import { safeText } from '../base/log.ts'
 import { wholeNumberFrom } from './arguments.ts'
 import { addInboxCommand, collect, definedOf, noteUnknownNames, option, type InboxOptions } from './inbox-command.ts'
 import { host, runUntilSignal } from './host.ts'
-import type { OpenedEvents } from './open-events.ts'
+import type { InboxCalls } from './inbox-calls.ts'
 import { printNote, printResult } from './output.ts'
 import { hasColors, screenOf } from './screen.ts'
 
@@ -20,7 +20,6 @@ interface TailOptions extends InboxOptions {
 }
 
 const pollMs = 1_000
-const maxConcurrentReads = 8
 
 /** `onchain-inbox events tail`: prints the newest events and, with `--follow`, new ones. */
 export function addEventsTailCommand(events: Command, filters: readonly Option[]): void {
@@ -56,7 +55,7 @@ export function addEventsTailCommand(events: Command, filters: readonly Option[]
       if (options.follow) await readNew()
       const list = await collect(listEvents, query, Math.max(1, options.limit))
       const newest = list.data.slice(0, options.limit).toReversed()
-      await printEvents(opened, newest, options)
+      for (const event of newest) await printEvent(opened, event, options)
       const printed = new Set(newest.map(({ seq }) => seq))
       const next = async () => (await readNew()).filter(({ seq }) => !printed.has(seq))
       if (options.follow) await runUntilSignal((signal) => follow(opened, next, options, signal))
@@ -68,7 +67,7 @@ type EventFollower = () => Promise<readonly EventSummaryJson[]>
 
 /** Follows until a signal, or until standard output has no reader. */
 async function follow(
-  opened: OpenedEvents,
+  opened: InboxCalls,
   readNew: EventFollower,
   options: TailOptions,
   signal: AbortSignal,
@@ -81,8 +80,9 @@ async function follow(
       if (isLost) printNote('the sidecar is back')
       isLost = false
       // If the sidecar stops now, the remaining events stay in `waiting` until it is back.
-      for (; waiting.length > 0; waiting.splice(0, maxConcurrentReads)) {
-        await printEvents(opened, waiting.slice(0, maxConcurrentReads), options)
+      for (let [event] = waiting; event !== undefined; [event] = waiting) {
+        await printEvent(opened, event, options)
+        waiting.shift()
       }
     } catch (error) {
       if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
@@ -92,23 +92,13 @@ async function follow(
   }
 }
 
-async function printEvents(
-  opened: OpenedEvents,
-  events: readonly EventSummaryJson[],
-  options: TailOptions,
-): Promise<void> {
-  for (let at = 0; at < events.length; at += maxConcurrentReads) {
-    const some = events.slice(at, at + maxConcurrentReads)
-    const envelopes = await Promise.all(some.map(({ id }) => envelopeOf(opened, id)))
-    for (const [index, event] of some.entries()) {
-      const shown = { ...event, envelope: envelopes[index] ?? null }
-      printResult(shown, options, () => renderLine(event, shown.envelope))
-    }
-  }
+async function printEvent(opened: InboxCalls, event: EventSummaryJson, options: TailOptions): Promise<void> {
+  const shown = { ...event, envelope: await envelopeOf(opened, event.id) }
+  printResult(shown, options, () => renderLine(event, shown.envelope))
 }
 
 /** Null if the body is deleted. */
-async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
+async function envelopeOf(opened: InboxCalls, id: string): Promise<unknown> {
   try {
     return (await opened.call('getEvent', { id })).envelope
   } catch (error) {

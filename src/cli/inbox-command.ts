@@ -6,7 +6,7 @@ import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { commandLine, host } from './host.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
-import { openEvents, type OpenedEvents } from './open-events.ts'
+import { openInboxCalls, type InboxCalls, type InboxCallsOptions } from './inbox-calls.ts'
 import { printNote, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList } from './table.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
@@ -34,12 +34,12 @@ export function inboxCommandLine(words: string, { adminUrl }: InboxOptions): str
 }
 
 /** Opens the inbox for `work`, and closes it afterwards. */
-export async function withInbox(options: InboxOptions, work: (opened: OpenedEvents) => Promise<void>): Promise<void> {
+export async function withInbox<T>(options: InboxCallsOptions, work: (opened: InboxCalls) => Promise<T>): Promise<T> {
   // Opening a database may write a copy of it, which only its owner may read.
   process.umask(0o077)
-  const opened = await openEvents(options)
+  const opened = await openInboxCalls(options)
   try {
-    await work(opened)
+    return await work(opened)
   } finally {
     await opened.close()
   }
@@ -71,7 +71,7 @@ export function addInboxCommand<Value, Options extends InboxOptions = InboxOptio
   parent: Command,
   name: string,
   { description, argument, options = [], example, note }: Usage,
-  prepare: (value: Value, options: Options) => (opened: OpenedEvents) => Promise<void>,
+  prepare: (value: Value, options: Options) => (opened: InboxCalls) => Promise<void>,
 ): void {
   const command = parent.command(name).description(description)
   if (argument !== undefined) command.addArgument(toArgument(...argument))

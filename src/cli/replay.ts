@@ -13,7 +13,7 @@ import {
   option,
   type InboxOptions,
 } from './inbox-command.ts'
-import type { OpenedEvents } from './open-events.ts'
+import type { InboxCalls } from './inbox-calls.ts'
 import { asGroup, counted, printResult } from './output.ts'
 import { renderRecord } from './table.ts'
 import { createProgress } from './screen.ts'
@@ -115,7 +115,7 @@ function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record
 }
 
 /** Follows a replay to its end. */
-async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<ReplayJson> {
+async function waitFor(opened: InboxCalls, started: ReplayJson): Promise<ReplayJson> {
   using progress = createProgress()
   for (let replay = started; ; replay = await opened.call('getReplay', { id: String(started.id) })) {
     if (replay.state !== 'running') return replay

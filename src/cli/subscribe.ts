@@ -19,7 +19,7 @@ import {
 } from '../client/registration/register.ts'
 import { withInboxOptions, withInbox, type InboxOptions } from './inbox-command.ts'
 import { host } from './host.ts'
-import type { OpenedEvents } from './open-events.ts'
+import type { InboxCalls } from './inbox-calls.ts'
 import { printNote, printResult } from './output.ts'
 import { configSources, readApiSettings, withApiOptions } from './settings.ts'
 
@@ -55,7 +55,7 @@ export function addSubscribeCommand(program: Command): void {
   })
 }
 
-type Work = (opened: OpenedEvents) => Promise<void>
+type Work = (opened: InboxCalls) => Promise<void>
 
 function confirm(options: SubscribeOptions): Work {
   if (options.force || options.dryRun)
@@ -172,7 +172,7 @@ function exitCodeOf(result: Registration): 0 | 1 | 75 {
 }
 
 /** Registrations through the admin API. */
-function subscriptionsOf(opened: OpenedEvents): SubscriptionPort {
+function subscriptionsOf(opened: InboxCalls): SubscriptionPort {
   return {
     subscription: async () => toSubscription(await opened.call('getSubscription')),
     beginSubscription: async ({ digest, url, events, secretLabel }, replaces) =>
