@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import type { Silence } from '../health/silence.ts'
-import type { Replica } from '../inbox/cluster-port.ts'
 import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
@@ -12,7 +11,7 @@ import { pageParameters } from './parse.ts'
 import { reconcile, toReconcileJson } from './reconcile.ts'
 import { route, type AdminContext } from './route.ts'
 import { subscription, toFoundJson } from './subscription.ts'
-import { component, count, isoTime, isoTimeOrNull, listOf, time, toPage, toWire } from './wire.ts'
+import { component, count, isoTimeOrNull, listOf, time, toFields, toPage, toWire } from './wire.ts'
 
 /** Code and subject together identify a warning. */
 export const warning = component('Warning', {
@@ -188,7 +187,12 @@ export const healthRoutes = {
         load: {},
       }
       const replicas = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
-      return { data: replicas.map(toReplicaJson) }
+      return {
+        data: replicas.map((each) => ({
+          ...toFields(replica, { ...each, seenAt: each.beatAt }),
+          load: { ...each.load },
+        })),
+      }
     },
   }),
   getSettings: route({
@@ -274,9 +278,4 @@ function toSilenceJson({ silentMs, usualMs, alarmAfterMs, learning, ...rest }: S
   const [silent, usual, alarm] = [silentMs, usualMs, alarmAfterMs].map(Math.round) as [number, number, number]
   const times = { silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
   return { ...toWire(rest), ...times, learning: learning === undefined ? null : toWire(learning) }
-}
-
-function toReplicaJson({ id, version: of, startedAt, beatAt, isAlive, isSelf, isLeader, load }: Replica): ReplicaJson {
-  const times = { started_at: isoTime(startedAt), seen_at: isoTime(beatAt) }
-  return { id, version: of, ...times, alive: isAlive, self: isSelf, leader: isLeader, load: { ...load } }
 }
