@@ -156,14 +156,9 @@ export function toActivityJson(
 }
 
 function toAcksJson(bucket: AckBucket | undefined): ActivityJson['buckets'][number]['acks'] {
-  return bucket === undefined
-    ? null
-    : {
-        p50_ms: bucket.p50Ms,
-        p99_ms: bucket.p99Ms,
-        acknowledged: bucket.acknowledged,
-        refused: bucket.refused,
-      }
+  if (bucket === undefined) return null
+  const { at: _at, ...acks } = bucket
+  return toWire(acks)
 }
 
 function largest(

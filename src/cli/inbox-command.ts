@@ -66,7 +66,7 @@ function toArgument(name: string, help: string, parse?: Parse): Argument {
   return parse === undefined ? made : made.argParser(parse as (text: string, before: unknown) => unknown)
 }
 
-/** Adds the command `name` below `parent`. `work` runs once the inbox is open. */
+/** Adds the command `name` below `parent`. `prepare` checks its arguments, and returns the work for the open inbox. */
 export function addInboxCommand<Value, Options extends InboxOptions = InboxOptions>(
   parent: Command,
   name: string,
@@ -112,23 +112,16 @@ export function addCallCommand<
 /** Operations that answer with pages. */
 type ListId = { [Id in OperationId]: AnswerOf<Id> extends ListJson<object> ? Id : never }[OperationId]
 
-interface List<Row> extends Usage {
+interface List extends Usage {
   /** Fields of the rows, separated by spaces. */
   readonly columns: string
-  /** Computed fields of a row. */
-  readonly more?: (row: Row) => object
   /** Printed for an empty list. */
   readonly none: string
 }
 
 /** Adds a command that lists items page by page. Its options are parameters of the operation. */
-export function addListCommand<Id extends ListId>(
-  parent: Command,
-  name: string,
-  operation: Id,
-  list: List<AnswerOf<Id>['data'][number]>,
-): void {
-  const { options: filters = [], columns, more = () => ({}), none } = list
+export function addListCommand<Id extends ListId>(parent: Command, name: string, operation: Id, list: List): void {
+  const { options: filters = [], columns, none } = list
   const paging = [
     option('--limit <number>', 'how many to list', parseCount).default(50),
     option('--cursor <cursor>', 'continue after an earlier list'),
@@ -139,14 +132,7 @@ export function addListCommand<Id extends ListId>(
     noteUnknownNames(query)
     return async (opened) => {
       const items = await collect((page) => opened.call(operation, { query: page }), query, options.limit)
-      printResult(items, options, ({ data, next_cursor }) =>
-        renderList(
-          columns.split(' '),
-          data.map((row) => ({ ...row, ...more(row) })),
-          next_cursor,
-          none,
-        ),
-      )
+      printResult(items, options, ({ data, next_cursor }) => renderList(columns.split(' '), data, next_cursor, none))
     }
   })
 }
