@@ -28,7 +28,7 @@ export const conflictRoutes = {
     summary: 'List deliveries of known ids with different bodies, newest first',
     query: pageParameters,
     gives: conflictList,
-    answer: async ({ inbox }, { query }) => toPage(await inbox.conflicts(query), (one): ConflictJson => toWire(one)),
+    answer: async ({ inbox }, { query }) => toPage(await inbox.conflicts(query), (row): ConflictJson => toWire(row)),
   }),
   getConflict: route({
     at: 'GET /conflicts/:id',
@@ -42,9 +42,9 @@ export const conflictRoutes = {
     }),
     gives: conflictDetail,
     async answer({ inbox }, { id, query: { digest } }) {
-      const found = await inbox.conflict(id, digest)
-      if (found === null) throw new InboxError('not_found', 'this event has no different body with this digest')
-      const { raw, keptRaw, ...row } = found
+      const stored = await inbox.conflict(id, digest)
+      if (stored === null) throw new InboxError('not_found', 'this event has no different body with this digest')
+      const { raw, keptRaw, ...row } = stored
       const base64 = (bytes: Uint8Array) => toBuffer(bytes).toString('base64')
       return { ...toWire(row), raw_base64: base64(raw), kept_raw_base64: base64(keptRaw) }
     },

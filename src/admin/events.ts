@@ -117,8 +117,8 @@ export const eventRoutes = {
     }),
     gives: eventList,
     async answer({ inbox }, { query: { details, ...query } }) {
-      const found = await inbox.events({ ...query, isDetailed: details === 'true' })
-      return { ...toPage(found, toEventRowJson), searched_to: isoTimeOrNull(found.searchedTo) }
+      const events = await inbox.events({ ...query, isDetailed: details === 'true' })
+      return { ...toPage(events, toEventRowJson), searched_to: isoTimeOrNull(events.searchedTo) }
     },
   }),
   getEvent: route({
@@ -169,7 +169,7 @@ function toEventRowJson(event: EventSummary): EventRowJson {
 function toEventDetailJson(event: EventDetail): EventDetailJson {
   const { raw, runs, headers, receivedAt, storedAt, secretLabel, duplicates, conflicts } = event
   const timeline = runs
-    .flatMap((one) => one.attempts.map((record) => ({ one, record })))
+    .flatMap((ofRun) => ofRun.attempts.map((record) => ({ ofRun, record })))
     .toSorted((a, b) => a.record.startedAt - b.record.startedAt || a.record.endedAt - b.record.endedAt)
   return {
     ...toEventSummaryJson(event),
@@ -183,13 +183,13 @@ function toEventDetailJson(event: EventDetail): EventDetailJson {
       traceparent: event.trace,
     },
     runs: runs.map(toRunJson),
-    timeline: timeline.map(({ one, record }) => toAttemptJson(one, record)),
+    timeline: timeline.map(({ ofRun, record }) => toAttemptJson(ofRun, record)),
   }
 }
 
-function toRunJson({ item, attempts: _attempts, ...one }: RunRecord): RunJson {
+function toRunJson({ item, attempts: _attempts, ...record }: RunRecord): RunJson {
   return {
-    ...toWire(one),
+    ...toWire(record),
     item: item && { payload: parseExactJson(item.payload), idempotency_key: item.idempotencyKey },
   }
 }

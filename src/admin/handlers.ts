@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { HandlerPace } from '../dispatch/pace.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { InboxError } from '../base/errors.ts'
 import { orphanedHandlers, type QueryStore } from '../inbox/port.ts'
 import { reason } from './parse.ts'
 import { route, type AdminContext } from './route.ts'
-import { component, count, isoTimeOrNull, time, toWire } from './wire.ts'
+import { component, count, time, toFields } from './wire.ts'
 
 export const shut = component('Shut', {
   since: time,
@@ -28,33 +27,33 @@ const handlerPace = component('HandlerPace', {
     .describe('latest failed attempt of the last five minutes'),
 })
 
+const handlerSettings = z.object({
+  types: z.array(z.string()),
+  order: z.enum(['key', 'none']),
+  key: z.array(z.string()).nullable(),
+  concurrency: z.int().min(1).describe('the current one'),
+  own_concurrency: z.int().min(1).describe('as defined'),
+  rate: z.unknown(),
+  priority: z.number(),
+  timeout_ms: z.number(),
+  on_dead: z.enum(['skip', 'hold']),
+  latest_only: z.boolean(),
+  isolate: z.boolean(),
+  max_age_ms: z.number().nullable(),
+  retry: z
+    .object({ attempts: z.number(), base_ms: z.number(), cap_ms: z.number() })
+    .nullable()
+    .describe('null: a function'),
+  file: z.string(),
+})
+
 const handler = component('Handler', {
   name: z.string(),
   kind: z.enum(['handler', 'sink']).nullable().describe('null: not loaded'),
   loaded: z.boolean().describe('true if the process that answers has loaded it'),
   orphaned: z.boolean().describe('it has open runs, and no process has loaded it'),
   paused: z.boolean(),
-  settings: z
-    .object({
-      types: z.array(z.string()),
-      order: z.enum(['key', 'none']),
-      key: z.array(z.string()).nullable(),
-      concurrency: z.int().min(1).describe('the current one'),
-      own_concurrency: z.int().min(1).describe('as defined'),
-      rate: z.unknown(),
-      priority: z.number(),
-      timeout_ms: z.number(),
-      on_dead: z.enum(['skip', 'hold']),
-      latest_only: z.boolean(),
-      isolate: z.boolean(),
-      max_age_ms: z.number().nullable(),
-      retry: z
-        .object({ attempts: z.number(), base_ms: z.number(), cap_ms: z.number() })
-        .nullable()
-        .describe('null: a function'),
-      file: z.string(),
-    })
-    .nullable(),
+  settings: handlerSettings.nullable(),
   set_concurrency: z.int().nullable().describe('set by an operator; null: as defined'),
   shut: shut.nullable().describe('why a sink sends nothing; null: it sends'),
   backfill: z.number().nullable(),
@@ -92,7 +91,6 @@ const droppedRuns = component('DroppedRuns', { handler: z.string(), dropped: cou
 
 export type ShutJson = z.output<typeof shut>
 export type TriedJson = z.output<typeof tried>
-export type PausedJson = z.output<typeof paused>
 export type HandlerJson = z.output<typeof handler>
 export type HandlerListJson = z.output<typeof handlerList>
 
@@ -172,10 +170,10 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
   })
 }
 
-async function noHandler(inbox: QueryStore, given: string): Promise<InboxError> {
+async function noHandler(inbox: QueryStore, unknownName: string): Promise<InboxError> {
   const names = (await inbox.stats()).handlers.map((row) => row.handler)
   const known = names.length === 0 ? 'none was ever loaded' : `expected one of ${names.join(', ')}`
-  return new InboxError('not_found', `there is no handler ${JSON.stringify(given)}: ${known}`)
+  return new InboxError('not_found', `there is no handler ${JSON.stringify(unknownName)}: ${known}`)
 }
 
 const noAttempts: HandlerPace = {
@@ -188,6 +186,8 @@ const noAttempts: HandlerPace = {
   lastError: null,
 }
 
+const noRuns = { paused: false, waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0, superseded: 0 }
+
 /** Loaded handlers, and earlier ones that the store knows. */
 async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: AdminContext): Promise<HandlerListJson> {
   const stats = await inbox.stats()
@@ -199,49 +199,29 @@ async function listHandlers({ inbox, handlers, openBreakers: shutOf, paces }: Ad
   const orphans = new Set(orphanedHandlers(stats.handlers, loaded).map((row) => row.handler))
   const names = [...new Set([...infos.keys(), ...rows.keys()])].toSorted()
   const data = names.map((each): HandlerJson => {
-    const [info, row, closed] = [infos.get(each), rows.get(each), shutNow?.get(each)]
-    const { waiting = 0, ready = 0, suspect = 0, running = 0, held = 0, dead = 0, superseded = 0 } = row ?? {}
+    const [info, row] = [infos.get(each), rows.get(each)]
     const backfillSeq = row?.backfillSeq ?? null
     const pace = info && pacesNow && (pacesNow.get(each) ?? noAttempts)
-    return {
+    return toFields(handler, {
+      ...noRuns,
+      ...row,
       name: each,
-      kind: info?.kind ?? null,
-      loaded: info !== undefined,
-      orphaned: orphans.has(each),
-      paused: row?.paused ?? false,
-      settings: info === undefined ? null : toSettingsJson(info, row?.concurrency ?? info.concurrency),
-      set_concurrency: row?.concurrency ?? null,
-      shut: closed === undefined ? null : toWire(closed),
+      kind: info?.kind,
+      isLoaded: info !== undefined,
+      isOrphaned: orphans.has(each),
+      settings:
+        info &&
+        toFields(handlerSettings, {
+          ...info,
+          key: info.keyPaths,
+          concurrency: row?.concurrency ?? info.concurrency,
+          ownConcurrency: info.concurrency,
+        }),
+      setConcurrency: row?.concurrency,
+      shut: shutNow?.get(each),
       backfill: backfillSeq === null ? null : (backfillSeq - 1) / Math.max(stats.lastSeq, 1),
-      waiting,
-      ready,
-      suspect,
-      running,
-      held,
-      dead,
-      superseded,
-      oldest_open_at: isoTimeOrNull(row?.oldestOpenAt),
-      pace: pace === undefined ? null : toWire(pace),
-    }
+      pace,
+    })
   })
   return { paused: stats.paused, data, next_cursor: null }
-}
-
-function toSettingsJson(info: HandlerInfo, concurrency: number): NonNullable<HandlerJson['settings']> {
-  return {
-    types: [...info.types],
-    order: info.order,
-    key: info.keyPaths === undefined ? null : [...info.keyPaths],
-    concurrency,
-    own_concurrency: info.concurrency,
-    rate: info.rate ?? null,
-    priority: info.priority,
-    timeout_ms: info.timeoutMs,
-    on_dead: info.onDead,
-    latest_only: info.latestOnly,
-    isolate: info.isolate,
-    max_age_ms: info.maxAgeMs ?? null,
-    retry: info.retry && toWire(info.retry),
-    file: info.file,
-  }
 }

@@ -29,10 +29,10 @@ export function addTo(registry: Registry) {
         labelNames: [...labelNames],
         registers: [registry],
         async collect() {
-          const found = await rows()
+          const values = await rows()
           if (labelNames.length > 0) metric.reset()
           else metric.remove()
-          for (const [labels, value] of found) metric.inc({ ...labels }, value)
+          for (const [labels, value] of values) metric.inc({ ...labels }, value)
         },
       })
     }
@@ -83,5 +83,5 @@ export function addHealthMetrics(registry: Registry, source: HealthMetricsSource
 
 /** External text never becomes a label: each value would create a series. */
 function isDocumented(type: string, network: string | null): boolean {
-  return eventTypes.some((one) => one === type) && (network === null || networkIds.some((id) => id === network))
+  return eventTypes.some((known) => known === type) && (network === null || networkIds.some((id) => id === network))
 }

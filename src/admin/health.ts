@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import type { Silence } from '../health/silence.ts'
-import type { Replica } from '../inbox/cluster-port.ts'
 import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
@@ -12,7 +11,7 @@ import { pageParameters } from './parse.ts'
 import { reconcile, toReconcileJson } from './reconcile.ts'
 import { route, type AdminContext } from './route.ts'
 import { subscription, toFoundJson } from './subscription.ts'
-import { component, count, isoTime, isoTimeOrNull, listOf, time, toPage, toWire } from './wire.ts'
+import { component, count, isoTimeOrNull, listOf, time, toFields, toPage, toWire } from './wire.ts'
 
 /** Code and subject together identify a warning. */
 export const warning = component('Warning', {
@@ -187,8 +186,13 @@ export const healthRoutes = {
         isLeader: true,
         load: {},
       }
-      const found = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
-      return { data: found.map(toReplicaJson) }
+      const replicas = (await cluster?.replicas()) ?? [{ id: `${hostname()}-${process.pid}`, version, ...alone }]
+      return {
+        data: replicas.map((each) => ({
+          ...toFields(replica, { ...each, seenAt: each.beatAt }),
+          load: { ...each.load },
+        })),
+      }
     },
   }),
   getSettings: route({
@@ -197,7 +201,7 @@ export const healthRoutes = {
     summary: 'List the settings, without secrets',
     gives: settings,
     answer: async (context) => ({
-      settings: (context.settings?.() ?? []).map((one) => ({ ...one, variables: [...one.variables] })),
+      settings: (context.settings?.() ?? []).map((setting) => ({ ...setting, variables: [...setting.variables] })),
       secrets: await secretUses(context),
     }),
   }),
@@ -215,7 +219,7 @@ export const senderWindowMs = 3_600_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
   const { inbox, handlers, openBreakers, meter, watch, reconciler } = context
-  const [stats, gaps, found] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
+  const [stats, gaps, latestRegistration] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   const loaded = handlers?.()
   const latest = reconciler?.current() ?? null
   return {
@@ -231,7 +235,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     }),
     not_loaded: loaded === undefined ? null : toWire(orphanedHandlers(stats.handlers, loaded)),
     gaps: gaps.map(toGapJson),
-    ...toFoundJson(found),
+    ...toFoundJson(latestRegistration),
     warnings: toWire(watch?.warnings() ?? []),
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     silences: (watch?.silences() ?? []).map(toSilenceJson),
@@ -258,8 +262,8 @@ async function secretUses({ inbox, secretLabels }: AdminContext): Promise<Secret
   })
 }
 
-function toGapJson(one: GapRecord): GapJson {
-  return { ...toWire(one), clean_stop: one.kind === 'stopped' }
+function toGapJson(record: GapRecord): GapJson {
+  return { ...toWire(record), clean_stop: record.kind === 'stopped' }
 }
 
 function toAuditJson({ detail, ...entry }: AuditRecord): AuditJson {
@@ -274,9 +278,4 @@ function toSilenceJson({ silentMs, usualMs, alarmAfterMs, learning, ...rest }: S
   const [silent, usual, alarm] = [silentMs, usualMs, alarmAfterMs].map(Math.round) as [number, number, number]
   const times = { silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
   return { ...toWire(rest), ...times, learning: learning === undefined ? null : toWire(learning) }
-}
-
-function toReplicaJson({ id, version: of, startedAt, beatAt, isAlive, isSelf, isLeader, load }: Replica): ReplicaJson {
-  const times = { started_at: isoTime(startedAt), seen_at: isoTime(beatAt) }
-  return { id, version: of, ...times, alive: isAlive, self: isSelf, leader: isLeader, load: { ...load } }
 }

@@ -126,7 +126,7 @@ function toSuccess({ gives, status }: RouteText): JsonObject {
 }
 
 /** Errors of a route, by status. */
-function toErrors({ method, param, body, role, refuses }: RouteText): JsonObject {
+function toErrors({ method, param, body, role, errors }: RouteText): JsonObject {
   const codes: ErrorCode[] = [
     'bad_request',
     ...(role === 'anyone' ? [] : (['unauthorized'] as const)),
@@ -134,7 +134,7 @@ function toErrors({ method, param, body, role, refuses }: RouteText): JsonObject
     ...(param === undefined ? [] : (['not_found'] as const)),
     ...(body === undefined ? [] : (['body_too_large', 'content_encoding_unsupported'] as const)),
     ...(method === 'get' || method === 'delete' ? [] : (['media_type_unsupported'] as const)),
-    ...refuses,
+    ...errors,
     'internal',
     'store_unavailable',
     'store_full',
@@ -151,7 +151,7 @@ function toErrors({ method, param, body, role, refuses }: RouteText): JsonObject
 
 /** Reference to a component; a union refers to its options. Throws if the schema is not a component. */
 function refOf(schema: z.ZodType): JsonObject {
-  if (schema instanceof z.ZodUnion) return { oneOf: schema.options.map((one) => refOf(one as z.ZodType)) }
+  if (schema instanceof z.ZodUnion) return { oneOf: schema.options.map((option) => refOf(option as z.ZodType)) }
   const name = components.get(schema)?.id
   if (name === undefined) throw new Error('expected a component of the document')
   return { $ref: `#/components/schemas/${name}` }

@@ -156,14 +156,9 @@ export function toActivityJson(
 }
 
 function toAcksJson(bucket: AckBucket | undefined): ActivityJson['buckets'][number]['acks'] {
-  return bucket === undefined
-    ? null
-    : {
-        p50_ms: bucket.p50Ms,
-        p99_ms: bucket.p99Ms,
-        acknowledged: bucket.acknowledged,
-        refused: bucket.refused,
-      }
+  if (bucket === undefined) return null
+  const { at: _at, ...acks } = bucket
+  return toWire(acks)
 }
 
 function largest(
@@ -172,12 +167,12 @@ function largest(
   seriesOf: (rows: readonly Activity[]) => number[],
 ) {
   const all = [...Map.groupBy(rows, nameOf)]
-    .map(([name, own]) => ({ name, count: own.reduce((sum, { count: some }) => sum + some, 0), own }))
+    .map(([name, members]) => ({ name, count: members.reduce((sum, { count: some }) => sum + some, 0), members }))
     .toSorted((a, b) => b.count - a.count || (a.name ?? '').localeCompare(b.name ?? '', 'en'))
   const rest = all.splice(maxSeries)
   if (rest.length > 0) {
     const total = rest.reduce((sum, { count: some }) => sum + some, 0)
-    all.push({ name: others, count: total, own: rest.flatMap(({ own }) => own) })
+    all.push({ name: others, count: total, members: rest.flatMap(({ members }) => members) })
   }
-  return all.map(({ name, count: sum, own }) => ({ name, count: sum, series: seriesOf(own) }))
+  return all.map(({ name, count: sum, members }) => ({ name, count: sum, series: seriesOf(members) }))
 }

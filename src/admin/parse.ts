@@ -83,8 +83,8 @@ export function bulkBody<L extends z.ZodRawShape, F extends z.ZodType, R extends
 }
 
 /** Checks query parameters. Throws `bad_request` with each invalid parameter, its value and the rule. */
-export function parseParameters<S extends z.ZodObject>(schema: S, given: Query): z.output<S> {
-  const result = schema.safeParse({ ...given })
+export function parseParameters<S extends z.ZodObject>(schema: S, parameters: Query): z.output<S> {
+  const result = schema.safeParse({ ...parameters })
   if (result.success) return result.data
   const problems = result.error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
@@ -93,7 +93,7 @@ export function parseParameters<S extends z.ZodObject>(schema: S, given: Query):
     }
     const name = String(issue.path[0])
     const { description = 'another value' } = z.globalRegistry.get(schema.shape[name] as z.ZodType) ?? {}
-    return [`${name}: got ${safeText(JSON.stringify(given[name]) ?? 'nothing', 80)}, expected ${description}`]
+    return [`${name}: got ${safeText(JSON.stringify(parameters[name]) ?? 'nothing', 80)}, expected ${description}`]
   })
   throw new InboxError('bad_request', [...new Set(problems)].join('; '))
 }
@@ -107,8 +107,8 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.outp
   const field = schema instanceof z.ZodObject && typeof name === 'string' ? schema.shape[name] : undefined
   const expected = field && z.globalRegistry.get(field as z.ZodType)?.description
   if (expected !== undefined) {
-    const given = JSON.stringify((body as Readonly<Record<string, unknown>>)[name as string]) ?? 'nothing'
-    throw new InboxError('bad_request', `${name as string}: got ${safeText(given, 80)}, expected ${expected}`)
+    const value = JSON.stringify((body as Readonly<Record<string, unknown>>)[name as string]) ?? 'nothing'
+    throw new InboxError('bad_request', `${name as string}: got ${safeText(value, 80)}, expected ${expected}`)
   }
   const place = issue?.path.join('.') ?? ''
   const what = place === '' ? 'the body' : safeText(place, 80)

@@ -97,21 +97,21 @@ export const quarantineRoutes = {
     summary: 'Parse bodies again, after an update that can read them',
     body: retryBody,
     gives: retried,
-    refuses: ['not_found'],
+    errors: ['not_found'],
     logged: 'quarantine retried',
     async answer(context, { body: { dryRun: isDry, ...selection }, by }) {
       await checkIds(context.inbox, selection)
-      const found: RetriedJson = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
+      const counts: RetriedJson = { accepted: 0, known: 0, still_unusable: 0, unusable: [] }
       for await (const id of idsOf(context.inbox, selection)) {
         const result = await retryOne(context, id, isDry, by)
         if (result === null) continue
-        if (typeof result === 'string') found[result] += 1
+        if (typeof result === 'string') counts[result] += 1
         else {
-          found.still_unusable += 1
-          if (found.unusable.length < maxListed) found.unusable.push({ id, reason: result.reason })
+          counts.still_unusable += 1
+          if (counts.unusable.length < maxListed) counts.unusable.push({ id, reason: result.reason })
         }
       }
-      return isDry ? { ...found, dry_run: true as const } : found
+      return isDry ? { ...counts, dry_run: true as const } : counts
     },
   }),
   dropQuarantine: route({
@@ -119,7 +119,7 @@ export const quarantineRoutes = {
     summary: 'Delete quarantined bodies',
     body: dropBody,
     gives: droppedBodies,
-    refuses: ['not_found'],
+    errors: ['not_found'],
     logged: 'quarantined bodies dropped',
     async answer({ inbox }, { body: { dryRun: isDry, reason: why, ...selection }, by }) {
       let dropped = 0
@@ -142,18 +142,18 @@ async function* idsOf(inbox: QueryStore, selection: Selection): AsyncGenerator<s
   if (selection.ids !== undefined) return yield* new Set(selection.ids)
   let cursor: string | null = null
   do {
-    const found: Awaited<ReturnType<QueryStore['quarantine']>> = await inbox.quarantine({
+    const bodies: Awaited<ReturnType<QueryStore['quarantine']>> = await inbox.quarantine({
       ...selection.filter,
       limit: pageSize,
       ...(cursor !== null && { cursor }),
     })
-    for (const { id } of found.data) yield id
-    cursor = found.nextCursor
+    for (const { id } of bodies.data) yield id
+    cursor = bodies.nextCursor
   } while (cursor !== null)
 }
 
-async function checkIds(inbox: QueryStore, { ids: given = [] }: Selection): Promise<void> {
-  for (const id of given) {
+async function checkIds(inbox: QueryStore, { ids = [] }: Selection): Promise<void> {
+  for (const id of ids) {
     if ((await inbox.quarantined(id)) !== null) continue
     throw new InboxError('not_found', `no quarantined body has the id ${id}: nothing was done`)
   }

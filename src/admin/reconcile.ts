@@ -49,7 +49,7 @@ export const reconcileRoutes = {
     body: reconcileBody,
     gives: reconcile,
     status: 202,
-    refuses: ['already_running', 'api_not_configured'],
+    errors: ['already_running', 'api_not_configured'],
     logged: 'reconcile started',
     async answer(context, { body: span, by }) {
       const { inbox, reconciler } = context
@@ -82,17 +82,17 @@ export const reconcileRoutes = {
     logged: 'reconcile cancelled',
     async answer({ inbox, reconciler }, { by }) {
       const isRunning = reconciler?.current()?.state === 'running'
-      const found = { reconcile: orNull(reconciler?.cancel()) }
+      const latest = { reconcile: orNull(reconciler?.cancel()) }
       if (isRunning) await inbox.note('reconcile.cancel', {}, by)
-      return found
+      return latest
     },
   }),
 }
 
-export function toReconcileJson(found: Reconcile): ReconcileJson {
-  return toWire(found)
+export function toReconcileJson(latest: Reconcile): ReconcileJson {
+  return toWire(latest)
 }
 
-function orNull(found: Reconcile | null | undefined): ReconcileJson | null {
-  return found ? toReconcileJson(found) : null
+function orNull(latest: Reconcile | null | undefined): ReconcileJson | null {
+  return latest ? toReconcileJson(latest) : null
 }

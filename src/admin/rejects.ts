@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { route } from './route.ts'
-import { component, count, time, toWire } from './wire.ts'
+import { component, count, time, toFields } from './wire.ts'
 
 const rejectGroup = component('RejectGroup', {
   id: z.string(),
@@ -41,8 +41,7 @@ export const rejectRoutes = {
     gives: rejectList,
     answer({ rejects }) {
       const { groups, droppedGroups } = rejects?.list() ?? { groups: [], droppedGroups: 0 }
-      const data = groups.map(({ isExplainable, ...group }) => ({ ...toWire(group), explainable: isExplainable }))
-      return { data, dropped_groups: droppedGroups }
+      return { data: groups.map((group) => toFields(rejectGroup, group)), dropped_groups: droppedGroups }
     },
   }),
   explainReject: route({
@@ -51,12 +50,11 @@ export const rejectRoutes = {
     summary: 'Explain the signature of the newest request of a group',
     gives: rejectExplanation,
     answer({ rejects }, { id }) {
-      const found = rejects?.explain(id) ?? null
-      if (found === null) {
+      const explanation = rejects?.explain(id) ?? null
+      if (explanation === null) {
         throw new InboxError('not_found', 'no group of rejects has this id, or its newest request is no longer kept')
       }
-      const { code, matchedLabel, message, headers, preview } = found
-      return { id, code, matched_label: matchedLabel, message, headers: { ...headers }, preview }
+      return { ...toFields(rejectExplanation, { ...explanation, id }), headers: { ...explanation.headers } }
     },
   }),
 }

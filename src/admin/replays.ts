@@ -30,7 +30,6 @@ const started = z.union([replay, replayCount])
 
 export type ReplayJson = z.output<typeof replay>
 export type ReplayCountJson = z.output<typeof replayCount>
-export type CancelledJson = z.output<typeof cancelledReplay>
 
 const replayBody = z
   .strictObject({
@@ -83,7 +82,7 @@ export const replayRoutes = {
     summary: 'Replay the events that a filter matches, or count them',
     body: replayBody,
     gives: started,
-    refuses: ['not_found'],
+    errors: ['not_found'],
     logged: 'replay started',
     async answer({ inbox }, { body, by }) {
       const { dryRun, per_second: perSecond, new_keys: newKeys, ...filter } = body
@@ -107,8 +106,8 @@ export const replayRoutes = {
     logged: 'replay cancelled',
     isDone: (answer) => 'cancelled' in answer && answer.cancelled === true,
     async answer(context, { id, by }) {
-      const found = await findReplay(context, id)
-      const cancelled = await context.inbox.cancelReplay(found.id, by)
+      const record = await findReplay(context, id)
+      const cancelled = await context.inbox.cancelReplay(record.id, by)
       context.onRecall?.(null)
       return { ...toReplayJson(await findReplay(context, id)), cancelled }
     },
@@ -125,9 +124,9 @@ export function bodyGone(): InboxError {
 
 async function findReplay({ inbox }: AdminContext, id: string): Promise<ReplayRecord> {
   const number = numberOf(id)
-  const found = number === null ? null : await inbox.replay(number)
-  if (found === null) throw new InboxError('not_found', 'there is no replay with this id')
-  return found
+  const record = number === null ? null : await inbox.replay(number)
+  if (record === null) throw new InboxError('not_found', 'there is no replay with this id')
+  return record
 }
 
 async function checkIds(inbox: QueryStore, ids: readonly string[]): Promise<void> {

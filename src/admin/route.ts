@@ -89,7 +89,7 @@ export interface RouteText {
   readonly gives: z.ZodType | 'bytes' | 'table' | 'stream' | 'document'
   readonly status: 200 | 201 | 202
   /** Errors of this route, in addition to the common ones. */
-  readonly refuses: readonly ErrorCode[]
+  readonly errors: readonly ErrorCode[]
 }
 
 /** A request before its parameters and body are checked. */
@@ -112,11 +112,11 @@ export interface Route<A extends z.ZodType | 'document' = z.ZodType | 'document'
   readonly isDone?: (answer: object) => boolean
   /** Logged fields of the answer. Default: all but objects and lists. */
   readonly toLog?: (answer: object) => object
-  /** Throws `bad_request`, `not_found` and the errors in `refuses`. */
+  /** Throws `bad_request`, `not_found` and the errors in `errors`. */
   answer(context: AdminContext, request: RawRequest): Promise<A extends z.ZodType ? z.output<A> : object>
 }
 
-type Optional = 'group' | 'role' | 'query' | 'status' | 'refuses'
+type Optional = 'group' | 'role' | 'query' | 'status' | 'errors'
 type TextOptions<T extends RouteText> = Omit<T, Optional | 'method' | 'path'> &
   Partial<Pick<T, Optional>> & {
     /** Method and path below `/api/v1`. The first part of the path is the default group. */
@@ -124,17 +124,17 @@ type TextOptions<T extends RouteText> = Omit<T, Optional | 'method' | 'path'> &
   }
 
 /** Default role: `viewer` for GET, else `operator`. */
-export function describeRoute({ at, ...given }: TextOptions<RouteText>): RouteText {
+export function describeRoute({ at, ...options }: TextOptions<RouteText>): RouteText {
   const [method = '', path = ''] = at.split(' ')
   return {
-    ...given,
+    ...options,
     method: method.toLowerCase() as RouteText['method'],
     path,
-    group: given.group ?? (path.split('/')[1] as Group),
-    role: given.role ?? (method === 'GET' ? 'viewer' : 'operator'),
-    query: given.query ?? noParameters,
-    status: given.status ?? 200,
-    refuses: given.refuses ?? [],
+    group: options.group ?? (path.split('/')[1] as Group),
+    role: options.role ?? (method === 'GET' ? 'viewer' : 'operator'),
+    query: options.query ?? noParameters,
+    status: options.status ?? 200,
+    errors: options.errors ?? [],
   }
 }
 
@@ -153,19 +153,19 @@ interface RouteOptions<A extends z.ZodType | 'document', Q extends z.ZodObject, 
 
 /** A route that answers JSON, and checks parameters and body first. Unknown parameters are a `bad_request`. */
 export function route<A extends z.ZodType | 'document', Q extends z.ZodObject, B extends z.ZodType>(
-  given: RouteOptions<A, Q, B>,
+  options: RouteOptions<A, Q, B>,
 ): Route<A> {
-  const text = describeRoute(given)
+  const text = describeRoute(options)
   return {
-    ...given,
+    ...options,
     ...text,
     method: text.method as Route['method'],
-    gives: given.gives,
+    gives: options.gives,
     async answer(context, { id = '', query = {}, body, by }) {
-      return given.answer(context, {
+      return options.answer(context, {
         id,
         query: parseParameters(text.query, query) as z.output<Q>,
-        body: (given.body === undefined ? undefined : parseBody(given.body, body)) as z.output<B>,
+        body: (options.body === undefined ? undefined : parseBody(options.body, body)) as z.output<B>,
         ...(by !== undefined && { by }),
       })
     },

@@ -55,8 +55,8 @@ type RoutesByPath = readonly (readonly [path: string, same: readonly Route[]])[]
 
 /** Paths with a parameter last: they would match the others. */
 function byPath(some: readonly Route[]): RoutesByPath {
-  const found = [...Map.groupBy(some, ({ path }) => path)]
-  return found.toSorted(([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')))
+  const groups = [...Map.groupBy(some, ({ path }) => path)]
+  return groups.toSorted(([a], [b]) => Number(a.endsWith(':id')) - Number(b.endsWith(':id')))
 }
 
 export interface AdminApp extends RequestListener {
@@ -105,8 +105,8 @@ export function createAdminApp(options: AdminAppOptions): AdminApp {
     })
   }
 
-  function serveAll(found: RoutesByPath): void {
-    for (const [path, same] of found) {
+  function serveAll(routesByPath: RoutesByPath): void {
+    for (const [path, same] of routesByPath) {
       for (const route of same) serve(route)
       app.all(`${api}${path}`, notAllowed(same.map(({ method }) => allowed[method]).join(', ')))
     }

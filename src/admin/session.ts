@@ -36,7 +36,7 @@ export const sessionRoutes = {
     body: signInBody,
     gives: session,
     status: 201,
-    refuses: ['unauthorized', 'rate_limited'],
+    errors: ['unauthorized', 'rate_limited'],
   }),
   signOut: describeRoute({
     at: 'DELETE /session',
@@ -123,6 +123,6 @@ function setCookie(request: Request, response: Response, value: string | null): 
   response.set('Set-Cookie', toCookie(sessionCookie(request), value ?? '', { maxAgeS, isSecure }))
 }
 
-function toSessionJson(role: SessionJson['role'], found: Session | null): SessionJson {
-  return { role, expires_at: isoTimeOrNull(found?.expiresAt) }
+function toSessionJson(role: SessionJson['role'], signedIn: Session | null): SessionJson {
+  return { role, expires_at: isoTimeOrNull(signedIn?.expiresAt) }
 }

@@ -86,9 +86,9 @@ export type RoleOf = (token: string) => Role | null
 export function createRoleOf({ operator, viewer }: Tokens): RoleOf {
   const expected = { operator: digest(operator), viewer: digest(viewer ?? operator) }
   return (token) => {
-    const given = digest(token)
-    const isOperator = timingSafeEqual(given, expected.operator)
-    const isViewer = timingSafeEqual(given, expected.viewer)
+    const actual = digest(token)
+    const isOperator = timingSafeEqual(actual, expected.operator)
+    const isViewer = timingSafeEqual(actual, expected.viewer)
     if (isOperator) return 'operator'
     return isViewer ? 'viewer' : null
   }

@@ -41,7 +41,7 @@ export const streamRoute = describeRoute({
   summary: 'Follow changes as Server-Sent Events',
   query: streamParameters,
   gives: 'stream',
-  refuses: ['overloaded'],
+  errors: ['overloaded'],
 })
 
 /** Returns the change since the previous call; null: none. */

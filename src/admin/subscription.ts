@@ -78,13 +78,13 @@ export const subscriptionRoutes = {
   }),
 }
 
-export function toFoundJson(found: Subscription | null): FoundSubscriptionJson {
-  return { subscription: found && toWire(found) }
+export function toFoundJson(latest: Subscription | null): FoundSubscriptionJson {
+  return { subscription: latest && toWire(latest) }
 }
 
 /** Id, state, and the URL without its query, which may hold a secret. */
 function toLog(answer: object): object {
-  const { ended, subscription: found } = answer as Partial<EndedSubscriptionJson>
-  const { id, state, url } = ended ?? found ?? {}
+  const { ended, subscription: latest } = answer as Partial<EndedSubscriptionJson>
+  const { id, state, url } = ended ?? latest ?? {}
   return { id, state, ...(url && { url: url.replace(/[?#].*/s, '') }) }
 }

@@ -67,6 +67,19 @@ export function toWire<T>(value: T): Wire<T> {
   return Object.fromEntries(entries) as Wire<T>
 }
 
+/**
+ * The fields of a schema, from an object with their names in camelCase, such as `isLoaded` for `loaded`; absent ones are null. The test of
+ * the admin document checks each response against its schema.
+ */
+export function toFields<S extends z.ZodRawShape>(schema: z.ZodObject<S>, value: object): z.output<z.ZodObject<S>> {
+  const source = value as Readonly<Record<string, unknown>>
+  const fields = Object.keys(schema.shape).map((field) => {
+    const name = field.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    return [name, source[name] ?? source[`is${name[0]?.toUpperCase()}${name.slice(1)}`] ?? null] as const
+  })
+  return toWire(Object.fromEntries(fields)) as z.output<z.ZodObject<S>>
+}
+
 export function toPage<T, U>(page: Page<T>, toJson: (item: T) => U): ListJson<U> {
   return { data: page.data.map(toJson), next_cursor: page.nextCursor }
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { createMetrics } from '../admin/metrics.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/config.ts'
+import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
 import { startRunner, type Runner } from '../dispatch/runner.ts'
@@ -158,6 +159,11 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const paces = createPaces(clock)
   const secrets = createSecretsSource(config.secretsSource, log)
   opened.defer(() => secrets.close())
+  const reportHandlers = (handlers: readonly HandlerInfo[]) => {
+    for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
+    // Not awaited: it counts the backlog.
+    reportWaiting(inbox, handlers, log).catch(() => {})
+  }
   const runner = await startRunner({
     inbox,
     openDispatchChannel,
@@ -173,7 +179,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     watch: options.watch ?? false,
     onReloaded(handlers, changed) {
       options.onReloaded?.(handlers, changed)
-      reportWaiting(inbox, handlers, log).catch(() => {})
+      reportHandlers(handlers)
     },
     onSettled(counts) {
       metrics.attemptsSettled(counts)
@@ -185,8 +191,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => runner.stop(graceMs(runShare)))
   secrets.onChange(() => runner.send({ kind: 'secrets', secrets: secrets.current() }))
   if (cluster !== undefined) followCluster(cluster, runner)
-  // Not awaited: it counts the backlog.
-  reportWaiting(inbox, runner.handlers, log).catch(() => {})
+  reportHandlers(runner.handlers)
 
   const watch = createHealthWatch({
     inbox,

@@ -6,7 +6,8 @@ import { systemClock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
 import { commandLine, fromCwd } from './host.ts'
-import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { renderTable } from './table.ts'
 import { createProgress } from './screen.ts'
 import { readDatabaseSetting, withConfigOption } from './settings.ts'
 
@@ -51,7 +52,11 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   if ((file === undefined) === (options.verify === undefined))
     throw new InboxError('usage', 'expected either the file of the backup, or --verify with an existing one')
   if (file === undefined) {
-    printResult(verifyBackup(fromCwd(options.verify ?? '')), options, (found) => `${judge(found)}\n\n${render(found)}`)
+    printResult(
+      verifyBackup(fromCwd(options.verify ?? '')),
+      options,
+      (report) => `${judge(report)}\n\n${render(report)}`,
+    )
     return
   }
   const source = await databaseFile(options)
@@ -59,7 +64,7 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   using progress = createProgress()
   const made = await backupDatabase(source, fromCwd(file), (done) => progress.show(done, 'copying'))
   progress.end()
-  printResult(made, options, (found) => `backed up to ${found.file}\n\n${render(found)}`)
+  printResult(made, options, (report) => `backed up to ${report.file}\n\n${render(report)}`)
 }
 
 /** Checks the folder before anything is copied. */
@@ -75,10 +80,10 @@ async function refuseFolder(folder: string): Promise<void> {
 async function restore(file: string, options: BackupOptions): Promise<void> {
   // A copy holds every event: only its owner may read it.
   process.umask(0o077)
-  const { report: found, kept } = await restoreDatabase(fromCwd(file), await databaseFile(options), systemClock.now())
-  printResult({ ...found, kept }, options, () => {
+  const { report, kept } = await restoreDatabase(fromCwd(file), await databaseFile(options), systemClock.now())
+  printResult({ ...report, kept }, options, () => {
     const old = kept === null ? '' : `\nthe old database is kept as ${kept}`
-    return `restored ${found.file}${old}\n\n${render(found)}\n\nEvents accepted since the backup are gone. What to replay: ${commandLine('doctor')}`
+    return `restored ${report.file}${old}\n\n${render(report)}\n\nEvents accepted since the backup are gone. What to replay: ${commandLine('doctor')}`
   })
 }
 
@@ -101,16 +106,16 @@ function judge({ events, lastSeq }: BackupReport): string {
     : `the file is intact, but ${missing} accepted events are missing from it`
 }
 
-function render(found: BackupReport): string {
-  const missing = found.lastSeq - found.events
+function render(report: BackupReport): string {
+  const missing = report.lastSeq - report.events
   return renderTable(
     ['backup', ''],
     [
-      ['events', String(found.events)],
-      ['highest number', `${found.lastSeq}${missing === 0 ? '' : ` (${missing} missing)`}`],
-      ['open runs', String(found.openRuns)],
-      ['dead letters', String(found.deadLetters)],
-      ['last written', found.seenAt === null ? '-' : new Date(found.seenAt).toISOString()],
+      ['events', String(report.events)],
+      ['highest number', `${report.lastSeq}${missing === 0 ? '' : ` (${missing} missing)`}`],
+      ['open runs', String(report.openRuns)],
+      ['dead letters', String(report.deadLetters)],
+      ['last written', report.seenAt === null ? '-' : new Date(report.seenAt).toISOString()],
     ],
   )
 }

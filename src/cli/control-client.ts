@@ -14,7 +14,7 @@ import { segment } from './arguments.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
-export interface DeliveriesQuery {
+interface DeliveriesQuery {
   readonly type?: string
   readonly endpoint?: string
   /** Id of a delivery: only older ones are listed. */
@@ -26,10 +26,6 @@ export interface ControlAccess {
   /** URL of an emulator, for example http://127.0.0.1:8090. Its path is ignored. */
   readonly url: string
   readonly token: string
-  /** How long each call waits for an emulator that is still creating its world. Default: 30 s. */
-  readonly readyWithinMs?: number
-  /** Called once, when the first call has to wait. */
-  readonly onWait?: () => void
 }
 
 export type ControlClient = ReturnType<typeof createControlClient>
@@ -38,7 +34,7 @@ const timeoutMs = 10_000
 /** Calls that change something may take long. */
 const actionTimeoutMs = 280_000
 const readyWithinMs = 30_000
-const notReadyLookMs = 500
+const notReadyPollMs = 500
 
 /**
  * A client of the control routes of a running emulator. Calls throw the emulator's error as an InboxError, or
@@ -46,34 +42,21 @@ const notReadyLookMs = 500
  *
  * @throws InboxError `usage` for an invalid URL
  */
-export function createControlClient({ url, token, ...waiting }: ControlAccess) {
+export function createControlClient({ url, token }: ControlAccess) {
   const base = new URL(emulatorOrigin(url))
-  let hasWaited = false
   const authorization = { Authorization: `Bearer ${token}` }
 
   async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
     const limitMs = method === 'GET' ? timeoutMs : actionTimeoutMs
-    const response = await askWhenReady(`_emulator/${path}`, () => ({
+    const response = await reach(`_emulator/${path}`, {
       method,
       headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
       ...(body !== null && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(limitMs),
-    }))
+    })
     // The emulator is the same program, so its answers aren't validated.
     const { data } = (await readEnvelope(response)) as { readonly data: T }
     return data
-  }
-
-  /** Repeats the request until the world is ready or the wait is over. */
-  async function askWhenReady(path: string, init: () => RequestInit, signal?: AbortSignal): Promise<Response> {
-    const deadline = performance.now() + (waiting.readyWithinMs ?? readyWithinMs)
-    for (;;) {
-      const response = await reach(path, init())
-      if (!(await isNotReady(response)) || performance.now() >= deadline) return response
-      if (!hasWaited) waiting.onWait?.()
-      hasWaited = true
-      await wait(notReadyLookMs, undefined, signal && { signal })
-    }
   }
 
   async function reach(path: string, init: RequestInit): Promise<Response> {
@@ -139,7 +122,7 @@ export function createControlClient({ url, token, ...waiting }: ControlAccess) {
     async stream(types: readonly string[], signal: AbortSignal): Promise<Response> {
       const path = `_emulator/stream?types=${types.join(',')}`
       const headers = { ...authorization, Accept: 'text/event-stream' }
-      const response = await askWhenReady(path, () => ({ headers, signal }), signal)
+      const response = await reach(path, { headers, signal })
       if (!response.ok) await readEnvelope(response)
       return response
     },
@@ -151,17 +134,6 @@ function emulatorOrigin(text: string): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   if (url !== null) return url.origin
   throw new InboxError('usage', '--emulator must be a URL that begins with http:// or https://')
-}
-
-/** Reads a copy, so the body can still be read. */
-async function isNotReady(response: Response): Promise<boolean> {
-  if (response.status !== 503) return false
-  const text = await response
-    .clone()
-    .text()
-    .catch(() => '')
-  const envelope = parseEnvelope(text)
-  return envelope !== null && 'error' in envelope && envelope.error.code === 'not_ready'
 }
 
 const untrustedCodes: readonly unknown[] = [
@@ -240,18 +212,30 @@ export function withControlOptions(command: Command): Command {
     )
 }
 
-/** Connects to the emulator of the options. Throws `usage` for an invalid URL or a missing token. */
-export async function openControl({ emulator = defaultUrl, token }: ControlOptions): Promise<ControlClient> {
-  const url = emulatorOrigin(emulator)
-  if (token !== undefined) return createControlClient({ url, onWait, token: await readSecretArgument(token, { url }) })
-  const known = host().env['EMULATOR_CONTROL_TOKEN']
-  if (known !== undefined && known !== '') return createControlClient({ url, onWait, token: known })
-  if (isLoopbackUrl(url)) return createControlClient({ url, onWait, token: demoCredentials.controlToken })
-  throw new InboxError('usage', 'the control token is missing: set EMULATOR_CONTROL_TOKEN or --token')
+/** Connects to the emulator of the options, once its world is ready. Throws `usage` for an invalid URL or a missing token. */
+export async function openControl(options: ControlOptions): Promise<ControlClient> {
+  const url = emulatorOrigin(options.emulator ?? defaultUrl)
+  const client = createControlClient({ url, token: await readToken(url, options) })
+  const deadline = performance.now() + readyWithinMs
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      await client.clock()
+      return client
+    } catch (error) {
+      const isCreating = error instanceof InboxError && error.code === 'overloaded'
+      if (!isCreating || performance.now() >= deadline) throw error
+      if (isFirst && host().stderr.isTTY) printNote('the emulator is still creating its world: waiting up to 30 s')
+      await wait(notReadyPollMs)
+    }
+  }
 }
 
-function onWait(): void {
-  if (host().stderr.isTTY) printNote('the emulator is still creating its world: waiting up to 30 s')
+async function readToken(url: string, { token }: ControlOptions): Promise<string> {
+  if (token !== undefined) return readSecretArgument(token, { url })
+  const known = host().env['EMULATOR_CONTROL_TOKEN']
+  if (known !== undefined && known !== '') return known
+  if (isLoopbackUrl(url)) return demoCredentials.controlToken
+  throw new InboxError('usage', 'the control token is missing: set EMULATOR_CONTROL_TOKEN or --token')
 }
 
 /** Runs `work` with a client. It returns the exit code; default: 0. */

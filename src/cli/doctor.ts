@@ -3,14 +3,13 @@ import type { AcknowledgedJson } from '../admin/upkeep.ts'
 import type { HealthJson, GapJson } from '../admin/health.ts'
 import { systemClock } from '../base/clock.ts'
 import type { LabelledSubscribe } from '../config/subscribe.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { examineMachine } from './doctor/examine.ts'
 import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { asEventCommand, eventCommandLine, withEvents, type EventCommandOptions } from './event-command.ts'
+import { withInboxOptions, inboxCommandLine, withInbox, type InboxOptions } from './inbox-command.ts'
 import { commandLine, host } from './host.ts'
-import { openEvents } from './open-events.ts'
+import type { InboxCallsOptions } from './inbox-calls.ts'
 import { counted, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
 import { configSources } from './settings.ts'
@@ -18,7 +17,7 @@ import type { SubscriptionJson } from '../admin/subscription.ts'
 import { describeCheck, withoutQuery } from '../client/registration/describe.ts'
 import { digestOf, inFlightMs } from '../client/registration/register.ts'
 
-interface DoctorOptions extends EventCommandOptions {
+interface DoctorOptions extends InboxOptions {
   readonly acknowledge?: boolean
 }
 
@@ -34,9 +33,9 @@ export function addDoctorCommand(program: Command): void {
     .command('doctor')
     .description('Check settings, clock, disk, database, handlers and lost events')
     .option('--acknowledge', 'stop reporting the missing and lost events found so far')
-  asEventCommand(doctor, 'doctor', 'Exits with 1 if a check fails.').action(async (options: DoctorOptions) => {
+  withInboxOptions(doctor, 'doctor', 'Exits with 1 if a check fails.').action(async (options: DoctorOptions) => {
     if (options.acknowledge) {
-      await withEvents(options, async (opened) =>
+      await withInbox(options, async (opened) =>
         printResult(await opened.call('acknowledgeGaps'), options, renderAcknowledged),
       )
       return
@@ -56,7 +55,7 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
   // Opening it would create, upgrade or repair the file.
   if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
   try {
-    const health = await readHealth(options, handlers ?? undefined)
+    const health = await readHealth({ ...options, ...(handlers && { handlers }) })
     return { checks: [...findings, ...judge(health, subscribe, options)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
@@ -73,18 +72,12 @@ async function examineRemote(options: DoctorOptions): Promise<DoctorJson> {
   return { checks: judge(health, null, options), health }
 }
 
-function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
-  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
+function readHealth(options: InboxCallsOptions): Promise<HealthJson> {
+  return withInbox(options, (opened) => opened.call('getHealth'))
 }
 
-/** `handlers`: the handlers that a sidecar would load, if none runs. */
-async function readHealth(options: DoctorOptions, handlers?: readonly HandlerInfo[]): Promise<HealthJson> {
-  const events = await openEvents({ ...options, ...(handlers && { handlers }) })
-  try {
-    return await events.call('getHealth')
-  } finally {
-    await events.close()
-  }
+function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
+  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
 }
 
 function render({ checks, health }: DoctorJson): string {
@@ -113,7 +106,7 @@ function renderAcknowledged({ missing_sequence_numbers: missing, gaps }: Acknowl
 
 /** The state of the inbox as one finding. */
 function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
-  const commandFor = (words: string) => eventCommandLine(words, options)
+  const commandFor = (words: string) => inboxCommandLine(words, options)
   const { missing_sequence_numbers: missing, dead_letters: dead, quarantined, not_loaded: notLoaded } = health
   const lost = health.gaps.filter(needsReplay).length
   const paused = health.paused ? 'all handlers' : health.paused_handlers.join(', ')
@@ -149,76 +142,55 @@ function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolea
 }
 
 const shortMs = 60_000
-const lengthOf = ({ from, to }: GapJson) => Date.parse(to) - Date.parse(from)
 
-/** Outages in full: the latest, longer ones and those with lost events. The others take one line. */
+/** Outages that are the latest, longer than a minute, or with lost events. The others are only counted. */
 function renderGaps(gaps: readonly GapJson[]): string[] {
   if (gaps.length === 0) return ['no outages']
-  const matters = gaps.map((gap, index) => index === 0 || gap.lost !== null || lengthOf(gap) >= shortMs)
-  const others = gaps.filter((_, index) => !matters[index])
-  return [...gaps.filter((_, index) => matters[index]).map(renderGap), ...renderShort(others)]
+  const shown = gaps.filter(
+    ({ from, to, lost }, index) => index === 0 || lost !== null || Date.parse(to) - Date.parse(from) >= shortMs,
+  )
+  const others = gaps.length - shown.length
+  return [...shown.map(renderGap), ...(others === 0 ? [] : [`and ${others} of less than a minute`])]
 }
 
-function renderShort(gaps: readonly GapJson[]): string[] {
-  const first = gaps.at(-1)
-  if (first === undefined) return []
-  const seconds = Math.ceil(gaps.reduce((sum, gap) => sum + lengthOf(gap), 0) / 1_000)
-  return [`${gaps.length} more since ${first.from}, each under a minute: ${seconds} s in all`]
-}
-
-const kinds = {
+const kinds: Readonly<Record<GapJson['kind'], string>> = {
   stopped: 'stopped',
   killed: 'killed or crashed',
   stood_still: 'suspended, unable to write, or its clock was set forward',
-} as const
+  restored: 'restored from a backup that lacks this time',
+}
 
 function renderGap(gap: GapJson): string {
-  const { from, to, kind, last_arrival_at: last } = gap
-  const title =
-    kind === 'restored'
-      ? `restored from a backup without the time from ${from} to ${to}`
-      : `out of service from ${from} to ${to} (${kinds[kind]})`
-  const lines = [title, ...renderLost(gap), ...renderRetried(gap), ...(last === null ? [] : [`latest arrival ${last}`])]
-  return lines.join('\n  ')
-}
-
-function renderLost({ kind, lost, arrived_lost: arrived, acknowledged_at: at }: GapJson): string[] {
-  if (lost === null) return []
-  const why = kind === 'restored' ? 'accepted ones are gone and not retried' : 'no longer retried by the sender'
+  const { from, to, kind, lost, retried_until: until, acknowledged_at: at, last_arrival_at: last } = gap
+  const next = at === null ? 'replay them in the dashboard of the service' : `acknowledged at ${at}`
+  const arrived = (count: number) => (count === 0 ? 'none has arrived yet' : `${count} arrived`)
   return [
-    `first sent from ${lost.from} to ${lost.to}: ${why};`,
-    at === null ? 'replay them in the dashboard of the service' : `acknowledged at ${at}`,
-    renderArrived(arrived),
-  ]
-}
-
-function renderRetried({ lost, retried_until: until, arrived, arrived_lost: arrivedLost }: GapJson): string[] {
-  if (until === null) return []
-  const which = lost === null ? 'all' : 'the others'
-  return [`${which}: retried by the sender, the last by ${until}`, renderArrived(arrived - arrivedLost)]
-}
-
-function renderArrived(count: number): string {
-  return count === 0 ? 'none of them has arrived yet' : `arrived since then: ${count}`
+    `out of service from ${from} to ${to} (${kinds[kind]})`,
+    ...(lost === null
+      ? []
+      : [`lost: first sent from ${lost.from} to ${lost.to}, not retried (${arrived(gap.arrived_lost)}); ${next}`]),
+    ...(until === null ? [] : [`retried by the sender until ${until}: ${arrived(gap.arrived - gap.arrived_lost)}`]),
+    ...(last === null ? [] : [`latest arrival ${last}`]),
+  ].join('\n  ')
 }
 
 /** The registration with the service as one finding, or none. `wanted`: the setting `subscribe`; null if unset or unknown. */
 export function judgeRegistration(
-  found: SubscriptionJson | null,
+  registration: SubscriptionJson | null,
   wanted: LabelledSubscribe | null,
   now: number,
 ): readonly Finding[] {
   const { ok, warn } = check('registration')
-  if (found === null) {
+  if (registration === null) {
     const advice = `\`serve\` registers it after start and logs errors; to do it by hand: ${commandLine('subscribe')}`
     return wanted === null ? [] : [warn('not registered with the service, though subscribe is set', advice)]
   }
-  const { state, at, url } = withoutQuery(found)
+  const { state, at, url } = withoutQuery(registration)
   if (state === 'begun') {
     if (Math.abs(now - Date.parse(at)) < inFlightMs) return [ok(`begun at ${at}: ${url}`)]
     return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
   }
-  if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== found.digest) {
+  if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== registration.digest) {
     const advice = `for the difference and what to do: ${commandLine('subscribe')}`
     return [warn(`registered since ${at}, but differs from the setting subscribe`, advice)]
   }

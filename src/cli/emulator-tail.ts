@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { AttemptReport } from '../emulator/emulator.ts'
 import { InboxError } from '../base/errors.ts'
 import type { ShownReport } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
@@ -87,9 +86,7 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
       )
     } else if (name === 'attempt') {
       const attempt = JSON.parse(data) as ShownReport
-      printResult({ msg: 'attempt', ...attempt }, options, () =>
-        dated(attempt.at, attemptLine(toReport(attempt), true)),
-      )
+      printResult({ msg: 'attempt', ...attempt }, options, () => dated(attempt.at, attemptLine(attempt, true)))
     } else if (name === 'clock') {
       const clock = JSON.parse(data) as ShownClock
       const isOther = last?.mode !== clock.mode || last.speed !== clock.speed || clock.now < last.now
@@ -99,12 +96,6 @@ function createPrinter(options: TailOptions): (message: StreamMessage) => void {
       }
     }
   }
-}
-
-function toReport(attempt: ShownReport): AttemptReport {
-  const { at, nextAttemptAt } = attempt
-  const times = { at: Date.parse(at), nextAttemptAt: nextAttemptAt === null ? null : Date.parse(nextAttemptAt) }
-  return { ...attempt, ...times }
 }
 
 function clockLine({ mode, speed, now }: ShownClock): string {

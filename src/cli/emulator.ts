@@ -13,7 +13,7 @@ import { createLogger } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
 import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
-import { attemptJson, attemptLine, eventLine } from './follow-deliveries.ts'
+import { attemptLine, eventLine } from './follow-deliveries.ts'
 import { printListening, startEmulator } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
 import type { Counts } from '../emulator/deliveries/port.ts'
@@ -23,6 +23,7 @@ import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { fromCwd, host, untilSignal } from './host.ts'
 import { counted, printNote, printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
+import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { readEndpoint, readSecretArgument } from './secret-argument.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
 
@@ -114,7 +115,8 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     },
     onAttempt(report) {
       const areSeveral = emulator.accounts.allWebhooks().length > 1
-      printResult(attemptJson(report), options, () => attemptLine(report, areSeveral))
+      const attempt = toShownAttempt(report)
+      printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(attempt, areSeveral))
     },
     ...(options.data !== undefined && { dataFile: fromCwd(options.data) }),
     ...(count !== undefined && { count }),

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { Command, Option } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
 import { toPlainNumbers } from '../admin/exact-json.ts'
@@ -8,75 +8,81 @@ import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { wholeNumberFrom } from './arguments.ts'
-import { asEventCommand, collect, withEvents, type EventCommandOptions, noteUnknownNames } from './event-command.ts'
-import { foldAddress } from '../inbox/route-key.ts'
+import { addInboxCommand, collect, definedOf, noteUnknownNames, option, type InboxOptions } from './inbox-command.ts'
 import { host, runUntilSignal } from './host.ts'
-import type { OpenedEvents } from './open-events.ts'
+import type { InboxCalls } from './inbox-calls.ts'
 import { printNote, printResult } from './output.ts'
 import { hasColors, screenOf } from './screen.ts'
 
-interface TailOptions extends EventCommandOptions, EventFilters {
+interface TailOptions extends InboxOptions {
   readonly follow?: boolean
   readonly limit: number
 }
 
 const pollMs = 1_000
-const maxConcurrentReads = 8
 
 /** `onchain-inbox events tail`: prints the newest events and, with `--follow`, new ones. */
-export function addEventsTailCommand(events: Command, statusHelp: string): void {
-  const tail = events
-    .command('tail')
-    .description('Print the newest events, and follow new ones with --follow')
-    .option('-f, --follow', 'print new events as they arrive, until Ctrl-C')
-    .option('-n, --limit <number>', 'number of stored events to print first; 0 = none', wholeNumberFrom(0, 999_999), 20)
-    .option('--type <type>', 'only this event type')
-    .option('--network <network>', 'only this network')
-    .option('--address <address>', 'only this token, wallet or contract')
-    .option('--status <status>', `${statusHelp}; with --follow, events that reach it (of the newest 1,000)`)
-  asEventCommand(tail, 'events tail --follow --type wallet.large_trade').action(async (options: TailOptions) => {
-    const { type, network, address, status } = options
-    const given = Object.entries({ type, network, address, status }).filter(([, value]) => value !== undefined)
-    const filters: EventFilters = Object.fromEntries(given)
-    noteUnknownNames(options)
-    await withEvents(options, async (opened) => {
+export function addEventsTailCommand(events: Command, filters: readonly Option[]): void {
+  const usage = {
+    description: 'Print the newest events, and follow new ones with --follow',
+    options: [
+      option('-f, --follow', 'print new events as they arrive, until Ctrl-C'),
+      option(
+        '-n, --limit <number>',
+        'number of stored events to print first; 0 = none',
+        wholeNumberFrom(0, 999_999),
+      ).default(20),
+      ...filters,
+    ],
+    example: 'events tail --follow --type wallet.large_trade',
+  }
+  addInboxCommand<undefined, TailOptions>(events, 'tail', usage, (_, options) => {
+    const query = definedOf(
+      options,
+      filters.map((filter) => filter.attributeName()),
+    )
+    noteUnknownNames(query)
+    return async (opened) => {
       if (options.follow && !opened.isLive) {
         throw new InboxError(
           'admin_unreachable',
           'no sidecar is running to follow: start `onchain-inbox serve`, or omit --follow',
         )
       }
-      const listEvents = (query: Query) => opened.call('listEvents', { query })
-      const follower = createEventFollower(listEvents, filters)
+      const listEvents = (page: Query) => opened.call('listEvents', { query: page })
+      const readNew = createEventFollower(listEvents, query)
       // Starts before the list is read, so that no event is missed in between.
-      if (options.follow) await follower.look()
-      const list = await collect(listEvents, { ...filters }, Math.max(1, options.limit))
+      if (options.follow) await readNew()
+      const list = await collect(listEvents, query, Math.max(1, options.limit))
       const newest = list.data.slice(0, options.limit).toReversed()
-      await printEvents(opened, newest, options)
+      for (const event of newest) await printEvent(opened, event, options)
       const printed = new Set(newest.map(({ seq }) => seq))
-      const next = async () => (await follower.look()).filter(({ seq }) => !printed.has(seq))
+      const next = async () => (await readNew()).filter(({ seq }) => !printed.has(seq))
       if (options.follow) await runUntilSignal((signal) => follow(opened, next, options, signal))
-    })
+    }
   })
 }
 
+type EventFollower = () => Promise<readonly EventSummaryJson[]>
+
 /** Follows until a signal, or until standard output has no reader. */
 async function follow(
-  opened: OpenedEvents,
-  look: EventFollower['look'],
+  opened: InboxCalls,
+  readNew: EventFollower,
   options: TailOptions,
   signal: AbortSignal,
 ): Promise<void> {
   let isLost = false
-  const found: EventSummaryJson[] = []
+  const waiting: EventSummaryJson[] = []
   for (; !signal.aborted; await wait(pollMs, undefined, { signal }).catch(() => {})) {
     try {
-      found.push(...(await look()))
+      waiting.push(...(await readNew()))
       if (isLost) printNote('the sidecar is back')
       isLost = false
-      // If the sidecar stops now, the remaining events stay in `found` until it is back.
-      for (; found.length > 0; found.splice(0, maxConcurrentReads)) {
-        await printEvents(opened, found.slice(0, maxConcurrentReads), options)
+      // If the sidecar stops now, the remaining events stay in `waiting` until it is back.
+      for (let [event] = waiting; event !== undefined; [event] = waiting) {
+        await printEvent(opened, event, options)
+        waiting.shift()
       }
     } catch (error) {
       if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
@@ -86,23 +92,13 @@ async function follow(
   }
 }
 
-async function printEvents(
-  opened: OpenedEvents,
-  events: readonly EventSummaryJson[],
-  options: TailOptions,
-): Promise<void> {
-  for (let at = 0; at < events.length; at += maxConcurrentReads) {
-    const some = events.slice(at, at + maxConcurrentReads)
-    const envelopes = await Promise.all(some.map(({ id }) => envelopeOf(opened, id)))
-    for (const [index, event] of some.entries()) {
-      const shown = { ...event, envelope: envelopes[index] ?? null }
-      printResult(shown, options, () => renderLine(event, shown.envelope))
-    }
-  }
+async function printEvent(opened: InboxCalls, event: EventSummaryJson, options: TailOptions): Promise<void> {
+  const shown = { ...event, envelope: await envelopeOf(opened, event.id) }
+  printResult(shown, options, () => renderLine(event, shown.envelope))
 }
 
 /** Null if the body is deleted. */
-async function envelopeOf(opened: OpenedEvents, id: string): Promise<unknown> {
+async function envelopeOf(opened: InboxCalls, id: string): Promise<unknown> {
   try {
     return (await opened.call('getEvent', { id })).envelope
   } catch (error) {
@@ -117,72 +113,33 @@ function renderLine(event: EventSummaryJson, envelope: unknown): string {
   return `${line}  ${screenOf(host().stdout).paint('gray', safeText(event.id))}`
 }
 
-export interface EventFilters {
-  readonly type?: string
-  readonly network?: string
-  readonly address?: string
-  readonly status?: string
-}
-
-export interface EventFollower {
-  /** Returns new events since the last call, oldest first. The first call returns none. */
-  look(): Promise<readonly EventSummaryJson[]>
-}
-
-const perPage = 200
-/** Number of newest events whose status is checked at each call. */
-const watched = 1_000
+/** Events of one batch may be stored after events with a slightly later receipt. */
+const overlapMs = 2_000
 
 /**
- * Follows new events. Each call reads the list from the newest event back to the last seen one, so its cost depends only on the
- * number of new events. With a status filter it returns events that reached that status, of the newest 1,000.
+ * Follows events that match the filters. Each call returns those that appeared since the last one, oldest first; the first returns none.
+ * A status may be reached late: with that filter, a call reads the first page. Otherwise it reads events received since the newest one.
  */
 export function createEventFollower(
   listEvents: (query: Query) => Promise<EventListJson>,
-  filters: EventFilters,
+  filters: Readonly<Record<string, string>>,
 ): EventFollower {
-  const isWanted = matcher(filters)
-  let last: number | undefined
-  let returned = new Set<number>()
+  let seen: ReadonlySet<string> | undefined
+  let from = ''
 
-  async function readBackTo(floorOf: (newest: number) => number): Promise<readonly EventSummaryJson[]> {
-    const found: EventSummaryJson[] = []
-    let floor: number | undefined
-    for (let cursor: string | undefined; ;) {
-      const query = { limit: String(perPage), ...(cursor === undefined ? {} : { cursor }) }
-      const { data, next_cursor: next } = await listEvents(query)
-      floor ??= floorOf(data[0]?.seq ?? 0)
-      for (const event of data) {
-        if (event.seq <= floor) return found
-        found.push(event)
-      }
-      if (next === null) return found
-      cursor = next
-    }
+  async function read(): Promise<readonly EventSummaryJson[]> {
+    if (filters['status'] !== undefined) return (await listEvents({ ...filters, limit: '200' })).data
+    const [newest] = (await listEvents({ limit: '1' })).data
+    const next = new Date(newest === undefined ? 0 : Date.parse(newest.received_at) - overlapMs).toISOString()
+    const { data } = await collect(listEvents, { ...filters, from: from || next }, Infinity)
+    from = next
+    return data
   }
 
-  return {
-    async look() {
-      const isFirst = last === undefined
-      const newer = await readBackTo((newest) => {
-        // A store that replaced another may have fewer events.
-        const known = Math.min(last ?? newest, newest)
-        last = newest
-        return filters.status === undefined ? known : Math.min(known, newest - watched)
-      })
-      const wanted = newer.filter(isWanted)
-      const fresh = isFirst ? [] : wanted.filter(({ seq }) => !returned.has(seq)).toReversed()
-      returned = new Set(filters.status === undefined ? [] : wanted.map(({ seq }) => seq))
-      return fresh
-    },
+  return async () => {
+    const matching = await read()
+    const fresh = matching.filter(({ id }) => seen?.has(id) === false)
+    seen = new Set(matching.map(({ id }) => id))
+    return fresh.toReversed()
   }
-}
-
-function matcher({ type, network, address, status }: EventFilters): (event: EventSummaryJson) => boolean {
-  const wanted = address && foldAddress(address)
-  return (event) =>
-    (type === undefined || event.type === type) &&
-    (network === undefined || event.network === network) &&
-    (wanted === undefined || event.address === wanted) &&
-    (status === undefined || event.status === status)
 }

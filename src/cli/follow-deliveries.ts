@@ -1,10 +1,10 @@
 import PQueue from 'p-queue'
 import { setTimeout as wait } from 'node:timers/promises'
 import { safeText } from '../base/log.ts'
-import type { ShownDelivery } from '../emulator/control/deliveries.ts'
+import type { ShownDelivery, ShownReport } from '../emulator/control/deliveries.ts'
 import { printResult, type OutputOptions } from './output.ts'
 import { createProgress } from './screen.ts'
-import type { AttemptReport, PlainEvent } from '../emulator/emulator.ts'
+import type { PlainEvent } from '../emulator/emulator.ts'
 
 export interface FollowOptions<T> {
   readonly items: readonly T[]
@@ -26,11 +26,11 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
   using progress = createProgress()
   for (let open = items; open.length > 0;) {
     const reads = open.map((item) => async () => ({ item, deliveries: await deliveriesOf(item) }))
-    const found = await new PQueue({ concurrency }).addAll(reads)
+    const current = await new PQueue({ concurrency }).addAll(reads)
     const isTimeUp = performance.now() >= deadline
     progress.end()
     open = []
-    for (const { item, deliveries } of found) {
+    for (const { item, deliveries } of current) {
       if (isTimeUp || deliveries.every(isSettled)) onEnd(item, deliveries)
       else open = [...open, item]
     }
@@ -49,7 +49,7 @@ function deliveryLine(delivery: ShownDelivery): string {
   const notes = [
     ...(attempts > 1 ? [`${attempts} attempts`] : []),
     ...(lastFailure !== null && lastStatus === null ? [safeText(lastFailure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(Date.parse(createdAt), Date.parse(nextAttemptAt))}`]),
+    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(createdAt, nextAttemptAt)}`]),
   ]
   const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
   return [...columns, notes.join(', ')].join('  ').trimEnd()
@@ -60,17 +60,8 @@ export function eventLine({ id, type, created_at }: PlainEvent): string {
   return `${created_at.slice(11, 19)}  ${type.padEnd(27)}  ${id}`
 }
 
-export function attemptJson(report: AttemptReport): object {
-  return {
-    msg: 'attempt',
-    ...report,
-    at: new Date(report.at).toISOString(),
-    nextAttemptAt: report.nextAttemptAt === null ? null : new Date(report.nextAttemptAt).toISOString(),
-  }
-}
-
 /** An attempt as a line for people. It names the endpoint if there are several. */
-export function attemptLine(report: AttemptReport, areSeveral: boolean): string {
+export function attemptLine(report: ShownReport, areSeveral: boolean): string {
   const { at, url, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure, nextAttemptAt } = report
   const notes = [
     ...(isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []),
@@ -78,7 +69,7 @@ export function attemptLine(report: AttemptReport, areSeveral: boolean): string 
     ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(at, nextAttemptAt)}`]),
   ]
   return [
-    timeOfDay(at),
+    at.slice(11, 19),
     eventType.padEnd(27),
     eventId,
     ...(areSeveral ? [shortUrl(url)] : []),
@@ -102,13 +93,8 @@ function shortUrl(url: string): string {
   return `${text.slice(0, shownUrl - urlEnd - 1)}…${text.slice(-urlEnd)}`
 }
 
-/** Time of day in UTC. */
-function timeOfDay(atMs: number): string {
-  return new Date(atMs).toISOString().slice(11, 19)
-}
-
-/** Time of day of `atMs`, with its date unless both are on the same day. */
-export function timeSeenFrom(otherMs: number, atMs: number): string {
-  const [other, date] = [otherMs, atMs].map((ms) => new Date(ms).toISOString().slice(0, 10))
-  return date === other ? timeOfDay(atMs) : `${date} ${timeOfDay(atMs)}`
+/** Time of day of `at`, with its date unless both are on the same day. */
+export function timeSeenFrom(other: string, at: string): string {
+  const [date, time] = [at.slice(0, 10), at.slice(11, 19)]
+  return other.startsWith(date) ? time : `${date} ${time}`
 }

@@ -1,28 +1,17 @@
 import type { Command } from 'commander'
-import type { HandlerJson, HandlerListJson, PausedJson, ShutJson, TriedJson } from '../admin/handlers.ts'
+import type { HandlerJson, HandlerListJson, ShutJson, TriedJson } from '../admin/handlers.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
-import { asCallCommand, asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
-import { asGroup, counted, printResult, renderTable } from './output.ts'
-
-interface SetOptions extends EventCommandOptions {
-  readonly concurrency: number | 'default'
-}
-
-interface DropOptions extends EventCommandOptions {
-  readonly reason: string
-}
-
-interface PauseOptions extends EventCommandOptions {
-  readonly all?: boolean
-}
+import { addCallCommand, addInboxCommand, option, type InboxOptions } from './inbox-command.ts'
+import { asGroup, counted, printResult } from './output.ts'
+import { renderList } from './table.ts'
 
 const columnsHelp = `
 States of open runs:
   waiting     blocked by an earlier run with the same key
   ready       can start now, or retries later
   suspect     was running when a thread crashed; retried one at a time
-  handed out  claimed by a handler thread (\`running\` with --json): in flight, or next in line
+  running     claimed by a handler thread: in flight, or next in line
 Columns:
   at once     maximum of concurrent runs; \`set\` if changed with \`handlers set\`
   held        dead letters that block their key
@@ -30,76 +19,76 @@ An \`orphaned\` handler has open runs, but no running process has it: restore it
 A \`backfill\` gives a new handler the events stored before it (its \`from\`), about 1,000 runs ahead.
 A sink that fails (circuit breaker) or asked for a pause isn't called for a while: a line below the table says why.`
 
+const byName = ['<name>', 'handler name, as in `handlers list`'] as const
+
 /** `onchain-inbox handlers list|pause|resume|set|try|drop`. */
 export function addHandlersCommand(program: Command): void {
   const handlers = asGroup(
     program.command('handlers').description('List, pause, resume, change and drop handlers'),
     'handlers list',
   )
-
-  const list = handlers.command('list').description('List handlers with their open runs and dead letters')
-  asCallCommand(list, 'listHandlers', { example: 'handlers list', render: renderHandlers })
-  list.addHelpText('after', columnsHelp)
-
-  addPauseCommand(handlers, 'pause', true, 'Pause a handler: events are stored, and no run starts')
-  addPauseCommand(handlers, 'resume', false, 'Resume a handler, oldest runs first')
-
-  const set = handlers
-    .command('set')
-    .description('Change a handler, also across restarts')
-    .argument('<name>', 'handler name, as in `handlers list`')
-    .requiredOption('--concurrency <number>', 'maximum concurrent runs, or `default` to undo a change', toConcurrency)
-  asCallCommand(set, 'changeHandler', {
+  addCallCommand(handlers, 'list', 'listHandlers', {
+    description: 'List handlers with their open runs and dead letters',
+    example: 'handlers list',
+    render: renderHandlers,
+  })
+  handlers.commands[0]?.addHelpText('after', columnsHelp)
+  addPauseCommand(handlers, 'pause', 'Pause a handler: events are stored, and no run starts')
+  addPauseCommand(handlers, 'resume', 'Resume a handler, oldest runs first')
+  addCallCommand(handlers, 'set', 'changeHandler', {
+    description: 'Change a handler, also across restarts',
+    argument: byName,
+    options: [
+      option(
+        '--concurrency <number>',
+        'maximum concurrent runs, or `default` to undo a change',
+        toConcurrency,
+      ).makeOptionMandatory(),
+    ],
     example: 'handlers set wallet.large_trade --concurrency 2',
-    toRequest: (id: string, { concurrency }: SetOptions) => ({
+    toRequest: (id: string, { concurrency }: InboxOptions & { readonly concurrency: number | 'default' }) => ({
       id,
       body: { concurrency: concurrency === 'default' ? null : concurrency },
     }),
-    render: ({ handler, concurrency }) => `${handler}: ${renderConcurrency(concurrency)}`,
+    render: ({ handler, concurrency }) =>
+      `${handler}: ${concurrency === null ? 'default concurrency' : counted(concurrency, 'run at a time', 'concurrent runs')}`,
   })
-
-  const tryNow = handlers
-    .command('try')
-    .description('Send one item of a sink whose breaker is open')
-    .argument('<name>', 'sink name, as in `handlers list`')
-  asEventCommand(tryNow, 'handlers try desk').action(async (name: string, options: EventCommandOptions) => {
-    await withEvents(options, async (opened) =>
-      printResult(await opened.call('tryHandler', { id: name }), options, renderTried),
-    )
+  addCallCommand(handlers, 'try', 'tryHandler', {
+    description: 'Send one item of a sink whose breaker is open',
+    argument: ['<name>', 'sink name, as in `handlers list`'],
+    example: 'handlers try desk',
+    render: renderTried,
   })
-
-  const drop = handlers
-    .command('drop')
-    .description('Drop all open runs of a handler')
-    .argument('<name>', 'handler name, as in `handlers list`')
-    .requiredOption('--reason <text>', 'why; stored with each run')
-  asCallCommand(drop, 'dropHandlerRuns', {
+  addCallCommand(handlers, 'drop', 'dropHandlerRuns', {
+    description: 'Drop all open runs of a handler',
+    argument: byName,
+    options: [option('--reason <text>', 'why; stored with each run').makeOptionMandatory()],
     example: 'handlers drop old-handler --reason "replaced"',
-    toRequest: (id: string, { reason }: DropOptions) => ({ id, body: { reason } }),
-    render: ({ dropped }) => (dropped === 1 ? '1 run was dropped' : `${dropped} runs were dropped`),
+    toRequest: (id: string, { reason }: InboxOptions & { readonly reason: string }) => ({ id, body: { reason } }),
+    render: ({ dropped }) => counted(dropped, 'run was dropped', 'runs were dropped'),
   })
 }
 
-function addPauseCommand(handlers: Command, verb: string, paused: boolean, description: string): void {
-  const command = handlers
-    .command(verb)
-    .description(description)
-    .argument('[name]', 'handler name, as in `handlers list`')
-    .option('--all', 'all handlers; those paused one by one stay paused')
-  asEventCommand(command, `handlers ${verb} wallet.large_trade`).action(
-    async (name: string | undefined, options: PauseOptions) => {
-      const isAll = options.all ?? false
-      if (isAll === (name !== undefined)) {
-        const message = 'expected either the name of a handler, as `handlers list` shows it, or --all'
-        throw new InboxError('usage', message)
-      }
-      await withEvents(options, async (opened) => {
-        const [one, all] = paused ? (['pauseHandler', 'pauseAll'] as const) : (['resumeHandler', 'resumeAll'] as const)
-        const result = await (name === undefined ? opened.call(all) : opened.call(one, { id: name }))
-        printResult(result, options, renderPaused)
-      })
-    },
-  )
+function addPauseCommand(handlers: Command, verb: 'pause' | 'resume', description: string): void {
+  const usage = {
+    description,
+    argument: ['[name]', byName[1]],
+    options: [option('--all', 'all handlers; those paused one by one stay paused')],
+    example: `handlers ${verb} wallet.large_trade`,
+  } as const
+  type PauseOptions = InboxOptions & { readonly all?: boolean }
+  addInboxCommand<string | undefined, PauseOptions>(handlers, verb, usage, (id, options) => {
+    if ((options.all ?? false) === (id !== undefined)) {
+      throw new InboxError('usage', 'expected either the name of a handler, as `handlers list` shows it, or --all')
+    }
+    return async (opened) =>
+      printResult(
+        await (id === undefined ? opened.call(`${verb}All`) : opened.call(`${verb}Handler`, { id })),
+        options,
+        ({ handler, paused }) =>
+          `${paused ? 'paused' : 'resumed'}: ${handler ?? 'all handlers'}${paused ? '; runs in flight finish' : ''}`,
+      )
+  })
 }
 
 const triedWords: Readonly<Record<TriedJson['results'][number]['result'], string>> = {
@@ -116,50 +105,36 @@ function renderTried({ results }: TriedJson): string {
     .join('\n')
 }
 
-function renderConcurrency(concurrency: number | null): string {
-  if (concurrency === null) return 'default concurrency'
-  return concurrency === 1 ? 'one run at a time' : `up to ${concurrency} concurrent runs`
-}
-
 function toConcurrency(text: string): number | 'default' {
   return text === 'default' ? text : parseCount(text)
 }
 
-function renderPaused({ handler, paused }: PausedJson): string {
-  const who = handler ?? 'all handlers'
-  return paused ? `paused: ${who}; runs in flight finish` : `resumed: ${who}`
+function renderHandlers({ paused, data }: HandlerListJson): string {
+  const rows = data.map(({ set_concurrency: set, settings, ...row }) => ({
+    ...row,
+    handler: row.name,
+    state: renderState(row, paused),
+    'at once': set === null ? (settings?.concurrency ?? null) : `${set}, set`,
+  }))
+  const head = ['handler', 'state', 'at once', 'waiting', 'ready', 'suspect', 'running', 'held', 'dead']
+  const shut = data.flatMap((row) => (row.shut === null ? [] : [`${row.name}: ${renderShut(row.shut)}`]))
+  return [
+    ...(paused ? ['All handlers are paused: `handlers resume --all`.'] : []),
+    renderList(head, rows),
+    ...(shut.length === 0 ? [] : [shut.join('\n')]),
+  ].join('\n\n')
 }
 
-function renderState({ loaded, orphaned, paused, backfill }: HandlerJson, isAllPaused: boolean): string {
+type State = Pick<HandlerJson, 'loaded' | 'orphaned' | 'paused' | 'backfill'>
+
+function renderState({ loaded, orphaned, paused, backfill }: State, isAllPaused: boolean): string {
   const state = isAllPaused || paused ? 'paused' : loaded ? 'loaded' : orphaned ? 'orphaned' : 'not loaded'
   return backfill === null ? state : `${state}, backfill ${Math.floor(backfill * 100)} %`
-}
-
-function renderHandlers({ paused, data }: HandlerListJson): string {
-  const rows = data.map((row) => [
-    row.name,
-    renderState(row, paused),
-    renderAtOnce(row),
-    ...[row.waiting, row.ready, row.suspect, row.running, row.held, row.dead].map(String),
-  ])
-  const head = ['handler', 'state', 'at once', 'waiting', 'ready', 'suspect', 'handed out', 'held', 'dead']
-  const shut = data.flatMap((row) => (row.shut === null ? [] : [`${row.name}: ${renderShut(row.shut)}`]))
-  const parts = [
-    ...(paused ? ['All handlers are paused: `handlers resume --all`.'] : []),
-    renderTable(head, rows),
-    ...(shut.length === 0 ? [] : [shut.join('\n')]),
-  ]
-  return parts.join('\n\n')
-}
-
-function renderAtOnce({ settings, set_concurrency: set }: HandlerJson): string {
-  return set === null ? String(settings?.concurrency ?? '-') : `${set}, set`
 }
 
 /** Why a sink isn't called at the moment. */
 function renderShut({ reason, since, until, failures, error }: ShutJson): string {
   if (reason === 'pause') return `paused itself at ${since} until ${until}`
-  const sends = counted(failures, 'send')
   const last = error === null ? '' : `, the last with: ${error}`
-  return `not called since ${since}: ${sends} failed in a row${last}; next try at ${until}`
+  return `not called since ${since}: ${counted(failures, 'send')} failed in a row${last}; next try at ${until}`
 }

@@ -17,8 +17,8 @@ export function host(): Host {
   return hosts.getStore() ?? process
 }
 
-export function withHost<T>(given: Host, work: () => T): T {
-  return hosts.run(given, work)
+export function withHost<T>(current: Host, work: () => T): T {
+  return hosts.run(current, work)
 }
 
 /** Resolves a path argument. It stays unchanged, so that messages show it as typed, unless the host has another folder. */
@@ -56,22 +56,22 @@ const maxTimeoutMs = 2 ** 31 - 1
 export async function untilSignal(sooner?: Promise<void> | number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   // Signal listeners run outside the command's context.
-  const own = host()
+  const current = host()
   const limitMs = typeof sooner === 'number' ? sooner * 1_000 : maxTimeoutMs
   const alive = setTimeout(resolve, Math.min(limitMs, maxTimeoutMs))
   const dispose = () => {
     clearTimeout(alive)
-    own.off('SIGINT', stop)
-    own.off('SIGTERM', stop)
-    own.stdout.off('error', stop)
+    current.off('SIGINT', stop)
+    current.off('SIGTERM', stop)
+    current.stdout.off('error', stop)
   }
   const stop = () => {
     dispose()
     resolve()
   }
-  own.on('SIGINT', stop)
-  own.on('SIGTERM', stop)
-  own.stdout.on('error', stop)
+  current.on('SIGINT', stop)
+  current.on('SIGTERM', stop)
+  current.stdout.on('error', stop)
   await (typeof sooner === 'object' ? Promise.race([promise, sooner]) : promise)
   dispose()
 }

@@ -5,7 +5,8 @@ import { InboxError } from '../base/errors.ts'
 import { parseDatabaseUrl } from '../base/database-url.ts'
 import { moveInbox, undoMove, type MoveReport } from '../inbox/move/move.ts'
 import { fromCwd } from './host.ts'
-import { printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { renderTable } from './table.ts'
 import { createProgress } from './screen.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -63,9 +64,9 @@ async function run(options: MoveCommandOptions): Promise<void> {
   printResult(report, options, render)
 }
 
-function fileOf(given: string): string {
-  const found = databaseUrl.safeParse(given)
-  if (found.success && found.data.kind === 'sqlite') return fromCwd(found.data.file)
+function fileOf(url: string): string {
+  const parsed = databaseUrl.safeParse(url)
+  if (parsed.success && parsed.data.kind === 'sqlite') return fromCwd(parsed.data.file)
   throw new InboxError('usage', '--from must be the URL of a SQLite file, such as sqlite:./data/inbox.db')
 }
 

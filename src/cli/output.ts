@@ -1,10 +1,8 @@
-import type StringWidth from 'string-width'
 import type { Command } from 'commander'
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { host } from './host.ts'
-import { screenOf, toneOf, type Screen } from './screen.ts'
-import { createRequire } from 'node:module'
+import { screenOf } from './screen.ts'
 
 export interface OutputOptions {
   readonly json?: boolean
@@ -72,100 +70,4 @@ export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
 /** A number with its noun: `1 event`, `2 events`. */
 export function counted(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`
-}
-
-/** Columns that are never shortened: values that people copy into commands. The untitled column holds the values of a record. */
-const wholeColumns: ReadonlySet<string> = new Set([
-  '',
-  'id',
-  'webhook_id',
-  'alert_id',
-  'token_address',
-  'tx_hash',
-  'run',
-  'event',
-  'replay',
-  'handler',
-  'name',
-  'type',
-  'event types',
-  'network',
-  'address',
-  'setting',
-  'value',
-  'file',
-])
-const stateColumns: ReadonlySet<string> = new Set(['status', 'state', 'outcome'])
-/** Columns up to this width, such as times, are never shortened. */
-const shortCell = 24
-const minColumnWidth = 12
-const gap = '  '
-
-/**
- * Formats a table with two spaces between columns. On a terminal the widest cells are shortened until a line fits, except in
- * `wholeColumns`. Control characters are escaped in every cell.
- */
-export function renderTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  screen: Screen = screenOf(host().stdout),
-): string {
-  const cells = rows.map((row) => head.map((_, column) => safeText(row[column] ?? '', Infinity)))
-  const widths = fitColumns(head, cells, screen.columns)
-  const line = (row: readonly string[], paint: (text: string, title: string) => string) =>
-    row
-      .map((cell, column) => {
-        const [title = '', width = 0] = [head[column], widths[column]]
-        const text = cutText(cell, width)
-        return paint(text, title) + ' '.repeat(width - textWidth(text))
-      })
-      .join(gap)
-      .trimEnd()
-  const paintCell = (text: string, title: string) => {
-    const tone = stateColumns.has(title) ? toneOf(text) : undefined
-    return tone === undefined ? text : screen.paint(tone, text)
-  }
-  const paintTitle = (text: string) => (text === '' ? text : screen.paint('bold', text))
-  return [line(head, paintTitle), ...cells.map((row) => line(row, paintCell))].join('\n')
-}
-
-function fitColumns(
-  head: readonly string[],
-  cells: readonly (readonly string[])[],
-  columns: number,
-): readonly number[] {
-  const widths = head.map((title, column) =>
-    Math.max(textWidth(title), ...cells.map((row) => textWidth(row[column] ?? ''))),
-  )
-  const canShrink = head.map((title, column) => !wholeColumns.has(title) && (widths[column] ?? 0) > shortCell)
-  let excess = widths.reduce((sum, width) => sum + width, gap.length * (head.length - 1)) - columns
-  for (; excess > 0; excess--) {
-    const open = widths.map((width, column) => (canShrink[column] && width > minColumnWidth ? width : 0))
-    const widest = Math.max(...open)
-    if (widest === 0) break
-    widths[open.indexOf(widest)] = widest - 1
-  }
-  return widths
-}
-
-const isPlain = /^[\x20-\x7e]*$/
-const require = createRequire(import.meta.url)
-
-/** Terminal columns of a text without control characters. */
-function textWidth(text: string): number {
-  if (isPlain.test(text)) return text.length
-  // Loaded on demand: it takes as long to load as the rest of a command.
-  const { default: stringWidth } = require('string-width') as { readonly default: typeof StringWidth }
-  return stringWidth(text)
-}
-
-/** Shortens text to `width` columns, with `…` at its end. */
-function cutText(text: string, width: number): string {
-  if (textWidth(text) <= width) return text
-  let cut = ''
-  for (const { segment } of new Intl.Segmenter('en').segment(text)) {
-    if (textWidth(cut + segment) >= width) break
-    cut += segment
-  }
-  return `${cut}…`
 }

@@ -87,17 +87,17 @@ const commandOutput: OutputConfiguration = {
 }
 
 /** Runs one command, and reports its error. */
-export async function runCommand(args: readonly string[], given: Host = process): Promise<void> {
-  await withHost(given, async () => {
+export async function runCommand(args: readonly string[], ofCommand: Host = process): Promise<void> {
+  await withHost(ofCommand, async () => {
     // Without a listener a failed write would end the process, even a sidecar whose log has lost its reader.
-    for (const output of [given.stdout, given.stderr]) output.on('error', () => {})
+    for (const output of [ofCommand.stdout, ofCommand.stderr]) output.on('error', () => {})
     try {
       const program = await loadProgram(args[0])
       await program.parseAsync(args, { from: 'user' })
     } catch (error) {
       const isPrinted = error instanceof CommanderError && !isMistake(error)
       const thrown = error instanceof CommanderError ? toUsageError(error) : error
-      given.exitCode = isPrinted ? error.exitCode : printError(thrown, { json: args.includes('--json') })
+      ofCommand.exitCode = isPrinted ? error.exitCode : printError(thrown, { json: args.includes('--json') })
     }
   })
 }

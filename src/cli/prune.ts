@@ -2,30 +2,30 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { byteSize } from '../config/values.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
-import { asCallCommand, type EventCommandOptions } from './event-command.ts'
+import { addCallCommand, option, type InboxOptions } from './inbox-command.ts'
 import { counted } from './output.ts'
 
-interface PruneOptions extends EventCommandOptions {
+interface PruneOptions extends InboxOptions {
   readonly olderThan?: number
   readonly maxSize?: number
 }
 
 const stillTooLarge =
-  'the database is still larger, but nothing else may be pruned: open runs, dead letters, the last hour and the newest bodies ' +
+  '; the database is still larger, but nothing else may be pruned: open runs, dead letters, the last hour and the newest bodies ' +
   '(half of that size) are kept'
 
 /** `onchain-inbox prune`: deletes old bodies from the database now. */
 export function addPruneCommand(program: Command): void {
-  const prune = program
-    .command('prune')
-    .description('Delete old bodies of finished events and quarantine, and free space')
-    .option('--older-than <days>', 'bodies received more than this many days ago: 30 or 30d', toDays)
-    .option(
-      '--max-size <size>',
-      'the oldest bodies while the database is larger, except the last hour: 500mb, 20gb',
-      toBytes,
-    )
-  asCallCommand(prune, 'prune', {
+  addCallCommand(program, 'prune', 'prune', {
+    description: 'Delete old bodies of finished events and quarantine, and free space',
+    options: [
+      option('--older-than <days>', 'bodies received more than this many days ago: 30 or 30d', toDays),
+      option(
+        '--max-size <size>',
+        'the oldest bodies while the database is larger, except the last hour: 500mb, 20gb',
+        toBytes,
+      ),
+    ],
     example: 'prune --older-than 30',
     note: 'Event ids are kept, so duplicates are still recognized.',
     toRequest(_: undefined, { olderThan, maxSize }: PruneOptions) {
@@ -35,8 +35,7 @@ export function addPruneCommand(program: Command): void {
     },
     render({ events, quarantined, too_large: isTooLarge }) {
       const bodies = quarantined === 0 ? '' : `; ${counted(quarantined, 'body', 'bodies')} in quarantine`
-      const left = isTooLarge ? `; ${stillTooLarge}` : ''
-      return `${counted(events, 'event')} ${events === 1 ? 'was' : 'were'} pruned${bodies}${left}`
+      return `${counted(events, 'event was', 'events were')} pruned${bodies}${isTooLarge ? stillTooLarge : ''}`
     },
   })
 }

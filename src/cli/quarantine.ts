@@ -1,31 +1,30 @@
 import type { Command } from 'commander'
-import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../admin/quarantine.ts'
-import { safeText } from '../base/log.ts'
+import type { RetriedJson } from '../admin/quarantine.ts'
 import {
-  asCallCommand,
-  asEventCommand,
-  asListCommand,
-  onlyWay,
-  withEvents,
-  type EventCommandOptions,
-} from './event-command.ts'
-import { asGroup, printRaw, printResult, renderTable, counted } from './output.ts'
+  addCallCommand,
+  addInboxCommand,
+  addListCommand,
+  definedOf,
+  option,
+  selectionOf,
+  type InboxOptions,
+} from './inbox-command.ts'
+import { asGroup, counted, printRaw, printResult } from './output.ts'
+import { renderList, renderRecord } from './table.ts'
 
-interface ShowOptions extends EventCommandOptions {
-  readonly raw?: boolean
-}
-
-interface RetryOptions extends EventCommandOptions {
+interface BulkOptions extends InboxOptions {
   readonly all?: boolean
+  readonly only?: string
   readonly reason?: string
   readonly dryRun?: boolean
 }
 
-interface DropOptions extends EventCommandOptions {
-  readonly all?: boolean
-  readonly only?: string
-  readonly reason: string
-  readonly dryRun?: boolean
+const ids = ['[id...]', 'ids of bodies'] as const
+const all = option('--all', 'all bodies')
+
+/** The selection of bodies, as the admin API takes it. `flag`: the option with the reason. */
+function which(ids: readonly string[], { all }: BulkOptions, reason: string | undefined, flag: string): object {
+  return selectionOf({ ids }, all, definedOf({ reason }, ['reason']), `ids of bodies, --all, or ${flag} <code>`)
 }
 
 /** `onchain-inbox quarantine list|show|retry|drop`: signed bodies that are not valid events. */
@@ -34,109 +33,68 @@ export function addQuarantineCommand(program: Command): void {
     program.command('quarantine').description('List, retry and drop signed bodies that are not valid events'),
     'quarantine list',
   )
-
-  const list = quarantine
-    .command('list')
-    .description('List quarantined bodies, newest first')
-    .option('--reason <code>', 'only bodies with this reason, as in the list')
-  asListCommand<QuarantinedJson>(list, {
-    filters: ['reason'],
+  addListCommand(quarantine, 'list', 'listQuarantine', {
+    description: 'List quarantined bodies, newest first',
+    options: [option('--reason <code>', 'only bodies with this reason, as in the list')],
     example: 'quarantine list',
-    fetch: (opened, query) => opened.call('listQuarantine', { query }),
+    columns: 'id received_at reason size_bytes count preview',
     none: 'quarantine is empty',
-    columns: {
-      id: (body) => body.id,
-      received: (body) => body.received_at,
-      reason: (body) => body.reason,
-      bytes: (body) => String(body.size_bytes),
-      deliveries: (body) => String(body.count),
-      'begins with': (body) => safeText(body.preview, 60),
-    },
   })
-
-  const show = quarantine
-    .command('show')
-    .description('Show a quarantined body')
-    .argument('<id>', 'id of the body: sha256:…')
-    .option('--raw', 'write only the exact bytes')
-  asEventCommand(show, 'quarantine show sha256:9f86…').action(async (id: string, options: ShowOptions) => {
-    await withEvents(options, async (opened) => {
+  addInboxCommand<string, InboxOptions & { readonly raw?: boolean }>(
+    quarantine,
+    'show',
+    {
+      description: 'Show a quarantined body',
+      argument: ['<id>', 'id of the body: sha256:…'],
+      options: [option('--raw', 'write only the exact bytes')],
+      example: 'quarantine show sha256:9f86…',
+    },
+    (id, options) => async (opened) => {
       const body = await opened.call('getQuarantined', { id })
       if (options.raw) printRaw(Buffer.from(body.raw_base64, 'base64'))
-      else printResult(body, options, renderBody)
-    })
-  })
-
-  const retry = quarantine
-    .command('retry')
-    .description('Parse quarantined bodies again, after an update')
-    .argument('[id...]', 'ids of bodies')
-    .option('--all', 'all bodies')
-    .option('--reason <code>', 'all with this reason, as in `quarantine list`')
-    .option('--dry-run', 'only count what would be accepted')
-  asCallCommand(retry, 'retryQuarantine', {
+      else printResult(body, options, ({ raw_base64: _bytes, ...shown }) => renderRecord('body', shown))
+    },
+  )
+  addCallCommand(quarantine, 'retry', 'retryQuarantine', {
+    description: 'Parse quarantined bodies again, after an update',
+    argument: ids,
+    options: [
+      all,
+      option('--reason <code>', 'all with this reason, as in `quarantine list`'),
+      option('--dry-run', 'only count what would be accepted'),
+    ],
     example: 'quarantine retry --all',
-    toRequest: (ids: readonly string[], { all, reason, dryRun = false }: RetryOptions) => ({
-      body: { ...whichOf(ids, all, reason, '--reason'), dryRun },
+    toRequest: (ids: readonly string[] = [], options: BulkOptions) => ({
+      body: { ...which(ids, options, options.reason, '--reason'), dryRun: options.dryRun ?? false },
     }),
     render: renderRetried,
     exitCode: (result) => (result.still_unusable > 0 ? 1 : 0),
   })
-
-  const drop = quarantine
-    .command('drop')
-    .description('Delete quarantined bodies for good')
-    .argument('[id...]', 'ids of bodies')
-    .option('--all', 'all bodies')
-    .option('--only <code>', 'all with this reason, as in `quarantine list`')
-    .option('--dry-run', 'only count them')
-    .requiredOption('--reason <text>', 'why; stored in the audit log')
-  asCallCommand(drop, 'dropQuarantine', {
-    example: 'quarantine drop sha256:9f86… --reason "a test of the sender"',
-    toRequest: (ids: readonly string[], { all, only, reason, dryRun = false }: DropOptions) => ({
-      body: { ...whichOf(ids, all, only, '--only'), reason, dryRun },
-    }),
-    render: renderDropped,
-  })
-}
-
-/** The selection of bodies, as the admin API takes it. */
-function whichOf(ids: readonly string[], all: boolean | undefined, reason: string | undefined, option: string) {
-  return onlyWay(
-    [
-      ...(ids.length === 0 ? [] : [{ ids }]),
-      ...(all === true ? [{ all }] : []),
-      ...(reason === undefined ? [] : [{ filter: { reason } }]),
+  addCallCommand(quarantine, 'drop', 'dropQuarantine', {
+    description: 'Delete quarantined bodies for good',
+    argument: ids,
+    options: [
+      all,
+      option('--only <code>', 'all with this reason, as in `quarantine list`'),
+      option('--dry-run', 'only count them'),
+      option('--reason <text>', 'why; stored in the audit log').makeOptionMandatory(),
     ],
-    `ids of bodies, --all, or ${option} <code>`,
-  )
-}
-
-function renderDropped({ dropped, dry_run: isDryRun }: DroppedBodiesJson): string {
-  const bodies = counted(dropped, 'body', 'bodies')
-  if (isDryRun) return `${bodies} would be removed`
-  return dropped === 1 ? `${bodies} was removed` : `${bodies} were removed`
-}
-
-function renderBody(body: QuarantinedDetailJson): string {
-  const rows = [
-    ['id', body.id],
-    ['received', body.received_at],
-    ['reason', body.reason],
-    ['verified by secret', body.secret_label],
-    ['size', `${body.size_bytes} bytes`],
-    ['deliveries', String(body.count)],
-  ]
-  return `${renderTable(['body', ''], rows)}\n\n${body.preview}`
+    example: 'quarantine drop sha256:9f86… --reason "a test of the sender"',
+    toRequest: (ids: readonly string[] = [], options: BulkOptions) => ({
+      body: {
+        ...which(ids, options, options.only, '--only'),
+        reason: options.reason,
+        dryRun: options.dryRun ?? false,
+      },
+    }),
+    render: ({ dropped, dry_run: isDryRun }) =>
+      `${counted(dropped, 'body', 'bodies')} ${isDryRun ? 'would be' : dropped === 1 ? 'was' : 'were'} removed`,
+  })
 }
 
 function renderRetried({ accepted, known, still_unusable: left, unusable, dry_run: isDryRun }: RetriedJson): string {
   const again = known === 0 ? '' : `, ${known} already known`
   const was = isDryRun ? 'would be' : accepted === 1 ? 'was' : 'were'
   const done = `${counted(accepted, 'event')} ${was} accepted${again}`
-  if (left === 0) return done
-  return `${done}; ${left} still not valid:\n\n${renderTable(
-    ['id', 'reason'],
-    unusable.map(({ id, reason }) => [id, reason]),
-  )}`
+  return left === 0 ? done : `${done}; ${left} still not valid:\n\n${renderList(['id', 'reason'], unusable)}`
 }

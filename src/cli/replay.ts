@@ -1,26 +1,35 @@
 import type { Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { CancelledJson, ReplayCountJson, ReplayJson } from '../admin/replays.ts'
+import type { ReplayJson } from '../admin/replays.ts'
 import { InboxError } from '../base/errors.ts'
-import { safeText } from '../base/log.ts'
 import { parseCount, time } from './arguments.ts'
 import {
-  asCallCommand,
-  asEventCommand,
-  asListCommand,
+  addCallCommand,
+  addInboxCommand,
+  addListCommand,
   definedOf,
-  eventCommandLine,
+  inboxCommandLine,
   noteUnknownNames,
-  withEvents,
-  type EventCommandOptions,
-} from './event-command.ts'
-import type { OpenedEvents } from './open-events.ts'
+  option,
+  type InboxOptions,
+} from './inbox-command.ts'
+import type { InboxCalls } from './inbox-calls.ts'
 import { asGroup, counted, printResult } from './output.ts'
+import { renderRecord } from './table.ts'
 import { createProgress } from './screen.ts'
 
-const filterNames = ['type', 'network', 'address', 'status', 'from', 'to', 'handler'] as const
+const filters = [
+  option('--type <type>', 'events of this type'),
+  option('--network <network>', 'events on this network'),
+  option('--address <address>', 'events about this token, wallet or contract'),
+  option('--status <status>', 'events with this status: dead, done, unhandled … (see `events list --help`)'),
+  option('--from <time>', 'events received at or after this time: ISO 8601, or an age such as 2h', time),
+  option('--to <time>', 'events received before this time', time),
+  option('--handler <name>', 'only with this handler'),
+]
+const filterNames = filters.map((filter) => filter.attributeName())
 
-interface ReplayOptions extends EventCommandOptions, Partial<Record<(typeof filterNames)[number], string>> {
+interface ReplayOptions extends InboxOptions {
   readonly dryRun?: boolean
   readonly rate?: number
   readonly newKeys?: boolean
@@ -31,82 +40,74 @@ const pollMs = 500
 
 /** `onchain-inbox replay`: runs handlers on stored events again. */
 export function addReplayCommand(program: Command): void {
-  const replay = program
-    .command('replay')
-    .description('Replay stored events, after all live work')
-    .argument('[id...]', 'event ids')
-    .option('--type <type>', 'events of this type')
-    .option('--network <network>', 'events on this network')
-    .option('--address <address>', 'events about this token, wallet or contract')
-    .option('--status <status>', 'events with this status: dead, done, unhandled … (see `events list --help`)')
-    .option('--from <time>', 'events received at or after this time: ISO 8601, or an age such as 2h', time)
-    .option('--to <time>', 'events received before this time', time)
-    .option('--handler <name>', 'only with this handler')
-    .option('--dry-run', 'only count the events')
-    .option('--rate <number>', 'limit of runs per second', parseCount)
-    .option('--new-keys', 'use new idempotency keys, so that receivers which deduplicate by them act again')
-    .option('--wait', 'wait until the replay has finished')
-  asEventCommand(replay, 'replay --type wallet.large_trade --from 2026-01-31 --dry-run').action(
-    async (ids: readonly string[], options: ReplayOptions) => {
-      noteUnknownNames(options)
-      await withEvents(options, async (opened) => {
-        if (options.wait && !opened.isLive) {
-          throw new InboxError(
-            'admin_unreachable',
-            'no sidecar is running to execute the replay: start `onchain-inbox serve`, or omit --wait to start it with the next ' +
-              'sidecar',
-          )
-        }
-        const started = await opened.call('startReplay', { body: toBody(ids, options) })
-        if ('dry_run' in started) return printResult(started, options, renderCount)
-        const shown = options.wait ? await waitFor(opened, started) : started
-        printResult(shown, options, (replay) => renderReplay(replay, options))
+  const usage = {
+    description: 'Replay stored events, after all live work',
+    argument: ['[id...]', 'event ids'],
+    options: [
+      ...filters,
+      option('--dry-run', 'only count the events'),
+      option('--rate <number>', 'limit of runs per second', parseCount),
+      option('--new-keys', 'use new idempotency keys, so that receivers which deduplicate by them act again'),
+      option('--wait', 'wait until the replay has finished'),
+    ],
+    example: 'replay --type wallet.large_trade --from 2026-01-31 --dry-run',
+  } as const
+  addInboxCommand<readonly string[] | undefined, ReplayOptions>(program, 'replay', usage, (ids = [], options) => {
+    const body = toBody(ids, options)
+    noteUnknownNames(definedOf(options, filterNames))
+    return async (opened) => {
+      if (options.wait && !opened.isLive) {
+        throw new InboxError(
+          'admin_unreachable',
+          'no sidecar is running to execute the replay: start `onchain-inbox serve`, or omit --wait to start it with the next ' +
+            'sidecar',
+        )
+      }
+      const started = await opened.call('startReplay', { body })
+      const ended = options.wait && !('dry_run' in started) ? await waitFor(opened, started) : started
+      printResult(ended, options, (result) => {
+        if (!('dry_run' in result)) return renderReplay(result, options)
+        const skipped = result.skipped === 0 ? '' : `; the bodies of ${result.skipped} more are deleted`
+        return `${counted(result.events - result.skipped, 'event')} would be replayed${skipped}`
       })
-    },
-  )
+    }
+  })
 }
 
 /** `onchain-inbox replays list|show|cancel`. */
 export function addReplaysCommand(program: Command): void {
   const replays = asGroup(program.command('replays').description('List and cancel replays'), 'replays list')
-
-  const list = replays.command('list').description('List replays, newest first')
-  asListCommand<ReplayJson>(list, {
+  addListCommand(replays, 'list', 'listReplays', {
+    description: 'List replays, newest first',
     example: 'replays list',
-    fetch: (opened, query) => opened.call('listReplays', { query }),
+    columns: 'id created_at state progress runs open_runs filter',
     none: 'no replays',
-    columns: {
-      replay: ({ id }) => String(id),
-      started: (replay) => replay.created_at,
-      state: ({ state }) => state,
-      progress: ({ progress }) => `${Math.floor(progress * 100)} %`,
-      runs: ({ runs }) => String(runs),
-      open: (replay) => String(replay.open_runs),
-      'of events': (replay) => safeText(describeFilter(replay), 100),
+  })
+  addCallCommand(replays, 'show', 'getReplay', {
+    description: 'Show the progress of a replay',
+    argument: ['<id>', 'number of the replay'],
+    example: 'replays show 3',
+    render: renderReplay,
+  })
+  addCallCommand(replays, 'cancel', 'cancelReplay', {
+    description: 'Cancel a replay and drop its pending runs',
+    argument: ['<id>', 'number of the replay'],
+    example: 'replays cancel 3',
+    render({ cancelled, ...replay }, options) {
+      const note = cancelled ? '' : `replay ${replay.id} has already ended: nothing was cancelled\n\n`
+      return `${note}${renderReplay(replay, options)}`
     },
   })
-
-  const show = replays
-    .command('show')
-    .description('Show the progress of a replay')
-    .argument('<id>', 'number of the replay')
-  asCallCommand(show, 'getReplay', { example: 'replays show 3', render: renderReplay })
-
-  const cancel = replays
-    .command('cancel')
-    .description('Cancel a replay and drop its pending runs')
-    .argument('<id>', 'number of the replay')
-  asCallCommand(cancel, 'cancelReplay', { example: 'replays cancel 3', render: renderCancelled })
 }
 
 function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record<string, unknown>> {
-  const given = definedOf(options, filterNames)
-  if (ids.length + Object.keys(given).length === 0) {
+  const filter = definedOf(options, filterNames)
+  if (ids.length + Object.keys(filter).length === 0) {
     throw new InboxError('usage', `expected event ids, or at least one of --${filterNames.join(', --')}`)
   }
   return {
     ...(ids.length > 0 && { ids }),
-    ...given,
+    ...filter,
     dryRun: options.dryRun ?? false,
     per_second: options.rate ?? null,
     new_keys: options.newKeys ?? false,
@@ -114,7 +115,7 @@ function toBody(ids: readonly string[], options: ReplayOptions): Readonly<Record
 }
 
 /** Follows a replay to its end. */
-async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<ReplayJson> {
+async function waitFor(opened: InboxCalls, started: ReplayJson): Promise<ReplayJson> {
   using progress = createProgress()
   for (let replay = started; ; replay = await opened.call('getReplay', { id: String(started.id) })) {
     if (replay.state !== 'running') return replay
@@ -123,37 +124,7 @@ async function waitFor(opened: OpenedEvents, started: ReplayJson): Promise<Repla
   }
 }
 
-function renderCount({ events, skipped }: ReplayCountJson): string {
-  const found = counted(events, 'event')
-  return skipped === 0 ? `${found} would be replayed` : `${found} found; the bodies of ${skipped} are deleted`
-}
-
-function renderReplay(replay: ReplayJson, options: EventCommandOptions): string {
-  const rows = [
-    ['replay', String(replay.id)],
-    ['state', replay.state],
-    ['of events', describeFilter(replay)],
-    ['progress', `${Math.floor(replay.progress * 100)} %`],
-    ['events found', String(replay.events)],
-    ['bodies deleted', String(replay.skipped)],
-    ['runs', `${replay.runs}, ${replay.open_runs} open`],
-    ['rate', replay.per_second === null ? 'unlimited' : `${replay.per_second} per second`],
-    ['idempotency keys', replay.new_keys ? 'new' : 'unchanged'],
-    ['started', replay.created_at],
-    ['ended', replay.ended_at ?? '-'],
-  ]
-  const follow = `\n\nfollow it: ${eventCommandLine(`replays show ${replay.id}`, options)}`
-  const hint = replay.state === 'running' ? follow : ''
-  return `${rows.map(([name = '', value = '']) => `${name.padEnd(18)}${safeText(value)}`).join('\n')}${hint}`
-}
-
-function renderCancelled(replay: CancelledJson, options: EventCommandOptions): string {
-  const note = replay.cancelled ? '' : `replay ${replay.id} has already ended: nothing was cancelled\n\n`
-  return `${note}${renderReplay(replay, options)}`
-}
-
-function describeFilter({ filter }: ReplayJson): string {
-  return Object.entries(filter)
-    .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(', ') : String(value)}`)
-    .join('; ')
+function renderReplay(replay: ReplayJson, options: InboxOptions): string {
+  const follow = `\n\nfollow it: ${inboxCommandLine(`replays show ${replay.id}`, options)}`
+  return `${renderRecord('replay', replay)}${replay.state === 'running' ? follow : ''}`
 }

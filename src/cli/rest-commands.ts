@@ -6,9 +6,10 @@ import { routes } from '../../schema/rest/routes.ts'
 import { ApiError, createClient, type OperationId, type PageOf, type Pages } from '../client/index.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
-import { collect, moreLine } from './event-command.ts'
+import { collect } from './inbox-command.ts'
 import { host } from './host.ts'
-import { asGroup, printError, printResult, renderTable, withOutputOptions, type OutputOptions } from './output.ts'
+import { asGroup, printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { renderList, renderRecord } from './table.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
 /** A command for one operation. Its options are named after the fields: `--webhook-url` is `webhook_url`. */
@@ -128,9 +129,10 @@ function descriptionOf(schema: z.ZodType): string {
 export function addRestCommands(program: Command, name: string): void {
   const description = groups[name]
   const parent = description === undefined ? program : program.command(name).description(description)
-  const own = Object.entries(commands).filter(([words]) => words.split(' ')[0] === name)
-  for (const [words, command] of own) addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
-  const [first] = own
+  const ofResource = Object.entries(commands).filter(([words]) => words.split(' ')[0] === name)
+  for (const [words, command] of ofResource)
+    addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
+  const [first] = ofResource
   if (description !== undefined && first !== undefined) asGroup(parent, exampleOf(...first))
 }
 
@@ -166,10 +168,10 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
   }
   withOutputOptions(withConfigOption(withApiOptions(command)), 'print one JSON document, numbers with all digits')
     .addHelpText('after', `\nExample:\n  $ onchain-inbox ${exampleOf(words, rest)}`)
-    .action(async (...given: readonly unknown[]) => {
-      const options = given[argument === undefined ? 0 : 1] as Options
+    .action(async (...values: readonly unknown[]) => {
+      const options = values[argument === undefined ? 0 : 1] as Options
       const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
-      if (argument !== undefined) args[argument] = given[0]
+      if (argument !== undefined) args[argument] = values[0]
       try {
         const { url, key } = await readApiSettings(options)
         // The options come from the operation's schema, so the arguments fit.
@@ -179,9 +181,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
           return (isPaged ? (called as Pages<unknown>).page() : called) as Promise<PageOf<unknown>>
         }
         if (columns === undefined) {
-          printResult(exactly(await fetchAnswer()) as object, options, (value) =>
-            renderTable([words, ''], cellsOf(value)),
-          )
+          printResult(exactly(await fetchAnswer()) as object, options, (value) => renderRecord(words, value))
           return
         }
         const fetchPage = async (query: object) => {
@@ -193,13 +193,7 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
         const list = isPaged
           ? await collect(fetchPage, cursor === undefined ? {} : { cursor }, limit, maxPerPage)
           : await fetchPage({})
-        printResult(list, options, ({ data }) => {
-          const rows = data.map((item) => {
-            const cells = new Map(cellsOf(item))
-            return columns.map((column) => cells.get(column) ?? '-')
-          })
-          return `${rows.length === 0 ? 'nothing found' : renderTable(columns, rows)}${moreLine(list)}`
-        })
+        printResult(list, options, ({ data, next_cursor }) => renderList(columns, data, next_cursor))
       } catch (error) {
         host().exitCode = printError(toInboxError(error, rest), options)
       }
@@ -229,20 +223,6 @@ function exactly(answer: PageOf<unknown>): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, at(member, `${path}.${name}`)]))
   }
   return at(answer.data, 'data')
-}
-
-/** Fields and their text. Fields of inner objects are joined by dots. */
-function cellsOf(value: object, prefix = ''): readonly (readonly [field: string, text: string])[] {
-  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
-    const isObject = typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype
-    return isObject ? cellsOf(member, `${prefix}${name}.`) : [[`${prefix}${name}`, cellOf(member)] as const]
-  })
-}
-
-function cellOf(value: unknown): string {
-  if (value === undefined || value === null || value === '') return '-'
-  if (typeof value === 'string') return value
-  return Array.isArray(value) ? value.map(cellOf).join(', ') : JSON.stringify(value)
 }
 
 function parsePositive(text: string): number {

@@ -29,11 +29,11 @@ export async function readSettings<Name extends SettingName>(
   options: ConfigOption,
 ): Promise<Pick<SettingValues, Name>> {
   const sources = configSources(options)
-  const given = await withFiles(await collectSettings(sources), sources.cwd, names)
+  const collected = await withFiles(await collectSettings(sources), sources.cwd, names)
   const { values, problems } = parseSettings(
-    Object.fromEntries(names.flatMap((name) => (name in given.values ? [[name, given.values[name]]] : []))),
+    Object.fromEntries(names.flatMap((name) => (name in collected.values ? [[name, collected.values[name]]] : []))),
   )
-  const all = [...given.problems, ...problems]
+  const all = [...collected.problems, ...problems]
   if (all.length > 0) throw new InboxError('config_invalid', all.join('\n  '))
   return values
 }

@@ -17,13 +17,13 @@ import {
   type Registration,
   type Wanted,
 } from '../client/registration/register.ts'
-import { asEventCommand, withEvents, type EventCommandOptions } from './event-command.ts'
+import { withInboxOptions, withInbox, type InboxOptions } from './inbox-command.ts'
 import { host } from './host.ts'
-import type { OpenedEvents } from './open-events.ts'
+import type { InboxCalls } from './inbox-calls.ts'
 import { printNote, printResult } from './output.ts'
 import { configSources, readApiSettings, withApiOptions } from './settings.ts'
 
-interface SubscribeOptions extends EventCommandOptions {
+interface SubscribeOptions extends InboxOptions {
   readonly url?: string
   readonly events?: readonly string[]
   readonly secret?: string
@@ -45,17 +45,17 @@ export function addSubscribeCommand(program: Command): void {
     .option('--force', 'register even if a registration exists or may exist')
     .option('--confirm', 'only record that the begun registration exists, after you checked')
     .option('--dry-run', 'only print what would be done')
-  asEventCommand(
+  withInboxOptions(
     withApiOptions(subscribe),
     'subscribe --url https://inbox.example.com/webhooks --events "wallet.*,token.new_listing"',
   ).action(async (options: SubscribeOptions) => {
     // Validates the options before the inbox is opened.
     const work = options.confirm ? confirm(options) : await prepare(options)
-    await withEvents(options, work)
+    await withInbox(options, work)
   })
 }
 
-type Work = (opened: OpenedEvents) => Promise<void>
+type Work = (opened: InboxCalls) => Promise<void>
 
 function confirm(options: SubscribeOptions): Work {
   if (options.force || options.dryRun)
@@ -105,9 +105,9 @@ function wantedOf(options: SubscribeOptions, config: Config): { readonly wanted:
   }
   const { secrets } = config.secretsSource
   const label = options.secret ?? config.subscribe?.secret ?? secrets[0]?.label
-  const secret = secrets.find((one) => one.label === label)
+  const secret = secrets.find((secret) => secret.label === label)
   if (secret === undefined) {
-    const labels = secrets.map((one) => one.label).join(', ')
+    const labels = secrets.map((secret) => secret.label).join(', ')
     throw new InboxError('usage', `--secret must be the label of a secret: ${labels}`)
   }
   return { wanted: { url, events, secretLabel: secret.label }, secret: secret.key.export().toString() }
@@ -124,12 +124,12 @@ interface ResultJson {
 }
 
 function toJson(result: Registration, wanted: Wanted): ResultJson {
-  const found = 'subscription' in result ? result.subscription : result.replaces
+  const registered = 'subscription' in result ? result.subscription : result.replaces
   const webhookId = webhookIdIn(result)
   return {
     result: result.kind,
     ...describeRegistration(result, wanted),
-    subscription: found && toWire(found),
+    subscription: registered && toWire(registered),
     ...(webhookId !== undefined && { webhook_id: webhookId }),
     ...('madeSecret' in result && result.madeSecret !== null && { secret: result.madeSecret }),
   }
@@ -172,7 +172,7 @@ function exitCodeOf(result: Registration): 0 | 1 | 75 {
 }
 
 /** Registrations through the admin API. */
-function subscriptionsOf(opened: OpenedEvents): SubscriptionPort {
+function subscriptionsOf(opened: InboxCalls): SubscriptionPort {
   return {
     subscription: async () => toSubscription(await opened.call('getSubscription')),
     beginSubscription: async ({ digest, url, events, secretLabel }, replaces) =>
@@ -184,9 +184,9 @@ function subscriptionsOf(opened: OpenedEvents): SubscriptionPort {
   }
 }
 
-function toSubscription({ subscription: found }: FoundSubscriptionJson): Subscription | null {
-  if (found === null) return null
-  const { secret_label: secretLabel, at, ...rest } = found
+function toSubscription({ subscription }: FoundSubscriptionJson): Subscription | null {
+  if (subscription === null) return null
+  const { secret_label: secretLabel, at, ...rest } = subscription
   return { ...rest, secretLabel, at: Date.parse(at) }
 }
 

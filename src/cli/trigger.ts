@@ -184,9 +184,9 @@ async function findListings(client: ControlClient, type: EventType, events: read
   const missing = () => events.filter(({ eventId }) => eventId === null)
   while (missing().length > 0 && performance.now() < deadline) {
     await wait(pollMs)
-    const found = await client.events(type, maxListings)
+    const newest = await client.events(type, maxListings)
     const idByToken = new Map<unknown, string>(
-      found.map(({ event }) => ['token_address' in event.data ? event.data.token_address : null, event.id]),
+      newest.map(({ event }) => ['token_address' in event.data ? event.data.token_address : null, event.id]),
     )
     for (const event of missing()) event.eventId = idByToken.get(event.token) ?? null
   }

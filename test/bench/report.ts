@@ -1,4 +1,4 @@
-import { renderTable } from '../../src/cli/output.ts'
+import { renderTable } from '../../src/cli/table.ts'
 import { ratioOf, type Measured } from './race.ts'
 import type { Replayed, Start } from './work-off.ts'
 

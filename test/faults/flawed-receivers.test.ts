@@ -7,8 +7,8 @@ import { sign } from '../../src/signature/sign.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
 import { digestOf, isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
-import { effectsHandler, readEffects, readLedger, type StoredCopy } from '../support/ledger.ts'
-import { serveCommand, Sidecar, testToken, type SidecarOptions } from '../support/sidecar.ts'
+import { readEffects, type StoredCopy } from '../support/ledger.ts'
+import { Sidecar, testToken, type SidecarOptions } from '../support/sidecar.ts'
 import { canTrace } from '../support/tools.ts'
 
 /** A receiver under test. */
@@ -203,16 +203,6 @@ function receiverWith(flaw: string): Subject {
   }
 }
 
-const ours: Subject = {
-  command: serveCommand,
-  options: { handlers: { 'effects.mjs': effectsHandler({ busyMs: 20 }) } },
-  async finish(sidecar) {
-    await sidecar.drained()
-    return sidecar.stop()
-  },
-  readStored: async ({ databaseFile }) => (await readLedger(databaseFile)).stored,
-}
-
 type Probe = (subject: Subject) => Promise<readonly Finding[]>
 
 const by =
@@ -248,23 +238,11 @@ describe('finds a receiver that', () => {
   })
 })
 
-describe.each([
-  { name: 'a receiver without a flaw', subject: receiverWith('none') },
-  { name: 'ours', subject: ours },
-])('finds nothing in $name', ({ subject }) => {
-  test('with forgeries, duplicates, late events, kills and restarts', async () => {
-    expect(await findings(by(...allSteps), subject)).toEqual([])
-  })
-
-  test('with an empty secret', async () => {
-    expect(await findings(probeEmptySecret, subject)).toEqual([])
-  })
-
-  test('with a limit of file sizes', async () => {
-    expect(await findings(probeFileLimit, subject)).toEqual([])
-  })
-
-  test.skipIf(!canTrace())('with traced system calls (needs strace)', async () => {
-    expect(await findings(probeHonestAck, subject)).toEqual([])
-  })
+test.each<[string, Probe]>([
+  ['forgeries, duplicates, late events, kills and restarts', by(...allSteps)],
+  ['an empty secret', probeEmptySecret],
+  ['a limit of file sizes', probeFileLimit],
+  ...(canTrace() ? [['traced system calls (needs strace)', probeHonestAck] as [string, Probe]] : []),
+])('finds nothing in a receiver without a flaw: %s', async (_, run) => {
+  expect(await findings(run, receiverWith('none'))).toEqual([])
 })

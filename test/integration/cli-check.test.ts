@@ -1,23 +1,10 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { runCli, startCli } from '../support/cli.ts'
+import { startTestApp } from '../support/app.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-
-const tsc = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
-
-const handler = `import { defineHandler } from 'onchain-inbox'
-import { formatEvent } from 'onchain-inbox/format'
-
-export default defineHandler({
-  type: 'wallet.large_trade',
-  run(event, ctx) {
-    ctx.log.info({ usd: event.data.amount_usd.toFixed(2) }, formatEvent(event))
-  },
-})
-`
 
 const secret = '0123456789abcdef'
 
@@ -68,15 +55,17 @@ test('check reports invalid settings and handlers together, and prints the valid
   })
 })
 
-test('check warns about undocumented event types, and knows those of the inbox itself', async () => {
+test('check and serve warn about undocumented event types, and know those of the inbox itself', async () => {
   const types = { 'exact.mjs': 'inbox.warning', 'all.mjs': 'inbox.*', 'any.mjs': '*', 'wrong.mjs': 'wallet.large_trad' }
-  await using dir = await folderWith(
-    Object.fromEntries(Object.entries(types).map(([name, type]) => [name, running(type)])),
-  )
+  const handlers = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, running(type)]))
+  await using dir = await folderWith(handlers)
   const { warnings } = JSON.parse((await dir.check(['--json'])).out) as { readonly warnings: readonly string[] }
-  expect(warnings).toEqual([
-    'handler wrong takes the undocumented type wallet.large_trad, did you mean wallet.large_trade?',
-  ])
+  const warning = 'handler wrong takes the undocumented type wallet.large_trad, did you mean wallet.large_trade?'
+  expect(warnings).toEqual([warning])
+  const { log, lines } = recordingLog()
+  await using _app = await startTestApp({ handlers, log })
+  const logged = lines.filter(({ message }) => message === 'config warning')
+  expect(logged).toEqual([{ level: 'warn', message: 'config warning', fields: { warning } }])
 })
 
 test('check exits although a handler file is stuck in a native call, and ignores messages of handler code', async () => {
@@ -89,40 +78,3 @@ test('check exits although a handler file is stuck in a native call, and ignores
   const { code, errors } = await process.ended
   expect([code, errors]).toEqual([1, expect.stringMatching(/did not load within 10000 ms.*stuck\.mjs/)])
 }, 180_000)
-
-test('check --types writes a tsconfig.json with which handlers compile without node_modules', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'tsconfig.json')
-  mkdirSync(join(dir.path, 'handlers'))
-  writeFileSync(join(dir.path, 'handlers/trades.ts'), handler)
-  writeFileSync(join(dir.path, 'handlers/mistaken.ts'), handler.replace('amount_usd', 'amount_eur'))
-  const check = (...args: string[]) => runCli(['check', '--types', ...args], { cwd: dir.path })
-
-  expect(JSON.parse((await check('--json')).out)).toEqual({ file, result: 'written' })
-  const compiled = spawnSync(tsc, ['-p', dir.path, '--pretty', 'false'], { encoding: 'utf8' })
-  expect(compiled.stdout.trim().split('\n')).toEqual([
-    expect.stringMatching(/handlers\/mistaken\.ts\(7,\d+\): error TS2551: Property 'amount_eur' does not exist/),
-  ])
-  expect(await check()).toMatchObject({ code: 0, out: `wrote ${file}\n` })
-}, 180_000)
-
-test('check --types keeps a tsconfig.json of the user, and replaces it with --force', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'tsconfig.json')
-  writeFileSync(file, '{ "files": [] }\n')
-  const check = (...args: string[]) =>
-    runCli(['check', ...args], { cwd: dir.path, env: { INBOX_HANDLERS: join(dir.path, 'elsewhere') } })
-
-  const refused = await check('--types')
-  expect(refused).toMatchObject({ code: 1, out: '' })
-  expect(refused.errors).toContain(`usage: ${file} is your own and was left unchanged: add these "paths"`)
-  expect(refused.errors).toContain('"onchain-inbox/testing": [')
-  expect(readFileSync(file, 'utf8')).toBe('{ "files": [] }\n')
-
-  expect(await check('--types', '--force')).toMatchObject({ code: 0, out: `wrote ${file}\n` })
-  expect(readFileSync(file, 'utf8')).toContain('"onchain-inbox/schema"')
-  expect(existsSync(join(dir.path, 'elsewhere'))).toBe(false)
-
-  const misplaced = await check('--force')
-  expect(misplaced).toMatchObject({ code: 1, errors: 'usage: --force goes with --types\n' })
-})

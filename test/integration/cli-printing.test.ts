@@ -28,7 +28,7 @@ interface ListOfIds {
 test('prints text in a pipe, with colours only if FORCE_COLOR is set', async () => {
   const { code, out, errors } = await run('dead list')
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
-  expect(out).toMatch(/^run +died +handler +type +attempts +event +error\n/)
+  expect(out).toMatch(/^run_id +died_at +handler +type +attempt +event_id +error\n/)
   expect(out).not.toContain(escape)
   vi.stubEnv('FORCE_COLOR', '1')
   const colored = await run('events list')
@@ -67,7 +67,7 @@ test('escapes control characters of events on a terminal, also in JSON and raw b
 test.skipIf(!hasTerminals)('fits a table to the terminal, with colours (needs script)', async () => {
   const command = inTerminal([process.execPath, cliFile, 'dead', 'list'], 60)
   const [title = '', first = ''] = (await outputOf(command, stage.env)).split('\r\n')
-  expect(title).toContain(`${escape}1mrun${escape}22m`)
+  expect(title).toContain(`${escape}1mrun_id${escape}22m`)
   expect(first).toContain('…')
 })
 

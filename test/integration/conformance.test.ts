@@ -103,9 +103,8 @@ test('--insecure accepts a self-signed certificate', async () => {
     request.resume().on('end', () => response.writeHead(200).end())
   })
   const url = `https://127.0.0.1:${await listen(server)}/webhooks`
-  const options = { many: 30, timeoutMs: 2_000 }
-  const strict = await conformance(url, 'repeated,burst', options)
-  const insecure = await conformance(url, 'repeated,burst', { ...options, isInsecure: true })
+  const strict = await conformance(url, 'repeated,burst', { timeoutMs: 500 })
+  const insecure = await conformance(url, 'repeated,burst', { many: 30, timeoutMs: 60_000, isInsecure: true })
   server.closeAllConnections()
   server.close()
   expect(strict).toMatchObject({ outcome: 'unreachable', reason: expect.stringContaining('--insecure accepts it') })

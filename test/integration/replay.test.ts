@@ -118,23 +118,25 @@ describe('a replay in the product', () => {
     for (const id of ['a', 'b', 'c']) await client.deliver(anEvent(id))
     await sidecar.drained()
     expect(await command('replay', '--type', 'wallet.large_trade', '--dry-run')).toBe('3 events would be replayed\n')
-    expect(await command('replay', 'a', 'b', '--wait')).toMatch(/^replay +1\nstate +done\nof events +ids a, b\n/)
+    expect(await command('replay', 'a', 'b', '--wait')).toMatch(
+      /^replay\nid +1\n[^]*state +done\n[^]*filter\.ids +a, b\n/,
+    )
     await stage.json('handlers/noting/pause', {})
-    expect(await command('replay', '--handler', 'noting', '--rate', '5')).toMatch(/rate +5 per second[^]*follow it/)
+    expect(await command('replay', '--handler', 'noting', '--rate', '5')).toMatch(/per_second +5\n[^]*follow it/)
     await until(async () => (await stage.json('replays/2')).body['runs'] === 3, 'runs wait')
     expect(JSON.parse(await command('replays', 'cancel', '2', '--json'))).toMatchObject({
       state: 'cancelled',
       open_runs: 0,
     })
     expect(await command('replays', 'cancel', '1')).toMatch(
-      /^replay 1 has already ended: nothing was cancelled\n\nreplay +1\nstate +done\n/,
+      /^replay 1 has already ended: nothing was cancelled\n\nreplay\nid +1\n[^]*state +done\n/,
     )
     await expect(command('replay', 'a', 'nope')).rejects.toMatchObject({
       code: 1,
       errors: 'not_found: there is no event with the id nope; nothing was started\n',
     })
-    expect(await command('replays', 'list')).toMatch(/^replay +started[^]*\n2 +[^]*cancelled[^]*\n1 +[^]*done/)
-    expect(await command('replays', 'show', '1')).toMatch(/events found +2\n/)
+    expect(await command('replays', 'list')).toMatch(/^id +created_at[^]*\n2 +[^]*cancelled[^]*\n1 +[^]*done/)
+    expect(await command('replays', 'show', '1')).toMatch(/events +2\n/)
   })
 })
 

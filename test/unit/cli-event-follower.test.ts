@@ -1,97 +1,57 @@
-import { expect, test } from 'vitest'
-import type { EventSummaryJson } from '../../src/admin/events.ts'
-import { createEventFollower, type EventFilters } from '../../src/cli/events-tail.ts'
+import { afterAll, expect, test } from 'vitest'
+import { callOperation } from '../../src/admin/routes.ts'
+import { createTestClock } from '../../src/base/clock.ts'
+import { createEventFollower } from '../../src/cli/events-tail.ts'
+import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
+import { readAsEvent } from '../../src/receiver/ingest.ts'
+import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
 
-/** A growing list of events, as the admin API returns it. `calls` counts pages. */
-function createList() {
-  const events: EventSummaryJson[] = []
-  const list = {
-    events,
-    calls: 0,
-    add(count: number, more: Partial<EventSummaryJson> = {}) {
-      for (let n = 0; n < count; n++) {
-        const seq = events.length + 1
-        const at = '2026-01-31T14:00:00.000Z'
-        const event = { id: `evt_${seq}`, type: 'token.price_alert', created_at: at, received_at: at, network: 'base' }
-        events.push({ ...event, seq, address: '0xab', status: 'pending', ...more })
-      }
-    },
-    follow: (filters: EventFilters = {}) =>
-      createEventFollower(async ({ limit, cursor }) => {
-        list.calls++
-        const below = cursor === undefined ? Infinity : Number(cursor)
-        const data = events.filter(({ seq }) => seq < below).slice(-Number(limit))
-        const first = data[0]?.seq ?? 1
-        return { data: data.toReversed(), next_cursor: first > 1 ? String(first) : null, searched_to: null }
-      }, filters),
-  }
-  return list
+const clock = createTestClock()
+const inbox = await createMemoryInbox({ clock })
+afterAll(() => inbox.close())
+const startedAt = Date.UTC(2026, 0, 31)
+
+/** Follows the inbox. `queries` are those sent. */
+function follow(filters: Readonly<Record<string, string>> = {}) {
+  const queries: Readonly<Record<string, unknown>>[] = []
+  const context = { inbox, readEvent: readAsEvent, now: () => clock.now() }
+  const look = createEventFollower((query) => {
+    queries.push(query)
+    return callOperation(context, 'listEvents', { query })
+  }, filters)
+  return { queries, look: async () => (await look()).map(({ id }) => id) }
 }
 
-const seqs = (events: readonly EventSummaryJson[]) => events.map(({ seq }) => seq)
+const accept = (ids: readonly string[], type?: string, atMs = startedAt) =>
+  inbox.accept(ids.map((id) => arrivalOf(id, type, '1', atMs)))
 
-test('returns new events, oldest first, over as many pages as needed', async () => {
-  const list = createList()
-  list.add(5_000)
-  const follower = list.follow()
-  expect(await follower.look()).toEqual([])
-  expect(list.calls).toBe(1)
-  list.add(450)
-  expect(seqs(await follower.look())).toEqual(Array.from({ length: 450 }, (_, index) => 5_001 + index))
-  expect(await follower.look()).toEqual([])
-  // A page per 200 events, and one without new events.
-  expect(list.calls).toBe(1 + 3 + 1)
+test('follows an inbox from its first event, each event once, over as many pages as needed', async () => {
+  const { look, queries } = follow()
+  expect(await look()).toEqual([])
+  const ids = Array.from({ length: 450 }, (_, n) => `evt_${n}`)
+  await accept(ids)
+  expect(await look()).toEqual(ids)
+  expect(await look()).toEqual([])
+  await accept(['evt_later'], undefined, startedAt + 60_000)
+  expect(await look()).toEqual(['evt_later'])
+  expect(await look()).toEqual([])
+  expect(queries.at(-1)).toMatchObject({ from: '2026-01-31T00:00:58.000Z' })
 })
 
-test('follows an empty store from its first event', async () => {
-  const list = createList()
-  const follower = list.follow()
-  await follower.look()
-  list.add(1)
-  expect(seqs(await follower.look())).toEqual([1])
-})
-
-test('applies all filters, to EVM addresses in any case', async () => {
-  const list = createList()
-  const address = `0x${'AB'.repeat(20)}`
-  const follower = list.follow({ type: 'wallet.large_trade', network: 'base', address })
-  await follower.look()
-  const wanted = { type: 'wallet.large_trade', address: address.toLowerCase() }
-  list.add(1, { ...wanted, network: 'solana' })
-  list.add(1, { ...wanted, type: 'wallet.new_position' })
-  list.add(1, { ...wanted, address: '0xcd' })
-  list.add(1, wanted)
-  expect(seqs(await follower.look())).toEqual([4])
-  // It reads back to the last look only.
-  expect(list.calls).toBe(2)
+test('finds an event that was stored after one with a later receipt, and applies filters', async () => {
+  const { look } = follow({ type: 'wallet.large_trade', address: '0xabc' })
+  await look()
+  await accept(['evt_other'], 'token.price_alert', startedAt + 120_000)
+  expect(await look()).toEqual([])
+  await accept(['evt_earlier'], undefined, startedAt + 119_000)
+  expect(await look()).toEqual(['evt_earlier'])
 })
 
 test('with a status, returns an event each time it reaches the status', async () => {
-  const list = createList()
-  list.add(2_000)
-  const set = (seq: number, status: EventSummaryJson['status']) =>
-    (list.events[seq - 1] = { ...list.events[seq - 1]!, status })
-  set(1_990, 'dead')
-  const follower = list.follow({ status: 'dead' })
-  expect(await follower.look()).toEqual([])
-  set(1_001, 'dead')
-  set(2_000, 'dead')
-  expect(seqs(await follower.look())).toEqual([1_001, 2_000])
-  set(1_001, 'done')
-  expect(await follower.look()).toEqual([])
-  set(1_001, 'dead')
-  // Older than the newest 1,000.
-  set(1_000, 'dead')
-  expect(seqs(await follower.look())).toEqual([1_001])
-})
-
-test('follows a store that was replaced by a smaller one', async () => {
-  const list = createList()
-  list.add(10)
-  const follower = list.follow()
-  await follower.look()
-  list.events.length = 4
-  expect(await follower.look()).toEqual([])
-  list.add(1)
-  expect(seqs(await follower.look())).toEqual([5])
+  const { look } = follow({ status: 'dead' })
+  expect(await look()).toEqual([])
+  const runIds = await createDeadLetters(inbox, ['evt_dead'])
+  expect(await look()).toEqual(['evt_dead'])
+  await inbox.requeueDead(runIds, 'test')
+  expect(await look()).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Screen } from '../../src/cli/screen.ts'
-import { renderTable } from '../../src/cli/output.ts'
+import { renderTable } from '../../src/cli/table.ts'
 
 const screen = (columns: number): Screen => ({ columns, paint: (tone, text) => `<${tone}>${text}</>` })
 const plain = (columns: number): Screen => ({ columns, paint: (_, text) => text })

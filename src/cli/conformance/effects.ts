@@ -100,15 +100,15 @@ export function createEffects({ source, isInsecure, signal, settleMs, prefix }: 
       if (ids.length === 0) return notChecked('no event was accepted')
       const expected = [phrases[rule], ...(never.length > 0 ? ['no rejected event done'] : [])].join(', ')
       const wrong = (came: string, advice = todo) => failed({ sent, expected, came, todo: advice })
-      let found: { readonly effects: readonly string[]; readonly isQuiet: boolean }
+      let settled: { readonly effects: readonly string[]; readonly isQuiet: boolean }
       try {
-        found = await settle(ids, never)
+        settled = await settle(ids, never)
       } catch (error) {
         signal.throwIfAborted()
         const advice = 'set --effects to a URL or a command that lists the processed events: see docs/conformance.md'
         return wrong(`can't read the effects: ${safeText(messageOf(error))}`, advice)
       }
-      const { effects, isQuiet } = found
+      const { effects, isQuiet } = settled
       const counts = Map.groupBy(effects, (id) => id)
       const timesOf = (id: string) => counts.get(id)?.length ?? 0
       const repeated = rule === 'once' ? ids.filter((id) => timesOf(id) > 1) : []

@@ -60,8 +60,8 @@ export function judge({ expected, holds, advice }: Expectation, { sent, answers,
   const wrong = answers[index]
   const came = summarize(answers)
   if (wrong === undefined) return passed(came)
-  const own = typeof todo === 'function' ? todo(wrong, index) : todo
-  return failed({ sent, expected: expected(timeoutMs), came, todo: own ?? advice(wrong) })
+  const special = typeof todo === 'function' ? todo(wrong, index) : todo
+  return failed({ sent, expected: expected(timeoutMs), came, todo: special ?? advice(wrong) })
 }
 
 /** True if the service counts the delivery as acknowledged, however long it took. */

@@ -15,7 +15,7 @@ export interface ConformanceOptions extends ContextOptions {
   readonly onScenario?: (done: number, name: string) => void
 }
 
-/** The outcome of one rule in one scenario. */
+/** The outcome of a rule in a scenario. */
 export interface Verdict extends Outcome {
   readonly scenario: string
   readonly rule: string
@@ -59,10 +59,10 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   const { signal = new AbortController().signal, onVerdict, onScenario } = options
   const chosen = choose(options)
   const checks = chosen.flatMap(([scenario, cases]) =>
-    cases.flatMap((one) => one.checks.map((check) => ({ scenario, one, check }))),
+    cases.flatMap((scenarioCase) => scenarioCase.checks.map((check) => ({ scenario, scenarioCase, check }))),
   )
-  const missingFor = (one: Case, check: Check) =>
-    needsOf(one, check).flatMap((need) => (options[need] === undefined ? [missing[need]] : []))[0]
+  const missingFor = (scenarioCase: Case, check: Check) =>
+    needsOf(scenarioCase, check).flatMap((need) => (options[need] === undefined ? [missing[need]] : []))[0]
   const startedAt = Date.now()
   const context = createContext(options, signal)
   const { timeoutMs, effects } = context
@@ -76,10 +76,15 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   }
 
   /** `refusedIds`: events of the scenario that must not be done. */
-  async function judgeCheck(one: Case, check: Check, part: readonly Delivery[], refusedIds: readonly string[]) {
-    const why = missingFor(one, check) ?? (part.length === 0 ? 'an earlier step failed' : undefined)
+  async function judgeCheck(
+    scenarioCase: Case,
+    check: Check,
+    part: readonly Delivery[],
+    refusedIds: readonly string[],
+  ) {
+    const why = missingFor(scenarioCase, check) ?? (part.length === 0 ? 'an earlier step failed' : undefined)
     if (why !== undefined) return notChecked(why)
-    const { sent } = one
+    const { sent } = scenarioCase
     const { expected, todo } = check
     if (typeof expected === 'object')
       return judge(expected, { sent, answers: part.map(({ answer }) => answer), timeoutMs, todo })
@@ -88,12 +93,12 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     return outcome ?? notChecked(missing.effects)
   }
 
-  async function runCase(scenario: string, one: Case, refusedIds: string[]): Promise<readonly Delivery[]> {
-    const isWanted = one.checks.some((check) => missingFor(one, check) === undefined)
-    const deliveries = isWanted ? await one.deliver(context) : []
-    for (const check of one.checks) {
+  async function runCase(scenario: string, scenarioCase: Case, refusedIds: string[]): Promise<readonly Delivery[]> {
+    const isWanted = scenarioCase.checks.some((check) => missingFor(scenarioCase, check) === undefined)
+    const deliveries = isWanted ? await scenarioCase.deliver(context) : []
+    for (const check of scenarioCase.checks) {
       const part = deliveries.filter((delivery) => delivery.part === check.part)
-      report(scenario, check.rule, await judgeCheck(one, check, part, refusedIds))
+      report(scenario, check.rule, await judgeCheck(scenarioCase, check, part, refusedIds))
       if (check.expected === refused) refusedIds.push(...idsOf(part))
     }
     return deliveries
@@ -109,10 +114,10 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
       onScenario?.(verdicts.length / checks.length, scenario)
       const before = verdicts.length
       const refusedIds: string[] = []
-      for (const one of cases) {
-        const deliveries = await runCase(scenario, one, refusedIds)
+      for (const scenarioCase of cases) {
+        const deliveries = await runCase(scenario, scenarioCase, refusedIds)
         const hasFailed = verdicts.slice(before).some(({ verdict }) => verdict === 'failed')
-        if (!hasFailed || !(one === cases.at(-1) || deliveries.some(({ answer }) => isCut(answer)))) continue
+        if (!hasFailed || !(scenarioCase === cases.at(-1) || deliveries.some(({ answer }) => isCut(answer)))) continue
         const last = await context.poll(isHere, timeoutMs, patience * timeoutMs)
         if (!isHere(last)) return `${gone}: ${summarize([last])}`
       }
@@ -127,7 +132,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   // Of a receiver that was never reached, there are no verdicts.
   const rest = cut === interrupted || verdicts.length > 0 ? checks.slice(verdicts.length) : []
   const why = cut === interrupted ? interrupted : gone
-  for (const { scenario, one, check } of rest) report(scenario, check.rule, notChecked(missingFor(one, check) ?? why))
+  for (const { scenario, scenarioCase, check } of rest)
+    report(scenario, check.rule, notChecked(missingFor(scenarioCase, check) ?? why))
   return toReport(options.url, verdicts, Date.now() - startedAt, cut)
 }
 
@@ -142,7 +148,7 @@ function idsOf(deliveries: readonly Delivery[]): readonly string[] {
 
 /** A failed rule decides the outcome. Unchecked rules are no failure, unless no rule was checked. `cut`: why the run ended early. */
 export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, cut: string | null): Report {
-  const count = (verdict: Verdict['verdict']) => verdicts.filter((one) => one.verdict === verdict).length
+  const count = (verdict: Verdict['verdict']) => verdicts.filter((entry) => entry.verdict === verdict).length
   const [passes, failures] = [count('passed'), count('failed')]
   const isEmpty = cut === null && failures + passes === 0
   const early = cut === interrupted ? 'interrupted' : 'unreachable'

@@ -220,10 +220,10 @@ export async function examineDatabase(database: DatabaseSetting): Promise<Examin
   try {
     const { size } = statSync(file)
     const isChecked = size <= checkedBytes
-    const look = lookAtDatabase(file, { isChecked })
+    const structure = lookAtDatabase(file, { isChecked })
     const isHeld = isInUse(file)
-    const isReadable = look.damage === null && look.schema === newestSchema
-    return { isHeld, isReadable, finding: judge(look, { file, size, isChecked, isHeld }) }
+    const isReadable = structure.damage === null && structure.schema === newestSchema
+    return { isHeld, isReadable, finding: judge(structure, { file, size, isChecked, isHeld }) }
   } catch (error) {
     return { ...none, finding: fail(messageOf(error), 'change INBOX_DATABASE_URL') }
   }

@@ -79,7 +79,7 @@ export default {
 `
 
 /** For editors and \`npx tsc\`. Node runs handlers directly: it erases types and compiles nothing. */
-export const compilerSettings = `{
+const compilerSettings = `{
   "compilerOptions": {
     "target": "es2024",
     "lib": ["es2024", "esnext.disposable", "esnext.iterator", "dom", "dom.iterable"],

@@ -42,16 +42,30 @@ function unknownInTemplate(pattern: string, template: Templates[string]): string
   return [...new Set(paths)].map((path) => `${pattern} has ${noField(path, [pattern], fields)}`)
 }
 
+interface Handler {
+  readonly name: string
+  readonly kind: 'handler' | 'sink'
+  readonly types: readonly string[]
+}
+
+/** Warns about undocumented types of handlers. Sinks have the warnings of their routes. */
+export function findHandlerWarnings(handlers: readonly Handler[]): string[] {
+  return handlers.flatMap(({ name, kind, types }) =>
+    types
+      .filter((type) => kind === 'handler' && isUndocumented(type))
+      .map((type) => `handler ${name} takes ${undocumented(type)}`),
+  )
+}
+
 /** True if no documented type and no warning type matches the pattern. */
-export const isUndocumented = (pattern: string): boolean =>
-  !isInternal(pattern) && documentedTypesOf(pattern).length === 0
+const isUndocumented = (pattern: string): boolean => !isInternal(pattern) && documentedTypesOf(pattern).length === 0
 
 const isInternal = (pattern: string): boolean => internalEventTypes.some((type) => isOf(pattern, type))
 
 const isOf = (pattern: string, type: string): boolean =>
   pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 
-export function undocumented(pattern: string): string {
+function undocumented(pattern: string): string {
   const known = [...eventTypes, ...internalEventTypes]
   const prefixes = known.map((type) => type.replace(/[^.]+$/, '*'))
   return `the undocumented type ${pattern}${nearest(pattern, pattern.endsWith('*') ? prefixes : known)}`

@@ -1,6 +1,6 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { renderTable } from '../../../src/cli/output.ts'
+import { renderTable } from '../../../src/cli/table.ts'
 import { openSchema } from '../../../src/inbox/postgres/migrate.ts'
 import { handled, manyKeys, stored, writeHandlers, type Contender } from '../contenders.ts'
 import { measureAccepts } from './accepts.ts'

@@ -16,7 +16,7 @@ import { readSettings, type ConfigOption } from './settings.ts'
 import { parseExactJson } from '../admin/exact-json.ts'
 import type { Query } from '../admin/parse.ts'
 
-export interface OpenEventsOptions extends ConfigOption {
+export interface InboxCallsOptions extends ConfigOption {
   /** If set, only this sidecar is used: no file is opened. */
   readonly adminUrl?: string
   /** Handlers that a sidecar would load, for a file that is opened here. */
@@ -24,7 +24,7 @@ export interface OpenEventsOptions extends ConfigOption {
 }
 
 /** The admin API of a running sidecar, or the same calls on the database file. */
-export interface OpenedEvents extends AdminCalls {
+export interface InboxCalls extends AdminCalls {
   /** True when a running sidecar owns the database and executes its runs. */
   readonly isLive: boolean
   /** Idempotent. */
@@ -37,7 +37,7 @@ export interface OpenedEvents extends AdminCalls {
  *
  * @throws InboxError `admin_unreachable` if a process holds the file and its admin API doesn't answer
  */
-export async function openEvents(options: OpenEventsOptions): Promise<OpenedEvents> {
+export async function openInboxCalls(options: InboxCallsOptions): Promise<InboxCalls> {
   const { url, token, database } = await readNeeded(options)
   const connect = (secret: string) => ({
     ...createAdminClient({ url, token: secret }),
@@ -58,7 +58,7 @@ export async function openEvents(options: OpenEventsOptions): Promise<OpenedEven
 const neededSettings = ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT', 'INBOX_ADMIN_TOKEN', 'INBOX_DATABASE_URL'] as const
 
 /** Reads only the settings needed here: no webhook secret is required. */
-async function readNeeded(options: OpenEventsOptions) {
+async function readNeeded(options: InboxCallsOptions) {
   const values = await readSettings(neededSettings, options)
   const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database } = values
   return {
@@ -77,7 +77,7 @@ async function openFile(
   file: string,
   url: string,
   handlers: readonly HandlerInfo[] | undefined,
-): Promise<OpenedEvents | 'in use'> {
+): Promise<InboxCalls | 'in use'> {
   if (!existsSync(file)) {
     throw new InboxError(
       'not_found',
@@ -221,6 +221,6 @@ function readError(bytes: Buffer): { code: ErrorCode | undefined; message: strin
 }
 
 function search(query: Query): string {
-  const given = Object.entries(query).map(([name, value]) => [name, String(value)])
-  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+  const parameters = Object.entries(query).map(([name, value]) => [name, String(value)])
+  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters).toString()}`
 }
