@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import type { SinkContext, SinkDefinition, SinkItem } from 'onchain-inbox'
+import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { createAppendFile, checkPlace } from './common/append-file.ts'
+import { appendLines, checkPlace } from './common/append-lines.ts'
 import { bodyOf, filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
@@ -56,25 +56,15 @@ function create(
 ): Readonly<SinkDefinition<'*'>> {
   const { maxBytes, keep, fsync, format } = options
   const path = resolve(baseDir, options.path)
-  let log: SinkContext['log'] | undefined
-  const file = createAppendFile({
-    path,
-    maxBytes,
-    keep,
-    fsync,
-    onCut: (bytes) => log?.warn({ path, bytes }, 'removed incomplete last line'),
-  })
   const lineOf = (item: SinkItem) => toLine(format === 'with-receipt' ? withReceipt(item) : bodyOf(item))
-
   return {
     batch: 500,
     concurrency: 1,
     ...patience,
-    async send(items, ctx) {
-      log = ctx.log
-      await file.append(items.map(lineOf), ctx.signal)
+    async send(items, { signal, log }) {
+      const onCut = (bytes: number) => log.warn({ path, bytes }, 'removed incomplete last line')
+      await appendLines({ path, maxBytes, keep, fsync, onCut }, items.map(lineOf), signal)
     },
-    close: () => file.close(),
   }
 }
 

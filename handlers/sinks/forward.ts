@@ -1,23 +1,22 @@
 import { createHmac } from 'node:crypto'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
+import { isSuccess, post, toHttpError } from './common/http.ts'
 import {
   bodyOf,
   headerText,
   attributeText,
+  oneOrMore,
   patience,
   place,
   type SinkKind,
   type SinkSetup,
   type SinkTools,
 } from './common/kind.ts'
-import { refusal, sendHttp, hider } from './common/http.ts'
 
 const secretHint =
   'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; a list during a rotation'
 const secret = z.string(secretHint).refine((text) => keyOf(text).length >= 16, secretHint)
-
-const secrets = z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(secret).min(1).max(5))
 
 const httpUrl = z
   .string()
@@ -50,7 +49,7 @@ const options = z
     /** `original`: the sender's signature, with the secret that verified the event. */
     signature: z.enum(['original', 'standard-webhooks', 'none']).default('original'),
     /** For `standard-webhooks`. Each secret signs. */
-    secret: secrets.optional(),
+    secret: oneOrMore(secret, 5).optional(),
     /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0, structured. `cloudevents-binary`: with attributes in headers. */
     format: z.enum(['raw', 'cloudevents', 'cloudevents-binary']).default('raw'),
     /** `source` of CloudEvents. */
@@ -62,7 +61,7 @@ const options = z
     /** Answers that make a dead letter at once. */
     terminalStatuses: z.array(z.int().min(400).max(599)).default([]),
   })
-  .refine(({ signature, secret: given }) => (signature === 'standard-webhooks') === (given !== undefined), {
+  .refine((options) => (options.signature === 'standard-webhooks') === (options.secret !== undefined), {
     path: ['secret'],
     error: "expected together with signature: 'standard-webhooks', and only then",
   })
@@ -86,9 +85,12 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
     ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
-      const { headers, body } = posted(item, options)
+      const { headers, body } = toRequest(item, options)
       const signature = signatureOf(item, body, options, tools)
-      const answer = await sendHttp(options.url, {
+      // The response may echo the request: signatures and tokens must not get into dead letters and logs.
+      const { 'webhook-id': _id, ...signed } = signature
+      const response = await post({
+        url: options.url,
         headers: {
           'user-agent': 'onchain-inbox',
           ...options.headers,
@@ -101,13 +103,12 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
         },
         body,
         signal,
+        receiver: 'the app',
+        secrets: secretsIn([...Object.values(options.headers), ...Object.values(signed)]),
       })
-      if (answer.status >= 200 && answer.status < 300) return
-      // The answer may echo the request: signatures and tokens must not get into dead letters and logs.
-      const { 'webhook-id': _id, ...signed } = signature
-      const hide = hider(secretsIn([...Object.values(options.headers), ...Object.values(signed)]))
-      const refused = refusal({ ...answer, text: hide(answer.text) }, 'the app')
-      throw options.terminalStatuses.includes(answer.status) ? new TerminalError(refused.message) : refused
+      if (isSuccess(response)) return
+      const error = toHttpError(response, 'the app')
+      throw options.terminalStatuses.includes(response.status) ? new TerminalError(error.message) : error
     },
   }
 }
@@ -117,7 +118,7 @@ function secretsIn(values: readonly string[]): string[] {
   return values.flatMap((value) => [value, ...value.split(/[\s,;]+/)]).filter(({ length }) => length >= 8)
 }
 
-function posted(item: SinkItem, { format, source }: Options): PostedBody {
+function toRequest(item: SinkItem, { format, source }: Options): EventRequest {
   switch (format) {
     case 'raw':
       return { headers: { 'Content-Type': 'application/json' }, body: bodyOf(item) }
@@ -163,7 +164,7 @@ function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly 
   return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-interface PostedBody {
+interface EventRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
@@ -177,13 +178,13 @@ const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => obj
 const itemType = 'onchain-inbox.item'
 
 /** CloudEvent 1.0 in structured mode: one JSON object. Numbers keep every digit. */
-function toStructured(item: SinkItem, source: string): PostedBody {
+function toStructured(item: SinkItem, source: string): EventRequest {
   const event = { specversion: '1.0', ...attributesOf(item, source), data: dataOf(item) }
   return { headers: { 'Content-Type': 'application/cloudevents+json' }, body: encode(event) }
 }
 
 /** Binary mode: attributes are headers, the body is the data. */
-function toBinary(item: SinkItem, source: string): PostedBody {
+function toBinary(item: SinkItem, source: string): EventRequest {
   const { datacontenttype, ...attributes } = attributesOf(item, source)
   const headers = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, attributeText(value)])
   return {

@@ -113,7 +113,9 @@ describe('a forward to a failing app', () => {
     await becomes('reset_1', 'done')
     const errors = await errorsOf('reset_1')
     expect(errors).toHaveLength(4)
-    expect(errors.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('fetch failed')))
+    expect(errors.slice(0, 3)).toEqual(
+      Array.from({ length: 3 }, () => expect.stringContaining('the app could not be reached: ')),
+    )
   })
 
   test('accepts a 2xx whose body never ends, before timeoutMs', async () => {

@@ -3,7 +3,7 @@ import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAd
 import { z } from 'zod'
 import { memberAt } from './kind.ts'
 import type { Message } from './message.ts'
-import { foreign, joined, own, type Piece } from './split.ts'
+import { foreign, joined, plain, type Piece } from './chat-text.ts'
 
 type Event = SinkItem['event']
 
@@ -25,7 +25,7 @@ const words = {
   facts: ({ facts }: Message) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
   links: ({ links }: Message) => joined(links.map(({ label, url }) => [{ text: label, url }])),
   network: ({ network }: Message) => [foreign(network ?? '?')],
-  severity: ({ severity }: Message) => [own(severity)],
+  severity: ({ severity }: Message) => [plain(severity)],
 }
 
 /** Literal text or a placeholder. */
@@ -106,7 +106,7 @@ export function templateFor(templates: Templates, type: string): Template | unde
 /** Fills in a template. A missing value is shown as `?`. */
 export function fillTemplate(template: Template, event: Event, message: Message): Piece[] {
   return template.flatMap((part) => {
-    if (part.kind === 'text') return [own(part.text)]
+    if (part.kind === 'text') return [plain(part.text)]
     if (part.kind === 'word') return words[part.word](message)
     return [foreign(valueOf(event, part.path, part.filter).toWellFormed())]
   })
