@@ -14,9 +14,9 @@ export default {
 
 /** Escapes all characters of Discord's markup, and `:`, so that no URL becomes a link. */
 const dialect: Dialect = {
-  itemLimit: 2_000,
+  entryLimit: 2_000,
   messageLimit: 2_000,
-  itemsPerMessage: 50,
+  entriesPerMessage: 50,
   linksPerMessage: 100,
   escape: (character) => (/[\\*_~`|>[\]()<@#:+-]/.test(character) ? `\\${character}` : character),
   link: (label, url) => `[${label}](<${url}>)`,

@@ -14,9 +14,9 @@ export default {
 
 /** A block holds 3,000 characters, escapes included. */
 const dialect: Dialect = {
-  itemLimit: 3_000,
+  entryLimit: 3_000,
   messageLimit: 12_000,
-  itemsPerMessage: 20,
+  entriesPerMessage: 20,
   linksPerMessage: 200,
   // Slack has no escape for * _ ~ and `: they can only format text.
   escape: (character) => slackEscapes[character] ?? character,

@@ -34,9 +34,9 @@ export default {
 
 /** HTML. A message holds 4,096 shown characters and 100 entities; a link is an entity. */
 const dialect: Dialect = {
-  itemLimit: 4_096,
+  entryLimit: 4_096,
   messageLimit: 4_096,
-  itemsPerMessage: 100,
+  entriesPerMessage: 100,
   linksPerMessage: 100,
   escape: (character) => htmlEscapes[character] ?? character,
   link: (label, url) => `<a href="${url}">${label}</a>`,

@@ -84,8 +84,8 @@ describe.each([
   test('R103 turns no symbol into a link, a mention or a broken message', async () => {
     await using to = await stage({ '*': '{data.symbol} {data.name}' })
     const odd = fc.oneof(
-      fc.constantFrom(...hostile, 'https://evil.example/x', 'evil.example', '\u202e\ud800'),
-      fc.string({ unit: 'binary' }),
+      fc.constantFrom(...hostile, 'https://evil.example/x', 'evil.example', '\u202e\ud800', '\0😀'),
+      fc.string(),
       fc.string({ unit: fc.constantFrom('<', '>', '&', '*', '\\', '|', '`', '\n', ' ', '@', '[', ']', '(', ')', 'é') }),
     )
     const examples = hostile.map((said): [string, string] => [said, said])
@@ -114,9 +114,11 @@ describe.each([
 })
 
 describe('a chat sink', () => {
-  test('sends nothing twice after a failure within a digest', async () => {
+  test('sends nothing twice after a failure within a digest or a long text', async () => {
     await using to = await start('slack')
-    const batch = items(...Array.from('abcdefghijkl', (name) => text(`${name}${'-'.repeat(2_400)}`)))
+    const batch = items(
+      ...Array.from('abcdefghijkl', (name) => text(`${name}${'-'.repeat(name === 'f' ? 6_000 : 2_400)}`)),
+    )
     // Every second request fails.
     const { answer } = to.fake.server
     let requests = 0
@@ -124,6 +126,7 @@ describe('a chat sink', () => {
     const errors = await to.deliver(batch)
     expect(errors.length).toBeGreaterThan(0)
     expect(to.fake.shown.join('').replaceAll(/[-\n]/g, '')).toBe('abcdefghijkl')
+    expect(to.fake.shown.join('').match(/-/g)).toHaveLength(11 * 2_400 + 6_000)
     expect(to.fake.refused).toEqual([])
     expect(new Set(to.sleeps)).toEqual(new Set([1_000]))
   })
@@ -258,10 +261,10 @@ test('telegram: sends a group at most 20 messages a minute', async () => {
   expect(to.fake.shown).toHaveLength(20)
 })
 
-test('telegram: cuts by the length of the shown text', async () => {
+test('telegram: splits by the length of the shown text', async () => {
   await using to = await toTelegram({ chatId: '@channel' })
-  await to.say('&'.repeat(4_097))
-  expect(to.fake.shown).toEqual([`${'&'.repeat(4_095)}…`])
+  await to.say('&'.repeat(4_096))
+  expect(to.fake.shown).toEqual(['&'.repeat(4_096)])
 })
 
 test('R103 telegram: defuses domain names and mentions in an event', async () => {

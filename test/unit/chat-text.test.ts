@@ -1,47 +1,56 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { toEntry, toMessages, type Dialect } from '../../handlers/sinks/common/chat-text.ts'
+import { toEntries, toMessages, type Dialect } from '../../handlers/sinks/common/chat-text.ts'
 import { createPacer } from '../../handlers/sinks/common/chat.ts'
 
-/** Items of 100 characters; `<` is written with four. */
+/** Entries of 100 characters; `<` is written with four. */
 const dialect: Dialect = {
-  itemLimit: 100,
+  entryLimit: 100,
   messageLimit: 100,
-  itemsPerMessage: 5,
+  entriesPerMessage: 5,
   linksPerMessage: 3,
   escape: (character) => (character === '<' ? '&lt;' : character),
   link: (label, url) => `<${url}|${label}>`,
 }
-const written = (text: string) => toEntry([{ text }], dialect).written
+const written = (text: string) => toEntries([{ text }], dialect).map((entry) => entry.written)
 
-describe('toEntry', () => {
-  test('cuts long text with an ellipsis, never inside an escape, a link or a surrogate pair', () => {
-    expect(written('x'.repeat(99))).toBe('x'.repeat(99))
-    expect(written('x'.repeat(100_000))).toBe(`${'x'.repeat(99)}…`)
-    expect(written(`${'x'.repeat(97)}<`)).toBe(`${'x'.repeat(97)}…`)
-    expect(written(`${'x'.repeat(98)}😀`)).toBe(`${'x'.repeat(98)}…`)
+describe('toEntries', () => {
+  test('splits after white space, never inside an escape, a link or a surrogate pair', () => {
+    expect(written(`${'x'.repeat(60)} ${'y'.repeat(60)}`)).toEqual([`${'x'.repeat(60)} `, 'y'.repeat(60)])
+    expect(written(`${'x'.repeat(98)}<`)).toEqual(['x'.repeat(98), '&lt;'])
+    expect(written(`${'x'.repeat(99)}😀`)).toEqual(['x'.repeat(99), '😀'])
     const link = { text: 'tx', url: 'https://etherscan.io/tx/0x1' }
-    expect(toEntry([{ text: 'x'.repeat(90) }, link], dialect).written).toBe(`${'x'.repeat(90)}…`)
+    expect(toEntries([{ text: 'x'.repeat(90) }, link], dialect)).toMatchObject([
+      { written: 'x'.repeat(90) },
+      { written: '<https://etherscan.io/tx/0x1|tx>' },
+    ])
   })
 
-  test('limits the links of an item', () => {
+  test('limits the links of an entry', () => {
     const link = { text: 'a', url: 'b' }
-    expect(toEntry([link, link, link, link], dialect)).toMatchObject({ links: 3, written: `${'<b|a>'.repeat(3)}…` })
+    expect(toEntries([link, link, link, link], dialect).map(({ links }) => links)).toEqual([3, 1])
   })
 
-  test('keeps to the limit, and loses nothing below it', () => {
+  test('cuts text above ten entries', () => {
+    const entries = written('x'.repeat(100_000))
+    expect(entries).toEqual([...Array<string>(9).fill('x'.repeat(100)), `${'x'.repeat(99)}…`])
+  })
+
+  test('keeps to the limit, and loses nothing', () => {
     const odd = fc.constantFrom('<', ' ', '\n', '\u202e', '\ud800', '😀', 'x'.repeat(30), '&lt;', 'é')
     fc.assert(
-      fc.property(fc.array(fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 20 })), { maxLength: 30 }), (words) => {
+      fc.property(fc.array(fc.oneof(odd, fc.string({ maxLength: 20 })), { maxLength: 30 }), (words) => {
         const text = words.join('').toWellFormed()
-        const entry = toEntry([{ text }], dialect)
-        expect(entry.size).toBe(entry.written.length)
-        expect(entry.size).toBeLessThanOrEqual(100)
-        expect(entry.written.isWellFormed()).toBe(true)
-        expect(entry.written).toMatch(/\S/)
-        const whole = text.replaceAll('<', '&lt;')
-        if (entry.written.endsWith('…')) expect(whole.startsWith(entry.written.slice(0, -1))).toBe(true)
-        else expect(entry.written).toBe(whole)
+        const entries = toEntries([{ text }], dialect)
+        for (const entry of entries) {
+          expect(entry.size).toBe(entry.written.length)
+          expect(entry.size).toBeLessThanOrEqual(100)
+          expect(entry.written.isWellFormed()).toBe(true)
+          expect(entry.written).toMatch(/\S/)
+        }
+        const all = entries.map((entry) => entry.written).join('')
+        if (!all.endsWith('…'))
+          expect(all.replaceAll(/\s/g, '')).toBe(text.replaceAll('<', '&lt;').replaceAll(/\s/g, ''))
       }),
     )
   })
@@ -50,7 +59,7 @@ describe('toEntry', () => {
 describe('toMessages', () => {
   const entry = (text: string, links = 0) => ({ written: text, size: text.length, links })
 
-  test('joins items in order until a message is full', () => {
+  test('joins entries in order until a message is full', () => {
     const entries = ['a', 'b', 'c'].map((letter) => entry(letter.repeat(40)))
     expect(toMessages(entries, dialect)).toEqual([entries.slice(0, 2), entries.slice(2)])
   })
@@ -58,7 +67,7 @@ describe('toMessages', () => {
   test.each([
     ['separators', [entry('x'.repeat(50)), entry('x'.repeat(49))], [2]],
     ['separators', [entry('x'.repeat(50)), entry('x'.repeat(50))], [1, 1]],
-    ['items', Array.from({ length: 6 }, () => entry('x')), [5, 1]],
+    ['entries', Array.from({ length: 6 }, () => entry('x')), [5, 1]],
     ['links', [entry('x', 2), entry('x', 1), entry('x', 1)], [2, 1]],
   ])('counts %s', (_what, entries, lengths) => {
     expect(toMessages(entries, dialect).map(({ length }) => length)).toEqual(lengths)

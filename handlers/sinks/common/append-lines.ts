@@ -32,7 +32,10 @@ export async function appendLines(
   if (present !== undefined && !present.isFile()) return appendToDevice(options.path, Buffer.concat(lines), signal)
   await mkdir(dirname(options.path), { recursive: true })
   // All writers of a file need the same lock, even if they know it by different links.
-  const path = present === undefined ? options.path : await realpath(options.path)
+  const path =
+    present === undefined
+      ? join(await realpath(dirname(options.path)), basename(options.path))
+      : await realpath(options.path)
   await underLock(`${path}.lock`, signal, () => appendLocked({ ...options, path }, lines))
 }
 

@@ -19,11 +19,11 @@ export function joined(groups: readonly (readonly Piece[])[]): Piece[] {
 
 /** Syntax and limits of a chat service's messages. */
 export interface Dialect {
-  /** Maximum size of one item. */
-  readonly itemLimit: number
-  /** Maximum size of a message: its items, with one character between them. */
+  /** Maximum size of an entry. */
+  readonly entryLimit: number
+  /** Maximum size of a message: its entries, with one character between them. */
   readonly messageLimit: number
-  readonly itemsPerMessage: number
+  readonly entriesPerMessage: number
   readonly linksPerMessage: number
   /** Escapes one character. */
   escape(character: string): string
@@ -34,7 +34,7 @@ export interface Dialect {
   sizeOf?(shown: string, written: string): number
 }
 
-/** The written text of one item. */
+/** Written text of an item, or a part of it. */
 export interface Entry {
   readonly written: string
   readonly size: number
@@ -42,25 +42,46 @@ export interface Entry {
 }
 
 const ellipsis: Entry = { written: '…', size: 1, links: 0 }
+/** Maximum number of entries of one item. */
+const maxEntries = 10
 
 /**
- * Writes the pieces of one item, never blank. Text above a limit is cut between characters and links, and ends in an
- * ellipsis.
+ * Writes the pieces of one item. Text above the limits is split after white space, or else between characters. Text above
+ * ten entries is cut. Returns at least one entry, none of them blank.
  */
-export function toEntry(pieces: readonly Piece[], dialect: Dialect): Entry {
-  let written = ''
-  let [size, links] = [0, 0]
+export function toEntries(pieces: readonly Piece[], dialect: Dialect): Entry[] {
+  const entries: Entry[] = []
+  let units: Entry[] = []
+  let { size, links } = concat(units)
   for (const unit of unitsOf(pieces, dialect)) {
-    const isFull = size + unit.size >= dialect.itemLimit || links + unit.links > dialect.linksPerMessage
-    if (isFull) return { written: written + ellipsis.written, size: size + ellipsis.size, links }
-    written += unit.written
+    if (size + unit.size > dialect.entryLimit || links + unit.links > dialect.linksPerMessage) {
+      if (entries.length === maxEntries - 1) {
+        units = [...units.slice(0, -1), ellipsis]
+        break
+      }
+      const end = units.findLastIndex(({ written }) => /^\s$/.test(written)) + 1 || units.length
+      entries.push(concat(units.slice(0, end)))
+      units = units.slice(end)
+      ;({ size, links } = concat(units))
+    }
+    units.push(unit)
     size += unit.size
     links += unit.links
   }
-  return written.trim() === '' ? ellipsis : { written, size, links }
+  const shown = [...entries, concat(units)].filter(({ written }) => written.trim() !== '')
+  return shown.length > 0 ? shown : [ellipsis]
 }
 
-/** Escaped characters, and links. Lazy, because a text may be far longer than an item. */
+function concat(units: readonly Entry[]): Entry {
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+  return {
+    written: units.map(({ written }) => written).join(''),
+    size: sum(units.map(({ size }) => size)),
+    links: sum(units.map(({ links }) => links)),
+  }
+}
+
+/** Escaped characters, and links: they are never split. */
 function* unitsOf(pieces: readonly Piece[], dialect: Dialect): Iterable<Entry> {
   const sizeOf = (shown: string, written: string) => dialect.sizeOf?.(shown, written) ?? written.length
   for (const { text, url, isForeign = false } of pieces) {
@@ -69,7 +90,8 @@ function* unitsOf(pieces: readonly Piece[], dialect: Dialect): Iterable<Entry> {
       yield { written, size: sizeOf(text, written), links: 1 }
       continue
     }
-    const short = text.slice(0, dialect.itemLimit)
+    // Longer text is cut anyway.
+    const short = text.slice(0, maxEntries * dialect.entryLimit + 1)
     for (const shown of ((isForeign && dialect.defuse?.(short)) || short).toWellFormed()) {
       const written = dialect.escape(shown)
       yield { written, size: sizeOf(shown, written), links: 0 }
@@ -85,7 +107,7 @@ export function toMessages<E extends Entry>(entries: readonly E[], dialect: Dial
     const last = messages.at(-1)
     const isFitting =
       last !== undefined &&
-      last.length < dialect.itemsPerMessage &&
+      last.length < dialect.entriesPerMessage &&
       size + 1 + entry.size <= dialect.messageLimit &&
       links + entry.links <= dialect.linksPerMessage
     if (isFitting) last.push(entry)

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { RetryableError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
-import { foreign, joined, plain, toEntry, toMessages, type Dialect, type Entry, type Piece } from './chat-text.ts'
+import { foreign, joined, plain, toEntries, toMessages, type Dialect, type Entry, type Piece } from './chat-text.ts'
 import { isInvalidRequest, isSuccess, jsonHeaders, post, toHttpError, type HttpResponse } from './http.ts'
 import { requireValid, secretUrl } from './kind.ts'
 import { toMessage, type Message } from './message.ts'
@@ -37,17 +37,20 @@ export interface ChatOptions {
   readonly templates: Templates | undefined
 }
 
-type ItemEntry = Entry & { readonly item: SinkItem }
+interface ItemEntry extends Entry {
+  readonly id: string
+  readonly item: SinkItem
+}
 
 /** Maximum wait within a send. For a longer wait, the sink pauses and frees its slot for other sinks. */
 const maxSleepMs = 2_500
-/** Maximum number of sent items to remember until their send succeeds. Forgotten ones may be sent twice. */
+/** Maximum number of sent entries to remember until their send succeeds. Forgotten ones may be sent twice. */
 const maxRemembered = 10_000
 
 /**
  * A sink that writes to a chat within the service's rate limits. Pending items are joined into few messages. A retry
- * skips the items that an earlier attempt in this process sent. A rejected item is replaced by a notice, so that it
- * doesn't block others.
+ * skips what an earlier attempt in this process sent. A rejected entry is replaced by a notice, so that it doesn't block
+ * others.
  */
 export function createChatSink(
   { service, url, secrets, dialect, limits, batch, toBody, waitOf }: ChatService,
@@ -55,7 +58,7 @@ export function createChatSink(
   timing: Timing = systemTiming,
 ): Readonly<SinkDefinition> {
   const pacer = createPacer(limits, timing)
-  /** Ids of sent items whose send has not succeeded yet. */
+  /** Ids of sent entries whose send has not succeeded yet. */
   const sent = new Set<string>()
   const rule = `the sink ${name} takes { text: '…' } with non-empty text from handlers`
 
@@ -63,16 +66,17 @@ export function createChatSink(
     const texts = items.toSorted(byId).map((item) => ({ item, pieces: toPieces(item, templates) }))
     const invalid = texts.filter(({ pieces }) => pieces === undefined).map(({ item }) => item)
     requireValid(items, invalid, rule, ctx.log)
-    const entries = texts
-      .filter(({ item }) => !sent.has(item.id))
-      .map(({ item, pieces = [plain(`⚠ ${rule}`)] }): ItemEntry => ({ item, ...toEntry(pieces, dialect) }))
-    for (const message of toMessages(entries, dialect)) await deliver(message, ctx)
-    for (const { id } of items) sent.delete(id)
+    const entries = texts.flatMap(({ item, pieces = [plain(`⚠ ${rule}`)] }) =>
+      toEntries(pieces, dialect).map((entry, index): ItemEntry => ({ ...entry, item, id: `${item.id}/${index}` })),
+    )
+    const pending = entries.filter(({ id }) => !sent.has(id))
+    for (const message of toMessages(pending, dialect)) await deliver(message, ctx)
+    for (const { id } of entries) sent.delete(id)
     const waitMs = pacer.waitMs()
     if (waitMs > 0) ctx.pause(waitMs)
   }
 
-  /** Posts a message. If the service rejects it, posts its items one by one, and a notice instead of a rejected item. */
+  /** Posts a message. If the service rejects it, posts its entries one by one, and a notice instead of a rejected one. */
   async function deliver(entries: readonly ItemEntry[], ctx: SinkContext): Promise<void> {
     const texts = entries.map(({ written }) => written)
     const rejection = await postMessage(texts, ctx)
@@ -80,16 +84,17 @@ export function createChatSink(
       for (const entry of entries) await deliver([entry], ctx)
       return
     }
-    for (const { item } of entries) {
+    for (const { id, item } of entries) {
       if (rejection !== undefined) await postNotice(item.event, rejection, ctx)
       if (sent.size >= maxRemembered) sent.clear()
-      sent.add(item.id)
+      sent.add(id)
     }
   }
 
   async function postNotice({ id, type }: SinkItem['event'], rejection: HttpResponse, ctx: SinkContext): Promise<void> {
     const notice = plain(`An event could not be shown: ${plainWord(type)}, ${plainWord(id)}`)
-    const rejected = await postMessage([toEntry([notice], dialect).written], ctx)
+    const texts = toEntries([notice], dialect).map(({ written }) => written)
+    const rejected = await postMessage(texts, ctx)
     if (rejected !== undefined) throw toHttpError(rejected, service)
     ctx.log.warn({ eventId: id, response: rejection.text.slice(0, 200) }, 'chat service rejected message')
   }
