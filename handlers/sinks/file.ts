@@ -31,8 +31,6 @@ const options = z.strictObject({
   keep: z.int().min(0).max(1_000_000).optional(),
   /** True: an event counts as sent once it is on disk. */
   fsync: z.boolean().default(true),
-  /** `envelope`: the event alone. `with-receipt`: an object with metadata of the inbox and the event. */
-  format: z.enum(['envelope', 'with-receipt']).default('envelope'),
 })
 
 type Options = z.output<typeof options>
@@ -54,9 +52,9 @@ function create(
   { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
-  const { maxBytes, keep, fsync, format } = options
+  const { maxBytes, keep, fsync } = options
   const path = resolve(baseDir, options.path)
-  const lineOf = (item: SinkItem) => toLine(format === 'with-receipt' ? withReceipt(item) : bodyOf(item))
+  const lineOf = (item: SinkItem) => toLine(bodyOf(item))
   return {
     batch: 500,
     concurrency: 1,
@@ -79,19 +77,4 @@ function toLine(json: Uint8Array): Buffer {
   for (let at = 0; at < json.length; at++) if (line[at] === newline || line[at] === carriageReturn) line[at] = space
   line[json.length] = newline
   return line
-}
-
-/** Metadata of an item, with its event or payload. */
-function withReceipt(item: SinkItem): Uint8Array {
-  const { id, key, secretLabel, attempt, idempotencyKey, event } = item
-  const receipt = JSON.stringify({
-    item_id: id,
-    event_id: event.id,
-    key,
-    secret_label: secretLabel,
-    attempt,
-    idempotency_key: idempotencyKey,
-  })
-  const member = item.payload === undefined ? 'event' : 'payload'
-  return Buffer.concat([Buffer.from(`${receipt.slice(0, -1)},"${member}":`), bodyOf(item), Buffer.from('}')])
 }

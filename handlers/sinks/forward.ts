@@ -5,7 +5,6 @@ import { isSuccess, post, toHttpError } from './common/http.ts'
 import {
   bodyOf,
   headerText,
-  attributeText,
   oneOrMore,
   patience,
   place,
@@ -27,7 +26,7 @@ const httpUrl = z
   .transform((text) => new URL(text).href)
 
 /** Headers of the connection, or set by the sink. */
-const ownHeaders: ReadonlySet<string> = new Set(
+const reservedHeaders: ReadonlySet<string> = new Set(
   (
     'connection content-length content-type expect host idempotency-key keep-alive te trailer transfer-encoding upgrade ' +
     'webhook-id webhook-signature webhook-timestamp x-inbox-attempt x-inbox-event-id'
@@ -38,7 +37,7 @@ const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'expected the name of a header')
   .toLowerCase()
-  .refine((name) => !ownHeaders.has(name), 'expected a header that the sink does not set')
+  .refine((name) => !reservedHeaders.has(name), 'expected a header that the sink does not set')
 const headerValue = z
   .string()
   .regex(/^[\t -~]{0,4096}$/, { error: 'expected ASCII text without line breaks, of at most 4096 characters' })
@@ -50,8 +49,8 @@ const options = z
     signature: z.enum(['original', 'standard-webhooks', 'none']).default('original'),
     /** For `standard-webhooks`. Each secret signs. */
     secret: oneOrMore(secret, 5).optional(),
-    /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0, structured. `cloudevents-binary`: with attributes in headers. */
-    format: z.enum(['raw', 'cloudevents', 'cloudevents-binary']).default('raw'),
+    /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0 in structured mode. */
+    format: z.enum(['raw', 'cloudevents']).default('raw'),
     /** `source` of CloudEvents. */
     source: z
       .string()
@@ -85,7 +84,8 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
     ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
-      const { headers, body } = toRequest(item, options)
+      const isRaw = options.format === 'raw'
+      const body = isRaw ? bodyOf(item) : toCloudEvent(item, options.source)
       const signature = signatureOf(item, body, options, tools)
       // The response may echo the request: signatures and tokens must not get into dead letters and logs.
       const { 'webhook-id': _id, ...signed } = signature
@@ -94,7 +94,7 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
         headers: {
           'user-agent': 'onchain-inbox',
           ...options.headers,
-          ...headers,
+          'Content-Type': isRaw ? 'application/json' : 'application/cloudevents+json',
           ...signature,
           'Idempotency-Key': headerText(item.idempotencyKey),
           'X-Inbox-Event-Id': headerText(item.event.id),
@@ -116,17 +116,6 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
 /** Possible secrets in header values: each value, and its longer words. */
 function secretsIn(values: readonly string[]): string[] {
   return values.flatMap((value) => [value, ...value.split(/[\s,;]+/)]).filter(({ length }) => length >= 8)
-}
-
-function toRequest(item: SinkItem, { format, source }: Options): EventRequest {
-  switch (format) {
-    case 'raw':
-      return { headers: { 'Content-Type': 'application/json' }, body: bodyOf(item) }
-    case 'cloudevents':
-      return toStructured(item, source)
-    case 'cloudevents-binary':
-      return toBinary(item, source)
-  }
 }
 
 function signatureOf(
@@ -164,11 +153,6 @@ function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly 
   return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-interface EventRequest {
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
-}
-
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
@@ -178,42 +162,25 @@ const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => obj
 const itemType = 'onchain-inbox.item'
 
 /** CloudEvent 1.0 in structured mode: one JSON object. Numbers keep every digit. */
-function toStructured(item: SinkItem, source: string): EventRequest {
-  const event = { specversion: '1.0', ...attributesOf(item, source), data: dataOf(item) }
-  return { headers: { 'Content-Type': 'application/cloudevents+json' }, body: encode(event) }
-}
-
-/** Binary mode: attributes are headers, the body is the data. */
-function toBinary(item: SinkItem, source: string): EventRequest {
-  const { datacontenttype, ...attributes } = attributesOf(item, source)
-  const headers = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, attributeText(value)])
-  return {
-    headers: { 'Content-Type': datacontenttype, 'ce-specversion': '1.0', ...Object.fromEntries(headers) },
-    body: encode(dataOf(item)),
-  }
-}
-
-function attributesOf({ event, key, payload, idempotencyKey }: SinkItem, source: string) {
+function toCloudEvent(item: SinkItem, source: string): Uint8Array {
+  const { event, key, payload, idempotencyKey } = item
   const isItem = payload !== undefined
-  return {
+  const cloudEvent = {
+    specversion: '1.0',
     id: isItem ? idempotencyKey : event.id,
     source,
     type: isItem ? itemType : event.type,
     ...(key !== null && { subject: key }),
     time: event.created_at,
     datacontenttype: 'application/json',
+    data: isItem ? payload : dataOf(event),
   }
+  return new TextEncoder().encode(JSON.stringify(cloudEvent))
 }
 
-function dataOf({ event, payload }: SinkItem): unknown {
-  if (payload !== undefined) return payload
-  const text = new TextDecoder().decode(event.raw)
-  const exact = parse(text, (_key, value, { source }) =>
+function dataOf({ raw }: SinkItem['event']): unknown {
+  const exact = parse(new TextDecoder().decode(raw), (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
   )
   return (exact as { readonly data: unknown }).data
-}
-
-function encode(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value))
 }

@@ -37,20 +37,11 @@ describe('the sink `file`', () => {
     expect(end).toBe('')
   })
 
-  test('writes payloads as JSON, and metadata with `with-receipt`', async () => {
+  test('writes payloads as JSON; creates the folder', async () => {
     await using dir = await createTempDir()
-    await using plain = aFileSink(dir)
-    await plain.send([anItem({ id: 'evt_1' }, { payload: { note: 'two\nlines' } })])
-    expect(await read(dir)).toBe('{"note":"two\\nlines"}\n')
-
-    await using receipts = aFileSink(dir, { path: 'deep/in/receipts.ndjson', format: 'with-receipt' })
-    const raw = Buffer.from('{"id":"evt_1","type":"x","created_at":"","data":{"n":1.50}}')
-    await receipts.send([anItem(raw), anItem(raw, { payload: [1] })])
-    const receipt =
-      '{"item_id":"7","event_id":"evt_1","key":"ethereum:0x1","secret_label":"main","attempt":1,"idempotency_key":"sink:evt_1"'
-    expect(await read(dir, 'deep/in/receipts.ndjson')).toBe(
-      `${receipt},"event":${raw.toString()}}\n${receipt},"payload":[1]}\n`,
-    )
+    await using sink = aFileSink(dir, { path: 'deep/in/items.ndjson' })
+    await sink.send([anItem({ id: 'evt_1' }, { payload: { note: 'two\nlines' } })])
+    expect(await read(dir, 'deep/in/items.ndjson')).toBe('{"note":"two\\nlines"}\n')
   })
 
   test('renames a full file by number, keeps the newest, and never splits a line', async () => {

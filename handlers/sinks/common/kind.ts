@@ -123,14 +123,6 @@ export function bodyOf(item: SinkItem): Uint8Array {
 
 /** Text for a header: percent-encoded unless it is visible ASCII. Long text is replaced by `sha256-<hex>`. */
 export function headerText(text: string): string {
-  return shortened(/^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text))
-}
-
-/** Like `headerText`, encoded as attributes of CloudEvents are. */
-export function attributeText(text: string): string {
-  return shortened(text.replace(/[^!#$&-~]+/g, encodeURIComponent))
-}
-
-function shortened(text: string): string {
-  return text.length <= maxHeaderLength ? text : `sha256-${createHash('sha256').update(text).digest('hex')}`
+  const encoded = /^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text)
+  return encoded.length <= maxHeaderLength ? encoded : `sha256-${createHash('sha256').update(encoded).digest('hex')}`
 }
