@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { describeConfig } from '../../src/config/described.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
+import { deliver } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 import { apiKey } from './emulator-stage.ts'
@@ -82,8 +83,7 @@ describe('ctx.api in the sidecar', () => {
     await writeFile(join(keys.path, 'key'), `${apiKey}\n`)
     const settings = { INBOX_API_URL: stage.stage.emulator.url ?? '', INBOX_API_KEY_FILE: join(keys.path, 'key') }
     const app = await startTestApp({ settings, handlers: { 'look-up.ts': source(timeoutMs) } })
-    const { headers, body } = signedRequest(event, testSecret)
-    expect((await fetch(app.url, { method: 'POST', headers, body })).status).toBe(200)
+    await deliver(app, Buffer.from(JSON.stringify(event)))
     const runs = async () => (await app.inbox.event(event.id))?.runs ?? []
     return Object.assign(app, { runs, keys })
   }
