@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { alert } from '../../schema/rest/alert.ts'
-import type { metas } from '../../schema/rest/envelope.ts'
+import type { MetaKind, metas } from '../../schema/rest/envelope.ts'
 import type { networkInfo } from '../../schema/rest/network.ts'
 import type { OperationById } from '../../schema/rest/operations.ts'
 import type { OperationId, routes } from '../../schema/rest/routes.ts'
@@ -26,7 +26,7 @@ export type DataOf<Id extends OperationId> = z.output<OperationById<Id>['data']>
 export type ItemOf<Id extends OperationId> = DataOf<Id> extends (infer Item)[] ? Item : never
 
 /** `meta` of the response to an operation. Any member may be missing (R15). */
-type MetaOf<Id extends OperationId> = Partial<z.output<(typeof metas)[OperationById<Id>['meta']]>>
+type MetaOf<Id extends OperationId> = Partial<z.output<(typeof metas)[OperationById<Id>['meta'] & MetaKind]>>
 
 /** Networks are open strings, as in events; unknown ones are rejected when sent (R4). Lists may be read-only. */
 type Argument<Name, T> = Name extends 'network' ? T | (string & {}) : T extends (infer Item)[] ? readonly Item[] : T

@@ -11,14 +11,13 @@ export interface TransportOptions {
   readonly retries: number
   readonly fetch: typeof fetch
   readonly clock: Clock
-  readonly random: () => number
   readonly signal: AbortSignal | undefined
   readonly log: Logger
 }
 
 export interface ClientOptions {
   /**
-   * Base URL of the service, with or without `/v1` at the end (R6). HTTPS, or HTTP to this machine; HTTP to other machines
+   * Base URL of the upstream, with or without `/v1` at the end (R6). HTTPS, or HTTP to this machine; HTTP to other machines
    * needs `allowInsecure` (R5).
    */
   readonly baseUrl: string
@@ -37,11 +36,9 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined
   /** Time and randomness. Default: the system's. */
   readonly clock?: Clock | undefined
-  /** Random numbers in [0, 1) for the pauses between retries. Default: the clock's. */
-  readonly random?: (() => number) | undefined
   /** Aborts all calls of the client. */
   readonly signal?: AbortSignal | undefined
-  /** Logs retries and waits. Default: none. */
+  /** Logs retries. Default: none. */
   readonly log?: Logger | undefined
 }
 
@@ -68,7 +65,7 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, clock = waitingClock, log = silentLogger } = options
   requireOption('baseUrl', typeof baseUrl === 'string', 'a URL such as https://api.example.com/v1')
   if (apiKey === undefined || apiKey === '')
-    throw invalid('apiKey', 'the API key of the service, or a function that returns it')
+    throw invalid('apiKey', 'the API key of the upstream, or a function that returns it')
   requireOption('timeoutMs', isTimeout(timeoutMs), timeoutRule)
   requireOption('retries', isWhole(retries, 0, maxRetries), `a whole number from 0 to ${maxRetries}`)
   return {
@@ -78,7 +75,6 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
     retries,
     fetch: options.fetch ?? fetch,
     clock,
-    random: options.random ?? (() => clock.random()),
     signal: options.signal,
     log,
   }

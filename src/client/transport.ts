@@ -21,7 +21,7 @@ const maxResponseBytes = 10 * 1024 * 1024
 
 /** Sends requests: paced, repeated where that is safe, within their time. One for all calls with the same key. */
 export function createTransport(options: TransportOptions): Transport {
-  const { clock, log, retries, random } = options
+  const { clock, log, retries } = options
   const pacer = new Pacer(clock)
 
   async function call(
@@ -57,11 +57,9 @@ export function createTransport(options: TransportOptions): Transport {
 
     /** The wait for the rate limit doesn't count as time of the call, and has another limit. */
     async function attempt(): Promise<ApiResponse<unknown>> {
-      const waitMs = pacer.waitMs()
-      if (waitMs > 1_000) log.info({ call: label, waitMs }, 'api call delayed')
       const late = clock.after(maxPauseMs, () => {
         const message = `${label} was not sent: the rate limit allowed no request for ${maxPauseMs / 1_000} s; make fewer calls at once`
-        ending.abort(new ApiError(message, { code: 'rate_limited', retryAfterMs: pacer.waitMs(), isRetryable: true }))
+        ending.abort(new ApiError(message, { code: 'rate_limited', isRetryable: true }))
       })
       const send = () => {
         late.cancel()
@@ -148,7 +146,7 @@ export function createTransport(options: TransportOptions): Transport {
     // The pacer waits, for all calls.
     if (status === 429) return askedMs > maxPauseMs ? Infinity : 0
     const fullMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempts - 1))
-    return Math.max(Math.round(fullMs * (1 - random() / 2)), askedMs)
+    return Math.max(Math.round(fullMs * (1 - clock.random() / 2)), askedMs)
   }
 
   async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -77,8 +77,8 @@ test.each(Object.entries(outcomes))('2.8 %s: %j', async (kind, { get, always, po
 test('delays between retries double minus up to half at random, and last at least as long as Retry-After', async () => {
   await stage.fault({ kind: 'error-500' })
   const pausesWith = async (random: number) => {
-    const clock = createHastyClock()
-    await failureOf(stage.client({ clock, random: () => random, retries: 6, timeoutMs: 1_000_000 }).getWallet(wallet))
+    const clock = createHastyClock(random)
+    await failureOf(stage.client({ clock, retries: 6, timeoutMs: 1_000_000 }).getWallet(wallet))
     return clock.pauses
   }
   expect(await pausesWith(0)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000])
@@ -186,7 +186,7 @@ describe('another server', () => {
     const { port } = server.address() as AddressInfo
     await once(server.close(), 'close')
     const clock = createHastyClock()
-    const api = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey, clock, random: () => 0 })
+    const api = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey, clock })
     const error = await failureOf(api.createAlert(alertOf()))
     expect(error).toMatchObject({ code: 'network_failed', status: null, isRetryable: true })
     expect(error.message).not.toContain(inDoubt)

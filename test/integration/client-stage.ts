@@ -36,7 +36,6 @@ export async function startClientStage(
       baseUrl: `${stage.emulator.url}/v1`,
       apiKey,
       clock,
-      random: () => 0,
       fetch: (url, init) => {
         asked.push(`${init?.method} ${new URL(url as string).pathname}`)
         return fetch(url, init)
@@ -75,7 +74,7 @@ export interface HastyClock extends Clock {
 const longestPauseMs = 20_000
 
 /** Pauses end at once and are recorded; timeouts never end. */
-export function createHastyClock(): HastyClock {
+export function createHastyClock(random = 0): HastyClock {
   let now = Date.UTC(2026, 0, 1)
   const pauses: number[] = []
   return {
@@ -93,7 +92,7 @@ export function createHastyClock(): HastyClock {
       })
       return { cancel: () => clearImmediate(timer) }
     },
-    random: () => 0,
+    random: () => random,
   }
 }
 

@@ -125,13 +125,13 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     if (body === undefined) {
       const verdict = verdictOf(error, secret)
       if (!verdict.isRefused) return { kind: 'unclear', subscription: begun, verdict }
-      const answer = keepAnswer(error instanceof ApiError ? error.body : undefined, secret).text
+      const answer = keepResponse(error instanceof ApiError ? error.body : undefined, secret).text
       const result = { state: 'failed', answer } as const
       await inbox.endSubscription(begun.id, result)
       return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
     }
   }
-  const { text, secret: madeSecret } = keepAnswer(body, secret)
+  const { text, secret: madeSecret } = keepResponse(body, secret)
   const result = { state: 'registered', answer: text } as const
   const registered = { subscription: { ...begun, ...result }, webhookId: webhookIdOf(text), madeSecret }
   try {
@@ -163,7 +163,7 @@ export interface Verdict {
   readonly isRefused: boolean
   /** True if the same request may succeed later, without an operator. */
   readonly canRetry: boolean
-  /** Wait that the service asks for. */
+  /** Wait that the upstream asks for; null: none. In milliseconds. */
   readonly retryAfterMs: number | null
   readonly status: number | null
   readonly requestId: string | null
@@ -187,7 +187,7 @@ function verdictOf(thrown: unknown, secret: string): Verdict {
 }
 
 /**
- * The JSON of a success whose `data` the client rejects: the service documents no answer to this POST (R8, A8). Else undefined.
+ * The JSON of a success whose `data` the client rejects: the upstream documents no response to this POST (R8, A8). Else undefined.
  */
 function acceptanceIn(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError) || thrown.status === null) return undefined
@@ -200,21 +200,24 @@ const hidden = '(not kept)'
 const secretName = /secret|token|password|api_?key/i
 
 /**
- * Returns an answer as JSON without secrets, at most 64 KiB; null without a body. Hides members with secret names, and
- * `given` everywhere. `secret`: one that the service generated.
+ * Returns a response as JSON without secrets, at most 64 KiB; null without a body. Hides members with secret names, and
+ * `ourSecret` everywhere. `secret`: one that the upstream generated.
  */
-function keepAnswer(body: unknown, given: string): { readonly text: string | null; readonly secret: string | null } {
+function keepResponse(
+  body: unknown,
+  ourSecret: string,
+): { readonly text: string | null; readonly secret: string | null } {
   let secret: string | null = null
   const text = JSON.stringify(body, (name, value: unknown) => {
     if (value === null || typeof value === 'boolean') return value
-    if (!secretName.test(name)) return typeof value === 'string' ? value.replaceAll(given, hidden) : value
-    if (name === 'secret' && typeof value === 'string' && value !== '' && value !== given) secret ??= value
+    if (!secretName.test(name)) return typeof value === 'string' ? value.replaceAll(ourSecret, hidden) : value
+    if (name === 'secret' && typeof value === 'string' && value !== '' && value !== ourSecret) secret ??= value
     return hidden
   }) as string | undefined
   return { text: text === undefined ? null : text.slice(0, maxKeptLength), secret }
 }
 
-/** The service's id of the webhook, from the stored answer (A8); null if it has none in a known place. */
+/** The upstream's id of the webhook, from the stored response (A8); null if it has none in a known place. */
 export function webhookIdOf(answer: string | null): string | null {
   try {
     const { data } = JSON.parse(answer ?? '') as { readonly data: Readonly<Record<string, unknown>> }
