@@ -63,9 +63,9 @@ describe('the sink `file`', () => {
     await using dir = await createTempDir()
     await using sink = aFileSink(dir, { maxBytes: 10 })
     await sink.send(['evt_1', 'evt_2', 'evt_3'].map(event))
-    const names = (await readdir(dir.path)).filter((name) => !name.endsWith('.lock'))
-    expect(names.toSorted()).toEqual(['events.ndjson', 'events.ndjson.000001', 'events.ndjson.000002'])
-    expect(idsIn(await read(dir, 'events.ndjson.000001'))).toEqual(['evt_1'])
+    const names = ['events.ndjson.000001', 'events.ndjson.000002', 'events.ndjson']
+    const texts = await Promise.all(names.map((name) => read(dir, name)))
+    expect(texts.map(idsIn)).toEqual([['evt_1'], ['evt_2'], ['evt_3']])
   })
 
   test.for([

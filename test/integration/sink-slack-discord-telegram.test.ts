@@ -68,13 +68,6 @@ describe.each([
     expect(to.fake.accepted.every(({ links }) => links.length > 0)).toBe(true)
   })
 
-  test('fills in the template of a type with escaped values', async () => {
-    await using to = await stage({ 'wallet.*': '*{data.token_symbol}* {data.amount_usd|usd} {links}' })
-    const event = createEvent('wallet.large_trade', { data: { token_symbol: '<b>_x_</b>', amount_usd: 5 } })
-    expect(await to.send(items(event))).toBeUndefined()
-    expect(to.fake.shown).toEqual(['*<b>_x_</b>* $5.00 wallet · token · transaction'])
-  })
-
   test.each(hostile)('shows %j from a handler unchanged', async (said) => {
     await using to = await stage()
     expect(await to.send(items(text(`${said}\n\n${said}\u202e`)))).toBeUndefined()
