@@ -4,7 +4,15 @@ import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox
 import { formatText, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
 import { createConnection, requirePeers } from './common/connection.ts'
-import { isLoopback, oneOrMore, place, requireValid, type SinkKind, type SinkSetup } from './common/kind.ts'
+import {
+  isLoopback,
+  isServerUrl,
+  oneOrMore,
+  place,
+  requireValid,
+  type SinkKind,
+  type SinkSetup,
+} from './common/kind.ts'
 import { toMessage, type Message } from './common/message.ts'
 
 const address = z.string().regex(/^[^\s<>"(),:;@[\]\\]+@[^\s<>"(),:;@[\]\\]+$/, {
@@ -19,7 +27,7 @@ const sender = z
 const placeholders = ['title', 'type', 'network', 'severity', 'id'] as const
 
 const options = z.strictObject({
-  url: z.string().refine(isSmtpUrl, {
+  url: z.string().refine((text) => isServerUrl(text, ['smtp:', 'smtps:'], /^\/?$/), {
     error: 'expected smtp://host:587 or smtps://host:465, with percent-encoded user and password if needed',
   }),
   from: sender,
@@ -130,18 +138,6 @@ function rethrow(error: unknown, isDigest: boolean): never {
   if (isOfMail && isPermanent && !isDigest)
     throw new TerminalError(`the mail server rejected the mail: ${error.message}`, { cause: error })
   throw error
-}
-
-function isSmtpUrl(value: string): boolean {
-  const { protocol, hostname, pathname, search, hash, username, password } = URL.parse(value) ?? {}
-  if (protocol !== 'smtp:' && protocol !== 'smtps:') return false
-  if (hostname === '' || pathname?.replace('/', '') !== '' || search !== '' || hash !== '') return false
-  try {
-    decodeURIComponent(`${username}:${password}`)
-    return true
-  } catch {
-    return false
-  }
 }
 
 type Placeholder = (typeof placeholders)[number]

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { assumed } from '../fields.ts'
 import { openEnum } from './fields.ts'
 
-/** All error codes: status, meaning, an example of the message, and an assumption besides A53, on which all of them rest. */
+/** All error codes: status, meaning, an example of the message, and assumptions. All of them rest on A53, too. */
 export const errorCodes = {
   invalid_request: kind(
     400,

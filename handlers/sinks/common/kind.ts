@@ -54,6 +54,19 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }
 
+/** True for the URL of a server: with a host and decodable user and password, without query and fragment. */
+export function isServerUrl(text: string, protocols: readonly string[], path: RegExp): boolean {
+  const url = URL.parse(text)
+  if (url === null || !protocols.includes(url.protocol) || url.hostname === '') return false
+  if (!path.test(url.pathname) || url.search !== '' || url.hash !== '') return false
+  try {
+    decodeURIComponent(`${url.username}:${url.password}`)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** A URL that is secret or receives secrets: https, except to this machine. */
 export const secretUrl = z.string().refine(
   (text) => {

@@ -64,7 +64,7 @@ export interface ExplorerLink {
   readonly url: string
 }
 
-/** A block explorer: where it has pages, and what is valid there. */
+/** Pages of a block explorer, and the addresses and hashes that it accepts. */
 interface Explorer {
   readonly base: string
   /** Path segment before the address of a wallet or contract. */

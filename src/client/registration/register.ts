@@ -122,14 +122,7 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     ;({ body } = await client.createWebhook({ url, events, secret }, { timeoutMs: callTimeoutMs }))
   } catch (error) {
     body = acceptanceIn(error)
-    if (body === undefined) {
-      const verdict = verdictOf(error, secret)
-      if (!verdict.isRefused) return { kind: 'unclear', subscription: begun, verdict }
-      const answer = keepResponse(error instanceof ApiError ? error.body : undefined, secret).text
-      const result = { state: 'failed', answer } as const
-      await inbox.endSubscription(begun.id, result)
-      return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
-    }
+    if (body === undefined) return fail(options, begun, error)
   }
   const { text, secret: madeSecret } = keepResponse(body, secret)
   const result = { state: 'registered', answer: text } as const
@@ -140,6 +133,23 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     return { kind: 'unnoted', ...registered, noteError: messageOf(error) }
   }
   return { kind: 'registered', ...registered }
+}
+
+async function fail({ inbox, secret }: RegisterOptions, begun: Subscription, error: unknown): Promise<Registration> {
+  const response = error instanceof ApiError ? error : null
+  // The client rejects arguments and keys that can't be sent.
+  const isRejected = response === null ? error instanceof InboxError : !isInDoubt(response)
+  const verdict: Verdict = {
+    canRetry: isRejected && response !== null && isTemporary(response),
+    retryAfterMs: response?.retryAfterMs ?? null,
+    status: response?.status ?? null,
+    requestId: response?.requestId ?? null,
+    reason: messageOf(error).replaceAll(secret, '(the secret)'),
+  }
+  if (!isRejected) return { kind: 'unclear', subscription: begun, verdict }
+  const result = { state: 'failed', answer: keepResponse(response?.body, secret).text } as const
+  await inbox.endSubscription(begun.id, result)
+  return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
 }
 
 /** The wanted registration. */
@@ -157,33 +167,21 @@ export function digestOf({ url, events, secretLabel }: Wanted): string {
     .digest('hex')
 }
 
+/** No connection, or above the rate limit. */
+const isTemporary = ({ status, code }: ApiError): boolean =>
+  status === 429 || (status === null && code !== 'certificate_untrusted')
+
 /** Outcome of a POST that did not succeed. */
 export interface Verdict {
-  /** True if nothing was registered for certain. */
-  readonly isRefused: boolean
   /** True if the same request may succeed later, without an operator. */
   readonly canRetry: boolean
-  /** Wait that the upstream asks for; null: none. In milliseconds. */
+  /** Wait that the upstream asks for, in milliseconds; null: none. */
   readonly retryAfterMs: number | null
+  /** HTTP status; null without a response. */
   readonly status: number | null
   readonly requestId: string | null
+  /** Never contains the secret. */
   readonly reason: string
-}
-
-const untrusted = 'certificate_untrusted'
-
-/** Interprets an error of the client. The reason never contains `secret`. */
-function verdictOf(thrown: unknown, secret: string): Verdict {
-  const reason = messageOf(thrown).replaceAll(secret, '(the secret)')
-  if (!(thrown instanceof ApiError)) {
-    // The client rejects arguments and keys that can't be sent.
-    const isRefused = thrown instanceof InboxError
-    return { isRefused, canRetry: false, retryAfterMs: null, status: null, requestId: null, reason }
-  }
-  const { status, requestId, retryAfterMs, code } = thrown
-  const isRefused = !isInDoubt(thrown)
-  const canRetry = isRefused && code !== untrusted && (status === null || status === 429)
-  return { isRefused, canRetry, retryAfterMs, status, requestId, reason }
 }
 
 /**
