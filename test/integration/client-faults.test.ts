@@ -1,11 +1,9 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { inFault } from '../../src/emulator/faults/kinds.ts'
 import { AppServer } from '../support/app-server.ts'
+import { freePort } from '../support/stream-sinks.ts'
 import { apiKey } from './emulator-stage.ts'
 import { all, busiest, createHastyClock, failureOf, startClientStage, type ClientStage } from './client-stage.ts'
 
@@ -161,12 +159,8 @@ describe('another server', () => {
   })
 
   test('without a connection a POST is retried as well, because nothing was sent', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    await once(server.close(), 'close')
     const clock = createHastyClock()
-    const api = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey, clock })
+    const api = createClient({ baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey, clock })
     const error = await failureOf(api.createAlert(alertOf()))
     expect(error).toMatchObject({ code: 'network_failed', status: null, isRetryable: true })
     expect(error.message).not.toContain(inDoubt)

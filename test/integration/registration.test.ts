@@ -8,7 +8,7 @@ import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { register } from '../../src/client/registration/register.ts'
 import { sqliteUrl, startTestApp, testSecret } from '../support/app.ts'
-import { AppServer } from '../support/app-server.ts'
+import { freePort } from '../support/stream-sinks.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 import { apiKey, startStage, type Stage } from './emulator-stage.ts'
@@ -57,12 +57,6 @@ test('R67 an invalid key and an unreachable upstream register nothing; after a l
   await stage.control('POST', '/faults', { direction: 'in', fault: { kind: 'reset' } })
   expect((await attempt()).kind).toBe('unclear')
 })
-
-/** A port on which nothing listens. */
-async function freePort(): Promise<number> {
-  await using server = await AppServer.start()
-  return server.port
-}
 
 const settings = (given: object) => ({
   INBOX_DATABASE_URL: sqliteUrl,
