@@ -137,14 +137,14 @@ describe('another server', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/base/v1/x'])
   })
 
-  const refusal = '{"success":false,"error":{"code":"odd","message":"no"}}'
+  const rejection = '{"success":false,"error":{"code":"odd","message":"no"}}'
   test.each([
     ['an HTML page', 200, 'text/html', '<p>hello', { code: 'answer_invalid', isRetryable: false }, 1],
     ['R8 R9 no success', 200, json['Content-Type'], '{"data": {}}', { code: 'answer_invalid' }, 3],
     ['R8 R9 no data', 200, json['Content-Type'], '{"success": true}', { code: 'answer_invalid' }, 3],
     ['R8 R9 a list as data', 200, json['Content-Type'], '{"success": true, "data": []}', { code: 'answer_invalid' }, 3],
     ['R8 R9 null', 200, json['Content-Type'], 'null', { code: 'answer_invalid', body: null }, 3],
-    ['R8 success false', 200, json['Content-Type'], refusal, { name: 'ApiError', status: 200, code: 'odd' }, 1],
+    ['R8 success false', 200, json['Content-Type'], rejection, { name: 'ApiError', status: 200, code: 'odd' }, 1],
     ['a 502 of a proxy', 502, 'text/html', '<p>bad gateway', { status: 502, code: 'http_502', body: undefined }, 3],
   ])('%s is an error', async (_, status, type, text, expected, attempts) => {
     const { api, server } = await clientOf(() => ({ status, headers: { 'Content-Type': type }, body: text }), 2)

@@ -55,7 +55,7 @@ describe.each([
       expect(await to.send(items(eventSamples[type]))).toBeUndefined()
       to.pass(gapMs)
     }
-    expect(to.fake.refused).toEqual([])
+    expect(to.fake.rejected).toEqual([])
     expect(to.fake.shown).toHaveLength(eventTypes.length)
     expect(to.fake.shown[3]).toBe(
       '🔹 0x5aAe…BeAed bought PEPE for $12,345.67\nethereum · 14:03:22 UTC · wallet · token · transaction',
@@ -88,7 +88,7 @@ describe.each([
         const data = { network: 'base', symbol, name }
         const event: AnyEvent = { id: 'evt_1', type: 'x', created_at: '', data }
         await to.deliver(items(event, text(`.${symbol}`)))
-        expect(to.fake.refused).toEqual([])
+        expect(to.fake.rejected).toEqual([])
         expect(to.fake.accepted.flatMap(({ links }) => links)).toEqual([])
       }),
       { numRuns: counts.chatRuns, examples },
@@ -120,11 +120,11 @@ describe('a chat sink', () => {
     expect(errors.length).toBeGreaterThan(0)
     expect(to.fake.shown.join('').replaceAll(/[-\n]/g, '')).toBe('abcdefghijkl')
     expect(to.fake.shown.join('').match(/-/g)).toHaveLength(11 * 2_400 + 6_000)
-    expect(to.fake.refused).toEqual([])
+    expect(to.fake.rejected).toEqual([])
     expect(new Set(to.sleeps)).toEqual(new Set([1_000]))
   })
 
-  test('replaces a refused message and sends the others once', async () => {
+  test('replaces a rejected message and sends the others once', async () => {
     await using to = await start('slack')
     to.fake.dislikes = ({ shown }) => shown.includes('poison')
     await to.deliver(items(text('one'), text('poison <x>'), text('three')))
@@ -139,13 +139,13 @@ describe('a chat sink', () => {
     expect(to.lines).toMatchObject([{ level: 'error' }])
   })
 
-  test('stops after a few refusals if the service refuses everything', async () => {
+  test('stops after a few rejections if the service rejects everything', async () => {
     await using to = await start('slack')
     to.fake.dislikes = () => true
     const error = await to.send(items(...numbered(14)))
     expect(error).toBeInstanceOf(Error)
     expect(error).not.toBeInstanceOf(TerminalError)
-    expect(to.fake.refused.length).toBeLessThanOrEqual(3)
+    expect(to.fake.rejected.length).toBeLessThanOrEqual(3)
   })
 
   test('sends digests while it waits, each event once, with a dispatcher', async () => {

@@ -28,10 +28,10 @@ type Accepted = Extract<Verdict, { readonly shown: string }>
 /** A fake chat or alerting service with the rules of the real one. */
 export class FakeChat implements AsyncDisposable {
   readonly accepted: Accepted[] = []
-  readonly refused: string[] = []
+  readonly rejected: string[] = []
   /** Next answers. `tooMany`: a 429 with seconds. */
   readonly next: ({ readonly tooMany: number } | AppAnswer)[] = []
-  /** Refuses valid messages. */
+  /** Rejects valid messages. */
   dislikes: (verdict: Accepted) => boolean = () => false
   /** Headers of each success. */
   headers: Readonly<Record<string, string>> = {}
@@ -48,7 +48,7 @@ export class FakeChat implements AsyncDisposable {
       const path = new URL(request.path, this.origin).pathname
       if (!path.startsWith(rules.path)) return { status: 404, body: `no such path: ${path}` }
       const body = parseBody(request)
-      return this.#judge(body === undefined ? { refused: 'no JSON' } : rules.read(body))
+      return this.#judge(body === undefined ? { rejected: 'no JSON' } : rules.read(body))
     }
   }
 
@@ -69,9 +69,10 @@ export class FakeChat implements AsyncDisposable {
   }
 
   #judge(verdict: Verdict): AppAnswer {
-    const refused = 'refused' in verdict ? verdict.refused : this.dislikes(verdict) ? 'disliked' : undefined
-    if (refused !== undefined) this.refused.push(refused)
-    if (refused !== undefined || 'refused' in verdict) return { status: 400, body: this.#rules.refusal(refused ?? '') }
+    const rejected = 'rejected' in verdict ? verdict.rejected : this.dislikes(verdict) ? 'disliked' : undefined
+    if (rejected !== undefined) this.rejected.push(rejected)
+    if (rejected !== undefined || 'rejected' in verdict)
+      return { status: 400, body: this.#rules.rejection(rejected ?? '') }
     this.accepted.push(verdict)
     return { ...this.#rules.success, headers: this.headers }
   }

@@ -40,7 +40,7 @@ void api.listNetworks({ fresh: true })
 void api.createWebhook({ url: 'https://example.com', events: ['*'] as readonly '*'[], secret: undefined })
 void api.updateWebhook({ webhook_id: 'wh_1', events: ['token.price_alert'] })
 void api.createAlert({ type: 'price_above', address, network, threshold: 1, webhook_url: 'https://example.com' })
-// A network as an event has it; R4: an unknown one is refused when it is asked.
+// A network as an event has it; R4: an unknown one is rejected by the call.
 void api.getWallet({ address, network: 'dogecoin' })
 // @ts-expect-error -- network is missing
 void api.getWallet({ address })
