@@ -90,7 +90,8 @@ export async function confirmRegistered(
   now: () => number,
 ): Promise<Subscription | InFlight | null> {
   const begun = await inbox.subscription()
-  if (begun !== null && isInFlight(begun, now())) return inFlight(begun)
+  const pending = begun && inFlight(begun, now())
+  if (pending !== null) return pending
   if (begun?.state === 'begun') await inbox.endSubscription(begun.id, { state: 'registered', answer: null })
   const newest = await inbox.subscription()
   return newest?.state === 'registered' ? newest : null
@@ -98,20 +99,18 @@ export async function confirmRegistered(
 
 /** Outcome that the newest registration determines without a request; null if a request may be sent. */
 function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
-  if (isInFlight(newest, now)) return inFlight(newest)
-  if (force) return null
+  const pending = inFlight(newest, now)
+  if (pending !== null || force) return pending
   if (newest.state === 'begun') return { kind: 'unclear', subscription: newest, verdict: null }
   return { kind: newest.digest === digest ? 'unchanged' : 'changed', subscription: newest }
 }
 
 type InFlight = Extract<Registration, { kind: 'in_flight' }>
 
-function isInFlight({ state, at }: Subscription, now: number): boolean {
-  return state === 'begun' && Math.abs(now - at) < inFlightMs
-}
-
-function inFlight(subscription: Subscription): InFlight {
-  return { kind: 'in_flight', subscription, clearAt: subscription.at + inFlightMs }
+/** Null if no process may be working on the registration. */
+function inFlight(subscription: Subscription, now: number): InFlight | null {
+  const isPending = subscription.state === 'begun' && Math.abs(now - subscription.at) < inFlightMs
+  return isPending ? { kind: 'in_flight', subscription, clearAt: subscription.at + inFlightMs } : null
 }
 
 async function call(options: RegisterOptions, begun: Subscription): Promise<Registration> {
