@@ -34,8 +34,8 @@ test('R16, R51, R54, R64, R65 reads wallets and tokens', async () => {
   expect(overview.requestId).toMatch(/^req_/)
   const pnl = await api.getWalletPnl({ address, network, timeframe: '7d' })
   expect(pnl.data).toMatchObject({ wallet: address, timeframe: '7d', pnl: { total_usd: expect.any(Number) } })
-  const [found] = (await api.searchTokens({ q: 'a', network: 'ethereum', limit: 1 }).page()).data
-  const { address: token = '', symbol } = found ?? {}
+  const [first] = (await api.searchTokens({ q: 'a', network: 'ethereum', limit: 1 }).page()).data
+  const { address: token = '', symbol } = first ?? {}
   expect((await api.getToken({ address: token, network: 'ethereum' })).data).toMatchObject({ address: token, symbol })
 })
 
@@ -155,7 +155,7 @@ describe('the API key', () => {
       failureOf(stage.client({ apiKey: key, log, ...options }).getWallet(wallet)),
     )
     const all = [error, wrong, ...(await Promise.all(others))]
-    const shown = all.map((one) => inspect(one, { depth: 9, showHidden: true }))
+    const shown = all.map((value) => inspect(value, { depth: 9, showHidden: true }))
     expect(lines.length).toBeGreaterThan(3)
     expect([...shown, ...lines].filter((text) => text.includes(key.slice(3, 20)))).toEqual([])
   })
@@ -215,15 +215,15 @@ test.each([
 
 test("a call rejects when its signal or the client's signal aborts, or is already aborted", async () => {
   await stage.fault({ kind: 'latency', ms: 60_000 })
-  const [own, ofClient] = [new AbortController(), new AbortController()]
+  const [ofCall, ofClient] = [new AbortController(), new AbortController()]
   const client = stage.client({ signal: ofClient.signal })
   const calls = [
-    client.getWallet(wallet, { signal: own.signal }),
+    client.getWallet(wallet, { signal: ofCall.signal }),
     client.getWalletPnl(wallet),
     client.getWallet(wallet, { signal: AbortSignal.abort(new Error('never')) }),
   ].map(failureOf)
   await expect.poll(() => stage.asked().length).toBeGreaterThan(0)
-  own.abort(new Error('mine'))
+  ofCall.abort(new Error('mine'))
   ofClient.abort(new Error('all'))
   expect((await Promise.all(calls)).map(({ message }) => message)).toEqual(['mine', 'all', 'never'])
   await stage.heal()

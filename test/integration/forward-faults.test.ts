@@ -44,8 +44,8 @@ beforeAll(async () => {
     refusing: { url: serverOf('refusing').url, terminalStatuses: [410, 422] },
     down: { url: serverOf('down').url, breaker: { failures: 3, cooldownMs: 400, capMs: 400 } },
   }
-  const sinks = Object.entries(options).map(([name, own]) => {
-    return [name, { kind: 'forward', types: `wallet.${name}`, retry: soon, ...own }]
+  const sinks = Object.entries(options).map(([name, specific]) => {
+    return [name, { kind: 'forward', types: `wallet.${name}`, retry: soon, ...specific }]
   })
   app = opened.use(await startTestApp({ settings: { INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)) } }))
 })

@@ -54,11 +54,11 @@ afterAll(() => opened.disposeAsync())
 
 /** The request for a sink with this idempotency key. */
 function got(sink: keyof typeof forwards, idempotencyKey: string): AppRequest {
-  const found = requests.filter(
+  const matching = requests.filter(
     ({ path, headers }) => path === `/${sink}` && headers['idempotency-key'] === idempotencyKey,
   )
-  expect(found).toHaveLength(1)
-  return found[0]!
+  expect(matching).toHaveLength(1)
+  return matching[0]!
 }
 
 const ofExact = (sink: keyof typeof forwards) => got(sink, `${sink}:evt_1`)

@@ -58,11 +58,11 @@ test('R67 an invalid key and an unreachable upstream register nothing; after a l
   expect((await attempt()).kind).toBe('unclear')
 })
 
-const settings = (given: object) => ({
+const settings = (subscribe: object) => ({
   INBOX_DATABASE_URL: sqliteUrl,
   INBOX_API_URL: apiUrl,
   INBOX_API_KEY: apiKey,
-  INBOX_SUBSCRIBE: JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: 'wallet.*', ...given }),
+  INBOX_SUBSCRIBE: JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: 'wallet.*', ...subscribe }),
 })
 
 test('R60 R91 a sidecar registers itself once it listens, receives its types, and registers only once', async () => {
@@ -111,8 +111,8 @@ test.each([
   [{ url, events: '*', type: 'x' }, /INBOX_SUBSCRIBE must be .*\(type: unknown member/],
   [{ url, events: '*', secret: testSecret }, /INBOX_SUBSCRIBE: secret: there is no secret of this label; .*of main/],
 ])('the setting %j is rejected with the rule, and without a secret given as its label', async (setting, expected) => {
-  const given = { ...settings({}), INBOX_SUBSCRIBE: JSON.stringify(setting) }
-  const error: unknown = await startTestApp({ settings: given }).catch((thrown: unknown) => thrown)
+  const invalid = { ...settings({}), INBOX_SUBSCRIBE: JSON.stringify(setting) }
+  const error: unknown = await startTestApp({ settings: invalid }).catch((thrown: unknown) => thrown)
   expect(String(error)).toMatch(expected)
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(testSecret)
 })

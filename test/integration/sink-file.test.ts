@@ -10,8 +10,8 @@ import fileKind from '../../handlers/sinks/file.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
-function aFileSink(dir: TempDir, given: Record<string, unknown> = {}) {
-  const options = fileKind.options.parse({ path: 'events.ndjson', ...given })
+function aFileSink(dir: TempDir, more: Record<string, unknown> = {}) {
+  const options = fileKind.options.parse({ path: 'events.ndjson', ...more })
   return underTest(fileKind.create({ name: 'archive', options }, { baseDir: dir.path }))
 }
 
@@ -120,9 +120,9 @@ describe('the sink `file`', () => {
     other.exec('BEGIN IMMEDIATE')
     await using sink = aFileSink(dir)
     const controller = new AbortController()
-    const given = sink.send([event('evt_1')], aSinkContext({ signal: controller.signal }))
+    const aborted = sink.send([event('evt_1')], aSinkContext({ signal: controller.signal }))
     controller.abort(new Error('time is over'))
-    await expect(given).rejects.toThrow('aborted')
+    await expect(aborted).rejects.toThrow('aborted')
     const waiting = sink.send([event('evt_2')])
     other.close()
     await waiting
@@ -192,9 +192,9 @@ describe('the sink `file`', () => {
     const other = spawn('sh', ['-c', `${opened}; echo open; read go`], { cwd: dir.path })
     await once(other.stdout, 'data')
     const controller = new AbortController()
-    const given = sink.send(ids.map(event), aSinkContext({ signal: controller.signal }))
+    const aborted = sink.send(ids.map(event), aSinkContext({ signal: controller.signal }))
     controller.abort(new Error('time is over'))
-    await expect(given).rejects.toThrow('aborted')
+    await expect(aborted).rejects.toThrow('aborted')
     other.kill('SIGKILL')
   })
 })

@@ -21,8 +21,8 @@ const hostile = [
   '\\ \\\\ \\n &amp; &#38; {data.symbol}',
 ]
 
-async function start(kind: keyof typeof services, given: object = {}) {
-  const to = await stageService(kind, given)
+async function start(kind: keyof typeof services, options: object = {}) {
+  const to = await stageService(kind, options)
   return {
     ...to,
     /** Sends texts that a handler enqueued. */
@@ -174,7 +174,7 @@ describe('a chat sink', () => {
   })
 })
 
-const toTelegram = (given: object = {}) => start('telegram', { chatId: -42, ...given })
+const toTelegram = (options: object = {}) => start('telegram', { chatId: -42, ...options })
 
 test('slack: each item is a block, without previews, and repeated as text', async () => {
   await using to = await start('slack')

@@ -19,9 +19,9 @@ async function anEmptyPlace(): Promise<string> {
   return `${database}?options=${encodeURIComponent(`-c search_path=s${schemas}`)}`
 }
 
-function aSqlSink(url: string, given: Record<string, unknown> = {}) {
+function aSqlSink(url: string, more: Record<string, unknown> = {}) {
   return underTest(
-    sqlKind.create({ name: 'warehouse', options: sqlKind.options.parse({ url, ...given }) }, { baseDir: '/' }),
+    sqlKind.create({ name: 'warehouse', options: sqlKind.options.parse({ url, ...more }) }, { baseDir: '/' }),
   )
 }
 

@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
     'DELETE /webhooks/{webhook_id}',
   ]
   const undocumented = ['GET /contracts/{address}', 'GET /liquidity/{address}', 'GET /trending']
-  const operationOf = (name: string) => operations.find((one) => one.name === name)!.value
+  const operationOf = (name: string) => operations.find((operation) => operation.name === name)!.value
 
   test('R2 has all operations of the spec, and marks all others', () => {
     const names = operations.map(({ name }) => name)
@@ -108,7 +108,7 @@ describe('the OpenAPI document', () => {
     ['R4', 'GET /wallets/{address}', 'network', { enum: networkIds }],
   ])('%s %s has the parameter %s: %j', (_number, name, parameter, schema) => {
     const { parameters } = operationOf(name)
-    expect(parameters.find((one: Json) => one['name'] === parameter).schema).toMatchObject(schema)
+    expect(parameters.find((each: Json) => each['name'] === parameter).schema).toMatchObject(schema)
   })
 
   test('every example matches its schema', () => {

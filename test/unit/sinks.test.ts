@@ -17,13 +17,13 @@ afterAll(() => rm(cwd, { recursive: true }))
 const base = { INBOX_SECRETS: 'main:the-secret-of-the-tests' }
 
 function load(sinks: unknown, routes?: unknown, env: Readonly<Record<string, string>> = {}) {
-  const given = {
+  const settings = {
     ...base,
     INBOX_SINKS: JSON.stringify(sinks),
     ...(routes !== undefined && { INBOX_ROUTES: JSON.stringify(routes) }),
     ...env,
   }
-  return loadConfig({ env: given, cwd, configFile: null })
+  return loadConfig({ env: settings, cwd, configFile: null })
 }
 
 /** The lines of the error. */
@@ -213,11 +213,11 @@ describe('sinks of the settings', () => {
       d: { kind: 'sql', url: 'sqlite:./data/events.db', types: '*' },
     }
     const env = { INBOX_DATABASE_URL: 'sqlite:./data/inbox.db' }
-    const own = 'this is the database file of the inbox; expected another file'
+    const rule = 'this is the database file of the inbox; expected another file'
     expect(await problemsOf(load(sinks, undefined, env))).toEqual([
-      `sinks.a.url: ${own}`,
-      `sinks.b.url: ${own}`,
-      `sinks.c.path: ${own}`,
+      `sinks.a.url: ${rule}`,
+      `sinks.b.url: ${rule}`,
+      `sinks.c.path: ${rule}`,
     ])
   })
 
