@@ -123,6 +123,8 @@ async function syncFolder(file: string): Promise<void> {
 
 const newline = 0x0a
 const blockBytes = 64 * 1024
+/** This sink writes no longer lines, so a longer one means that the file isn't its own. */
+const maxLineBytes = 64 * 1024 * 1024
 
 /** Removes an incomplete last line, which a crash leaves: its items are sent again. Returns the length of the file. */
 async function cutLastLine({ path, onCut }: AppendOptions): Promise<number> {
@@ -139,6 +141,7 @@ async function cutLastLine({ path, onCut }: AppendOptions): Promise<number> {
 /** Position after the last newline in a file of `size` bytes. */
 async function endOfLines(file: FileHandle, size: number): Promise<number> {
   for (let end = size; end > 0;) {
+    if (size - end > maxLineBytes) throw new Error('the file has no JSON lines')
     const start = Math.max(0, end - blockBytes)
     const { buffer } = await file.read(Buffer.alloc(end - start), 0, end - start, start)
     const at = buffer.lastIndexOf(newline)
