@@ -18,9 +18,13 @@ import {
 } from './fields.ts'
 import { exampleIds } from './rest/examples.ts'
 
-const ofToken = { token_address: exampleIds.token, network: 'ethereum', symbol: 'EXMPL' }
-const ofContract = { contract_address: exampleIds.token, network: 'ethereum', symbol: 'EXMPL' }
-const ofWallet = { wallet_address: exampleIds.wallet, network: 'ethereum' }
+// The first fields of the events of a group, and their examples.
+const token = { token_address: tokenAddress, network, symbol }
+const exampleToken = { token_address: exampleIds.token, network: 'ethereum', symbol: 'EXMPL' }
+const contract = { contract_address: contractAddress, network, symbol }
+const exampleContract = { contract_address: exampleIds.token, network: 'ethereum', symbol: 'EXMPL' }
+const wallet = { wallet_address: walletAddress, network }
+const exampleWallet = { wallet_address: exampleIds.wallet, network: 'ethereum' }
 
 /**
  * The schema of each documented event type, in the order of the spec (R93–R102): meaning, fields, an example, and the
@@ -32,15 +36,13 @@ export const eventSchemas = {
     'token.price_alert',
     'Token price crossed a configured threshold.',
     {
-      token_address: tokenAddress,
-      network,
-      symbol,
+      ...token,
       alert_type: z.enum(['price_above', 'price_below']).describe('Which way the price crossed the threshold.'),
       threshold_usd: usd.describe('The configured price in USD.'),
       current_price_usd: usd.describe('The price in USD that crossed it.'),
       change_pct_24h: percent.describe('Price change over 24 hours, percent.'),
     },
-    { ...ofToken, alert_type: 'price_above', threshold_usd: 1.2, current_price_usd: 1.25, change_pct_24h: 12.3 },
+    { ...exampleToken, alert_type: 'price_above', threshold_usd: 1.2, current_price_usd: 1.25, change_pct_24h: 12.3 },
     ['A17'],
   ),
   // R94
@@ -48,9 +50,7 @@ export const eventSchemas = {
     'token.new_listing',
     'New liquidity pool for a previously unseen token detected on a DEX.',
     {
-      token_address: tokenAddress,
-      network,
-      symbol,
+      ...token,
       name: tokenName,
       dex: open.describe('Name of the exchange; an open set.'),
       pool_address: poolAddress,
@@ -58,7 +58,7 @@ export const eventSchemas = {
       listing_tx: txHash.describe('Transaction that created the pool.'),
     },
     {
-      ...ofToken,
+      ...exampleToken,
       name: 'Example Coin',
       dex: 'Uniswap V2',
       pool_address: exampleIds.pool,
@@ -72,9 +72,7 @@ export const eventSchemas = {
     'token.risk_change',
     'AI audit risk score moved by more than the configured sensitivity.',
     {
-      token_address: tokenAddress,
-      network,
-      symbol,
+      ...token,
       previous_risk_score: assumed(riskScore.describe('Risk score before; higher is worse.'), 'A36'),
       current_risk_score: assumed(riskScore.describe('Risk score now; higher is worse.'), 'A36'),
       risk_level: assumed(open.describe('Level of the score in a word, such as low or critical; an open set.'), 'A36'),
@@ -82,7 +80,7 @@ export const eventSchemas = {
       ai_summary: aiSummary,
     },
     {
-      ...ofToken,
+      ...exampleToken,
       previous_risk_score: 33,
       current_risk_score: 58,
       risk_level: 'high',
@@ -96,8 +94,7 @@ export const eventSchemas = {
     'wallet.large_trade',
     'Tracked wallet traded above the configured dollar threshold.',
     {
-      wallet_address: walletAddress,
-      network,
+      ...wallet,
       trade_type: assumed(open.describe('Kind of trade, such as buy, sell or swap; an open set.'), 'A38'),
       token_address: tokenAddress,
       token_symbol: symbol,
@@ -105,7 +102,7 @@ export const eventSchemas = {
       tx_hash: assumed(txHash, 'A10'),
     },
     {
-      ...ofWallet,
+      ...exampleWallet,
       trade_type: 'buy',
       token_address: exampleIds.token,
       token_symbol: 'EXMPL',
@@ -119,8 +116,7 @@ export const eventSchemas = {
     'wallet.new_position',
     'Tracked wallet bought a token it had not held.',
     {
-      wallet_address: walletAddress,
-      network,
+      ...wallet,
       token_address: tokenAddress,
       token_symbol: symbol,
       entry_price_usd: usd.describe('Price of one token in USD.'),
@@ -128,7 +124,7 @@ export const eventSchemas = {
       tx_hash: assumed(txHash, 'A10'),
     },
     {
-      ...ofWallet,
+      ...exampleWallet,
       token_address: exampleIds.token,
       token_symbol: 'EXMPL',
       entry_price_usd: 1,
@@ -142,14 +138,13 @@ export const eventSchemas = {
     'wallet.pnl_milestone',
     'Cumulative realized PnL of a tracked wallet crossed a positive or negative milestone.',
     {
-      wallet_address: walletAddress,
-      network,
+      ...wallet,
       milestone_usd: usd.describe('The milestone in USD; negative for a loss.'),
       realized_pnl_usd: assumed(usd.describe('Cumulative realized profit or loss in USD.'), 'A12'),
       roi_pct: assumed(percent.describe('Return on investment, percent of cost basis.'), 'A12'),
       timeframe: assumed(open.describe('Window of the figures, such as 30d or all.'), 'A35'),
     },
-    { ...ofWallet, milestone_usd: 1000, realized_pnl_usd: 1500, roi_pct: 75, timeframe: 'all' },
+    { ...exampleWallet, milestone_usd: 1000, realized_pnl_usd: 1500, roi_pct: 75, timeframe: 'all' },
     ['A34', 'A35'],
   ),
   // R99
@@ -157,9 +152,7 @@ export const eventSchemas = {
     'contract.honeypot_detected',
     'AI audit flagged a contract as a honeypot: buyers cannot sell.',
     {
-      contract_address: contractAddress,
-      network,
-      symbol,
+      ...contract,
       risk_score: assumed(riskScore, 'A36'),
       honeypot_type: assumed(open.describe('How selling is prevented, such as sell_blocked; an open set.'), 'A37'),
       liquidity_usd: usd.describe('Liquidity in USD.'),
@@ -167,7 +160,7 @@ export const eventSchemas = {
       ai_summary: aiSummary,
     },
     {
-      ...ofContract,
+      ...exampleContract,
       risk_score: 97,
       honeypot_type: 'sell_blocked',
       liquidity_usd: 12_000,
@@ -180,9 +173,7 @@ export const eventSchemas = {
     'contract.liquidity_removed',
     'Significant liquidity removed from a pool.',
     {
-      contract_address: contractAddress,
-      network,
-      symbol,
+      ...contract,
       pool_address: poolAddress,
       liquidity_removed_usd: usd.describe('Liquidity that left the pool, in USD.'),
       liquidity_removed_pct: percent.describe('Share of the liquidity that left the pool, percent.'),
@@ -190,7 +181,7 @@ export const eventSchemas = {
       tx_hash: assumed(txHash, 'A10'),
     },
     {
-      ...ofContract,
+      ...exampleContract,
       pool_address: exampleIds.pool,
       liquidity_removed_usd: 80_000,
       liquidity_removed_pct: 80,
@@ -204,14 +195,12 @@ export const eventSchemas = {
     'contract.ownership_changed',
     'Owner or admin authority of a contract transferred.',
     {
-      contract_address: contractAddress,
-      network,
-      symbol,
+      ...contract,
       previous_owner: open.describe('Address of the owner before.'),
       new_owner: open.describe('Address of the owner now; a zero address means that ownership was renounced.'),
       tx_hash: assumed(txHash, 'A10'),
     },
-    { ...ofContract, previous_owner: exampleIds.owner, new_owner: exampleIds.newOwner, tx_hash: exampleIds.tx },
+    { ...exampleContract, previous_owner: exampleIds.owner, new_owner: exampleIds.newOwner, tx_hash: exampleIds.tx },
   ),
   // R102
   'pump.graduation': toEventSchema(

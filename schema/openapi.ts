@@ -1,9 +1,8 @@
 import { toComponents, type JsonObject } from './json-schema.ts'
-import { failures, headers } from './openapi/answers.ts'
+import { failures, headers } from './openapi/responses.ts'
 import { paths } from './openapi/paths.ts'
 import { eventComponents, exampleSignature, signature, webhooks } from './openapi/webhooks.ts'
 import { components } from './rest/components.ts'
-import { examples } from './rest/examples.ts'
 import { scopes } from './rest/scopes.ts'
 
 /** The service as an OpenAPI 3.1 document. `x-assumption` marks our choices where the service documents none. */
@@ -40,7 +39,7 @@ export function toOpenApi(): JsonObject {
       headers,
       parameters: { Signature: signatureParameter() },
       responses: failures(),
-      schemas: { ...restSchemas(), ...eventComponents() },
+      schemas: { ...toComponents(components), ...eventComponents() },
     },
   }
 }
@@ -88,14 +87,4 @@ function signatureParameter(): JsonObject {
     example: exampleSignature,
     'x-assumption': assumption,
   }
-}
-
-function restSchemas(): JsonObject {
-  const byName: Readonly<Record<string, unknown>> = examples
-  return Object.fromEntries(
-    Object.entries(toComponents(components)).map(([name, schema]) => [
-      name,
-      name in byName ? { ...schema, examples: [byName[name]] } : schema,
-    ]),
-  )
 }

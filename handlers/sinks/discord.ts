@@ -1,8 +1,8 @@
 import type { SinkDefinition } from 'onchain-inbox'
+import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
-import { readRetryAfter, type Answer, hider, memberOf, postJson, secretsOf } from './common/http.ts'
+import { readRetryAfter, secretsOf, waitIn, type HttpResponse } from './common/http.ts'
 import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import type { Dialect } from './common/split.ts'
 
 /** Writes to a Discord channel through a webhook. */
 export default {
@@ -14,9 +14,9 @@ export default {
 
 /** Escapes all characters of Discord's markup, and `:`, so that no URL becomes a link. */
 const dialect: Dialect = {
-  partLimit: 2_000,
-  limit: 2_000,
-  partsPerMessage: 50,
+  entryLimit: 2_000,
+  messageLimit: 2_000,
+  entriesPerMessage: 50,
   linksPerMessage: 100,
   escape: (character) => (/[\\*_~`|>[\]()<@#:+-]/.test(character) ? `\\${character}` : character),
   link: (label, url) => `[${label}](<${url}>)`,
@@ -31,37 +31,32 @@ function create(
   _tools?: unknown,
   timing?: Timing,
 ): Readonly<SinkDefinition> {
-  const hide = hider(secretsOf(options.url))
   const url = new URL(options.url)
   // With `wait`, Discord validates the message before it responds.
   url.searchParams.set('wait', 'true')
   return createChatSink(
     {
-      who: 'Discord',
+      service: 'Discord',
+      url: url.href,
+      secrets: secretsOf(options.url),
       dialect,
       limits: [{ count: 5, ms: 2_000 }],
-      post: (parts, { signal }) => postJson({ url: url.href, body: toBody(parts), signal, who: 'Discord', hide }),
+      batch: 16,
+      toBody: (texts) => ({ content: texts.join('\n'), allowed_mentions: { parse: [] }, flags: suppressEmbeds }),
       waitOf,
     },
-    { name, templates: options.templates, batch: 16 },
+    { name, templates: options.templates },
     timing,
   )
 }
 
-function toBody(parts: readonly string[]): unknown {
-  return { content: parts.join('\n'), allowed_mentions: { parse: [] }, flags: suppressEmbeds }
-}
-
 /**
- * Milliseconds to wait before the next message; undefined: no wait. A 429 has `retry_after`, which is more precise than
- * the header `Retry-After`. The response to the last allowed message has the wait in its headers.
+ * A 429 has `retry_after`, which is more precise than the header `Retry-After`. The response to the last allowed message
+ * has the wait in its headers.
  */
-function waitOf(answer: Answer): number | undefined {
-  if (answer.status === 429) {
-    const seconds = memberOf(answer, 'retry_after')
-    return typeof seconds === 'number' && seconds > 0 ? Math.ceil(seconds * 1_000) : readRetryAfter(answer.headers)
-  }
-  if (answer.headers.get('X-RateLimit-Remaining') !== '0') return undefined
-  const seconds = Number(answer.headers.get('X-RateLimit-Reset-After'))
+function waitOf(response: HttpResponse): number | undefined {
+  if (response.status === 429) return waitIn(response, 'retry_after') ?? readRetryAfter(response.headers)
+  if (response.headers.get('X-RateLimit-Remaining') !== '0') return undefined
+  const seconds = Number(response.headers.get('X-RateLimit-Reset-After'))
   return seconds > 0 ? Math.ceil(seconds * 1_000) : undefined
 }

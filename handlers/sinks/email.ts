@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Transporter } from 'nodemailer'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { formatText, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
 import { createConnection, requirePeers } from './common/connection.ts'
-import { isLoopback, place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { formatText, type Severity } from 'onchain-inbox/format'
+import {
+  isLoopback,
+  isServerUrl,
+  oneOrMore,
+  place,
+  requireValid,
+  type SinkKind,
+  type SinkSetup,
+} from './common/kind.ts'
 import { toMessage, type Message } from './common/message.ts'
 
 const address = z.string().regex(/^[^\s<>"(),:;@[\]\\]+@[^\s<>"(),:;@[\]\\]+$/, {
@@ -16,22 +24,25 @@ const sender = z
   .regex(/^(?:[^\r\n<>"\\]{1,100} <[^\s<>"(),:;@]+@[^\s<>"(),:;@]+>|[^\s<>"(),:;@]+@[^\s<>"(),:;@]+)$/, {
     error: 'expected an address such as inbox@example.com or Inbox <inbox@example.com>',
   })
-const placeholders = ['title', 'type', 'network', 'severity', 'id']
+const placeholders = ['title', 'type', 'network', 'severity', 'id'] as const
 
 const options = z.strictObject({
-  url: z.string().refine(isSmtpUrl, {
+  url: z.string().refine((text) => isServerUrl(text, ['smtp:', 'smtps:'], /^\/?$/), {
     error: 'expected smtp://host:587 or smtps://host:465, with percent-encoded user and password if needed',
   }),
   from: sender,
-  to: z.union([address.transform((one) => [one]), z.array(address).min(1).max(100)]),
+  to: oneOrMore(address),
   /** Template with `{title}`, `{type}`, `{network}`, `{severity}` and `{id}`. */
   subject: z
     .string()
     .min(1)
     .max(200)
-    .refine((text) => [...text.matchAll(/\{([^{}]*)\}/g)].every(([, name = '']) => placeholders.includes(name)), {
-      error: `known placeholders: ${placeholders.map((name) => `{${name}}`).join(', ')}`,
-    })
+    .refine(
+      (text) => [...text.matchAll(/\{([^{}]*)\}/g)].every(([, name]) => placeholders.some((known) => known === name)),
+      {
+        error: `known placeholders: ${placeholders.map((name) => `{${name}}`).join(', ')}`,
+      },
+    )
     .default('[{severity}] {title}'),
   /** True: allows a remote server without TLS. */
   allowInsecure: z.boolean().default(false),
@@ -67,8 +78,9 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
     breaker: {},
     async send(items, { signal, log }) {
       const sorted = items.toSorted((a, b) => Number(a.id) - Number(b.id))
-      const { unusable, ...mail } = toMailText(sorted, options.subject)
-      if (unusable.length > 0) log.error({ items: unusable }, 'enqueued payload invalid, notice sent')
+      const invalid = sorted.filter((item) => item.payload !== undefined && mailOf(item) === undefined)
+      requireValid(items, invalid, rule, log)
+      const mail = toMail(sorted, options.subject)
       const opened = await transport.get()
       const { rejected } = await opened
         .sendMail({
@@ -80,7 +92,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition<'*'>> 
           signal,
         })
         .catch((error: unknown) => rethrow(error, sorted.length > 1))
-      if (rejected?.length) log.warn({ rejected: rejected.length }, 'mail server refused recipients')
+      if (rejected?.length) log.warn({ rejected: rejected.length }, 'mail server rejected recipients')
     },
     close: () => transport.forget(),
   }
@@ -128,84 +140,51 @@ function rethrow(error: unknown, isDigest: boolean): never {
   throw error
 }
 
-function isSmtpUrl(value: string): boolean {
-  const { protocol, hostname, pathname, search, hash, username, password } = URL.parse(value) ?? {}
-  if (protocol !== 'smtp:' && protocol !== 'smtps:') return false
-  if (hostname === '' || pathname?.replace('/', '') !== '' || search !== '' || hash !== '') return false
-  try {
-    decodeURIComponent(`${username}:${password}`)
-    return true
-  } catch {
-    return false
-  }
-}
-
-export interface MailText {
-  readonly subject: string
-  readonly text: string
-  /** Idempotency keys of the items with an invalid payload. The text has a notice for each. */
-  readonly unusable: readonly string[]
-}
-
-type Placeholder = 'title' | 'type' | 'network' | 'severity' | 'id'
-/** Values of the placeholders. */
-type Words = Readonly<Record<Placeholder, string>>
+type Placeholder = (typeof placeholders)[number]
 
 /** The mail text of one item. */
 interface Part {
-  readonly words: Words
+  /** Values of the placeholders. */
+  readonly words: Readonly<Record<Placeholder, string>>
   /** Subject enqueued by a handler; undefined: use the template. */
   readonly subject: string | undefined
   readonly text: string
 }
 
-const expected = 'an email sink takes { text: string, subject?: string } from handlers'
+const payload = z.object({ text: z.string(), subject: z.string().optional() })
+const rule = 'an email sink takes { text: string, subject?: string } from handlers'
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
 /** Maximum characters of a subject, and of other values on one line. */
 const maxSubjectLength = 200
 
-/** Subject and text of a mail about these items. Throws a TerminalError if all payloads are invalid. */
-export function toMailText(items: readonly SinkItem[], subjectTemplate: string): MailText {
+/** The enqueued mail; undefined for an event or an invalid payload. */
+const mailOf = (item: SinkItem) => payload.safeParse(item.payload).data
+
+/** Subject and text of a mail about these items. */
+function toMail(items: readonly SinkItem[], subjectTemplate: string) {
   const parts = items.map(toPart)
-  const unusable = items.filter(isUnusable).map(({ idempotencyKey }) => idempotencyKey)
-  if (unusable.length > 0 && unusable.length === items.length) throw new TerminalError(expected)
   const [first] = parts
-  if (first !== undefined && parts.length === 1) {
-    const subject = oneLine(first.subject ?? fill(subjectTemplate, first.words))
-    return { subject, text: first.text, unusable }
-  }
-  const text = parts.map((part) => (part.subject === undefined ? part.text : `${part.subject}\n\n${part.text}`))
-  const subject = oneLine(fill(subjectTemplate, wordsOfAll(parts)))
-  return { subject, text: text.join(`\n${'-'.repeat(60)}\n\n`), unusable }
+  if (first !== undefined && parts.length === 1)
+    return { subject: oneLine(first.subject ?? fill(subjectTemplate, parts)), text: first.text }
+  const texts = parts.map(({ subject, text }) => (subject === undefined ? text : `${oneLine(subject)}\n\n${text}`))
+  return { subject: oneLine(fill(subjectTemplate, parts)), text: texts.join(`\n${'-'.repeat(60)}\n\n`) }
 }
 
 function toPart(item: SinkItem): Part {
   const message = toMessage(item.event)
-  const words = {
-    title: message.title,
-    type: message.type,
-    network: message.network ?? '?',
-    severity: message.severity,
-    id: message.eventId,
+  const { title, type, network, severity, eventId: id } = message
+  const mail = mailOf(item)
+  const notice = `${rule} (event ${oneLine(id)})`
+  const text = item.payload === undefined ? textOf(message) : (mail?.text ?? notice)
+  return {
+    words: { title, type, network: network ?? '?', severity, id },
+    subject: mail?.subject,
+    text: `${text}\n`,
   }
-  if (item.payload === undefined) return { words, subject: undefined, text: textOf(message) }
-  if (isUnusable(item)) return { words, subject: undefined, text: `${expected} (event ${oneLine(item.event.id)})\n` }
-  const { text, subject } = membersOf(item) as { readonly text: string; readonly subject?: string }
-  return { words, subject: subject === undefined ? undefined : oneLine(subject), text: `${text}\n` }
-}
-
-function isUnusable(item: SinkItem): boolean {
-  const { text, subject } = membersOf(item)
-  const isMail = typeof text === 'string' && (subject === undefined || typeof subject === 'string')
-  return item.payload !== undefined && !isMail
-}
-
-function membersOf({ payload }: SinkItem): Readonly<Record<string, unknown>> {
-  return Object(payload) as Record<string, unknown>
 }
 
 function textOf({ title, facts, links, type, network, time, eventId, text }: Message): string {
-  const lines = [
+  return [
     title,
     '',
     ...(text === undefined ? [] : [text, '']),
@@ -213,29 +192,18 @@ function textOf({ title, facts, links, type, network, time, eventId, text }: Mes
     ...links.map(({ label, url }) => `${label}: ${url}`),
     '',
     ...[`type: ${type}`, `network: ${network ?? '?'}`, `created: ${time}`, `event: ${eventId}`].map(oneLine),
-  ]
-  return `${lines.join('\n')}\n`
+  ].join('\n')
 }
 
-/** Values for the subject of a digest. A value that differs between its events is shown as `several`. */
-function wordsOfAll(parts: readonly Part[]): Words {
-  const common = (name: Placeholder) => {
-    const different = new Set(parts.map(({ words }) => words[name]))
-    const [only = '?'] = different
-    return different.size === 1 ? only : 'several'
-  }
-  const worst = severities.findLast((severity) => parts.some(({ words }) => words.severity === severity)) ?? 'info'
-  return {
-    title: `${parts.length} events`,
-    type: common('type'),
-    network: common('network'),
-    severity: worst,
-    id: common('id'),
-  }
-}
-
-function fill(template: string, words: Words): string {
-  return template.replaceAll(/\{(title|type|network|severity|id)\}/g, (_all, name: Placeholder) => words[name])
+/** Fills in the subject. In that of a digest, a value that differs between its events is `several`. */
+function fill(template: string, parts: readonly Part[]): string {
+  return template.replaceAll(/\{(title|type|network|severity|id)\}/g, (_all, name: Placeholder) => {
+    const values = new Set(parts.map(({ words }) => words[name]))
+    if (parts.length > 1 && name === 'title') return `${parts.length} events`
+    if (name === 'severity') return severities.findLast((severity) => values.has(severity)) ?? 'info'
+    const [value = '?'] = values
+    return values.size === 1 ? value : 'several'
+  })
 }
 
 function oneLine(text: string): string {

@@ -100,8 +100,8 @@ async function isProgram(program: string, cwd: string, folders: string): Promise
   const places = program.includes('/')
     ? [resolve(cwd, program)]
     : folders.split(delimiter).map((dir) => resolve(cwd, dir, program))
-  const found = await Promise.all(places.map(isExecutable))
-  return found.includes(true)
+  const checks = await Promise.all(places.map(isExecutable))
+  return checks.includes(true)
 }
 
 async function isExecutable(file: string): Promise<boolean> {

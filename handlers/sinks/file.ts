@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import type { SinkContext, SinkDefinition, SinkItem } from 'onchain-inbox'
+import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { createAppendFile, checkPlace } from './common/append-file.ts'
+import { appendLines, checkPlace } from './common/append-lines.ts'
 import { bodyOf, filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
@@ -31,8 +31,6 @@ const options = z.strictObject({
   keep: z.int().min(0).max(1_000_000).optional(),
   /** True: an event counts as sent once it is on disk. */
   fsync: z.boolean().default(true),
-  /** `envelope`: the event alone. `with-receipt`: an object with metadata of the inbox and the event. */
-  format: z.enum(['envelope', 'with-receipt']).default('envelope'),
 })
 
 type Options = z.output<typeof options>
@@ -54,27 +52,17 @@ function create(
   { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
-  const { maxBytes, keep, fsync, format } = options
+  const { maxBytes, keep, fsync } = options
   const path = resolve(baseDir, options.path)
-  let log: SinkContext['log'] | undefined
-  const file = createAppendFile({
-    path,
-    maxBytes,
-    keep,
-    fsync,
-    onCut: (bytes) => log?.warn({ path, bytes }, 'removed incomplete last line'),
-  })
-  const lineOf = (item: SinkItem) => toLine(format === 'with-receipt' ? withReceipt(item) : bodyOf(item))
-
+  const lineOf = (item: SinkItem) => toLine(bodyOf(item))
   return {
     batch: 500,
     concurrency: 1,
     ...patience,
-    async send(items, ctx) {
-      log = ctx.log
-      await file.append(items.map(lineOf), ctx.signal)
+    async send(items, { signal, log }) {
+      const onCut = (bytes: number) => log.warn({ path, bytes }, 'removed incomplete last line')
+      await appendLines({ path, maxBytes, keep, fsync, onCut }, items.map(lineOf), signal)
     },
-    close: () => file.close(),
   }
 }
 
@@ -89,19 +77,4 @@ function toLine(json: Uint8Array): Buffer {
   for (let at = 0; at < json.length; at++) if (line[at] === newline || line[at] === carriageReturn) line[at] = space
   line[json.length] = newline
   return line
-}
-
-/** Metadata of an item, with its event or payload. */
-function withReceipt(item: SinkItem): Uint8Array {
-  const { id, key, secretLabel, attempt, idempotencyKey, event } = item
-  const receipt = JSON.stringify({
-    item_id: id,
-    event_id: event.id,
-    key,
-    secret_label: secretLabel,
-    attempt,
-    idempotency_key: idempotencyKey,
-  })
-  const member = item.payload === undefined ? 'event' : 'payload'
-  return Buffer.concat([Buffer.from(`${receipt.slice(0, -1)},"${member}":`), bodyOf(item), Buffer.from('}')])
 }

@@ -1,23 +1,21 @@
 import { createHmac } from 'node:crypto'
 import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
+import { isSuccess, post, toHttpError } from './common/http.ts'
 import {
   bodyOf,
   headerText,
-  attributeText,
+  oneOrMore,
   patience,
   place,
   type SinkKind,
   type SinkSetup,
   type SinkTools,
 } from './common/kind.ts'
-import { refusal, sendHttp, hider } from './common/http.ts'
 
 const secretHint =
   'expected `whsec_` and base64, or other text of at least 24 visible ASCII characters; a list during a rotation'
 const secret = z.string(secretHint).refine((text) => keyOf(text).length >= 16, secretHint)
-
-const secrets = z.preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(secret).min(1).max(5))
 
 const httpUrl = z
   .string()
@@ -28,7 +26,7 @@ const httpUrl = z
   .transform((text) => new URL(text).href)
 
 /** Headers of the connection, or set by the sink. */
-const ownHeaders: ReadonlySet<string> = new Set(
+const reservedHeaders: ReadonlySet<string> = new Set(
   (
     'connection content-length content-type expect host idempotency-key keep-alive te trailer transfer-encoding upgrade ' +
     'webhook-id webhook-signature webhook-timestamp x-inbox-attempt x-inbox-event-id'
@@ -39,7 +37,7 @@ const headerName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'expected the name of a header')
   .toLowerCase()
-  .refine((name) => !ownHeaders.has(name), 'expected a header that the sink does not set')
+  .refine((name) => !reservedHeaders.has(name), 'expected a header that the sink does not set')
 const headerValue = z
   .string()
   .regex(/^[\t -~]{0,4096}$/, { error: 'expected ASCII text without line breaks, of at most 4096 characters' })
@@ -50,9 +48,9 @@ const options = z
     /** `original`: the sender's signature, with the secret that verified the event. */
     signature: z.enum(['original', 'standard-webhooks', 'none']).default('original'),
     /** For `standard-webhooks`. Each secret signs. */
-    secret: secrets.optional(),
-    /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0, structured. `cloudevents-binary`: with attributes in headers. */
-    format: z.enum(['raw', 'cloudevents', 'cloudevents-binary']).default('raw'),
+    secret: oneOrMore(secret, 5).optional(),
+    /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0 in structured mode. */
+    format: z.enum(['raw', 'cloudevents']).default('raw'),
     /** `source` of CloudEvents. */
     source: z
       .string()
@@ -62,7 +60,7 @@ const options = z
     /** Answers that make a dead letter at once. */
     terminalStatuses: z.array(z.int().min(400).max(599)).default([]),
   })
-  .refine(({ signature, secret: given }) => (signature === 'standard-webhooks') === (given !== undefined), {
+  .refine((options) => (options.signature === 'standard-webhooks') === (options.secret !== undefined), {
     path: ['secret'],
     error: "expected together with signature: 'standard-webhooks', and only then",
   })
@@ -86,13 +84,17 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
     ...patience,
     async send([item], { signal }) {
       if (item === undefined) return
-      const { headers, body } = posted(item, options)
+      const isRaw = options.format === 'raw'
+      const body = isRaw ? bodyOf(item) : toCloudEvent(item, options.source)
       const signature = signatureOf(item, body, options, tools)
-      const answer = await sendHttp(options.url, {
+      // The response may echo the request: signatures and tokens must not get into dead letters and logs.
+      const { 'webhook-id': _id, ...signed } = signature
+      const response = await post({
+        url: options.url,
         headers: {
           'user-agent': 'onchain-inbox',
           ...options.headers,
-          ...headers,
+          'Content-Type': isRaw ? 'application/json' : 'application/cloudevents+json',
           ...signature,
           'Idempotency-Key': headerText(item.idempotencyKey),
           'X-Inbox-Event-Id': headerText(item.event.id),
@@ -101,13 +103,12 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
         },
         body,
         signal,
+        receiver: 'the app',
+        secrets: secretsIn([...Object.values(options.headers), ...Object.values(signed)]),
       })
-      if (answer.status >= 200 && answer.status < 300) return
-      // The answer may echo the request: signatures and tokens must not get into dead letters and logs.
-      const { 'webhook-id': _id, ...signed } = signature
-      const hide = hider(secretsIn([...Object.values(options.headers), ...Object.values(signed)]))
-      const refused = refusal({ ...answer, text: hide(answer.text) }, 'the app')
-      throw options.terminalStatuses.includes(answer.status) ? new TerminalError(refused.message) : refused
+      if (isSuccess(response)) return
+      const error = toHttpError(response, 'the app')
+      throw options.terminalStatuses.includes(response.status) ? new TerminalError(error.message) : error
     },
   }
 }
@@ -115,17 +116,6 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
 /** Possible secrets in header values: each value, and its longer words. */
 function secretsIn(values: readonly string[]): string[] {
   return values.flatMap((value) => [value, ...value.split(/[\s,;]+/)]).filter(({ length }) => length >= 8)
-}
-
-function posted(item: SinkItem, { format, source }: Options): PostedBody {
-  switch (format) {
-    case 'raw':
-      return { headers: { 'Content-Type': 'application/json' }, body: bodyOf(item) }
-    case 'cloudevents':
-      return toStructured(item, source)
-    case 'cloudevents-binary':
-      return toBinary(item, source)
-  }
 }
 
 function signatureOf(
@@ -163,11 +153,6 @@ function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly 
   return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-interface PostedBody {
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
-}
-
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown
@@ -177,42 +162,25 @@ const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => obj
 const itemType = 'onchain-inbox.item'
 
 /** CloudEvent 1.0 in structured mode: one JSON object. Numbers keep every digit. */
-function toStructured(item: SinkItem, source: string): PostedBody {
-  const event = { specversion: '1.0', ...attributesOf(item, source), data: dataOf(item) }
-  return { headers: { 'Content-Type': 'application/cloudevents+json' }, body: encode(event) }
-}
-
-/** Binary mode: attributes are headers, the body is the data. */
-function toBinary(item: SinkItem, source: string): PostedBody {
-  const { datacontenttype, ...attributes } = attributesOf(item, source)
-  const headers = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, attributeText(value)])
-  return {
-    headers: { 'Content-Type': datacontenttype, 'ce-specversion': '1.0', ...Object.fromEntries(headers) },
-    body: encode(dataOf(item)),
-  }
-}
-
-function attributesOf({ event, key, payload, idempotencyKey }: SinkItem, source: string) {
+function toCloudEvent(item: SinkItem, source: string): Uint8Array {
+  const { event, key, payload, idempotencyKey } = item
   const isItem = payload !== undefined
-  return {
+  const cloudEvent = {
+    specversion: '1.0',
     id: isItem ? idempotencyKey : event.id,
     source,
     type: isItem ? itemType : event.type,
     ...(key !== null && { subject: key }),
     time: event.created_at,
     datacontenttype: 'application/json',
+    data: isItem ? payload : dataOf(event),
   }
+  return new TextEncoder().encode(JSON.stringify(cloudEvent))
 }
 
-function dataOf({ event, payload }: SinkItem): unknown {
-  if (payload !== undefined) return payload
-  const text = new TextDecoder().decode(event.raw)
-  const exact = parse(text, (_key, value, { source }) =>
+function dataOf({ raw }: SinkItem['event']): unknown {
+  const exact = parse(new TextDecoder().decode(raw), (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
   )
   return (exact as { readonly data: unknown }).data
-}
-
-function encode(value: unknown): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(value))
 }

@@ -1,13 +1,13 @@
 import type { Producer } from '@platformatic/kafka'
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { bodyOf, oneOrMore, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 
 const broker = z.string().regex(/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i, { error: 'expected host:port' })
 
 const options = z.strictObject({
-  brokers: z.union([broker.transform((one) => [one]), z.array(broker).min(1)]),
+  brokers: oneOrMore(broker),
   topic: z
     .string()
     .regex(/^[\w.-]{1,249}$/, { error: 'expected 1 to 249 letters, digits, dots, dashes or underscores' })

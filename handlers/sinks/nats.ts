@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, headerText, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { bodyOf, headerText, oneOrMore, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 import { networkOf } from 'onchain-inbox/format'
 
@@ -17,7 +17,7 @@ const subject = z.string().regex(/^(?:[\w-]|\{(?:type|network|key)\})+(?:\.(?:[\
 
 const options = z
   .strictObject({
-    servers: z.union([server.transform((one) => [one]), z.array(server).min(1)]),
+    servers: oneOrMore(server),
     /** Name of an existing stream that captures the subject. Default: any. */
     stream: z.string().min(1).optional(),
     subject: subject.default('onchain.{network}.{type}'),

@@ -59,46 +59,43 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const change = (id: string, action: string) =>
     request(`/${encodeURIComponent(id)}/${action}?identifierType=alias`, {})
   const responders = team === undefined ? {} : { responders: [{ type: 'team', name: team }] }
-  return createIncidentSink(
-    {
-      who: 'Opsgenie',
-      secret: apiKey,
-      idLength: 512,
-      payload,
-      expected:
-        "the sink takes { message, description, priority } to open an alert, or { action: 'acknowledge' | 'close', alias } for one that is open",
-      open({ title, severity, network, facts, text: more, links }, alias, event) {
-        const lines = [
-          title,
-          ...(more === undefined ? [] : [more]),
-          ...facts.map(([label, value]) => `${label}: ${value}`),
-          ...links.map(({ label, url }) => `${label}: ${url}`),
-          `created at: ${event.created_at}`,
-        ]
-        const details = [...facts, ['event id', event.id], ['event type', event.type]].slice(0, maxDetails)
-        return request('', {
-          message: cut(title, maxMessageLength),
-          alias,
-          description: cut(lines.join('\n'), maxDescriptionLength),
-          details: Object.fromEntries(details.map(([label = '', value = '']) => [label, cut(value, maxDetailLength)])),
-          priority: priorities[severity],
-          tags: [...tags, cut(event.type, maxTagLength), ...(network === null ? [] : [network])],
-          ...responders,
-        })
-      },
-      close: (id) => change(id, 'close'),
-      act({ action, message = '', description, priority, alias }, toId) {
-        if (action !== 'create') return change(toId(alias), action)
-        return request('', {
-          message: cut(message, maxMessageLength),
-          alias: toId(alias),
-          ...(description !== undefined && { description: cut(description, maxDescriptionLength) }),
-          priority,
-          tags,
-          ...responders,
-        })
-      },
+  return createIncidentSink({
+    service: 'Opsgenie',
+    secret: apiKey,
+    maxIdLength: 512,
+    payload,
+    minSeverity: options.minSeverity,
+    rule: "the sink takes { message, description, priority } to open an alert, or { action: 'acknowledge' | 'close', alias } for one that is open",
+    open({ title, severity, network, facts, text: more, links }, alias, event) {
+      const lines = [
+        title,
+        ...(more === undefined ? [] : [more]),
+        ...facts.map(([label, value]) => `${label}: ${value}`),
+        ...links.map(({ label, url }) => `${label}: ${url}`),
+        `created at: ${event.created_at}`,
+      ]
+      const details = [...facts, ['event id', event.id], ['event type', event.type]].slice(0, maxDetails)
+      return request('', {
+        message: cut(title, maxMessageLength),
+        alias,
+        description: cut(lines.join('\n'), maxDescriptionLength),
+        details: Object.fromEntries(details.map(([label = '', value = '']) => [label, cut(value, maxDetailLength)])),
+        priority: priorities[severity],
+        tags: [...tags, cut(event.type, maxTagLength), ...(network === null ? [] : [network])],
+        ...responders,
+      })
     },
-    { minSeverity: options.minSeverity },
-  )
+    close: (id) => change(id, 'close'),
+    handle({ action, message = '', description, priority, alias }, toId) {
+      if (action !== 'create') return change(toId(alias), action)
+      return request('', {
+        message: cut(message, maxMessageLength),
+        alias: toId(alias),
+        ...(description !== undefined && { description: cut(description, maxDescriptionLength) }),
+        priority,
+        tags,
+        ...responders,
+      })
+    },
+  })
 }

@@ -44,54 +44,51 @@ const payload = z
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   const { routingKey, source, baseUrl } = options
-  const request = (action: string, id: string, more: object = {}) => ({
+  const request = (action: string, id: string, alert: object = {}) => ({
     url: `${baseUrl}/v2/enqueue`,
-    body: { routing_key: routingKey, event_action: action, dedup_key: id, ...more },
+    body: { routing_key: routingKey, event_action: action, dedup_key: id, ...alert },
   })
-  return createIncidentSink(
-    {
-      who: 'PagerDuty',
-      secret: routingKey,
-      idLength: 255,
-      payload,
-      expected:
-        "the sink takes { summary, severity, details } to open an alert, or { action: 'acknowledge' | 'resolve', dedupKey } for one that is open",
-      open: ({ title, severity, network, facts, text: more, links }, id, event) =>
-        request('trigger', id, {
-          client: 'onchain-inbox',
-          payload: {
-            summary: cut(title, maxSummaryLength),
-            source,
-            severity,
-            ...toTimestamp(event.created_at),
-            ...(network !== null && { component: network }),
-            class: event.type,
-            custom_details: {
-              ...Object.fromEntries(facts),
-              ...(more !== undefined && { text: more }),
-              event_id: event.id,
-              ...(event.raw.length <= maxDataBytes && { data: event.data }),
-            },
-          },
-          links: links.map(({ label, url }) => ({ href: url, text: label })),
-        }),
-      close: (id) => request('resolve', id),
-      act({ action, summary = '', severity, details, dedupKey }, toId, event) {
-        if (action !== 'trigger') return request(action, toId(dedupKey))
-        return request(action, toId(dedupKey), {
-          client: 'onchain-inbox',
-          payload: {
-            summary: cut(summary, maxSummaryLength),
-            source,
-            severity,
-            class: event.type,
-            custom_details: { event_id: event.id, details },
-          },
-        })
-      },
+  const trigger = (id: string, summary: string, details: object, links: readonly object[] = []) =>
+    request('trigger', id, {
+      client: 'onchain-inbox',
+      payload: { summary: cut(summary, maxSummaryLength), source, ...details },
+      links,
+    })
+  return createIncidentSink({
+    service: 'PagerDuty',
+    secret: routingKey,
+    maxIdLength: 255,
+    payload,
+    minSeverity: options.minSeverity,
+    rate: 2,
+    rule: "the sink takes { summary, severity, details } to open an alert, or { action: 'acknowledge' | 'resolve', dedupKey } for one that is open",
+    open({ title, severity, network, facts, text: more, links }, id, event) {
+      const details = {
+        severity,
+        ...toTimestamp(event.created_at),
+        ...(network !== null && { component: network }),
+        class: event.type,
+        custom_details: {
+          ...Object.fromEntries(facts),
+          ...(more !== undefined && { text: more }),
+          event_id: event.id,
+          ...(event.raw.length <= maxDataBytes && { data: event.data }),
+        },
+      }
+      return trigger(
+        id,
+        title,
+        details,
+        links.map(({ label, url }) => ({ href: url, text: label })),
+      )
     },
-    { minSeverity: options.minSeverity, rate: 2 },
-  )
+    close: (id) => request('resolve', id),
+    handle({ action, summary = '', severity, details, dedupKey }, toId, event) {
+      if (action !== 'trigger') return request(action, toId(dedupKey))
+      const custom_details = { event_id: event.id, details }
+      return trigger(toId(dedupKey), summary, { severity, class: event.type, custom_details })
+    },
+  })
 }
 
 /** Omitted if JavaScript can't parse the time, such as a leap second. */

@@ -1,10 +1,11 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { bodyOf, isServerUrl, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 
 const options = z.strictObject({
-  url: z.string().refine(isRedisUrl, {
+  // A password that isn't percent-encoded could be parsed as the host, which is shown: the path is restricted.
+  url: z.string().refine((text) => isServerUrl(text, ['redis:', 'rediss:'], /^(?:\/\d*)?$/), {
     error: 'expected redis://host:port or rediss://host:port, with percent-encoded user and password if needed',
   }),
   stream: z.string().min(1).default('onchain-events'),
@@ -105,11 +106,4 @@ async function connect(url: string) {
     clearTimeout(timeout)
   }
   return client
-}
-
-/** Rejects URLs whose password isn't percent-encoded: a part of it would be parsed as the host, which is shown. */
-function isRedisUrl(value: string): boolean {
-  const { protocol, hostname, pathname, search, hash } = URL.parse(value) ?? {}
-  if (protocol !== 'redis:' && protocol !== 'rediss:') return false
-  return hostname !== '' && /^(?:\/\d*)?$/.test(pathname ?? '') && search === '' && hash === ''
 }

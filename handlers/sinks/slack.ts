@@ -1,8 +1,8 @@
 import type { SinkDefinition } from 'onchain-inbox'
+import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
+import { secretsOf } from './common/http.ts'
 import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
-import { hider, postJson, secretsOf } from './common/http.ts'
-import type { Dialect } from './common/split.ts'
 
 /** Writes to a Slack channel by an incoming webhook. */
 export default {
@@ -14,9 +14,9 @@ export default {
 
 /** A block holds 3,000 characters, escapes included. */
 const dialect: Dialect = {
-  partLimit: 3_000,
-  limit: 12_000,
-  partsPerMessage: 20,
+  entryLimit: 3_000,
+  messageLimit: 12_000,
+  entriesPerMessage: 20,
   linksPerMessage: 200,
   // Slack has no escape for * _ ~ and `: they can only format text.
   escape: (character) => slackEscapes[character] ?? character,
@@ -31,24 +31,19 @@ function create(
   _tools?: unknown,
   timing?: Timing,
 ): Readonly<SinkDefinition> {
-  const hide = hider(secretsOf(url))
+  const limits = [{ count: 1, ms: 1_000 }]
   return createChatSink(
-    {
-      who: 'Slack',
-      dialect,
-      limits: [{ count: 1, ms: 1_000 }],
-      post: (parts, { signal }) => postJson({ url, body: toBody(parts), signal, who: 'Slack', hide }),
-    },
-    { name, templates, batch: 16 },
+    { service: 'Slack', url, secrets: secretsOf(url), dialect, limits, batch: 16, toBody },
+    { name, templates },
     timing,
   )
 }
 
 /** `text` is shown in notifications. `verbatim`: Slack adds no links. */
-function toBody(parts: readonly string[]): unknown {
+function toBody(texts: readonly string[]): object {
   return {
-    text: parts.join('\n'),
-    blocks: parts.map((text) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } })),
+    text: texts.join('\n'),
+    blocks: texts.map((text) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } })),
     unfurl_links: false,
     unfurl_media: false,
   }

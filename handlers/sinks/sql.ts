@@ -3,10 +3,10 @@ import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createConnection } from './common/connection.ts'
 import { patience, place, wholeNumber, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
-import { checkPlace } from './common/append-file.ts'
+import { checkPlace } from './common/append-lines.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
 import { openSqliteStore } from './common/sql-sqlite.ts'
-import { createTables, toRow, type SqlStore } from './common/sql-table.ts'
+import type { SqlStore } from './common/sql-table.ts'
 
 const options = z.strictObject({
   url: z.string().refine((value) => (/^postgres(?:ql)?:\/\//.test(value) ? isPostgres(value) : isSqlite(value)), {
@@ -48,26 +48,17 @@ function create(
   { options }: SinkSetup<Options>,
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
-  const { tablePrefix, statementTimeoutMs, connections } = options
-  const tables = createTables(tablePrefix)
+  const file = sqliteFileOf(options.url)
   const store = createConnection<SqlStore>({
-    open() {
-      const common = { tables: tables.all, statementTimeoutMs, connections }
-      const file = sqliteFileOf(options.url)
-      if (file === undefined) return openPostgresStore({ ...common, url: options.url })
-      return openSqliteStore({ ...common, url: resolve(baseDir, file) })
-    },
+    open: () =>
+      file === undefined ? openPostgresStore(options) : openSqliteStore({ ...options, url: resolve(baseDir, file) }),
     close: (opened) => opened.close(),
   })
-
   return {
     batch: 100,
-    concurrency: connections,
+    concurrency: options.connections,
     ...patience,
-    async send(items, { signal }) {
-      const rows = items.map((item) => toRow(item, tables))
-      await store.use(signal, (opened) => opened.put(rows, signal))
-    },
+    send: (items, { signal }) => store.use(signal, (opened) => opened.put(items, signal)),
     close: () => store.forget(),
   }
 }

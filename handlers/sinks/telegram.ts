@@ -1,9 +1,9 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
+import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, type Timing } from './common/chat.ts'
-import { readRetryAfter, type Answer, hider, memberOf, postJson } from './common/http.ts'
+import { waitIn } from './common/http.ts'
 import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
-import type { Dialect } from './common/split.ts'
 import { templates } from './common/template.ts'
 
 const options = z.strictObject({
@@ -34,9 +34,9 @@ export default {
 
 /** HTML. A message holds 4,096 shown characters and 100 entities; a link is an entity. */
 const dialect: Dialect = {
-  partLimit: 4_096,
-  limit: 4_096,
-  partsPerMessage: 100,
+  entryLimit: 4_096,
+  messageLimit: 4_096,
+  entriesPerMessage: 100,
   linksPerMessage: 100,
   escape: (character) => htmlEscapes[character] ?? character,
   link: (label, url) => `<a href="${url}">${label}</a>`,
@@ -56,43 +56,27 @@ function defuse(text: string): string {
 
 /** Telegram accepts one message per second, and 20 per minute in a group or channel. */
 function create({ name, options }: SinkSetup<Options>, _tools?: unknown, timing?: Timing): Readonly<SinkDefinition> {
-  const { token, threadId, silent, templates, baseUrl } = options
-  let { chatId } = options
-  const hide = hider([token])
+  const { token, chatId, threadId, silent, templates, baseUrl } = options
   const isGroup = /^[-@]/.test(chatId)
-  const toBody = (parts: readonly string[]) => ({
-    chat_id: chatId,
-    text: parts.join('\n'),
-    parse_mode: 'HTML',
-    link_preview_options: { is_disabled: true },
-    ...(threadId !== undefined && { message_thread_id: threadId }),
-    ...(silent && { disable_notification: true }),
-  })
-  const url = `${baseUrl}/bot${token}/sendMessage`
-  const post = (parts: readonly string[], signal: AbortSignal) =>
-    postJson({ url, body: toBody(parts), signal, who: 'Telegram', hide })
   return createChatSink(
     {
-      who: 'Telegram',
+      service: 'Telegram',
+      url: `${baseUrl}/bot${token}/sendMessage`,
+      secrets: [token],
       dialect,
       limits: [{ count: 1, ms: 1_000 }, ...(isGroup ? [{ count: 20, ms: 60_000 }] : [])],
-      async post(parts, { signal, log }) {
-        const answer = await post(parts, signal)
-        const movedTo = memberOf(answer, 'parameters', 'migrate_to_chat_id')
-        if (answer.status !== 400 || typeof movedTo !== 'number') return answer
-        chatId = String(movedTo)
-        log.warn({ chatId }, 'Telegram group moved, update chatId')
-        return post(parts, signal)
-      },
-      waitOf,
+      batch: 14,
+      toBody: (texts) => ({
+        chat_id: chatId,
+        text: texts.join('\n'),
+        parse_mode: 'HTML',
+        link_preview_options: { is_disabled: true },
+        ...(threadId !== undefined && { message_thread_id: threadId }),
+        ...(silent && { disable_notification: true }),
+      }),
+      waitOf: (response) => (response.status === 429 ? waitIn(response, 'parameters', 'retry_after') : undefined),
     },
-    { name, templates, batch: 14 },
+    { name, templates },
     timing,
   )
-}
-
-function waitOf(answer: Answer): number | undefined {
-  if (answer.status !== 429) return undefined
-  const seconds = memberOf(answer, 'parameters', 'retry_after')
-  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : readRetryAfter(answer.headers)
 }

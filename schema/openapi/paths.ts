@@ -1,63 +1,54 @@
-import { toFailureRefs, toSuccess } from './answers.ts'
+import type { z } from 'zod'
+import { toComponents, toJsonSchema, type JsonObject } from '../json-schema.ts'
 import { components, exampleOf } from '../rest/components.ts'
 import { successEnvelope } from '../rest/envelope.ts'
-import { operationExamples, parameterExamples } from '../rest/examples.ts'
-import { operations, refusalsOf, successStatus, undocumentedGroups, type Operation } from '../rest/operations.ts'
-import { toComponents, toJsonSchema, type JsonObject } from '../json-schema.ts'
-import type { z } from 'zod'
+import { parameterExamples } from '../rest/examples.ts'
+import { errorsOf, operations, successStatus, undocumentedGroups, type Operation } from '../rest/operations.ts'
+import { toFailureRefs, toSuccess } from './responses.ts'
 
 /** All paths of the service with their operations. */
 export function paths(): JsonObject {
-  const answers = toComponents({
-    ...components,
-    ...Object.fromEntries(operations.map(({ id, data, meta }) => [id, successEnvelope(data, meta)])),
-  })
-  const documented = Object.entries(Object.groupBy<string, Operation>(operations, ({ path }) => path)).map(
-    ([path, list = []]) => [path, toPathItem(list.map((one) => [one.method, toOperation(one, answers[one.id] ?? {})]))],
-  )
-  return { ...Object.fromEntries(documented), ...undocumentedPaths() }
+  const envelopes = operations.map(({ id, data, meta }) => [id, successEnvelope(data, meta)])
+  const schemas = toComponents({ ...components, ...Object.fromEntries(envelopes) })
+  const documented: Record<string, JsonObject> = {}
+  for (const operation of operations) {
+    // All other methods are rejected; OpenAPI can describe that by an extension only.
+    const { 'x-other-methods': others = { $ref: '#/components/responses/MethodNotAllowed' }, ...methods } =
+      documented[operation.path] ?? {}
+    const item = { ...methods, [operation.method]: toOperation(operation, schemas[operation.id] ?? {}) }
+    documented[operation.path] = { ...item, 'x-other-methods': others }
+  }
+  return { ...documented, ...Object.fromEntries(undocumentedGroups.map(toUndocumentedPath)) }
 }
 
-/** One operation per undocumented group, to show that the group exists (A2). */
-function undocumentedPaths(): JsonObject {
-  const entries = undocumentedGroups.map((group) => {
-    const isOne = group !== 'trending'
-    const operation = {
-      operationId: isOne
-        ? `getUndocumented${group === 'contracts' ? 'Contract' : 'Liquidity'}`
-        : 'getUndocumentedTrending',
-      tags: [group],
-      summary: 'Not documented',
-      description: `No operation of this group is documented. Every path under /${group} gives this response.`,
-      security: [{ apiKey: [] }],
-      ...(isOne && {
-        parameters: [
-          {
-            name: 'address',
-            in: 'path',
-            required: true,
-            description: 'Not documented; all values get the same response.',
-            schema: { type: 'string', minLength: 1 },
-            example: parameterExamples['address'],
-            'x-assumption': ['A2'],
-          },
-        ],
-      }),
-      responses: toFailureRefs(['invalid_api_key', 'rate_limited', 'internal', 'not_documented']),
-      'x-assumption': ['A2'],
-    }
-    return [isOne ? `/${group}/{address}` : `/${group}`, { get: operation }]
-  })
-  return Object.fromEntries(entries)
+/** One operation of an undocumented group, to show that the group exists (A2). */
+function toUndocumentedPath(group: (typeof undocumentedGroups)[number]): [path: string, item: JsonObject] {
+  const name = { contracts: 'Contract', liquidity: 'Liquidity', trending: 'Trending' }[group]
+  const address = {
+    name: 'address',
+    in: 'path',
+    required: true,
+    description: 'Not documented; all values get the same response.',
+    schema: { type: 'string', minLength: 1 },
+    example: parameterExamples.address,
+    'x-assumption': ['A2'],
+  }
+  const hasAddress = group !== 'trending'
+  const operation = {
+    operationId: `getUndocumented${name}`,
+    tags: [group],
+    summary: 'Not documented',
+    description: `No operation of this group is documented. Every path under /${group} gives this response.`,
+    security: [{ apiKey: [] }],
+    ...(hasAddress && { parameters: [address] }),
+    responses: toFailureRefs(['invalid_api_key', 'rate_limited', 'internal', 'not_documented']),
+    'x-assumption': ['A2'],
+  }
+  return [hasAddress ? `/${group}/{address}` : `/${group}`, { get: operation }]
 }
 
-/** All other methods are rejected; OpenAPI can describe that by an extension only. */
-function toPathItem(entries: readonly (readonly [string, JsonObject])[]): JsonObject {
-  return { ...Object.fromEntries(entries), 'x-other-methods': { $ref: '#/components/responses/MethodNotAllowed' } }
-}
-
-function toOperation(operation: Operation, answer: JsonObject): JsonObject {
-  const examples = { ...parameterExamples, ...operationExamples[operation.id]?.parameters }
+function toOperation(operation: Operation, schema: JsonObject): JsonObject {
+  const examples = { ...parameterExamples, ...operation.example?.parameters }
   const parameters = [
     ...toParameters('path', operation.params, examples),
     ...toParameters('query', operation.query, examples),
@@ -70,7 +61,7 @@ function toOperation(operation: Operation, answer: JsonObject): JsonObject {
     security: [{ apiKey: operation.scope === null ? [] : [operation.scope] }],
     ...(parameters.length > 0 && { parameters }),
     ...(operation.body !== null && { requestBody: toRequestBody(operation.body) }),
-    responses: { [successStatus(operation)]: toSuccess(operation, answer), ...toFailureRefs(refusalsOf(operation)) },
+    responses: { [successStatus(operation)]: toSuccess(operation, schema), ...toFailureRefs(errorsOf(operation)) },
     'x-requirement': operation.requirements,
     ...(operation.assumptions.length > 0 && { 'x-assumption': operation.assumptions }),
   }
@@ -96,12 +87,8 @@ function toParameters(place: 'path' | 'query', schema: z.ZodObject, examples: Js
   })
 }
 
-function toRequestBody(schema: z.ZodObject): JsonObject {
-  const name = Object.entries(components).find(([, component]) => component === schema)?.[0]
-  return {
-    required: true,
-    content: {
-      'application/json': { schema: { $ref: `#/components/schemas/${name}` }, example: exampleOf(schema) },
-    },
-  }
+function toRequestBody(body: z.ZodObject): JsonObject {
+  const name = Object.entries(components).find(([, component]) => component === body)?.[0]
+  const schema = { $ref: `#/components/schemas/${name}` }
+  return { required: true, content: { 'application/json': { schema, example: exampleOf(body) } } }
 }

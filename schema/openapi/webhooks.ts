@@ -1,5 +1,6 @@
 import { assumptionsOf, eventExamples, eventSchemas, eventTypes, type EventType } from '../events.ts'
 import { toComponents, type JsonObject } from '../json-schema.ts'
+import { toPascalCase } from './responses.ts'
 
 /** The header that every delivery carries (R71, R72). */
 export const signature: JsonObject = {
@@ -15,10 +16,7 @@ export const exampleSignature = '1f0c7f9d5e6b3a2841d7c8e9f0a1b2c3d4e5f60718293a4
 
 /** Name of an event type's schema in the documents: `WalletLargeTradeEvent`. */
 export function toSchemaName(type: EventType): string {
-  return `${type
-    .split(/[._]/)
-    .map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
-    .join('')}Event`
+  return `${toPascalCase(type.split(/[._]/))}Event`
 }
 
 /** Schemas of all events, by name. Assumptions about a whole event are on its operation, not on its schema. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { assumed } from '../fields.ts'
-import { aboutOtherMembers, address, network, openEnum, text, timestamp } from './fields.ts'
+import { exampleIds, exampleTime } from './examples.ts'
+import { aboutOtherMembers, address, network, openEnum, resource, text, timestamp } from './fields.ts'
 import { endpointUrl } from './url.ts'
 
 /** Types of alerts (R32). */
@@ -23,12 +24,22 @@ const fields = {
     .describe('Label for people.'),
 }
 
+const example = {
+  type: 'price_above',
+  address: exampleIds.token,
+  network: 'ethereum',
+  threshold: 1.2,
+  webhook_url: 'https://hooks.example.com/alerts',
+  label: 'EXMPL above 1.20',
+}
+
 /** Body of POST /alerts (R57). */
-export const newAlert = z.object(fields).describe(`An alert to create. ${aboutOtherMembers}`)
+export const newAlert = resource(`An alert to create. ${aboutOtherMembers}`, fields, example)
 
 /** An alert: the nine fields of R30. */
-export const alert = z
-  .object({
+export const alert = resource(
+  'An alert.',
+  {
     alert_id: z
       .string()
       .regex(/^alrt_.+/)
@@ -37,11 +48,14 @@ export const alert = z
     label: fields.label.unwrap().nullable().describe('Label for people; null if none was given.'),
     status: assumed(openEnum('active', 'triggered'), 'A17').describe('`active` on creation; more may come.'),
     created_at: timestamp.describe('When the alert was created, UTC.'),
-  })
-  .describe('An alert.')
+  },
+  { alert_id: exampleIds.alert, ...example, status: 'active', created_at: exampleTime },
+)
 
 /** `data` of DELETE /alerts/{alert_id} (A22). */
-export const deletedAlert = z
-  .object({ alert_id: z.string().describe('Its identifier.'), deleted: z.literal(true) })
-  .describe('A deleted alert.')
-  .meta({ 'x-assumption': ['A22'] })
+export const deletedAlert = resource(
+  'A deleted alert.',
+  { alert_id: z.string().describe('Its identifier.'), deleted: z.literal(true) },
+  { alert_id: exampleIds.alert, deleted: true },
+  'A22',
+)

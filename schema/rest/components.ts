@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { alert, deletedAlert, newAlert } from './alert.ts'
-import { errorEnvelope, metas, type MetaKind } from './envelope.ts'
+import { errorEnvelope, metas } from './envelope.ts'
 import { errorObject } from './error.ts'
-import { examples } from './examples.ts'
 import { networkInfo } from './network.ts'
 import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
@@ -31,18 +30,8 @@ export const components = {
   Failure: errorEnvelope,
 } as const satisfies Readonly<Record<string, z.ZodObject>>
 
-const metaNames = { plain: 'PlainMeta', network: 'NetworkMeta', page: 'PageMeta' } as const
-
-/** An example of a named schema, or of an array of it. Throws a RangeError if the schema isn't in `components`. */
+/** The example of a schema, or of the elements of an array. */
 export function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodArray) return [exampleOf(schema.element as z.ZodType)]
-  for (const [name, example] of Object.entries(examples)) {
-    if (components[name as keyof typeof examples] === schema) return example
-  }
-  throw new RangeError('the schema has no name: add it to the components')
-}
-
-/** An example of the member `meta`. */
-export function exampleMeta(kind: MetaKind): object {
-  return examples[metaNames[kind]]
+  return (schema.meta()?.examples as readonly unknown[] | undefined)?.[0]
 }

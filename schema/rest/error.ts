@@ -2,63 +2,80 @@ import { z } from 'zod'
 import { assumed } from '../fields.ts'
 import { openEnum } from './fields.ts'
 
-/** All error codes with their status (A53) and their assumptions. */
+/** All error codes: status, meaning, an example of the message, and assumptions. All of them rest on A53, too. */
 export const errorCodes = {
-  invalid_request: {
-    status: 400,
-    meaning: 'A parameter, a header or the body is invalid.',
-    assumptions: ['A53'],
-  },
-  invalid_api_key: {
-    status: 401,
-    meaning: 'The key is missing, malformed, unknown or revoked.',
-    assumptions: ['A28', 'A53'],
-  },
-  insufficient_scope: {
-    status: 403,
-    meaning: 'The key lacks the scope that the operation needs.',
-    assumptions: ['A28', 'A53'],
-  },
-  not_found: { status: 404, meaning: 'There is no such path or resource.', assumptions: ['A3', 'A53'] },
-  wallet_not_found: {
-    status: 404,
-    meaning: 'The address is well-formed, but no such wallet was ever seen.',
-    assumptions: ['A11', 'A53'],
-  },
-  method_not_allowed: {
-    status: 405,
-    meaning: 'The path exists, but not with this method.',
-    assumptions: ['A3', 'A53'],
-  },
-  limit_reached: {
-    status: 409,
-    meaning: 'The account is at its limit.',
-    assumptions: ['A26', 'A53'],
-  },
-  payload_too_large: {
-    status: 413,
-    meaning: 'The body is too large.',
-    assumptions: ['A3', 'A53'],
-  },
-  unsupported_media_type: {
-    status: 415,
-    meaning: 'The body is not `application/json`.',
-    assumptions: ['A3', 'A53'],
-  },
-  rate_limited: { status: 429, meaning: 'The requests of this minute are used up.', assumptions: ['A53', 'A54'] },
-  internal: { status: 500, meaning: 'The service failed.', assumptions: ['A53'] },
-  not_documented: {
-    status: 501,
-    meaning: 'The operation exists, but is not documented.',
-    assumptions: ['A2', 'A53'],
-  },
-  network_unavailable: {
-    status: 503,
-    meaning: 'The network is in maintenance.',
-    assumptions: ['A18', 'A53'],
-  },
-} as const
+  invalid_request: kind(
+    400,
+    'A parameter, a header or the body is invalid.',
+    'network: expected one of ethereum, bnb, solana, polygon, base, avalanche, arbitrum, received "etherium".',
+  ),
+  invalid_api_key: kind(
+    401,
+    'The key is missing, malformed, unknown or revoked.',
+    'The API key is unknown. Send one as `Authorization: Bearer <API_KEY>`.',
+    'A28',
+  ),
+  insufficient_scope: kind(
+    403,
+    'The key lacks the scope that the operation needs.',
+    'This needs a key with the scope read:wallets; yours has write:alerts.',
+    'A28',
+  ),
+  not_found: kind(404, 'There is no such path or resource.', 'Nothing has this path or identifier. Check both.', 'A3'),
+  wallet_not_found: kind(
+    404,
+    'The address is well-formed, but no such wallet was ever seen.',
+    'No wallet with this address has been seen on ethereum.',
+    'A11',
+  ),
+  method_not_allowed: kind(
+    405,
+    'The path exists, but not with this method.',
+    'PUT is not allowed here. Use GET.',
+    'A3',
+  ),
+  limit_reached: kind(
+    409,
+    'The account is at its limit.',
+    'The account has reached the limit of 100 alerts. Delete one first.',
+    'A26',
+  ),
+  payload_too_large: kind(413, 'The body is too large.', 'The body is longer than 65536 bytes.', 'A3'),
+  unsupported_media_type: kind(
+    415,
+    'The body is not `application/json`.',
+    'Expected the body as application/json, received text/plain.',
+    'A3',
+  ),
+  rate_limited: kind(
+    429,
+    'The requests of this minute are used up.',
+    'The 60 requests of this minute are used up. Try again in 12 seconds.',
+    'A54',
+  ),
+  internal: kind(
+    500,
+    'The service failed.',
+    'The service failed. Try again. If it fails again, report the request_id.',
+  ),
+  not_documented: kind(
+    501,
+    'The operation exists, but is not documented.',
+    'This operation is not documented, so it is not emulated.',
+    'A2',
+  ),
+  network_unavailable: kind(
+    503,
+    'The network is in maintenance.',
+    'ethereum is in maintenance. Try again in 30 seconds.',
+    'A18',
+  ),
+}
 export type ErrorCode = keyof typeof errorCodes
+
+function kind(status: number, meaning: string, example: string, ...assumptions: readonly string[]) {
+  return { status, meaning, example, assumptions }
+}
 
 /** `error` of a failure (R10, R106). The service documents no field of it (A53). */
 export const errorObject = assumed(

@@ -22,6 +22,17 @@ export function text(what: string, min: number, max: number) {
     .meta({ maxLength: max })
 }
 
+/** The schema of an object with its description, an example, and the assumptions it rests on. */
+export function resource<Fields extends z.ZodRawShape>(
+  description: string,
+  fields: Fields,
+  example: { readonly [Name in keyof Fields]?: unknown },
+  ...assumptions: readonly string[]
+) {
+  const marks = assumptions.length > 0 && { 'x-assumption': assumptions }
+  return z.object(fields).meta({ description, ...marks, examples: [example] })
+}
+
 /** Describes unknown members of a body (R125). */
 export const aboutOtherMembers =
   'Unknown members are ignored. A member that differs from a known one in case only is rejected.'

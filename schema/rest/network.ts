@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { assumed } from '../fields.ts'
-import { network } from './fields.ts'
+import { network, resource } from './fields.ts'
+
+/** Ethereum as an element of the network list. */
+export const exampleNetwork = {
+  id: 'ethereum',
+  name: 'Ethereum',
+  chain_id: 1,
+  native_currency: 'ETH',
+  status: 'operational',
+  features: ['tokens', 'wallets', 'contracts', 'liquidity'],
+}
 
 /** Status of a network (R39). */
 export const networkStatuses = ['operational', 'degraded', 'maintenance'] as const
@@ -9,8 +19,9 @@ export type NetworkStatus = (typeof networkStatuses)[number]
 export const networkFeatures = ['tokens', 'wallets', 'contracts', 'liquidity'] as const
 
 /** An element of `data` of the network list: the six fields of R38. */
-export const networkInfo = z
-  .object({
+export const networkInfo = resource(
+  'A supported network.',
+  {
     id: network.describe('Identifier used in all other requests.'),
     name: z.string().describe('Name for people.'),
     chain_id: assumed(z.int().min(1).nullable(), 'A6').describe('EVM chain id; null for other networks.'),
@@ -21,5 +32,6 @@ export const networkInfo = z
     features: assumed(z.array(z.enum(networkFeatures)), 'A2').describe(
       'Endpoint groups that support it. No operation of `contracts` and `liquidity` is documented: they answer 501.',
     ),
-  })
-  .describe('A supported network.')
+  },
+  exampleNetwork,
+)

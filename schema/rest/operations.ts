@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { alert, deletedAlert, newAlert } from './alert.ts'
+import { exampleOf } from './components.ts'
 import type { MetaKind } from './envelope.ts'
 import type { ErrorCode } from './error.ts'
+import { exampleIds, parameterExamples } from './examples.ts'
 import {
   handleParameter,
   networkParameter,
@@ -11,12 +13,12 @@ import {
   tokenParameter,
   walletParameter,
 } from './parameters.ts'
-import { networkInfo } from './network.ts'
+import { exampleNetwork, networkInfo } from './network.ts'
 import { routes, type OperationId, type Route } from './routes.ts'
 import type { Scope } from './scopes.ts'
 import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
-import { createdWebhook, deletedWebhook, newWebhook, webhook, webhookChange } from './webhook.ts'
+import { createdWebhook, deletedWebhook, exampleWebhook, newWebhook, webhook, webhookChange } from './webhook.ts'
 
 /** Groups without documented operations: every path under them answers 501 `not_documented` (A2). */
 export const undocumentedGroups = ['contracts', 'liquidity', 'trending'] as const
@@ -38,33 +40,41 @@ export interface Operation extends Pick<Route, 'method' | 'path'> {
   readonly body: z.ZodObject | null
   readonly data: z.ZodType
   readonly meta: MetaKind
-  /** Error codes in addition to the common ones in `refusalsOf`. */
-  readonly refusals: readonly ErrorCode[]
+  /** Error codes in addition to the common ones in `errorsOf`. */
+  readonly errors: readonly ErrorCode[]
+  /** Values that replace the examples of the schemas. */
+  readonly example?: { readonly parameters?: object; readonly data?: unknown; readonly meta?: object }
 }
 
-const defaults = { params: z.object({}), query: z.object({}), body: null, meta: 'plain', refusals: [] } as const
+const defaults = { params: z.object({}), query: z.object({}), body: null, meta: 'plain', errors: [] } as const
 type Defaults = typeof defaults
-type Given = Omit<Operation, 'id' | 'method' | 'path' | keyof Defaults> & Partial<Pick<Operation, keyof Defaults>>
-
-/** Defines an operation: its route, its members, and defaults for the members that are not given. */
-function operation<const Id extends OperationId, const O extends Given>(id: Id, given: O) {
-  const { method, path } = routes[id]
-  const merged = { ...defaults, ...given, id, method, path }
-  return merged as unknown as Omit<Defaults, keyof O> &
-    O & { readonly id: Id } & Pick<(typeof routes)[Id], 'method' | 'path'>
-}
+type Definition = Omit<Operation, 'id' | 'method' | 'path' | 'scope' | keyof Defaults> &
+  Partial<Pick<Operation, keyof Defaults>>
 
 const wallet = z.object({ address: walletParameter })
 const ofNetwork = z.object({ network: networkParameter })
 const paged = z.object(pageParameters)
-const walletRefusals = ['wallet_not_found', 'network_unavailable'] as const
+const walletErrors = ['wallet_not_found', 'network_unavailable'] as const
 const alertHandle = z.object({ alert_id: handleParameter('The `alert_id` of the alert.') })
 const webhookHandle = z.object({ webhook_id: handleParameter('The `webhook_id` of the webhook.') })
 
+/** A second position, so that the shares of the portfolio add up to 100 %. */
+const secondPosition = {
+  token_address: exampleIds.secondToken,
+  symbol: 'SMPL',
+  name: 'Sample Coin',
+  balance: 50_000,
+  price_usd: 0.1,
+  value_usd: 5000,
+  cost_basis_usd: 6000,
+  unrealised_pnl_usd: -1000,
+  unrealised_pnl_pct: -16.67,
+  allocation_pct: 25,
+}
+
 /** The documented operations, and our own for managing alerts and webhooks (A22). */
-export const operations = [
-  operation('getWallet', {
-    scope: 'read:wallets',
+const definitions = {
+  getWallet: {
     summary: 'Overview of a wallet',
     requirements: ['R16', 'R17', 'R18', 'R51'],
     assumptions: ['A11'],
@@ -72,10 +82,9 @@ export const operations = [
     query: ofNetwork,
     data: walletOverview,
     meta: 'network',
-    refusals: walletRefusals,
-  }),
-  operation('getWalletPortfolio', {
-    scope: 'read:wallets',
+    errors: walletErrors,
+  },
+  getWalletPortfolio: {
     summary: 'All token holdings of a wallet, as pages',
     description: 'In the order of first acquisition; all pages show the prices at the time of the first page.',
     requirements: ['R19', 'R20', 'R52', 'R53'],
@@ -84,10 +93,10 @@ export const operations = [
     query: z.object({ network: networkParameter, ...pageParameters }),
     data: z.array(position),
     meta: 'page',
-    refusals: walletRefusals,
-  }),
-  operation('getWalletPnl', {
-    scope: 'read:wallets',
+    errors: walletErrors,
+    example: { data: [exampleOf(position), secondPosition], meta: { total: 2 } },
+  },
+  getWalletPnl: {
     summary: 'Profit and loss of a wallet',
     requirements: ['R21', 'R22', 'R23', 'R24', 'R25', 'R26', 'R54'],
     assumptions: ['A11', 'A12', 'A13'],
@@ -95,10 +104,9 @@ export const operations = [
     query: z.object({ network: networkParameter, timeframe: timeframeParameter }),
     data: pnlSummary,
     meta: 'network',
-    refusals: walletRefusals,
-  }),
-  operation('listWalletTrades', {
-    scope: 'read:wallets',
+    errors: walletErrors,
+  },
+  listWalletTrades: {
     summary: 'Trade history of a wallet, as pages',
     description: 'Newest first. The service promises no order.',
     requirements: ['R28', 'R29', 'R55', 'R56'],
@@ -111,10 +119,10 @@ export const operations = [
     }),
     data: z.array(trade),
     meta: 'page',
-    refusals: walletRefusals,
-  }),
-  operation('getToken', {
-    scope: 'read:tokens',
+    errors: walletErrors,
+    example: { parameters: { limit: 1 }, meta: { next_cursor: parameterExamples.cursor, limit: 1, total: 4 } },
+  },
+  getToken: {
     summary: 'A token by its address',
     requirements: ['R64'],
     assumptions: ['A7', 'A11', 'A29'],
@@ -122,10 +130,10 @@ export const operations = [
     query: ofNetwork,
     data: token,
     meta: 'network',
-    refusals: ['not_found', 'network_unavailable'],
-  }),
-  operation('searchTokens', {
-    scope: 'read:tokens',
+    errors: ['not_found', 'network_unavailable'],
+    example: { parameters: { address: exampleIds.token } },
+  },
+  searchTokens: {
     summary: 'Tokens by symbol, name or address, as pages',
     description: 'Without `network`, searches all networks. Oldest first.',
     requirements: ['R65'],
@@ -133,20 +141,18 @@ export const operations = [
     query: z.object({ q: searchParameter, network: networkParameter.optional(), ...pageParameters }),
     data: z.array(token),
     meta: 'page',
-    refusals: ['network_unavailable'],
-  }),
-  operation('createAlert', {
-    scope: 'write:alerts',
+    errors: ['network_unavailable'],
+  },
+  createAlert: {
     summary: 'Create an alert',
     description: 'Not idempotent: the same body twice creates two alerts. An account has at most 100.',
     requirements: ['R30', 'R31', 'R32', 'R33', 'R34', 'R36', 'R37', 'R57', 'R58'],
     assumptions: ['A17', 'A19', 'A26', 'A27', 'A41'],
     body: newAlert,
     data: alert,
-    refusals: ['limit_reached', 'network_unavailable'],
-  }),
-  operation('listAlerts', {
-    scope: 'write:alerts',
+    errors: ['limit_reached', 'network_unavailable'],
+  },
+  listAlerts: {
     summary: 'The alerts of the account, as pages',
     description: 'Oldest first.',
     requirements: ['R14'],
@@ -154,35 +160,37 @@ export const operations = [
     query: paged,
     data: z.array(alert),
     meta: 'page',
-  }),
-  operation('getAlert', {
-    scope: 'write:alerts',
+  },
+  getAlert: {
     summary: 'An alert',
     requirements: ['R31'],
     assumptions: ['A22', 'A29'],
     params: alertHandle,
     data: alert,
-    refusals: ['not_found'],
-  }),
-  operation('deleteAlert', {
-    scope: 'write:alerts',
+    errors: ['not_found'],
+  },
+  deleteAlert: {
     summary: 'Delete an alert',
     requirements: ['R31'],
     assumptions: ['A22', 'A29'],
     params: alertHandle,
     data: deletedAlert,
-    refusals: ['not_found'],
-  }),
-  operation('listNetworks', {
-    scope: null,
+    errors: ['not_found'],
+  },
+  listNetworks: {
     summary: 'The supported networks with their status',
     description: 'May be cached for up to 5 minutes: polling it uses the quota.',
     requirements: ['R38', 'R39', 'R40', 'R59', 'R123'],
     assumptions: ['A6', 'A29'],
     data: z.array(networkInfo),
-  }),
-  operation('createWebhook', {
-    scope: 'write:webhooks',
+    example: {
+      data: [
+        exampleNetwork,
+        { ...exampleNetwork, id: 'solana', name: 'Solana', chain_id: null, native_currency: 'SOL' },
+      ],
+    },
+  },
+  createWebhook: {
     summary: 'Register a webhook',
     description:
       'An account has at most 20. The same url twice means two deliveries of each event, with the same id. ' +
@@ -191,10 +199,9 @@ export const operations = [
     assumptions: ['A8', 'A19', 'A24', 'A26', 'A29'],
     body: newWebhook,
     data: createdWebhook,
-    refusals: ['limit_reached'],
-  }),
-  operation('listWebhooks', {
-    scope: 'write:webhooks',
+    errors: ['limit_reached'],
+  },
+  listWebhooks: {
     summary: 'The webhooks of the account, as pages',
     description: 'Oldest first.',
     requirements: ['R14'],
@@ -202,18 +209,16 @@ export const operations = [
     query: paged,
     data: z.array(webhook),
     meta: 'page',
-  }),
-  operation('getWebhook', {
-    scope: 'write:webhooks',
+  },
+  getWebhook: {
     summary: 'A webhook',
     requirements: ['R76'],
     assumptions: ['A8', 'A22', 'A29'],
     params: webhookHandle,
     data: webhook,
-    refusals: ['not_found'],
-  }),
-  operation('updateWebhook', {
-    scope: 'write:webhooks',
+    errors: ['not_found'],
+  },
+  updateWebhook: {
     summary: 'Change a webhook',
     description: 'Changes the given members. A new secret signs all later deliveries, retries included.',
     requirements: ['R91'],
@@ -221,21 +226,41 @@ export const operations = [
     params: webhookHandle,
     body: webhookChange,
     data: webhook,
-    refusals: ['not_found'],
-  }),
-  operation('deleteWebhook', {
-    scope: 'write:webhooks',
+    errors: ['not_found'],
+    example: { data: { ...exampleWebhook, events: ['*'] } },
+  },
+  deleteWebhook: {
     summary: 'Delete a webhook',
     description: 'Cancels pending retries.',
     requirements: ['R62'],
     assumptions: ['A22', 'A29', 'A45'],
     params: webhookHandle,
     data: deletedWebhook,
-    refusals: ['not_found'],
-  }),
-] as const satisfies readonly Operation[]
+    errors: ['not_found'],
+  },
+} as const satisfies Readonly<Record<OperationId, Definition>>
 
-export type OperationById<Id extends OperationId> = Extract<(typeof operations)[number], { id: Id }>
+type Definitions = typeof definitions
+/** The schemas of an operation, and the kind of its `meta`. */
+export type OperationById<Id extends OperationId> = {
+  readonly [K in keyof Defaults | 'data']: K extends keyof Definitions[Id]
+    ? Definitions[Id][K]
+    : Defaults[K & keyof Defaults]
+}
+
+/** By group, the first segment of the path. */
+const scopeOf: Readonly<Record<string, Scope>> = {
+  wallets: 'read:wallets',
+  tokens: 'read:tokens',
+  alerts: 'write:alerts',
+  webhooks: 'write:webhooks',
+}
+
+export const operations = (Object.keys(definitions) as OperationId[]).map((id): Operation => {
+  const { method, path } = routes[id]
+  const scope = scopeOf[path.split('/')[1] ?? ''] ?? null
+  return { ...defaults, ...definitions[id], id, method, path, scope }
+})
 
 /** Status of a successful response (A19). */
 export function successStatus({ method }: Pick<Operation, 'method'>): 200 | 201 {
@@ -243,10 +268,10 @@ export function successStatus({ method }: Pick<Operation, 'method'>): 200 | 201 
 }
 
 /** All error codes of an operation: its own, the common ones, and the ones its scope and body add. */
-export function refusalsOf(operation: Operation): readonly ErrorCode[] {
+export function errorsOf(operation: Operation): readonly ErrorCode[] {
   return [
     'invalid_request',
-    ...operation.refusals,
+    ...operation.errors,
     'invalid_api_key',
     ...(operation.scope === null ? [] : (['insufficient_scope'] as const)),
     ...(operation.body === null ? [] : (['payload_too_large', 'unsupported_media_type'] as const)),

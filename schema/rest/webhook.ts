@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { eventTypes } from '../index.ts'
 import { assumed } from '../fields.ts'
-import { aboutOtherMembers, openEnum, text, timestamp } from './fields.ts'
+import { exampleIds, exampleTime } from './examples.ts'
+import { aboutOtherMembers, openEnum, resource, text, timestamp } from './fields.ts'
 import { endpointUrl } from './url.ts'
 
 /** The documented types, the type of alerts on volume (A41), and the wildcard. */
@@ -28,14 +29,18 @@ const events = assumed(
   'A41',
 ).describe('Names of event types, or the single wildcard `*` for all current and future types.')
 
+const example = { url: 'https://hooks.example.com/events', events: ['wallet.large_trade', 'token.price_alert'] }
+
 /** Body of POST /webhooks (R60, R61, R77, A23, A25). */
-export const newWebhook = z
-  .object({
+export const newWebhook = resource(
+  `A webhook to register. ${aboutOtherMembers}`,
+  {
     url,
     events,
     secret: secret.describe(`${secret.description ?? ''} Default: a generated secret, shown once.`).optional(),
-  })
-  .describe(`A webhook to register. ${aboutOtherMembers}`)
+  },
+  example,
+)
 
 /** Body of PATCH /webhooks/{webhook_id}: members to change (R91, A22). */
 export const webhookChange = z
@@ -45,6 +50,7 @@ export const webhookChange = z
   .meta({
     anyOf: [{ required: ['url'] }, { required: ['events'] }, { required: ['secret'] }],
     'x-assumption': ['A22'],
+    examples: [{ events: ['*'] }],
   })
 
 const webhookFields = {
@@ -58,23 +64,34 @@ const webhookFields = {
   created_at: timestamp.describe('When the webhook was registered, UTC.'),
 }
 
+export const exampleWebhook = {
+  webhook_id: exampleIds.webhook,
+  ...example,
+  status: 'active',
+  created_at: exampleTime,
+}
+
 /** A webhook in responses, without its secret. The service documents no field of it (A8). */
 export const webhook = z
   .object(webhookFields)
   .describe('A registered webhook.')
-  .meta({ 'x-assumption': ['A8'] })
+  .meta({ 'x-assumption': ['A8'], examples: [exampleWebhook] })
 
 /** `data` of POST /webhooks. A generated secret is shown here only (R76, A8). */
-export const createdWebhook = z
-  .object({
+export const createdWebhook = resource(
+  'The new webhook.',
+  {
     ...webhookFields,
     secret: z.string().optional().describe('The secret, if it was generated. It is not shown again.'),
-  })
-  .describe('The new webhook.')
-  .meta({ 'x-assumption': ['A8'] })
+  },
+  { ...exampleWebhook, secret: 'whsec_example_shown_once' },
+  'A8',
+)
 
 /** `data` of DELETE /webhooks/{webhook_id} (A22). */
-export const deletedWebhook = z
-  .object({ webhook_id: z.string().describe('Its identifier.'), deleted: z.literal(true) })
-  .describe('A deleted webhook.')
-  .meta({ 'x-assumption': ['A22'] })
+export const deletedWebhook = resource(
+  'A deleted webhook.',
+  { webhook_id: z.string().describe('Its identifier.'), deleted: z.literal(true) },
+  { webhook_id: exampleIds.webhook, deleted: true },
+  'A22',
+)

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { alert } from '../../schema/rest/alert.ts'
-import type { metas } from '../../schema/rest/envelope.ts'
+import type { MetaKind, metas } from '../../schema/rest/envelope.ts'
 import type { networkInfo } from '../../schema/rest/network.ts'
 import type { OperationById } from '../../schema/rest/operations.ts'
 import type { OperationId, routes } from '../../schema/rest/routes.ts'
@@ -19,14 +19,14 @@ export type Network = z.output<typeof networkInfo>
 export type Webhook = z.output<typeof webhook>
 export type CreatedWebhook = z.output<typeof createdWebhook>
 
-/** `data` of the answer to an operation. */
+/** `data` of the response to an operation. */
 export type DataOf<Id extends OperationId> = z.output<OperationById<Id>['data']>
 
 /** An element of the list that an operation returns. */
 export type ItemOf<Id extends OperationId> = DataOf<Id> extends (infer Item)[] ? Item : never
 
-/** `meta` of the answer to an operation. Any member may be missing (R15). */
-type MetaOf<Id extends OperationId> = Partial<z.output<(typeof metas)[OperationById<Id>['meta']]>>
+/** `meta` of the response to an operation. Any member may be missing (R15). */
+type MetaOf<Id extends OperationId> = Partial<z.output<(typeof metas)[OperationById<Id>['meta'] & MetaKind]>>
 
 /** Networks are open strings, as in events; unknown ones are rejected when sent (R4). Lists may be read-only. */
 type Argument<Name, T> = Name extends 'network' ? T | (string & {}) : T extends (infer Item)[] ? readonly Item[] : T
@@ -48,23 +48,23 @@ export type ArgumentsOf<Id extends OperationId> = Members<OperationById<Id>['par
   Members<OperationById<Id>['query']> &
   Members<OperationById<Id>['body']>
 
-/** A successful answer. */
-export interface ApiAnswer<Data, Meta = Readonly<Record<string, unknown>>> {
+/** A successful response. */
+export interface ApiResponse<Data, Meta = Readonly<Record<string, unknown>>> {
   /** Unchanged: members that the types don't know are kept (R125). */
   readonly data: Data
-  /** About the answer. Any member may be missing (R15). */
+  /** About the response. Any member may be missing (R15). */
   readonly meta: Meta
   readonly status: number
-  /** The service's id of the request; null without one. */
+  /** The upstream's id of the request; null without one. */
   readonly requestId: string | null
   /** The whole JSON. */
   readonly body: unknown
-  /** A number as the service wrote it, with all digits, by its path in the whole JSON: `exact('data.value_usd')`. */
+  /** A number as the upstream wrote it, with all digits, by its path in the whole JSON: `exact('data.value_usd')`. */
   exact(path: string): string | undefined
 }
 
-/** The answer to an operation. */
-export type AnswerTo<Id extends OperationId> = ApiAnswer<DataOf<Id>, MetaOf<Id>>
+/** The response to an operation. */
+export type ResponseTo<Id extends OperationId> = ApiResponse<DataOf<Id>, MetaOf<Id>>
 
 /** Options of one call. */
 export interface CallOptions {
@@ -86,7 +86,7 @@ export interface Pages<Item> extends AsyncIterable<Item> {
 }
 
 /** One page of a list; `meta.next_cursor` leads to the next. */
-export type PageOf<Item> = ApiAnswer<Item[], Partial<z.output<(typeof metas)['page']>>>
+export type PageOf<Item> = ApiResponse<Item[], Partial<z.output<(typeof metas)['page']>>>
 
 /** Members of a query; undefined ones are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
@@ -101,27 +101,27 @@ type Call<Id extends OperationId, Result> =
     ? (args?: ArgumentsOf<Id>, options?: CallOptions) => Result
     : (args: ArgumentsOf<Id>, options?: CallOptions) => Result
 
-/** Lists are pages; everything else is one answer. */
+/** Lists are pages; everything else is one response. */
 type Operations = {
   readonly [Id in OperationId]: Call<
     Id,
-    (typeof routes)[Id]['data'] extends 'page' ? Pages<ItemOf<Id>> : Promise<AnswerTo<Id>>
+    (typeof routes)[Id]['data'] extends 'page' ? Pages<ItemOf<Id>> : Promise<ResponseTo<Id>>
   >
 }
 
 /**
- * The service, a method per operation. Arguments are one flat object: parameters and members of the body together. POST and
- * PATCH are not repeated after a lost answer: a second alert or webhook would double its deliveries.
+ * The upstream, a method per operation. Arguments are one flat object: parameters and members of the body together. POST and
+ * PATCH are not repeated after a lost response: a second alert or webhook would double its deliveries.
  *
- * All methods reject with `ApiError` for an unsuccessful answer, with a subclass without a valid answer, with the reason
- * of an aborted signal, and with InboxError `usage` for arguments that can't be sent.
+ * All methods reject with `ApiError` for an unsuccessful, invalid or missing response, with the reason of an aborted signal,
+ * and with InboxError `usage` for arguments that can't be sent.
  */
 export interface ApiClient extends Omit<Operations, 'listNetworks'> {
-  /** The supported networks with their status (R59), at most five minutes old (R123). Concurrent calls share one request. */
-  readonly listNetworks: (args?: NetworksOptions, options?: CallOptions) => Promise<AnswerTo<'listNetworks'>>
+  /** The supported networks with their status (R59), at most five minutes old (R123). */
+  readonly listNetworks: (args?: NetworksOptions, options?: CallOptions) => Promise<ResponseTo<'listNetworks'>>
   /**
    * For undocumented paths: `get('/trending', { limit: 5 })`. The path is plain text below the prefix of the version, or with it;
    * each of its segments is encoded.
    */
-  readonly get: (path: string, query?: Query, options?: CallOptions) => Promise<ApiAnswer<unknown>>
+  readonly get: (path: string, query?: Query, options?: CallOptions) => Promise<ApiResponse<unknown>>
 }

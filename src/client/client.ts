@@ -1,10 +1,10 @@
 import { routes, type OperationId } from '../../schema/rest/routes.ts'
-import type { AnswerTo, ApiAnswer, ApiClient, CallOptions, NetworksOptions, PageOf, Pages, Query } from './api.ts'
-import { ApiProtocolError, ApiTimeoutError } from './errors.ts'
 import type { Logger } from '../base/log.ts'
-import { parseClientOptions, parseTimeout, type ClientOptions } from './options.ts'
+import type { ApiClient, ApiResponse, CallOptions, NetworksOptions, PageOf, Pages, Query, ResponseTo } from './api.ts'
+import { ApiError } from './errors.ts'
+import { parseClientOptions, type ClientOptions } from './options.ts'
 import { toGetRequest, toRequest } from './request.ts'
-import { anyOf, orAborted, Transport } from './transport.ts'
+import { createTransport } from './transport.ts'
 
 /** Creates clients that share everything except a signal, which is read when a call begins. Their calls are paced together. */
 export type ClientFamily = (signal?: () => AbortSignal) => ApiClient
@@ -24,89 +24,54 @@ export function createClient(options: ClientOptions): ApiClient {
   return createClientFamily(options)()
 }
 
+type Arguments = Readonly<Record<string, unknown>>
+
+/** The list of networks may be five minutes old (R123). */
+const maxNetworksAgeMs = 300_000
+
 /** `createClient` for several users, each with its own signal. */
 export function createClientFamily(options: ClientOptions): ClientFamily {
-  const transport = new Transport(parseClientOptions(options))
-  const networks = createNetworksCache(transport)
-  return (signal) => toClient(transport, networks, signal)
-}
+  const parsed = parseClientOptions(options)
+  const { clock, log } = parsed
+  const transport = createTransport(parsed)
+  let networks: { readonly requestedAt: number; readonly response: ResponseTo<'listNetworks'> } | undefined
 
-type Arguments = Readonly<Record<string, unknown>>
-type NetworksAnswer = AnswerTo<'listNetworks'>
-type NetworksCache = (fresh: boolean) => Promise<NetworksAnswer>
+  return (signalOfRun) => {
+    const call = async (id: OperationId, args: Arguments, callOptions?: CallOptions): Promise<ApiResponse<unknown>> =>
+      transport(toRequest(routes[id], args), callOptions, signalOfRun?.())
 
-function toClient(transport: Transport, networks: NetworksCache, ofRun?: () => AbortSignal): ApiClient {
-  const call = async (id: OperationId, args: Arguments, options?: CallOptions): Promise<ApiAnswer<unknown>> =>
-    transport.call(toRequest(routes[id], args), options, ofRun?.())
-
-  const methodOf = (id: OperationId) => {
-    if (routes[id].data !== 'page') return (args: Arguments = {}, options?: CallOptions) => call(id, args, options)
-    return (args: Arguments = {}, options?: CallOptions) =>
-      toPages({
-        name: id,
-        cursor: typeof args['cursor'] === 'string' ? args['cursor'] : undefined,
-        fetchPage: async (cursor) => (await call(id, { ...args, cursor }, options)) as PageOf<unknown>,
-        log: transport.log,
-      })
-  }
-
-  /** A caller that aborts leaves the request to the others. */
-  async function listNetworks({ fresh = false }: NetworksOptions = {}, { signal, timeoutMs }: CallOptions = {}) {
-    parseTimeout(timeoutMs)
-    const late = new AbortController()
-    const timer =
-      timeoutMs === undefined ? null : transport.clock.after(timeoutMs, () => late.abort(tooLate(timeoutMs)))
-    try {
-      const ending = anyOf(ofRun?.(), signal, late.signal)
-      ending.throwIfAborted()
-      const answer = await orAborted(networks(fresh), ending)
-      // A copy for each caller: changes of one aren't seen by the others.
-      return { ...answer, ...structuredClone({ data: answer.data, meta: answer.meta, body: answer.body }) }
-    } finally {
-      timer?.cancel()
+    function methodOf(id: OperationId) {
+      if (routes[id].data !== 'page')
+        return (args: Arguments = {}, callOptions?: CallOptions) => call(id, args, callOptions)
+      return (args: Arguments = {}, callOptions?: CallOptions) =>
+        toPages({
+          name: id,
+          cursor: typeof args['cursor'] === 'string' ? args['cursor'] : undefined,
+          fetchPage: async (cursor) => (await call(id, { ...args, cursor }, callOptions)) as PageOf<unknown>,
+          log,
+        })
     }
+
+    async function listNetworks({ fresh = false }: NetworksOptions = {}, callOptions?: CallOptions) {
+      const requestedAt = clock.now()
+      const ageMs = networks === undefined ? Infinity : requestedAt - networks.requestedAt
+      // A negative age means that the clock was set back.
+      if (networks === undefined || fresh || ageMs < 0 || ageMs >= maxNetworksAgeMs) {
+        const response = (await call('listNetworks', {}, callOptions)) as ResponseTo<'listNetworks'>
+        networks = { requestedAt, response }
+      }
+      const { data, meta, body } = networks.response
+      // A copy for each caller: changes of one aren't seen by the others.
+      return { ...networks.response, ...structuredClone({ data, meta, body }) }
+    }
+
+    const get = async (path: string, query: Query = {}, callOptions?: CallOptions) =>
+      transport(toGetRequest(path, query), callOptions, signalOfRun?.())
+    const ids = Object.keys(routes) as OperationId[]
+    // Only the envelope of a response is checked. The types of its data come from the schemas.
+    const methods = Object.fromEntries(ids.map((id) => [id, methodOf(id)])) as unknown as ApiClient
+    return Object.freeze<ApiClient>({ ...methods, listNetworks, get })
   }
-
-  const get = async (path: string, query: Query = {}, options?: CallOptions) =>
-    transport.call(toGetRequest(path, query), options, ofRun?.())
-  const ids = Object.keys(routes) as OperationId[]
-  // Only the envelope of an answer is checked. The types of its data come from the schemas.
-  const methods = Object.fromEntries(ids.map((id) => [id, methodOf(id)])) as unknown as ApiClient
-  return Object.freeze<ApiClient>({ ...methods, listNetworks, get })
-}
-
-const networksMs = 300_000
-
-/** Keeps the list of networks for five minutes from its request (R123). Concurrent calls share a request; a failure is not kept. */
-function createNetworksCache(transport: Transport): NetworksCache {
-  const { clock } = transport
-  let kept: { readonly answer: Promise<NetworksAnswer>; readonly requestedAt: number; isPending: boolean } | undefined
-
-  function isUsable(fresh: boolean): boolean {
-    if (kept === undefined || kept.isPending) return kept !== undefined
-    const ageMs = clock.now() - kept.requestedAt
-    // A negative age means that the clock was set back.
-    return !fresh && ageMs >= 0 && ageMs < networksMs
-  }
-
-  return (fresh) => {
-    if (kept !== undefined && isUsable(fresh)) return kept.answer
-    const answer = transport.call(toRequest(routes.listNetworks, {})) as Promise<NetworksAnswer>
-    const requested = { answer, requestedAt: clock.now(), isPending: true }
-    kept = requested
-    answer.then(
-      () => (requested.isPending = false),
-      () => kept === requested && (kept = undefined),
-    )
-    return answer
-  }
-}
-
-function tooLate(timeoutMs: number): ApiTimeoutError {
-  return new ApiTimeoutError(`GET /networks took longer than ${timeoutMs} ms: raise timeoutMs`, {
-    code: 'timed_out',
-    isRetryable: true,
-  })
 }
 
 interface PagesOptions<Item> {
@@ -120,7 +85,7 @@ interface PagesOptions<Item> {
 
 /**
  * Reads a list by its pages: a page without `next_cursor` is the last (R120). Other pages may be empty. A repeated cursor, which
- * would never end, is an ApiProtocolError `cursor_repeated`.
+ * would never end, is an ApiError `cursor_repeated`.
  */
 function toPages<Item>({ name, cursor: first, fetchPage, log }: PagesOptions<Item>): Pages<Item> {
   async function* pages(): AsyncGenerator<PageOf<Item>, void> {
@@ -132,10 +97,13 @@ function toPages<Item>({ name, cursor: first, fetchPage, log }: PagesOptions<Ite
       yield page
       received += page.data.length
       if (cursor === first) announced = page.meta.total ?? 0
-      cursor = nextCursor(name, page)
-      if (cursor === undefined) break
-      if (seen.has(cursor))
-        throw unusable(name, page, 'cursor_repeated', 'its next_cursor leads back to an earlier page')
+      const next: unknown = page.meta.next_cursor ?? ''
+      if (next === '') break
+      if (typeof next !== 'string')
+        throw unreadable(name, page, 'answer_invalid', `its next_cursor is a ${typeof next}, not a string`)
+      if (seen.has(next))
+        throw unreadable(name, page, 'cursor_repeated', 'its next_cursor leads back to an earlier page')
+      cursor = next
     }
     // Every item counted at the first page must be on some page (R122).
     if (first === undefined && received < announced) log.warn({ list: name, received, announced }, 'list ended early')
@@ -150,24 +118,8 @@ function toPages<Item>({ name, cursor: first, fetchPage, log }: PagesOptions<Ite
   }
 }
 
-function nextCursor(name: string, page: PageOf<unknown>): string | undefined {
-  const cursor: unknown = page.meta.next_cursor
-  if (cursor === undefined || cursor === null || cursor === '') return undefined
-  if (typeof cursor === 'string') return cursor
-  throw unusable(name, page, 'answer_invalid', `its next_cursor is a ${typeof cursor}, not a string`)
-}
-
-function unusable(
-  name: string,
-  { status, requestId, body }: PageOf<unknown>,
-  code: string,
-  problem: string,
-): ApiProtocolError {
-  return new ApiProtocolError(`${name}: the list can't be read to its end: ${problem}`, {
-    code,
-    status,
-    requestId,
-    body,
-    isRetryable: true,
-  })
+function unreadable(name: string, page: PageOf<unknown>, code: string, problem: string): ApiError {
+  const { status, requestId, body } = page
+  const message = `${name}: the list can't be read to its end: ${problem}`
+  return new ApiError(message, { code, status, requestId, body, isRetryable: true })
 }

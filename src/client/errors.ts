@@ -9,20 +9,24 @@ export interface ApiErrorOptions {
 }
 
 /**
- * A failed call (R10, R106): the service rejected it, or, as a subclass, there was no valid answer. The message has the request, the
- * answer and advice, never the API key.
+ * A failed call (R10, R106): the upstream rejected it, or there was no valid response. The message has the request, the
+ * response and advice, never the API key.
  */
 export class ApiError extends Error {
-  override readonly name: string = 'ApiError'
-  /** Error code of the service or of the client. New codes may be added, so prefer `status`. */
+  override readonly name = 'ApiError'
+  /**
+   * Error code of the upstream, or of the client: `redirected`, `rate_limited`, `timed_out`, `network_failed`,
+   * `certificate_untrusted`, `answer_invalid`, `answer_too_large`, `cursor_repeated`. New codes may be added, so prefer
+   * `status`.
+   */
   readonly code: string
   /** HTTP status; null without a response. */
   readonly status: number | null
-  /** The service's id of the request; null if there is none. */
+  /** The upstream's id of the request; null if there is none. */
   readonly requestId: string | null
   /** Parsed JSON of the response, unknown members included; undefined if it was not JSON. */
   readonly body: unknown
-  /** Milliseconds to wait before a retry, as the service asks; null if it doesn't. */
+  /** Milliseconds to wait before a retry, as the upstream asks; null if it doesn't. */
   readonly retryAfterMs: number | null
   /** True if the same call may succeed later. */
   readonly isRetryable: boolean
@@ -36,23 +40,6 @@ export class ApiError extends Error {
     this.retryAfterMs = options.retryAfterMs ?? null
     this.isRetryable = options.isRetryable
   }
-}
-
-/** No complete answer: `network_failed`, or `certificate_untrusted`, which no retry can fix. */
-export class ApiNetworkError extends ApiError {
-  override readonly name = 'ApiNetworkError'
-}
-
-/** The call took too long: `timed_out`. */
-export class ApiTimeoutError extends ApiError {
-  override readonly name = 'ApiTimeoutError'
-}
-
-/**
- * The answer is not valid: `answer_invalid` (not JSON, or without the envelope), `answer_too_large`, `cursor_repeated`.
- */
-export class ApiProtocolError extends ApiError {
-  override readonly name = 'ApiProtocolError'
 }
 
 /** Codes of requests that were never sent: no connection, or no room within the rate limit. */
@@ -73,7 +60,7 @@ export function wasNeverSent(error: Error): boolean {
   return false
 }
 
-/** True if the request may have been carried out: after a redirect, a 5xx except 501, or without a readable answer. */
+/** True if the request may have been carried out: after a redirect, a 5xx except 501, or without a readable response. */
 export function isInDoubt(error: ApiError): boolean {
   const { status, body } = error
   if (status === null) return !wasNeverSent(error)

@@ -1,11 +1,10 @@
 export { createClient } from './client.ts'
 export type { ClientOptions } from './options.ts'
-export { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError, type ApiErrorOptions } from './errors.ts'
+export { ApiError, type ApiErrorOptions } from './errors.ts'
 export type {
   Alert,
-  AnswerTo,
-  ApiAnswer,
   ApiClient,
+  ApiResponse,
   ArgumentsOf,
   CallOptions,
   CreatedWebhook,
@@ -19,6 +18,7 @@ export type {
   PnlSummary,
   Position,
   Query,
+  ResponseTo,
   Token,
   Trade,
   WalletOverview,

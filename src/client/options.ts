@@ -11,14 +11,13 @@ export interface TransportOptions {
   readonly retries: number
   readonly fetch: typeof fetch
   readonly clock: Clock
-  readonly random: () => number
   readonly signal: AbortSignal | undefined
   readonly log: Logger
 }
 
 export interface ClientOptions {
   /**
-   * Base URL of the service, with or without `/v1` at the end (R6). HTTPS, or HTTP to this machine; HTTP to other machines
+   * Base URL of the upstream, with or without `/v1` at the end (R6). HTTPS, or HTTP to this machine; HTTP to other machines
    * needs `allowInsecure` (R5).
    */
   readonly baseUrl: string
@@ -37,11 +36,9 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined
   /** Time and randomness. Default: the system's. */
   readonly clock?: Clock | undefined
-  /** Random numbers in [0, 1) for the pauses between retries. Default: the clock's. */
-  readonly random?: (() => number) | undefined
   /** Aborts all calls of the client. */
   readonly signal?: AbortSignal | undefined
-  /** Logs retries and waits. Default: none. */
+  /** Logs retries. Default: none. */
   readonly log?: Logger | undefined
 }
 
@@ -55,17 +52,22 @@ const waitingClock: Clock = {
   random: () => Math.random(),
 }
 
+/** A longer timer would fire at once. */
 const maxTimeoutMs = 2 ** 31 - 1
 const maxRetries = 100
+export const timeoutRule = `a whole number from 1 to ${maxTimeoutMs}`
+
+const isWhole = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max
+export const isTimeout = (ms: number): boolean => isWhole(ms, 1, maxTimeoutMs)
 
 /** @throws InboxError `config_invalid`, never with the key */
 export function parseClientOptions(options: ClientOptions): TransportOptions {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, clock = waitingClock, log = silentLogger } = options
-  if (typeof baseUrl !== 'string') throw refused('baseUrl', 'a URL such as https://api.example.com/v1')
+  requireOption('baseUrl', typeof baseUrl === 'string', 'a URL such as https://api.example.com/v1')
   if (apiKey === undefined || apiKey === '')
-    throw refused('apiKey', 'the API key of the service, or a function that returns it')
-  requireWhole('timeoutMs', timeoutMs, 1, maxTimeoutMs)
-  requireWhole('retries', retries, 0, maxRetries)
+    throw invalid('apiKey', 'the API key of the upstream, or a function that returns it')
+  requireOption('timeoutMs', isTimeout(timeoutMs), timeoutRule)
+  requireOption('retries', isWhole(retries, 0, maxRetries), `a whole number from 0 to ${maxRetries}`)
   return {
     baseUrl: parseApiUrl(baseUrl, { allowInsecure: options.allowInsecure ?? false }),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
@@ -73,24 +75,15 @@ export function parseClientOptions(options: ClientOptions): TransportOptions {
     retries,
     fetch: options.fetch ?? fetch,
     clock,
-    random: options.random ?? (() => clock.random()),
     signal: options.signal,
     log,
   }
 }
 
-/** Checks `timeoutMs` of one call: a longer timer would fire at once. @throws InboxError `usage` */
-export function parseTimeout(ms: number | undefined): number | undefined {
-  if (ms === undefined || isWhole(ms, 1, maxTimeoutMs)) return ms
-  throw new InboxError('usage', `timeoutMs: expected a whole number from 1 to ${maxTimeoutMs}, received ${ms}`)
+function requireOption(name: string, isValid: boolean, rule: string): void {
+  if (!isValid) throw invalid(name, rule)
 }
 
-const isWhole = (value: number, min: number, max: number) => Number.isInteger(value) && value >= min && value <= max
-
-function requireWhole(name: string, value: number, min: number, max: number): void {
-  if (!isWhole(value, min, max)) throw refused(name, `a whole number from ${min} to ${max}`)
-}
-
-function refused(name: string, expected: string): InboxError {
-  return new InboxError('config_invalid', `createClient: ${name}: expected ${expected}`)
+function invalid(name: string, rule: string): InboxError {
+  return new InboxError('config_invalid', `createClient: ${name}: expected ${rule}`)
 }

@@ -1,17 +1,17 @@
 import PQueue from 'p-queue'
 import type { Clock, Timer } from '../base/clock.ts'
 
-/** Requests that every plan has per window (R110): the limit until the first answer. */
+/** Requests that every plan has per window (R110): the limit until the first response. */
 const smallestPlan = 10
 /** A window is a minute (R110–R113). The pacer never waits longer, even if the clocks differ. */
 const maxWindowMs = 61_000
-/** Wait if the window is over by our clock, but not for the service. */
+/** Wait if the window is over by our clock, but not for the upstream. */
 const unknownWindowMs = 1_000
 /** Maximum pause after a `Retry-After`. */
 export const maxPauseMs = 300_000
 
 /**
- * Sends as many requests as the rate-limit headers allow (R117–R119), and none during a pause that the service asks for (R107).
+ * Sends as many requests as the rate-limit headers allow (R117–R119), and none during a pause that the upstream asks for (R107).
  * Others wait in order. Requests in flight count as used.
  */
 export class Pacer {
@@ -19,7 +19,7 @@ export class Pacer {
   readonly #queue = new PQueue({ concurrency: smallestPlan })
   #limit = smallestPlan
   #remaining = smallestPlan
-  /** End of the window as the service gave it; 0: over, or unknown. */
+  /** End of the window as the upstream gave it; 0: over, or unknown. */
   #reset = 0
   /** The same by our clock; null: unknown. */
   #resetAt: number | null = null
@@ -51,15 +51,7 @@ export class Pacer {
     this.#update()
   }
 
-  /** Known milliseconds until a request can be sent; 0 = now, or after the next answer. */
-  waitMs(): number {
-    const now = this.#clock.now()
-    this.#forgetThePast(now)
-    const reset = this.#remaining <= 0 ? this.#resetAt : null
-    return Math.max(0, (this.#pausedUntil ?? now) - now, (reset ?? now) - now)
-  }
-
-  /** Reads the limits from the headers of an answer. */
+  /** Reads the limits from the headers of a response. */
   hear(headers: Headers): void {
     const read = (name: string) => {
       const text = headers.get(`X-RateLimit-${name}`)
@@ -67,13 +59,13 @@ export class Pacer {
     }
     const [limit, remaining, reset] = [read('Limit'), read('Remaining'), read('Reset')]
     if (limit === null || remaining === null || reset === null || limit === 0) {
-      // A service that never names a limit has none.
+      // An upstream that never names a limit has none.
       if (!this.#hasHeard) this.#limit = this.#remaining = Infinity
       return this.#update()
     }
     const isFirst = !this.#hasHeard || this.#limit === Infinity
     this.#hasHeard = true
-    // An answer of an earlier window came late.
+    // A response of an earlier window came late.
     if (reset < this.#reset) return
     this.#remaining = reset === this.#reset && !isFirst ? Math.min(this.#remaining, remaining) : remaining
     this.#limit = limit

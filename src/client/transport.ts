@@ -1,123 +1,125 @@
-import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
-import { safeText, type Logger } from '../base/log.ts'
+import { safeText } from '../base/log.ts'
 import { version } from '../base/version.ts'
-import { toAnswer, type Received } from './answer.ts'
-import type { ApiAnswer, CallOptions } from './api.ts'
-import { ApiError, ApiNetworkError, ApiProtocolError, ApiTimeoutError, isInDoubt, wasNeverSent } from './errors.ts'
-import { parseTimeout, type TransportOptions } from './options.ts'
+import type { ApiResponse, CallOptions } from './api.ts'
+import { ApiError, isInDoubt, wasNeverSent } from './errors.ts'
+import { isTimeout, timeoutRule, type TransportOptions } from './options.ts'
 import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
+import { toResponse, type Received } from './response.ts'
 
-interface Call {
-  readonly request: ApiRequest
-  readonly label: string
-  /** Aborted by a caller or by `abort`. */
-  readonly signal: AbortSignal
-  readonly abort: (reason: ApiError) => void
-  readonly timeoutMs: number
-  /** Rest of `timeoutMs`. */
-  leftMs: number
-  /** True if an earlier attempt may have been carried out, though no answer came. */
-  mayBeDone: boolean
-}
+/** Sends a request. Another signal that aborts the call is that of a run. Rejects as described at `ApiClient`. */
+export type Transport = (
+  request: ApiRequest,
+  options?: CallOptions,
+  signalOfRun?: AbortSignal,
+) => Promise<ApiResponse<unknown>>
 
 const [baseDelayMs, maxDelayMs] = [500, 10_000]
 /** Far more than the largest page. */
-const maxAnswerBytes = 10 * 1024 * 1024
+const maxResponseBytes = 10 * 1024 * 1024
 
 /** Sends requests: paced, repeated where that is safe, within their time. One for all calls with the same key. */
-export class Transport {
-  readonly #options: TransportOptions
-  readonly #pacer: Pacer
+export function createTransport(options: TransportOptions): Transport {
+  const { clock, log, retries } = options
+  const pacer = new Pacer(clock)
 
-  constructor(options: TransportOptions) {
-    this.#options = options
-    this.#pacer = new Pacer(options.clock)
-  }
-
-  get clock(): Clock {
-    return this.#options.clock
-  }
-
-  get log(): Logger {
-    return this.#options.log
-  }
-
-  /** `ofRun`: another signal that aborts the call. Rejects as described at `ApiClient`. */
-  async call(request: ApiRequest, options: CallOptions = {}, ofRun?: AbortSignal): Promise<ApiAnswer<unknown>> {
-    const timeoutMs = parseTimeout(options.timeoutMs) ?? this.#options.timeoutMs
-    const ending = new AbortController()
-    const signal = anyOf(ending.signal, this.#options.signal, ofRun, options.signal)
+  async function call(
+    request: ApiRequest,
+    { timeoutMs = options.timeoutMs, signal: signalOfCall }: CallOptions = {},
+    signalOfRun?: AbortSignal,
+  ): Promise<ApiResponse<unknown>> {
+    if (!isTimeout(timeoutMs))
+      throw new InboxError('usage', `timeoutMs: expected ${timeoutRule}, received ${timeoutMs}`)
     const label = safeText(`${request.method.toUpperCase()} ${request.path}`, 200)
-    const abort = (reason: ApiError) => ending.abort(reason)
-    const call: Call = { request, label, signal, abort, timeoutMs, leftMs: timeoutMs, mayBeDone: false }
-    for (let attempt = 1; ; attempt++) {
+    const ending = new AbortController()
+    const signals = [ending.signal, options.signal, signalOfCall, signalOfRun]
+    const signal = AbortSignal.any(signals.filter((each) => each !== undefined))
+    /** Rest of `timeoutMs`. */
+    let leftMs = timeoutMs
+    /** True if an earlier attempt may have been carried out, though no response came. */
+    let mayBeDone = false
+
+    /** Counts the time of `work` as time of the call, and aborts the call at its time limit. */
+    async function timed<T>(work: () => Promise<T>): Promise<T> {
+      const startedAt = clock.now()
+      const late = clock.after(leftMs, () => {
+        const message = `${label} took longer than ${timeoutMs} ms: raise timeoutMs, or try again later`
+        ending.abort(explain(new ApiError(message, { code: 'timed_out', isRetryable: true })))
+      })
       try {
-        return await this.#inTurn(call)
+        return await work()
+      } finally {
+        late.cancel()
+        leftMs = Math.max(1, leftMs - Math.max(0, clock.now() - startedAt))
+      }
+    }
+
+    /** The wait for the rate limit doesn't count as time of the call, and has another limit. */
+    async function attempt(): Promise<ApiResponse<unknown>> {
+      const late = clock.after(maxPauseMs, () => {
+        const message = `${label} was not sent: the rate limit allowed no request for ${maxPauseMs / 1_000} s; make fewer calls at once`
+        ending.abort(new ApiError(message, { code: 'rate_limited', isRetryable: true }))
+      })
+      const send = () => {
+        late.cancel()
+        return timed(() => exchange(request, label, signal))
+      }
+      try {
+        return await pacer.run(send, signal)
+      } finally {
+        late.cancel()
+      }
+    }
+
+    /** Adds to the message if the request may have been carried out. */
+    function explain(error: ApiError): ApiError {
+      if (request.method === 'delete' && error.status === 404 && mayBeDone)
+        error.message += '; an earlier attempt, whose answer was lost, may have deleted it'
+      else if (request.method !== 'get' && isInDoubt(error)) error.message += '; the request may have been carried out'
+      return error
+    }
+
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await attempt()
       } catch (error) {
         if (!(error instanceof ApiError) || signal.aborted) throw error
-        const delayMs = this.#delayAfter(error, call, attempt)
-        if (delayMs === null) throw explain(error, call)
-        call.mayBeDone ||= isInDoubt(error)
-        this.log.warn({ call: label, error: error.code, attempt, delayMs }, 'api call retried')
-        if (delayMs > 0) await this.#timed(call, () => pause(this.clock, delayMs, signal))
+        const delayMs = attempts <= retries && mayRepeat(error, request.method) ? delayAfter(error, attempts) : Infinity
+        if (delayMs >= leftMs) throw explain(error)
+        mayBeDone ||= isInDoubt(error)
+        log.warn({ call: label, error: error.code, attempt: attempts, delayMs }, 'api call retried')
+        if (delayMs > 0) await timed(() => pause(delayMs, signal))
       }
     }
   }
 
-  /** The wait for the rate limit doesn't count as time of the call, and has another limit. */
-  async #inTurn(call: Call): Promise<ApiAnswer<unknown>> {
-    const { label, signal } = call
-    const waitMs = this.#pacer.waitMs()
-    if (waitMs > 1_000) this.log.info({ call: label, waitMs }, 'api call delayed')
-    const late = this.clock.after(maxPauseMs, () => {
-      const message = `${label} was not sent: the rate limit allowed no request for ${maxPauseMs / 1_000} s; make fewer calls at once`
-      const retryAfterMs = this.#pacer.waitMs()
-      call.abort(new ApiError(message, { code: 'rate_limited', retryAfterMs, isRetryable: true }))
-    })
+  async function exchange(request: ApiRequest, label: string, signal: AbortSignal): Promise<ApiResponse<unknown>> {
+    const key = await orAborted(readKey(), signal)
+    const received = await fetchText(request, { label, key, signal })
     try {
-      return await this.#pacer.run(() => {
-        late.cancel()
-        return this.#timed(call, () => this.#send(call))
-      }, signal)
-    } finally {
-      late.cancel()
-    }
-  }
-
-  /** Counts the time of `work` as time of the call, and aborts the call at its time limit. */
-  async #timed<T>(call: Call, work: () => Promise<T>): Promise<T> {
-    const startedAt = this.clock.now()
-    const late = this.clock.after(call.leftMs, () => {
-      const message = `${call.label} took longer than ${call.timeoutMs} ms: raise timeoutMs, or try again later`
-      call.abort(explain(new ApiTimeoutError(message, { code: 'timed_out', isRetryable: true }), call))
-    })
-    try {
-      return await work()
-    } finally {
-      late.cancel()
-      call.leftMs = Math.max(1, call.leftMs - Math.max(0, this.clock.now() - startedAt))
-    }
-  }
-
-  async #send(call: Call): Promise<ApiAnswer<unknown>> {
-    const key = await orAborted(this.#key(), call.signal)
-    const received = await this.#exchange(call, key)
-    try {
-      return toAnswer(received, call.request.data, { now: this.clock.now(), key })
+      return toResponse(received, request.data, { now: clock.now(), key })
     } catch (error) {
-      if (error instanceof ApiError && error.status === 429) this.#pacer.pause(error.retryAfterMs ?? 1_000)
+      if (error instanceof ApiError && error.status === 429) pacer.pause(error.retryAfterMs ?? 1_000)
       throw error
     } finally {
-      this.#pacer.hear(received.headers)
+      pacer.hear(received.headers)
     }
   }
 
-  async #exchange({ request, label, signal }: Call, key: string): Promise<Received> {
-    const { method, path, query, body } = request
+  async function readKey(): Promise<string> {
+    const key: unknown = await options.apiKey()
+    // `fetch` rejects other headers, and its error might contain the key.
+    if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key
+    throw new InboxError('config_invalid', 'the API key is invalid: expected visible ASCII characters without spaces')
+  }
+
+  async function fetchText(
+    { method, path, query, body }: ApiRequest,
+    { label, key, signal }: { readonly label: string; readonly key: string; readonly signal: AbortSignal },
+  ): Promise<Received> {
     try {
-      const response = await this.#options.fetch(this.#options.baseUrl + path + query, {
+      const response = await options.fetch(options.baseUrl + path + query, {
         method: method.toUpperCase(),
         headers: {
           Authorization: `Bearer ${key}`,
@@ -134,42 +136,37 @@ export class Transport {
       return { label, status: response.status, headers: response.headers, text }
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      throw error instanceof ApiError ? error : noAnswer(error, label, this.#options.baseUrl)
+      throw error instanceof ApiError ? error : noResponse(error, label, options.baseUrl)
     }
   }
 
-  async #key(): Promise<string> {
-    const key: unknown = await this.#options.apiKey()
-    // `fetch` rejects other headers, and its error might contain the key.
-    if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key
-    throw new InboxError('config_invalid', 'the API key is invalid: expected visible ASCII characters without spaces')
+  /** Milliseconds before the next attempt. Doubles from 500 ms to 10 s, minus up to half at random; Infinity: too long. */
+  function delayAfter({ status, retryAfterMs }: ApiError, attempts: number): number {
+    const askedMs = retryAfterMs ?? 0
+    // The pacer waits, for all calls.
+    if (status === 429) return askedMs > maxPauseMs ? Infinity : 0
+    const fullMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempts - 1))
+    return Math.max(Math.round(fullMs * (1 - clock.random() / 2)), askedMs)
   }
 
-  /** Delay before the next attempt; null: no retry. The delay doubles from 500 ms to 10 s, minus up to half at random. */
-  #delayAfter(error: ApiError, call: Call, attempt: number): number | null {
-    if (attempt > this.#options.retries || !mayRepeat(error, call.request.method)) return null
-    const askedMs = error.retryAfterMs ?? 0
-    // The pacer waits, for all calls.
-    if (error.status === 429) return askedMs > maxPauseMs ? null : 0
-    const fullMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1))
-    const delayMs = Math.max(Math.round(fullMs * (1 - this.#options.random() / 2)), askedMs)
-    return delayMs < call.leftMs ? delayMs : null
+  async function pause(ms: number, signal: AbortSignal): Promise<void> {
+    const over = Promise.withResolvers<void>()
+    const timer = clock.after(ms, over.resolve)
+    await orAborted(over.promise, signal).finally(() => timer.cancel())
   }
+
+  return call
 }
 
-/** @throws ApiProtocolError `answer_too_large`, with the rest unread */
+/** @throws ApiError `answer_too_large`, with the rest unread */
 async function readText(response: Response, label: string): Promise<string> {
   const decoder = new TextDecoder()
   let [text, received] = ['', 0]
   for await (const part of response.body ?? []) {
     received += part.byteLength
-    if (received > maxAnswerBytes) {
-      const message = `${label}: the answer is larger than ${maxAnswerBytes} bytes`
-      throw new ApiProtocolError(message, {
-        code: 'answer_too_large',
-        status: response.status,
-        isRetryable: false,
-      })
+    if (received > maxResponseBytes) {
+      const message = `${label}: the answer is larger than ${maxResponseBytes} bytes`
+      throw new ApiError(message, { code: 'answer_too_large', status: response.status, isRetryable: false })
     }
     text += decoder.decode(part, { stream: true })
   }
@@ -178,66 +175,29 @@ async function readText(response: Response, label: string): Promise<string> {
 
 /**
  * Reads and deletes are idempotent. POST and PATCH are repeated only if the first one was not carried out for certain:
- * rejected by the rate limit (R107), or not connected. The service has no idempotency keys (A27).
+ * rejected by the rate limit (R107), or not connected. The upstream has no idempotency keys (A27).
  */
 function mayRepeat(error: ApiError, method: ApiRequest['method']): boolean {
   if (!error.isRetryable) return false
   return method === 'get' || method === 'delete' || error.status === 429 || wasNeverSent(error)
 }
 
-const untrusted: readonly unknown[] = [
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]
-
-function noAnswer(cause: unknown, label: string, baseUrl: string): ApiNetworkError {
+function noResponse(cause: unknown, label: string, baseUrl: string): ApiError {
   const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-  const isUntrusted = untrusted.includes((reason as { readonly code?: unknown } | undefined)?.code)
+  const { code } = Object(reason) as { readonly code?: unknown }
+  const isUntrusted = /CERT|VERIFY_LEAF_SIGNATURE/.test(String(code))
   const advice = isUntrusted ? ': if you trust its certificate, set its file in NODE_EXTRA_CA_CERTS' : ''
-  return new ApiNetworkError(`${label}: no answer from ${new URL(baseUrl).origin} (${messageOf(reason)})${advice}`, {
+  return new ApiError(`${label}: no answer from ${new URL(baseUrl).origin} (${messageOf(reason)})${advice}`, {
     code: isUntrusted ? 'certificate_untrusted' : 'network_failed',
     isRetryable: !isUntrusted,
     cause,
   })
 }
 
-/** Adds to the message if the request may have been carried out. */
-function explain(error: ApiError, { request: { method }, mayBeDone }: Call): ApiError {
-  if (method === 'delete' && error.status === 404 && mayBeDone)
-    error.message += '; an earlier attempt, whose answer was lost, may have deleted it'
-  else if (method !== 'get' && isInDoubt(error)) error.message += '; the request may have been carried out'
-  return error
-}
-
-/** A signal that is aborted when one of `signals` is, with its reason. */
-export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter((signal) => signal !== undefined))
-}
-
-/** Resolves with `promise`, unless the signal is aborted before: then it rejects with its reason. */
-export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>()
-  const listener = () => aborted.reject(signal.reason)
-  if (signal.aborted) listener()
-  else signal.addEventListener('abort', listener)
-  try {
-    return await Promise.race([promise, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', listener)
-  }
-}
-
-/** Resolves `ms` milliseconds later, or rejects with the reason of the signal. */
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const over = Promise.withResolvers<void>()
-  const timer = clock.after(ms, over.resolve)
-  try {
-    await orAborted(over.promise, signal)
-  } finally {
-    timer.cancel()
-  }
+/** Resolves with `promise`, unless the signal of the call is aborted before: then it rejects with its reason. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    promise.then(resolve, reject)
+  })
 }

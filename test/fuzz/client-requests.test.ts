@@ -84,8 +84,8 @@ test('R49 the service receives the query unchanged', async () => {
       ),
       async (query) => {
         const address = await addressOf('https://api.example.com', (api) => api.get('/x', query))
-        const given = Object.entries(query).filter(([, one]) => one !== undefined)
-        const expected = Object.fromEntries(given.map(([name, one]) => [name, String(one)]))
+        const pairs = Object.entries(query).filter(([, member]) => member !== undefined)
+        const expected = Object.fromEntries(pairs.map(([name, member]) => [name, String(member)]))
         expect(parseQuery(address.pathname + address.search)).toEqual({ ok: true, values: expected })
       },
     ),
@@ -94,7 +94,7 @@ test('R49 the service receives the query unchanged', async () => {
 })
 
 test('an argument stays one segment of the path', async () => {
-  const argument = text.filter((one) => !['', '.', '..'].includes(one))
+  const argument = text.filter((candidate) => !['', '.', '..'].includes(candidate))
   await fc.assert(
     fc.asyncProperty(argument, async (alert_id) => {
       const address = await addressOf('https://api.example.com', (api) => api.getAlert({ alert_id }))

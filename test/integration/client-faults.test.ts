@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { inFault } from '../../src/emulator/faults/kinds.ts'
+import { AppServer } from '../support/app-server.ts'
+import { freePort } from '../support/stream-sinks.ts'
 import { apiKey } from './emulator-stage.ts'
 import { all, busiest, createHastyClock, failureOf, startClientStage, type ClientStage } from './client-stage.ts'
 
@@ -77,8 +76,8 @@ test.each(Object.entries(outcomes))('2.8 %s: %j', async (kind, { get, always, po
 test('delays between retries double minus up to half at random, and last at least as long as Retry-After', async () => {
   await stage.fault({ kind: 'error-500' })
   const pausesWith = async (random: number) => {
-    const clock = createHastyClock()
-    await failureOf(stage.client({ clock, random: () => random, retries: 6, timeoutMs: 1_000_000 }).getWallet(wallet))
+    const clock = createHastyClock(random)
+    await failureOf(stage.client({ clock, retries: 6, timeoutMs: 1_000_000 }).getWallet(wallet))
     return clock.pauses
   }
   expect(await pausesWith(0)).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000])
@@ -123,72 +122,47 @@ test('R107 Retry-After delays all calls, POST included, and does not count as th
 })
 
 describe('another server', () => {
-  async function clientOf(listener: RequestListener, retries = 0) {
-    const requests: string[] = []
-    const server = createServer((request, response) => {
-      requests.push(`${request.method} ${request.url} ${request.headers.authorization !== undefined}`)
-      listener(request, response)
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => server.close().closeAllConnections())
-    const { port } = server.address() as AddressInfo
-    const baseUrl = `http://127.0.0.1:${port}/base`
-    return { api: createClient({ baseUrl, apiKey, retries, clock: createHastyClock() }), requests }
+  async function clientOf(answer: AppServer['answer'], retries = 0) {
+    const server = await AppServer.start()
+    onTestFinished(() => server[Symbol.asyncDispose]())
+    server.answer = answer
+    const baseUrl = `http://127.0.0.1:${server.port}/base`
+    return { api: createClient({ baseUrl, apiKey, retries, clock: createHastyClock() }), server }
   }
   const json = { 'Content-Type': 'application/json' }
 
   test('a redirect is not followed: the key would go along', async () => {
-    const elsewhere = await clientOf((_, response) => response.end())
-    const { api, requests } = await clientOf((_, response) =>
-      response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
-    )
+    const { api, server } = await clientOf(() => ({ status: 302, headers: { Location: '/elsewhere' } }))
     expect(await failureOf(api.get('/x'))).toMatchObject({ status: 302, code: 'redirected', isRetryable: false })
-    expect([requests, elsewhere.requests]).toEqual([['GET /base/v1/x true'], []])
+    expect(server.requests.map(({ path }) => path)).toEqual(['/base/v1/x'])
   })
 
-  const refusal = '{"success":false,"error":{"code":"odd","message":"no"}}'
+  const rejection = '{"success":false,"error":{"code":"odd","message":"no"}}'
   test.each([
     ['an HTML page', 200, 'text/html', '<p>hello', { code: 'answer_invalid', isRetryable: false }, 1],
     ['R8 R9 no success', 200, json['Content-Type'], '{"data": {}}', { code: 'answer_invalid' }, 3],
     ['R8 R9 no data', 200, json['Content-Type'], '{"success": true}', { code: 'answer_invalid' }, 3],
     ['R8 R9 a list as data', 200, json['Content-Type'], '{"success": true, "data": []}', { code: 'answer_invalid' }, 3],
     ['R8 R9 null', 200, json['Content-Type'], 'null', { code: 'answer_invalid', body: null }, 3],
-    ['R8 success false', 200, json['Content-Type'], refusal, { name: 'ApiError', status: 200, code: 'odd' }, 1],
+    ['R8 success false', 200, json['Content-Type'], rejection, { name: 'ApiError', status: 200, code: 'odd' }, 1],
     ['a 502 of a proxy', 502, 'text/html', '<p>bad gateway', { status: 502, code: 'http_502', body: undefined }, 3],
   ])('%s is an error', async (_, status, type, text, expected, attempts) => {
-    const { api, requests } = await clientOf(
-      (_request, response) => response.writeHead(status, { 'Content-Type': type }).end(text),
-      2,
-    )
+    const { api, server } = await clientOf(() => ({ status, headers: { 'Content-Type': type }, body: text }), 2)
     expect(await failureOf(api.getWallet(wallet))).toMatchObject(expected)
-    expect(requests.length).toBeLessThanOrEqual(attempts)
+    expect(server.requests.length).toBeLessThanOrEqual(attempts)
   })
 
   test('an endless answer is aborted at 10 MiB', async () => {
-    const { api } = await clientOf((_, response) => {
-      response.writeHead(200, json)
-      const more = () => {
-        while (!response.destroyed && response.write(Buffer.alloc(262_144, 32))) {
-          // Until the buffer is full.
-        }
-      }
-      response.on('drain', more)
-      more()
-    })
-    const expected = { name: 'ApiProtocolError', code: 'answer_too_large', isRetryable: false }
+    const { api } = await clientOf(() => ({ status: 200, headers: json, endless: true }))
+    const expected = { code: 'answer_too_large', isRetryable: false }
     expect(await failureOf(api.get('/x'))).toMatchObject(expected)
   })
 
   test('without a connection a POST is retried as well, because nothing was sent', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    await once(server.close(), 'close')
     const clock = createHastyClock()
-    const api = createClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey, clock, random: () => 0 })
+    const api = createClient({ baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey, clock })
     const error = await failureOf(api.createAlert(alertOf()))
-    expect(error).toMatchObject({ name: 'ApiNetworkError', code: 'network_failed', status: null, isRetryable: true })
+    expect(error).toMatchObject({ code: 'network_failed', status: null, isRetryable: true })
     expect(error.message).not.toContain(inDoubt)
     expect(clock.pauses).toEqual([500, 1_000, 2_000])
   })

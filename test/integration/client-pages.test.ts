@@ -59,7 +59,7 @@ test('2.8 a repeated next_cursor is an error after each item was returned once',
   const walk = async () => {
     for await (const { tx_hash } of stage.api.listWalletTrades({ address, network, limit: 1 })) seen.push(tx_hash)
   }
-  await expect(walk()).rejects.toMatchObject({ name: 'ApiProtocolError', code: 'cursor_repeated' })
+  await expect(walk()).rejects.toMatchObject({ code: 'cursor_repeated' })
   expect([seen.length, new Set(seen).size]).toEqual([2, 2])
 })
 

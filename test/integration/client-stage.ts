@@ -2,7 +2,6 @@ import { expect } from 'vitest'
 import { createClient, type ApiClient, type ApiError } from '../../src/client/index.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import type { Clock } from '../../src/base/clock.ts'
-import type { EmulatorOptions, SeedInput } from '../../src/emulator/emulator.ts'
 import { apiKey, startStage, testSeed, type Stage } from './emulator-stage.ts'
 
 export interface ClientStage extends AsyncDisposable {
@@ -20,15 +19,8 @@ export interface ClientStage extends AsyncDisposable {
 }
 
 /** An emulator with some history, and a client whose pauses take no time. */
-export async function startClientStage(
-  options: { readonly seed?: Partial<SeedInput>; readonly wall?: Clock; readonly client?: Partial<ClientOptions> } = {},
-): Promise<ClientStage> {
-  const world = { seed: 'client', history: '3h' }
-  const emulator: Partial<EmulatorOptions> = {
-    seed: testSeed({ world, ...options.seed }),
-    ...(options.wall && { wall: options.wall }),
-  }
-  const stage = await startStage(emulator)
+export async function startClientStage(): Promise<ClientStage> {
+  const stage = await startStage({ seed: testSeed({ world: { seed: 'client', history: '3h' } }) })
   const clock = createHastyClock()
   let asked: string[] = []
   const client = (more: Partial<ClientOptions> = {}) =>
@@ -36,12 +28,10 @@ export async function startClientStage(
       baseUrl: `${stage.emulator.url}/v1`,
       apiKey,
       clock,
-      random: () => 0,
       fetch: (url, init) => {
         asked.push(`${init?.method} ${new URL(url as string).pathname}`)
         return fetch(url, init)
       },
-      ...options.client,
       ...more,
     })
   return {
@@ -75,7 +65,7 @@ export interface HastyClock extends Clock {
 const longestPauseMs = 20_000
 
 /** Pauses end at once and are recorded; timeouts never end. */
-export function createHastyClock(): HastyClock {
+export function createHastyClock(random = 0): HastyClock {
   let now = Date.UTC(2026, 0, 1)
   const pauses: number[] = []
   return {
@@ -93,7 +83,7 @@ export function createHastyClock(): HastyClock {
       })
       return { cancel: () => clearImmediate(timer) }
     },
-    random: () => 0,
+    random: () => random,
   }
 }
 
@@ -124,12 +114,9 @@ export function openWallet({ stage }: Pick<ClientStage, 'stage'>, positions: num
   return { address, network: 'ethereum' as const, buy }
 }
 
-/** The wallet with the most trades on a network. */
-export function busiest({ stage }: Pick<ClientStage, 'stage'>, network = 'ethereum') {
-  const [wallet] = stage.emulator.world.views
-    .wallets()
-    .filter((one) => one.network === network)
-    .toSorted((a, b) => b.tradeCount - a.tradeCount)
-  if (wallet === undefined) throw new Error(`nobody has traded on ${network}`)
-  return { address: wallet.address, network: 'ethereum' as const, tradeCount: wallet.tradeCount }
+/** The wallet with the most trades on Ethereum. */
+export function busiest({ stage }: Pick<ClientStage, 'stage'>) {
+  const wallets = stage.emulator.world.views.wallets().filter(({ network }) => network === 'ethereum')
+  const [wallet] = wallets.toSorted((a, b) => b.tradeCount - a.tradeCount)
+  return { address: wallet!.address, network: 'ethereum' as const }
 }

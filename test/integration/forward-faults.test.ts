@@ -1,32 +1,9 @@
-import { once } from 'node:events'
-import net, { type AddressInfo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { AppServer, type AppRequest } from '../support/app-server.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
+import { startSocketServer } from '../support/socket-server.ts'
 import { until } from '../support/until.ts'
-
-/** A server that calls `behave` for each connection. */
-async function startSocketServer(behave: (socket: Socket, index: number) => void) {
-  let connections = 0
-  const sockets = new Set<Socket>()
-  const server = net.createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    const index = connections++
-    socket.once('data', () => behave(socket, index))
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
 
 const opened = new AsyncDisposableStack()
 const servers = new Map<string, AppServer>()
@@ -39,29 +16,22 @@ const soon = { attempts: 200, baseMs: 20, capMs: 100 }
 beforeAll(async () => {
   const resetting = opened.use(
     await startSocketServer((socket, index) => {
-      if (index === 0) socket.resetAndDestroy()
-      else if (index === 1) socket.end('what?\r\n\r\n')
-      else if (index === 2) socket.end('HTTP/1.1 20')
-      else socket.end('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n')
+      const answers = ['what?\r\n\r\n', 'HTTP/1.1 20', 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n']
+      socket.once('data', () => (index === 0 ? socket.resetAndDestroy() : socket.end(answers[index - 1] ?? '')))
     }),
   )
-  const breaking = opened.use(
-    await startSocketServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it')
-      setImmediate(() => socket.destroy())
-    }),
-  )
-  const closed = await startSocketServer(() => {})
+  const closed = await startSocketServer()
   await closed[Symbol.asyncDispose]()
   const unending = opened.use(
-    await startSocketServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it')),
+    await startSocketServer((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it'))
+    }),
   )
   for (const name of ['slow', 'refusing', 'down', 'huge', 'echoing']) {
     servers.set(name, opened.use(await AppServer.start()))
   }
   const options: Readonly<Record<string, object>> = {
     resetting: { url: resetting.url },
-    breaking: { url: breaking.url },
     closed: { url: `${closed.url}?token=hush`, headers: { Authorization: 'hush' }, retry: { ...soon, attempts: 2 } },
     unending: { url: unending.url, timeoutMs: 20_000 },
     echoing: {
@@ -74,8 +44,8 @@ beforeAll(async () => {
     refusing: { url: serverOf('refusing').url, terminalStatuses: [410, 422] },
     down: { url: serverOf('down').url, breaker: { failures: 3, cooldownMs: 400, capMs: 400 } },
   }
-  const sinks = Object.entries(options).map(([name, own]) => {
-    return [name, { kind: 'forward', types: `wallet.${name}`, retry: soon, ...own }]
+  const sinks = Object.entries(options).map(([name, specific]) => {
+    return [name, { kind: 'forward', types: `wallet.${name}`, retry: soon, ...specific }]
   })
   app = opened.use(await startTestApp({ settings: { INBOX_SINKS: JSON.stringify(Object.fromEntries(sinks)) } }))
 })
@@ -113,7 +83,9 @@ describe('a forward to a failing app', () => {
     await becomes('reset_1', 'done')
     const errors = await errorsOf('reset_1')
     expect(errors).toHaveLength(4)
-    expect(errors.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('fetch failed')))
+    expect(errors.slice(0, 3)).toEqual(
+      Array.from({ length: 3 }, () => expect.stringContaining('the app could not be reached: ')),
+    )
   })
 
   test('accepts a 2xx whose body never ends, before timeoutMs', async () => {

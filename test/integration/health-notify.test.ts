@@ -105,7 +105,7 @@ describe.each(pagers)('a warning at $kind', ({ kind, callsOf, expected }) => {
   test('opens one incident and closes it', async () => {
     await using to = await stageService(kind)
     for (const event of course) expect(await to.send(items(event))).toBeUndefined()
-    expect(to.fake.refused).toEqual([])
+    expect(to.fake.rejected).toEqual([])
     expect(callsOf(to.fake)).toEqual(expected)
   })
 

@@ -5,12 +5,12 @@ import { sampleData } from '../../src/app/testing/create-event.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { startSmtp, type TestSmtp } from '../support/smtp.ts'
 
-function aMailSink({ port }: TestSmtp, given: Record<string, unknown> = {}) {
+function aMailSink({ port }: TestSmtp, more: Record<string, unknown> = {}) {
   const options = emailKind.options.parse({
     url: `smtp://127.0.0.1:${port}`,
     from: 'Inbox <inbox@example.com>',
     to: 'desk@example.com',
-    ...given,
+    ...more,
   })
   return underTest(emailKind.create({ name: 'desk', options }))
 }
@@ -76,8 +76,8 @@ describe('the sink `email`', () => {
     expect(subjectOf(smtp)).toBe('S')
     expect(smtp.mails[0]!.text.trim()).toBe('héllo\n.\nend')
     for (const payload of ['text', null, { text: 1 }, { text: 'x', subject: 1 }]) {
-      const given = sink.send([anItem({ id: 'evt_1' }, { payload })])
-      await expect(given, JSON.stringify(payload)).rejects.toThrow(TerminalError)
+      const sending = sink.send([anItem({ id: 'evt_1' }, { payload })])
+      await expect(sending, JSON.stringify(payload)).rejects.toThrow(TerminalError)
     }
   })
 
@@ -194,9 +194,9 @@ describe('the sink `email`', () => {
     await using smtp = await startSmtp({ onConnect: () => {} })
     await using sink = aMailSink(smtp)
     const controller = new AbortController()
-    const given = sink.send([trade('evt_1')], aSinkContext({ signal: controller.signal }))
+    const sending = sink.send([trade('evt_1')], aSinkContext({ signal: controller.signal }))
     setImmediate(() => controller.abort(new Error('time is over')))
-    await expect(given).rejects.toThrow('aborted')
+    await expect(sending).rejects.toThrow('aborted')
   })
 
   test.for([

@@ -7,9 +7,9 @@ import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
-const anExec = (dir: TempDir, command: readonly string[], given: Record<string, unknown> = {}) =>
+const anExec = (dir: TempDir, command: readonly string[], more: Record<string, unknown> = {}) =>
   underTest(
-    execKind.create({ name: 'script', options: execKind.options.parse({ command, ...given }) }, { baseDir: dir.path }),
+    execKind.create({ name: 'script', options: execKind.options.parse({ command, ...more }) }, { baseDir: dir.path }),
   )
 
 const shell = (script: string) => ['sh', '-c', script]

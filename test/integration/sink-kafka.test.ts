@@ -39,9 +39,9 @@ async function startMock({ file, env }: Program, topic: string) {
     /** The next records, of all partitions in any order. */
     async records(count: number) {
       const read = async () => JSON.parse((await lines.next()).value as string)
-      const found = []
-      while (found.length < count) found.push(await read())
-      return found
+      const records = []
+      while (records.length < count) records.push(await read())
+      return records
     },
   }
 }

@@ -14,7 +14,7 @@ describe.each([
   test('opens an alert from minSeverity on, by default warning', async () => {
     await using to = await stageService(kind)
     for (const type of eventTypes) expect(await to.send(items(eventSamples[type]))).toBeUndefined()
-    expect(to.fake.refused).toEqual([])
+    expect(to.fake.rejected).toEqual([])
     expect(to.fake.shown).toEqual([
       'PEPE risk 20 → 72 (high)',
       'TRAP is a honeypot (sell_blocked), risk 97',
@@ -31,7 +31,7 @@ describe.each([
     )
     const [first, second] = to.fake.accepted.map(({ body }) => body[keyOf])
     expect([first, second]).toEqual([honeypot.id, 'ï'.repeat(255)])
-    expect(to.fake.refused).toEqual([])
+    expect(to.fake.rejected).toEqual([])
   })
 
   test('R103 accepts any content and size of an event', async () => {
@@ -42,11 +42,11 @@ describe.each([
       const event = { ...eventSamples[type], data: { ...data, current_risk_score: 99, network: long } }
       expect(await to.send(items(event as AnyEvent))).toBeUndefined()
     }
-    expect(to.fake.refused).toEqual([])
+    expect(to.fake.rejected).toEqual([])
     expect(to.fake.shown.length).toBeGreaterThan(2)
   })
 
-  test('makes a dead letter of a refused alert', async () => {
+  test('makes a dead letter of a rejected alert', async () => {
     await using to = await stageService(kind)
     to.fake.dislikes = () => true
     expect(await to.send(items(honeypot))).toBeInstanceOf(TerminalError)

@@ -69,7 +69,7 @@ describe.each([
     }
   })
 
-  test.each(payloads)('refuses the payload %j', async (payload) => {
+  test.each(payloads)('rejects the payload %j', async (payload) => {
     await using to = await stageService(kind)
     const error = await to.send(items({ payload }))
     expect(error).toBeInstanceOf(TerminalError)

@@ -1,35 +1,12 @@
 import { once } from 'node:events'
-import net, { type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import kafkaKind from '../../handlers/sinks/kafka.ts'
 import natsKind from '../../handlers/sinks/nats.ts'
 import redisKind from '../../handlers/sinks/redis.ts'
 import sqlKind from '../../handlers/sinks/sql.ts'
 import type { SinkContext, SinkDefinition } from '../../src/dispatch/define-sink.ts'
+import { startSocketServer } from '../support/socket-server.ts'
 import { streamItem } from '../support/stream-sinks.ts'
-
-/** A TCP server that calls `answer` for each chunk. */
-async function startServer(answer: (data: string, socket: Socket) => void = () => {}, greeting = '') {
-  const sockets: Socket[] = []
-  const server = net.createServer((socket) => {
-    sockets.push(socket)
-    if (greeting !== '') socket.write(greeting)
-    socket.on('error', () => {}).on('data', (data) => answer(data.toString(), socket))
-    server.emit('taken')
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    sockets,
-    async taken(count: number) {
-      while (sockets.length < count) await once(server, 'taken')
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => void server.close(resolve))
-    },
-  }
-}
 
 const name = 'out'
 const sinks: Readonly<Record<string, (port: number) => Readonly<SinkDefinition<'*'>>>> = {
@@ -59,7 +36,7 @@ test.each(Object.keys(sinks))(
   'an aborted send of %s ends, and the next one opens a new connection',
   { timeout: 20_000 },
   async (kind) => {
-    await using server = await startServer()
+    await using server = await startSocketServer()
     const sink = sinks[kind]!(server.port)
     await sendUntil(sink, () => server.taken(1))
     await sendUntil(sink, () => server.taken(2))
@@ -74,13 +51,13 @@ test.each(Object.keys(sinks))(
 test('a NATS server that acknowledges nothing is disconnected on abort', { timeout: 20_000 }, async () => {
   const published = Promise.withResolvers<void>()
   const info = { server_id: 'S', version: '2.10.0', proto: 1, headers: true, max_payload: 1_000_000 }
-  await using server = await startServer(
-    (data, socket) => {
+  await using server = await startSocketServer((socket) => {
+    socket.write(`INFO ${JSON.stringify(info)}\r\n`)
+    socket.on('data', (data) => {
       if (data.includes('PING')) socket.write('PONG\r\n')
       if (data.includes('HPUB')) published.resolve()
-    },
-    `INFO ${JSON.stringify(info)}\r\n`,
-  )
+    })
+  })
   const sink = sinks['nats']!(server.port)
   await sendUntil(sink, () => published.promise)
   if (!server.sockets[0]!.destroyed) await once(server.sockets[0]!, 'close')

@@ -19,9 +19,9 @@ async function anEmptyPlace(): Promise<string> {
   return `${database}?options=${encodeURIComponent(`-c search_path=s${schemas}`)}`
 }
 
-function aSqlSink(url: string, given: Record<string, unknown> = {}) {
+function aSqlSink(url: string, more: Record<string, unknown> = {}) {
   return underTest(
-    sqlKind.create({ name: 'warehouse', options: sqlKind.options.parse({ url, ...given }) }, { baseDir: '/' }),
+    sqlKind.create({ name: 'warehouse', options: sqlKind.options.parse({ url, ...more }) }, { baseDir: '/' }),
   )
 }
 
@@ -82,21 +82,6 @@ describe('the sink `sql` on Postgres', () => {
     expect(await ask(url, 'SELECT event_id, amount_usd FROM onchain_wallet_large_trade ORDER BY seq')).toEqual([
       { event_id: 'evt_1', amount_usd: '1' },
       { event_id: 'evt_2', amount_usd: '2' },
-    ])
-  })
-
-  test('undocumented types go to `other`, enqueued items to `items`', async () => {
-    const url = await anEmptyPlace()
-    await using sink = aSqlSink(url, { tablePrefix: 'x_' })
-    const raw = Buffer.from(
-      '{"id":"evt_1","type":"token.new; DROP TABLE","created_at":"2026-01-31T14:03:22Z","data":{"n":1.50}}',
-    )
-    await sink.send([anItem(raw), anItem({ id: 'evt_2' }, { payload: { a: 1 }, idempotencyKey: 'h:evt_2:0' })])
-    expect(await ask(url, `SELECT event_type, body->'data'->>'n' AS n, network FROM x_other`)).toEqual([
-      { event_type: 'token.new; DROP TABLE', n: '1.50', network: null },
-    ])
-    expect(await ask(url, 'SELECT idempotency_key, event_id, payload FROM x_items')).toEqual([
-      { idempotency_key: 'h:evt_2:0', event_id: 'evt_2', payload: { a: 1 } },
     ])
   })
 

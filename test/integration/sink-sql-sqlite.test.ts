@@ -5,8 +5,8 @@ import sqlKind from '../../handlers/sinks/sql.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { createTempDir, type TempDir } from '../support/temp-dir.ts'
 
-function aSqlSink(dir: TempDir, given: Record<string, unknown> = {}) {
-  const options = sqlKind.options.parse({ url: 'sqlite:sub/events.db', ...given })
+function aSqlSink(dir: TempDir, more: Record<string, unknown> = {}) {
+  const options = sqlKind.options.parse({ url: 'sqlite:sub/events.db', ...more })
   return underTest(sqlKind.create({ name: 'warehouse', options }, { baseDir: dir.path }))
 }
 

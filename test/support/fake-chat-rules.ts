@@ -1,9 +1,9 @@
 import type { AppRequest } from './app-server.ts'
 
-/** Result of a request: the shown text, or the reason of a refusal. */
+/** Result of a request: the shown text, or the reason of a rejection. */
 export type Verdict =
   | { readonly shown: string; readonly links: readonly string[]; readonly body: Json }
-  | { readonly refused: string }
+  | { readonly rejected: string }
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -12,7 +12,7 @@ export interface Rules {
   read(body: Json): Verdict
   readonly success: { readonly status: number; readonly body: string }
   /** Response to a rejected message, in the service's format. */
-  refusal(reason: string): string
+  rejection(reason: string): string
   /** Response to a request above the rate limit. */
   tooMany(seconds: number): { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 }
@@ -44,12 +44,12 @@ function readMarkup(text: string, pattern: RegExp, left: RegExp): { shown: strin
 export const slackRules: Rules = {
   path: '/services/T0FAKE/B0FAKE/TokenOfSlackThatIsNone',
   success: { status: 200, body: 'ok' },
-  refusal: (reason) => reason,
+  rejection: (reason) => reason,
   tooMany: (seconds) => ({ headers: retryAfter(seconds), body: 'rate_limited' }),
   read(body) {
     const { text, blocks } = body
-    if (typeof text !== 'string' || text === '' || text.length > 40_000) return { refused: 'no_text' }
-    if (!Array.isArray(blocks) || blocks.length > 50) return { refused: 'invalid_blocks' }
+    if (typeof text !== 'string' || text === '' || text.length > 40_000) return { rejected: 'no_text' }
+    if (!Array.isArray(blocks) || blocks.length > 50) return { rejected: 'invalid_blocks' }
     const read = (blocks as readonly Json[]).map((block) => {
       const inner = block.text
       if (!isObject(inner) || inner.type !== 'mrkdwn' || inner.verbatim !== true) return undefined
@@ -57,7 +57,7 @@ export const slackRules: Rules = {
       return readMarkup(inner.text, /<(https:[^|<>]*)\|([^|<>]*)>|&(amp|lt|gt);/g, /[<>&]/)
     })
     const sections = read.filter((section) => section !== undefined)
-    if (sections.length < read.length) return { refused: 'invalid_blocks' }
+    if (sections.length < read.length) return { rejected: 'invalid_blocks' }
     return { shown: sections.map(({ shown }) => shown).join('\n'), links: sections.flatMap(({ links }) => links), body }
   },
 }
@@ -65,17 +65,17 @@ export const slackRules: Rules = {
 export const discordRules: Rules = {
   path: '/api/webhooks/1234567890/TokenOfDiscordThatIsNone',
   success: { status: 200, body: '{"id":"1"}' },
-  refusal: (reason) => JSON.stringify({ message: reason, code: 50_035 }),
+  rejection: (reason) => JSON.stringify({ message: reason, code: 50_035 }),
   tooMany: (seconds) => ({
     headers: retryAfter(seconds),
     body: JSON.stringify({ message: 'You are being rate limited.', retry_after: seconds, global: false }),
   }),
   read(body) {
     const { content, allowed_mentions: mentions } = body
-    if (typeof content !== 'string' || content.trim() === '') return { refused: 'Cannot send an empty message' }
-    if (lengthOf(content) > 2_000) return { refused: 'Must be 2000 or fewer in length.' }
+    if (typeof content !== 'string' || content.trim() === '') return { rejected: 'Cannot send an empty message' }
+    if (lengthOf(content) > 2_000) return { rejected: 'Must be 2000 or fewer in length.' }
     if (!isObject(mentions) || !Array.isArray(mentions.parse) || mentions.parse.length > 0)
-      return { refused: 'everyone was called' }
+      return { rejected: 'everyone was called' }
     const links: string[] = []
     let shown = ''
     // Reads escapes first, then links; other markup is a mistake.
@@ -83,10 +83,10 @@ export const discordRules: Rules = {
       /\\([^0-9A-Za-z\s])|\[([^\]\\[]*)\]\(<([^<>]*)>\)|[^]/gu,
     )) {
       if (url !== undefined) links.push(url)
-      else if (escaped === undefined && /[\\*_~`|>[\]()<@#:]/.test(all)) return { refused: `unescaped ${all}` }
+      else if (escaped === undefined && /[\\*_~`|>[\]()<@#:]/.test(all)) return { rejected: `unescaped ${all}` }
       shown += escaped ?? label ?? all
     }
-    if (!links.every((url) => explorerHosts.test(url))) return { refused: 'a strange link' }
+    if (!links.every((url) => explorerHosts.test(url))) return { rejected: 'a strange link' }
     return { shown, links, body }
   },
 }
@@ -94,7 +94,7 @@ export const discordRules: Rules = {
 export const telegramRules: Rules = {
   path: `/bot${botToken}/sendMessage`,
   success: { status: 200, body: '{"ok":true,"result":{"message_id":1}}' },
-  refusal: (reason) => JSON.stringify({ ok: false, error_code: 400, description: `Bad Request: ${reason}` }),
+  rejection: (reason) => JSON.stringify({ ok: false, error_code: 400, description: `Bad Request: ${reason}` }),
   tooMany: (seconds) => ({
     headers: {},
     body: JSON.stringify({
@@ -106,13 +106,13 @@ export const telegramRules: Rules = {
   }),
   read(body) {
     const { chat_id: chat, text, parse_mode: mode } = body
-    if (typeof chat !== 'string' || chat === '') return { refused: 'chat_id is empty' }
-    if (typeof text !== 'string' || mode !== 'HTML') return { refused: 'message text is empty' }
+    if (typeof chat !== 'string' || chat === '') return { rejected: 'chat_id is empty' }
+    if (typeof text !== 'string' || mode !== 'HTML') return { rejected: 'message text is empty' }
     const read = readMarkup(text, /<a href="([^"<>]*)">([^<>]*)<\/a>|&(amp|lt|gt|quot);/g, /[<>&]/)
-    if (read === undefined) return { refused: "can't parse entities" }
-    if (read.shown.trim() === '') return { refused: 'message text is empty' }
-    if (read.shown.length > 4_096) return { refused: 'message is too long' }
-    if (read.links.length > 100) return { refused: 'too many entities' }
+    if (read === undefined) return { rejected: "can't parse entities" }
+    if (read.shown.trim() === '') return { rejected: 'message text is empty' }
+    if (read.shown.length > 4_096) return { rejected: 'message is too long' }
+    if (read.links.length > 100) return { rejected: 'too many entities' }
     return { ...read, body }
   },
 }
@@ -123,26 +123,26 @@ const actions: readonly unknown[] = ['trigger', 'acknowledge', 'resolve']
 export const pagerdutyRules: Rules = {
   path: '/v2/enqueue',
   success: { status: 202, body: '{"status":"success","message":"Event processed","dedup_key":"x"}' },
-  refusal: (reason) =>
+  rejection: (reason) =>
     JSON.stringify({ status: 'invalid event', message: 'Event object is invalid', errors: [reason] }),
   tooMany: (seconds) => ({ headers: retryAfter(seconds), body: '{"status":"throttle exceeded"}' }),
   read(body) {
     const { routing_key: key, event_action: action, dedup_key: dedup, payload, links = [] } = body
-    if (key !== routingKey) return { refused: 'Invalid routing key' }
-    if (!actions.includes(action)) return { refused: "'event_action' is missing or is invalid" }
+    if (key !== routingKey) return { rejected: 'Invalid routing key' }
+    if (!actions.includes(action)) return { rejected: "'event_action' is missing or is invalid" }
     if (typeof dedup !== 'string' || dedup === '' || lengthOf(dedup) > 255)
-      return { refused: "Length of 'dedup_key' is more than 255" }
+      return { rejected: "Length of 'dedup_key' is more than 255" }
     if (action !== 'trigger') return { shown: '', links: [], body }
-    if (!isObject(payload)) return { refused: "'payload' is missing or blank" }
+    if (!isObject(payload)) return { rejected: "'payload' is missing or blank" }
     const { summary, source, severity, timestamp } = payload
     if (typeof summary !== 'string' || summary === '' || lengthOf(summary) > 1_024)
-      return { refused: "'payload.summary' is missing or blank" }
-    if (typeof source !== 'string' || source === '') return { refused: "'payload.source' is missing or blank" }
-    if (!severities.includes(severity)) return { refused: "'payload.severity' is invalid" }
+      return { rejected: "'payload.summary' is missing or blank" }
+    if (typeof source !== 'string' || source === '') return { rejected: "'payload.source' is missing or blank" }
+    if (!severities.includes(severity)) return { rejected: "'payload.severity' is invalid" }
     const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
     if (timestamp !== undefined && !(typeof timestamp === 'string' && isoTime.test(timestamp)))
-      return { refused: "'payload.timestamp' is not ISO 8601" }
-    if (JSON.stringify(body).length > 512 * 1_024) return { refused: 'payload too large' }
+      return { rejected: "'payload.timestamp' is not ISO 8601" }
+    if (JSON.stringify(body).length > 512 * 1_024) return { rejected: 'payload too large' }
     return { shown: summary, links: (links as { href: string }[]).map(({ href }) => href), body }
   },
 }
@@ -150,20 +150,21 @@ export const pagerdutyRules: Rules = {
 export const opsgenieRules: Rules = {
   path: '/v2/alerts',
   success: { status: 202, body: '{"result":"Request will be processed","took":0.1,"requestId":"1"}' },
-  refusal: (reason) => JSON.stringify({ message: reason, took: 0.1, requestId: '1' }),
+  rejection: (reason) => JSON.stringify({ message: reason, took: 0.1, requestId: '1' }),
   tooMany: (seconds) => ({ headers: retryAfter(seconds), body: '{"message":"You are making too many requests!"}' }),
   read(body) {
     const { message, alias, description = '', details = {}, priority, tags = [], source } = body
     if (message === undefined && source !== undefined) return { shown: '', links: [], body }
     if (typeof message !== 'string' || message === '' || message.length > 130)
-      return { refused: 'Request body is not processable: message' }
-    if (typeof alias !== 'string' || alias === '' || alias.length > 512) return { refused: 'alias' }
-    if (typeof description !== 'string' || description.length > 15_000) return { refused: 'description' }
-    if (!/^P[1-5]$/.test(String(priority))) return { refused: 'priority' }
+      return { rejected: 'Request body is not processable: message' }
+    if (typeof alias !== 'string' || alias === '' || alias.length > 512) return { rejected: 'alias' }
+    if (typeof description !== 'string' || description.length > 15_000) return { rejected: 'description' }
+    if (!/^P[1-5]$/.test(String(priority))) return { rejected: 'priority' }
     const texts = isObject(details) ? Object.entries(details).flat() : [0]
-    if (!texts.every((text) => typeof text === 'string') || texts.join('').length > 8_000) return { refused: 'details' }
+    if (!texts.every((text) => typeof text === 'string') || texts.join('').length > 8_000)
+      return { rejected: 'details' }
     const isTag = (tag: unknown) => typeof tag === 'string' && tag !== '' && tag.length <= 50
-    if (!Array.isArray(tags) || tags.length > 20 || !tags.every(isTag)) return { refused: 'tags' }
+    if (!Array.isArray(tags) || tags.length > 20 || !tags.every(isTag)) return { rejected: 'tags' }
     return { shown: message, links: [], body }
   },
 }

@@ -28,10 +28,10 @@ type Accepted = Extract<Verdict, { readonly shown: string }>
 /** A fake chat or alerting service with the rules of the real one. */
 export class FakeChat implements AsyncDisposable {
   readonly accepted: Accepted[] = []
-  readonly refused: string[] = []
+  readonly rejected: string[] = []
   /** Next answers. `tooMany`: a 429 with seconds. */
   readonly next: ({ readonly tooMany: number } | AppAnswer)[] = []
-  /** Refuses valid messages. */
+  /** Rejects valid messages. */
   dislikes: (verdict: Accepted) => boolean = () => false
   /** Headers of each success. */
   headers: Readonly<Record<string, string>> = {}
@@ -48,7 +48,7 @@ export class FakeChat implements AsyncDisposable {
       const path = new URL(request.path, this.origin).pathname
       if (!path.startsWith(rules.path)) return { status: 404, body: `no such path: ${path}` }
       const body = parseBody(request)
-      return this.#judge(body === undefined ? { refused: 'no JSON' } : rules.read(body))
+      return this.#judge(body === undefined ? { rejected: 'no JSON' } : rules.read(body))
     }
   }
 
@@ -69,9 +69,10 @@ export class FakeChat implements AsyncDisposable {
   }
 
   #judge(verdict: Verdict): AppAnswer {
-    const refused = 'refused' in verdict ? verdict.refused : this.dislikes(verdict) ? 'disliked' : undefined
-    if (refused !== undefined) this.refused.push(refused)
-    if (refused !== undefined || 'refused' in verdict) return { status: 400, body: this.#rules.refusal(refused ?? '') }
+    const rejected = 'rejected' in verdict ? verdict.rejected : this.dislikes(verdict) ? 'disliked' : undefined
+    if (rejected !== undefined) this.rejected.push(rejected)
+    if (rejected !== undefined || 'rejected' in verdict)
+      return { status: 400, body: this.#rules.rejection(rejected ?? '') }
     this.accepted.push(verdict)
     return { ...this.#rules.success, headers: this.headers }
   }
@@ -82,12 +83,12 @@ export class FakeChat implements AsyncDisposable {
 }
 
 /** Items for a sink, with ascending ids. */
-export function items(...given: readonly (AnyEvent | { readonly payload: unknown })[]): SinkItem[] {
-  return given.map((one, index) => {
+export function items(...contents: readonly (AnyEvent | { readonly payload: unknown })[]): SinkItem[] {
+  return contents.map((content, index) => {
     const id = String(index + 1)
-    const isPayload = 'payload' in one
-    const event = isPayload ? { id: 'evt_p', type: 'x', created_at: '2026-01-31T14:03:22Z', data: {} } : one
-    const payload = isPayload ? one.payload : undefined
+    const isPayload = 'payload' in content
+    const event = isPayload ? { id: 'evt_p', type: 'x', created_at: '2026-01-31T14:03:22Z', data: {} } : content
+    const payload = isPayload ? content.payload : undefined
     return anItem(Buffer.from(JSON.stringify(event)), {
       id,
       key: null,
@@ -103,7 +104,7 @@ interface Service {
   readonly rules: Rules
   /** Must not appear in errors or log lines. */
   readonly secret: string
-  readonly create: (fake: Place, given: object, timing: Timing) => Readonly<SinkDefinition>
+  readonly create: (fake: Place, options: object, timing: Timing) => Readonly<SinkDefinition>
 }
 
 type Place = Pick<FakeChat, 'origin' | 'url'>
@@ -124,8 +125,8 @@ function service<S extends z.ZodType>(
     who,
     rules,
     secret,
-    create: (fake, given, timing) =>
-      kind.create({ name: 'out', options: kind.options.parse({ ...optionsAt(fake), ...given }) }, undefined, timing),
+    create: (fake, options, timing) =>
+      kind.create({ name: 'out', options: kind.options.parse({ ...optionsAt(fake), ...options }) }, undefined, timing),
   }
 }
 
@@ -151,7 +152,7 @@ export const services = {
 }
 
 /** A sink with its fake service, on a clock that only the sink's sleeps advance. */
-export async function stageService(kind: keyof typeof services, given: object = {}) {
+export async function stageService(kind: keyof typeof services, options: object = {}) {
   const { rules, create } = services[kind]
   const fake = await FakeChat.start(rules)
   const pauses: number[] = []
@@ -166,7 +167,7 @@ export async function stageService(kind: keyof typeof services, given: object = 
       now += ms
     },
   }
-  const sink = create(fake, given, timing)
+  const sink = create(fake, options, timing)
   return {
     fake,
     pauses,

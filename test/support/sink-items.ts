@@ -4,7 +4,7 @@ import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { eventBytes, type EventParts } from './signed.ts'
 
 /** An item as a sink gets it: an event, given as bytes or by its parts, or with `payload` what a handler enqueued. */
-export function anItem(event: Uint8Array | EventParts, given: Partial<SinkItem> = {}): SinkItem {
+export function anItem(event: Uint8Array | EventParts, changes: Partial<SinkItem> = {}): SinkItem {
   const raw = event instanceof Uint8Array ? event : eventBytes(event)
   const read = toHandlerEvent({
     seq: 1,
@@ -25,7 +25,7 @@ export function anItem(event: Uint8Array | EventParts, given: Partial<SinkItem> 
     attempt: 1,
     idempotencyKey: `sink:${read.id}`,
     traceparent: null,
-    ...given,
+    ...changes,
   }
 }
 

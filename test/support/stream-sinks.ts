@@ -6,8 +6,8 @@ import { anItem } from './sink-items.ts'
 /** An item for a sink: the event itself, unless a payload is given. */
 export function streamItem(n: number, changes: Partial<SinkItem> = {}): SinkItem {
   const event = createEvent('wallet.large_trade', { id: `evt_${n}`, data: { network: 'base' } })
-  const own = { id: String(n), key: 'base:0xabc', idempotencyKey: `out:${event.id}` }
-  return anItem(Buffer.from(JSON.stringify(event)), { ...own, ...changes })
+  const defaults = { id: String(n), key: 'base:0xabc', idempotencyKey: `out:${event.id}` }
+  return anItem(Buffer.from(JSON.stringify(event)), { ...defaults, ...changes })
 }
 
 /** A port that was free a moment ago, for servers that cannot choose one themselves. */

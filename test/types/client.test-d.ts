@@ -1,5 +1,5 @@
 import { createInbox, defineHandler, defineSink } from 'onchain-inbox'
-import { ApiError, createClient, type ApiAnswer, type ApiClient, type Pages, type Trade } from 'onchain-inbox/client'
+import { ApiError, createClient, type ApiResponse, type ApiClient, type Pages, type Trade } from 'onchain-inbox/client'
 import { createTestInbox } from 'onchain-inbox/testing'
 
 const api: ApiClient = createClient({ baseUrl: 'https://api.example.com/v1', apiKey: async () => 'k' })
@@ -40,7 +40,7 @@ void api.listNetworks({ fresh: true })
 void api.createWebhook({ url: 'https://example.com', events: ['*'] as readonly '*'[], secret: undefined })
 void api.updateWebhook({ webhook_id: 'wh_1', events: ['token.price_alert'] })
 void api.createAlert({ type: 'price_above', address, network, threshold: 1, webhook_url: 'https://example.com' })
-// A network as an event has it; R4: an unknown one is refused when it is asked.
+// A network as an event has it; R4: an unknown one is rejected by the call.
 void api.getWallet({ address, network: 'dogecoin' })
 // @ts-expect-error -- network is missing
 void api.getWallet({ address })
@@ -53,7 +53,7 @@ void api.createAlert({ type: 'price_above', address, network, webhook_url: 'http
 // @ts-expect-error -- only pages can be iterated
 void api.getToken({ address, network })[Symbol.asyncIterator]
 
-const other: ApiAnswer<unknown> = await api.get('/trending', { limit: 5, deep: true })
+const other: ApiResponse<unknown> = await api.get('/trending', { limit: 5, deep: true })
 void other.exact('data.0.price_usd')?.length
 
 const isLimit = (error: unknown) => error instanceof ApiError && error.status === 429 && (error.retryAfterMs ?? 0) > 0

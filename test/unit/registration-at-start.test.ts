@@ -24,7 +24,7 @@ async function setUp(answers: (() => unknown)[] = []) {
     },
   }
   const start = (
-    given: { client?: WebhookClient; inbox?: SubscriptionPort; secret?: () => string | undefined } = {},
+    changes: { client?: WebhookClient; inbox?: SubscriptionPort; secret?: () => string | undefined } = {},
   ) => {
     const registration = createReceiverRegistration({
       inbox,
@@ -32,8 +32,8 @@ async function setUp(answers: (() => unknown)[] = []) {
       secret: () => secret,
       clock,
       log,
-      ...given,
-      client: () => given.client ?? client,
+      ...changes,
+      client: () => changes.client ?? client,
     })
     registration.start()
     return registration

@@ -22,8 +22,8 @@ async function setUp() {
 
 test('the admin API logs id, state and URL of a registration without the query', async () => {
   const { context } = await setUp()
-  const post = async (id: 'beginSubscription' | 'endSubscription', given: unknown) => {
-    const answer = await callOperation(context, id, { id: '1', body: given, by: 'operator (token) ::1' })
+  const post = async (id: 'beginSubscription' | 'endSubscription', sent: unknown) => {
+    const answer = await callOperation(context, id, { id: '1', body: sent, by: 'operator (token) ::1' })
     return operations[id].toLog!(answer)
   }
   const logged = { id: 1, url: 'https://example.com/hook' }

@@ -32,9 +32,9 @@ async function setUp(...answers: (() => unknown)[]) {
       return { body: answer() }
     },
   }
-  const attempt = (given: Partial<Parameters<typeof register>[0]> = {}) =>
-    register({ inbox, client, wanted, secret, now: () => clock.now(), ...given })
-  return { clock, inbox, calls, attempt, kind: async (given = {}) => (await attempt(given)).kind }
+  const attempt = (changes: Partial<Parameters<typeof register>[0]> = {}) =>
+    register({ inbox, client, wanted, secret, now: () => clock.now(), ...changes })
+  return { clock, inbox, calls, attempt, kind: async (changes = {}) => (await attempt(changes)).kind }
 }
 
 /** An error of the client. `cause`: code of its cause. */

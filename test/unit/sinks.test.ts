@@ -17,13 +17,13 @@ afterAll(() => rm(cwd, { recursive: true }))
 const base = { INBOX_SECRETS: 'main:the-secret-of-the-tests' }
 
 function load(sinks: unknown, routes?: unknown, env: Readonly<Record<string, string>> = {}) {
-  const given = {
+  const settings = {
     ...base,
     INBOX_SINKS: JSON.stringify(sinks),
     ...(routes !== undefined && { INBOX_ROUTES: JSON.stringify(routes) }),
     ...env,
   }
-  return loadConfig({ env: given, cwd, configFile: null })
+  return loadConfig({ env: settings, cwd, configFile: null })
 }
 
 /** The lines of the error. */
@@ -213,11 +213,11 @@ describe('sinks of the settings', () => {
       d: { kind: 'sql', url: 'sqlite:./data/events.db', types: '*' },
     }
     const env = { INBOX_DATABASE_URL: 'sqlite:./data/inbox.db' }
-    const own = 'this is the database file of the inbox; expected another file'
+    const rule = 'this is the database file of the inbox; expected another file'
     expect(await problemsOf(load(sinks, undefined, env))).toEqual([
-      `sinks.a.url: ${own}`,
-      `sinks.b.url: ${own}`,
-      `sinks.c.path: ${own}`,
+      `sinks.a.url: ${rule}`,
+      `sinks.b.url: ${rule}`,
+      `sinks.c.path: ${rule}`,
     ])
   })
 
@@ -229,8 +229,6 @@ describe('sinks of the settings', () => {
       node: { ...run, command: [process.execPath] },
       found: { ...run, command: ['sh'] },
       elsewhere: { ...run, command: ['sh'], env: { PATH: '/nowhere' } },
-      proc: { ...archive, path: '/proc/inbox/events.ndjson' },
-      sys: { kind: 'sql', url: 'sqlite:///sys/kernel/inbox.db', types: '*' },
       below: { ...archive, path: './slack-url/events.ndjson' },
       folder: { ...archive, path: '.' },
       fresh: { ...archive, path: './to/be/made/events.ndjson' },
@@ -239,13 +237,10 @@ describe('sinks of the settings', () => {
     const loading = loadHandlers(sinks)
     await expect(loading).rejects.toMatchObject({ code: 'handler_invalid' })
     const { message } = (await loading.catch((error: unknown) => error)) as Error
-    const system = 'is in a system folder; choose another path'
     expect(message.split('\n')).toEqual([
       'sinks.gone.command: no executable program "no-such-program" on the PATH; install it, or give its path',
       `sinks.here.command: no executable program "./slack-url" at ${join(cwd, 'slack-url')}; install it, or give its path`,
       'sinks.elsewhere.command: no executable program "sh" on the PATH; install it, or give its path',
-      `sinks.proc.path: /proc/inbox/events.ndjson ${system}`,
-      `sinks.sys.url: /sys/kernel/inbox.db ${system}`,
       `sinks.below.path: ${join(cwd, 'slack-url')} is not a folder; choose another path`,
       `sinks.folder.path: ${cwd} is a folder; expected the path of a file`,
     ])

@@ -1,22 +1,12 @@
-import { RetryableError, TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
-import { secretUrl } from './kind.ts'
-import { fillTemplate, templateFor, templates, type Templates } from './template.ts'
-import {
-  createProgress,
-  toMessages,
-  type Outgoing,
-  own,
-  toParts,
-  type Dialect,
-  foreign,
-  joined,
-  type Piece,
-} from './split.ts'
-import { isUnusable, pausingRefusal, refusal, type Answer } from './http.ts'
-import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
-import { toMessage, type Message } from './message.ts'
 import { setTimeout as delay } from 'node:timers/promises'
+import { RetryableError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
+import { foreign, joined, plain, toEntries, toMessages, type Dialect, type Entry, type Piece } from './chat-text.ts'
+import { isInvalidRequest, isSuccess, jsonHeaders, post, toHttpError, type HttpResponse } from './http.ts'
+import { requireValid, secretUrl } from './kind.ts'
+import { toMessage, type Message } from './message.ts'
+import { fillTemplate, templateFor, templates, type Templates } from './template.ts'
 
 /** Options of chats with a webhook. */
 export const webhookOptions = z.strictObject({
@@ -27,113 +17,111 @@ export const webhookOptions = z.strictObject({
 
 export type WebhookOptions = z.output<typeof webhookOptions>
 
-/** The properties that differ between chat services. */
 export interface ChatService {
-  /** Name in messages. */
-  readonly who: string
+  /** Name in errors. */
+  readonly service: string
+  readonly url: string
+  readonly secrets: readonly string[]
   readonly dialect: Dialect
   readonly limits: readonly Limit[]
-  /** Sends one message made of parts. Returns the response; an error status doesn't throw. */
-  post(parts: readonly string[], ctx: SinkContext): Promise<Answer>
+  /** Maximum number of items per send: about as many as fit into one message. */
+  readonly batch: number
+  /** JSON body of a message with the texts of these items. */
+  readonly toBody: (texts: readonly string[]) => object
   /** Milliseconds to wait, read from the response in the service's own format; undefined: no wait. */
-  waitOf?(answer: Answer): number | undefined
+  readonly waitOf?: (response: HttpResponse) => number | undefined
 }
 
 export interface ChatOptions {
   readonly name: string
   readonly templates: Templates | undefined
-  /** Maximum number of items per send: about as many as fit into one message. */
-  readonly batch: number
+}
+
+interface ItemEntry extends Entry {
+  readonly id: string
+  readonly item: SinkItem
 }
 
 /** Maximum wait within a send. For a longer wait, the sink pauses and frees its slot for other sinks. */
 const maxSleepMs = 2_500
+/** Maximum number of sent entries to remember until their send succeeds. Forgotten ones may be sent twice. */
+const maxRemembered = 10_000
 
 /**
  * A sink that writes to a chat within the service's rate limits. Pending items are joined into few messages. A retry
- * skips the parts that an earlier attempt in this process sent. A rejected message is replaced by a notice, so one event
- * doesn't block others.
+ * skips what an earlier attempt in this process sent. A rejected entry is replaced by a notice, so that it doesn't block
+ * others.
  */
 export function createChatSink(
-  service: ChatService,
-  { name, templates, batch }: ChatOptions,
+  { service, url, secrets, dialect, limits, batch, toBody, waitOf }: ChatService,
+  { name, templates }: ChatOptions,
   timing: Timing = systemTiming,
 ): Readonly<SinkDefinition> {
-  const { who, dialect } = service
-  const pacer = createPacer(service.limits, timing)
-  const progress = createProgress()
+  const pacer = createPacer(limits, timing)
+  /** Ids of sent entries whose send has not succeeded yet. */
+  const sent = new Set<string>()
+  const rule = `the sink ${name} takes { text: '…' } with non-empty text from handlers`
 
   async function send(items: readonly SinkItem[], ctx: SinkContext): Promise<void> {
-    const shown = items.toSorted(byId).map((item) => ({ item, pieces: toPieces(item, templates) }))
-    const bad = shown.filter(({ pieces }) => pieces === undefined).map(({ item }) => item.idempotencyKey)
-    if (bad.length === items.length) throw new TerminalError(unusablePayload(name))
-    if (bad.length > 0) ctx.log.error({ items: bad }, 'enqueued payload invalid, notice sent')
-    const splits = shown
-      .filter(({ item }) => !progress.isSent(item.id))
-      .map(({ item, pieces = [own(`⚠ ${unusablePayload(name)}`)] }) => ({
-        id: item.id,
-        parts: toParts(pieces, dialect),
-      }))
-    const byItem = new Map(items.map((item) => [item.id, item]))
-    for (const message of toMessages(splits, dialect)) {
-      const [id = ''] = message.ids
-      if (message.index < progress.partsSent(id)) continue
-      const refused = await sendOne(message, ctx)
-      if (refused !== undefined) await sendAlone(message, refused, byItem, ctx)
-    }
-    progress.forget(items.map(({ id }) => id))
+    const texts = items.toSorted(byId).map((item) => ({ item, pieces: toPieces(item, templates) }))
+    const invalid = texts.filter(({ pieces }) => pieces === undefined).map(({ item }) => item)
+    requireValid(items, invalid, rule, ctx.log)
+    const entries = texts.flatMap(({ item, pieces = [plain(`⚠ ${rule}`)] }) =>
+      toEntries(pieces, dialect).map((entry, index): ItemEntry => ({ ...entry, item, id: `${item.id}/${index}` })),
+    )
+    const pending = entries.filter(({ id }) => !sent.has(id))
+    for (const message of toMessages(pending, dialect)) await deliver(message, ctx)
+    for (const { id } of entries) sent.delete(id)
     const waitMs = pacer.waitMs()
     if (waitMs > 0) ctx.pause(waitMs)
   }
 
-  /** Sends a message when the rate limits allow it. Returns the response if the service rejected this message, else undefined. */
-  async function sendOne(message: Outgoing, ctx: SinkContext): Promise<Answer | undefined> {
-    await takeTurn(ctx)
-    const answer = await service.post(message.parts, ctx)
-    pacer.sent()
-    const waitMs = service.waitOf?.(answer)
-    if (answer.status >= 200 && answer.status < 300) {
-      if (waitMs !== undefined) pacer.hold(waitMs)
-      progress.sent(message)
-      return undefined
+  /** Posts a message. If the service rejects it, posts its entries one by one, and a notice instead of a rejected one. */
+  async function deliver(entries: readonly ItemEntry[], ctx: SinkContext): Promise<void> {
+    const texts = entries.map(({ written }) => written)
+    const rejection = await postMessage(texts, ctx)
+    if (rejection !== undefined && entries.length > 1) {
+      for (const entry of entries) await deliver([entry], ctx)
+      return
     }
-    if (isUnusable(answer)) return answer
+    for (const { id, item } of entries) {
+      if (rejection !== undefined) await postNotice(item.event, rejection, ctx)
+      if (sent.size >= maxRemembered) sent.clear()
+      sent.add(id)
+    }
+  }
+
+  async function postNotice({ id, type }: SinkItem['event'], rejection: HttpResponse, ctx: SinkContext): Promise<void> {
+    const notice = plain(`An event could not be shown: ${plainWord(type)}, ${plainWord(id)}`)
+    const texts = toEntries([notice], dialect).map(({ written }) => written)
+    const rejected = await postMessage(texts, ctx)
+    if (rejected !== undefined) throw toHttpError(rejected, service)
+    ctx.log.warn({ eventId: id, response: rejection.text.slice(0, 200) }, 'chat service rejected message')
+  }
+
+  /** Posts when the rate limits allow it. Returns the response if the service rejected this message, else undefined. */
+  async function postMessage(texts: readonly string[], ctx: SinkContext): Promise<HttpResponse | undefined> {
+    const { signal } = ctx
+    await takeTurn(ctx)
+    const body = JSON.stringify(toBody(texts))
+    const response = await post({ url, headers: jsonHeaders, body, signal, receiver: service, secrets })
+    pacer.sent()
+    const waitMs = waitOf?.(response)
+    if (waitMs !== undefined) pacer.hold(waitMs)
+    if (isSuccess(response)) return undefined
+    if (isInvalidRequest(response)) return response
     const pause = (ms: number) => {
       pacer.hold(ms)
       ctx.pause(ms)
     }
-    throw pausingRefusal(answer, who, pause, waitMs)
-  }
-
-  /** Sends each item of a rejected message alone, and a notice instead of a rejected item. */
-  async function sendAlone(
-    message: Outgoing,
-    refused: Answer,
-    byItem: ReadonlyMap<string, SinkItem>,
-    ctx: SinkContext,
-  ): Promise<void> {
-    if (message.ids.length > 1) {
-      for (const [index, id] of message.ids.entries()) {
-        const alone: Outgoing = { ...message, ids: [id], parts: message.parts.slice(index, index + 1) }
-        const refusedToo = await sendOne(alone, ctx)
-        if (refusedToo !== undefined) await sendAlone(alone, refusedToo, byItem, ctx)
-      }
-      return
-    }
-    const [id = ''] = message.ids
-    const event = byItem.get(id)?.event
-    const plain = `An event could not be shown: ${plainWord(event?.type)}, ${plainWord(event?.id)}`
-    const parts = toParts([own(plain)], dialect).map(({ written }) => written)
-    const again = await sendOne({ ...message, parts, isLast: true }, ctx)
-    if (again !== undefined) throw refusal(again, who)
-    ctx.log.warn({ eventId: event?.id, answer: refused.text.slice(0, 200) }, 'chat service refused message')
+    throw toHttpError(response, service, pause, waitMs)
   }
 
   async function takeTurn(ctx: SinkContext): Promise<void> {
     const waitMs = pacer.waitMs()
     if (waitMs > maxSleepMs) {
       ctx.pause(waitMs)
-      throw new RetryableError(`${who} accepts no messages for ${waitMs} ms`, { retryAfterMs: waitMs })
+      throw new RetryableError(`${service} accepts no messages for ${waitMs} ms`, { retryAfterMs: waitMs })
     }
     if (waitMs > 0) await timing.sleep(waitMs, ctx.signal)
   }
@@ -150,55 +138,48 @@ export function createChatSink(
   }
 }
 
-function unusablePayload(name: string): string {
-  return `the sink ${name} takes { text: '…' } with non-empty text from handlers`
-}
-
 /** Oldest item first. */
 function byId(a: SinkItem, b: SinkItem): number {
-  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
+  return Number(a.id) - Number(b.id)
 }
 
 /** Text that every service accepts. */
-function plainWord(text = '?'): string {
+function plainWord(text: string): string {
   return text.slice(0, 80).replaceAll(/[^\w-]/g, '_')
 }
 
 const marks: Readonly<Record<Severity, string>> = { info: '🔹', warning: '🟡', critical: '🔴' }
+const payload = z.object({ text: z.string().regex(/\S/) })
 
 /** The message of an item; undefined for an invalid payload. */
-export function toPieces({ payload, event }: SinkItem, templates: Templates = {}): Piece[] | undefined {
-  if (payload !== undefined) return piecesOfPayload(payload)
-  const message = toMessage(event)
-  const template = templateFor(templates, event.type)
-  return template === undefined ? piecesOfMessage(message) : fillTemplate(template, event, message)
+function toPieces(item: SinkItem, templates: Templates = {}): Piece[] | undefined {
+  if (item.payload !== undefined) return piecesOfPayload(payload.safeParse(item.payload).data?.text)
+  const message = toMessage(item.event)
+  const template = templateFor(templates, item.event.type)
+  return template === undefined ? piecesOfMessage(message) : fillTemplate(template, item.event, message)
 }
 
 /** First line: title. Second line: network, time, facts and links. */
 function piecesOfMessage({ title, facts, links, network, severity, time, type, text }: Message): Piece[] {
-  const isOwn = type.startsWith('inbox.')
   const linked = new Set(links.map(({ label }) => label))
   return [
-    own(`${marks[severity]} `),
+    plain(`${marks[severity]} `),
     foreign(title),
-    own('\n'),
-    ...(text === undefined ? [] : [foreign(text), own('\n')]),
+    plain('\n'),
+    ...(text === undefined ? [] : [foreign(text), plain('\n')]),
     ...joined([
-      ...(isOwn ? [] : [[foreign(network ?? '?')]]),
-      [own(`${formatTime(time)} UTC`)],
+      ...(type.startsWith('inbox.') ? [] : [[foreign(network ?? '?')]]),
+      [plain(`${formatTime(time)} UTC`)],
       ...facts.filter(([label]) => !linked.has(label)).map(([label, value]) => [foreign(`${label} ${value}`)]),
       ...links.map(({ label, url }) => [{ text: label, url }]),
     ]),
   ]
 }
 
-/** `{ text }`: keeps lines, escapes control characters. */
-function piecesOfPayload(payload: unknown): Piece[] | undefined {
-  if (typeof payload !== 'object' || payload === null || !('text' in payload)) return undefined
-  const { text } = payload
-  if (typeof text !== 'string' || text.trim() === '') return undefined
-  const lines = text.split(/\r?\n/).map((line) => (line === '' ? '' : formatText(line, Infinity)))
-  return [own(lines.join('\n').toWellFormed())]
+/** Keeps lines, escapes control characters. */
+function piecesOfPayload(text: string | undefined): Piece[] | undefined {
+  const lines = text?.split(/\r?\n/).map((line) => (line === '' ? '' : formatText(line, Infinity)))
+  return lines && [plain(lines.join('\n').toWellFormed())]
 }
 
 /** Clock of the pacer. */
@@ -209,7 +190,7 @@ export interface Timing {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-export const systemTiming: Timing = {
+const systemTiming: Timing = {
   now: () => performance.now(),
   sleep: (ms, signal) => delay(ms, undefined, { signal }),
 }
@@ -220,30 +201,24 @@ export interface Limit {
   readonly ms: number
 }
 
-export interface Pacer {
-  /** Milliseconds until a message may be sent; 0: now. */
-  waitMs(): number
-  /** Counts a sent message. */
-  sent(): void
-  /** Allows no message for `ms` milliseconds. */
-  hold(ms: number): void
-}
-
 /** Creates a pacer that keeps all limits within any period of their length. */
-export function createPacer(limits: readonly Limit[], { now }: Pick<Timing, 'now'>): Pacer {
+export function createPacer(limits: readonly Limit[], { now }: Pick<Timing, 'now'>) {
   const remembered = Math.max(...limits.map(({ count }) => count))
   const sentAt: number[] = []
   let heldUntil = -Infinity
   return {
+    /** Milliseconds until a message may be sent; 0: now. */
     waitMs() {
       const free = limits.map(({ count, ms }) => (sentAt.at(-count) ?? -Infinity) + ms)
       return Math.max(0, Math.ceil(Math.max(heldUntil, ...free) - now()))
     },
+    /** Counts a sent message. */
     sent() {
       sentAt.push(now())
       if (sentAt.length > remembered) sentAt.shift()
     },
-    hold(ms) {
+    /** Allows no message for `ms` milliseconds. */
+    hold(ms: number) {
       heldUntil = Math.max(heldUntil, now() + ms)
     },
   }

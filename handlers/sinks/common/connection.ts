@@ -41,16 +41,16 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
   return {
     async use(signal, work) {
       signal.throwIfAborted()
-      const own = get()
+      const opening = get()
       const aborted = Promise.withResolvers<never>()
       const leave = () => {
         aborted.reject(signal.reason)
-        void forget(own)
+        void forget(opening)
       }
       signal.addEventListener('abort', leave, { once: true })
-      const worked = own.then((opened) => {
+      const worked = opening.then((opened) => {
         signal.throwIfAborted()
-        return work(opened, () => forget(own))
+        return work(opened, () => forget(opening))
       })
       try {
         return await Promise.race([aborted.promise, worked])

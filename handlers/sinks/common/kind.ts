@@ -1,7 +1,7 @@
-import { isIPv4 } from 'node:net'
-import type { SinkDefinition, SinkItem } from 'onchain-inbox'
-import { z } from 'zod'
 import { createHash } from 'node:crypto'
+import { isIPv4 } from 'node:net'
+import { TerminalError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
+import { z } from 'zod'
 
 /** A kind of bundled sink: the default export of `handlers/sinks/<kind>.ts`. */
 export interface SinkKind<S extends z.ZodType = z.ZodType> {
@@ -40,9 +40,11 @@ export const patience = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 
 
 /** Shows an option to people: only the host of a URL, because the rest may be secret; commas between items. */
 export function place(value: unknown, { withPath = false } = {}): string {
-  const describe = (one: unknown) => {
-    const url = URL.parse(String(one))
-    return url === null || url.host === '' ? String(one) : `${url.protocol}//${url.host}${withPath ? url.pathname : ''}`
+  const describe = (item: unknown) => {
+    const url = URL.parse(String(item))
+    return url === null || url.host === ''
+      ? String(item)
+      : `${url.protocol}//${url.host}${withPath ? url.pathname : ''}`
   }
   return [value ?? []].flat().map(describe).join(',')
 }
@@ -50,6 +52,19 @@ export function place(value: unknown, { withPath = false } = {}): string {
 /** True if the host name of a URL is this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+}
+
+/** True for the URL of a server: with a host and decodable user and password, without query and fragment. */
+export function isServerUrl(text: string, protocols: readonly string[], path: RegExp): boolean {
+  const url = URL.parse(text)
+  if (url === null || !protocols.includes(url.protocol) || url.hostname === '') return false
+  if (!path.test(url.pathname) || url.search !== '' || url.hash !== '') return false
+  try {
+    decodeURIComponent(`${url.username}:${url.password}`)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A URL that is secret or receives secrets: https, except to this machine. */
@@ -73,6 +88,11 @@ export const filePath = z
   .min(1)
   .refine((value) => !value.includes('\0'))
 
+/** A list of up to `maximum` texts, or one text. */
+export function oneOrMore(text: z.ZodString, maximum = 100) {
+  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(text).min(1).max(maximum))
+}
+
 /** A whole number, or its text: it may come from an environment variable. */
 export function wholeNumber(minimum: number, maximum: number) {
   const digits = z
@@ -91,6 +111,21 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
   )
 }
 
+/**
+ * Throws a TerminalError with the rule of payloads if all items of a batch are invalid. Logs the invalid ones of others; the sink
+ * sends a notice for each.
+ */
+export function requireValid(
+  items: readonly SinkItem[],
+  invalid: readonly SinkItem[],
+  rule: string,
+  log: SinkContext['log'],
+): void {
+  if (invalid.length === 0) return
+  if (invalid.length === items.length) throw new TerminalError(rule)
+  log.error({ items: invalid.map(({ idempotencyKey }) => idempotencyKey) }, 'enqueued payload invalid, notice sent')
+}
+
 /** Servers take 8 to 16 KiB of headers in all. */
 const maxHeaderLength = 1_000
 
@@ -101,14 +136,6 @@ export function bodyOf(item: SinkItem): Uint8Array {
 
 /** Text for a header: percent-encoded unless it is visible ASCII. Long text is replaced by `sha256-<hex>`. */
 export function headerText(text: string): string {
-  return shortened(/^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text))
-}
-
-/** Like `headerText`, encoded as attributes of CloudEvents are. */
-export function attributeText(text: string): string {
-  return shortened(text.replace(/[^!#$&-~]+/g, encodeURIComponent))
-}
-
-function shortened(text: string): string {
-  return text.length <= maxHeaderLength ? text : `sha256-${createHash('sha256').update(text).digest('hex')}`
+  const encoded = /^[!-$&-~]+$/.test(text) ? text : encodeURIComponent(text)
+  return encoded.length <= maxHeaderLength ? encoded : `sha256-${createHash('sha256').update(encoded).digest('hex')}`
 }

@@ -64,42 +64,33 @@ export interface ExplorerLink {
   readonly url: string
 }
 
-type Kind = 'address' | 'tx' | 'token'
-
+/** Pages of a block explorer, and the addresses and hashes that it accepts. */
 interface Explorer {
   readonly base: string
-  /** Path segment before the address or hash. */
-  readonly paths: Readonly<Record<Kind, string>>
-  /** Valid addresses and hashes. */
-  readonly patterns: Readonly<Record<Kind, RegExp>>
+  /** Path segment before the address of a wallet or contract. */
+  readonly addressPath: string
+  readonly address: RegExp
+  readonly transaction: RegExp
 }
 
-const evmAddress = /^0x[0-9a-fA-F]{40}$/
+const evm = { addressPath: 'address', address: /^0x[0-9a-fA-F]{40}$/, transaction: /^0x[0-9a-fA-F]{64}$/ }
 const base58 = '[1-9A-HJ-NP-Za-km-z]'
-const solanaAddress = new RegExp(`^${base58}{32,44}$`)
-
-function evm(base: string): Explorer {
-  return {
-    base,
-    paths: { address: 'address', tx: 'tx', token: 'token' },
-    patterns: { address: evmAddress, tx: /^0x[0-9a-fA-F]{64}$/, token: evmAddress },
-  }
-}
 
 /** Block explorers by network (R4). */
 const explorers: ReadonlyMap<string, Explorer> = new Map([
-  ['ethereum', evm('https://etherscan.io')],
-  ['bnb', evm('https://bscscan.com')],
-  ['polygon', evm('https://polygonscan.com')],
-  ['base', evm('https://basescan.org')],
-  ['avalanche', evm('https://snowtrace.io')],
-  ['arbitrum', evm('https://arbiscan.io')],
+  ['ethereum', { ...evm, base: 'https://etherscan.io' }],
+  ['bnb', { ...evm, base: 'https://bscscan.com' }],
+  ['polygon', { ...evm, base: 'https://polygonscan.com' }],
+  ['base', { ...evm, base: 'https://basescan.org' }],
+  ['avalanche', { ...evm, base: 'https://snowtrace.io' }],
+  ['arbitrum', { ...evm, base: 'https://arbiscan.io' }],
   [
     'solana',
     {
       base: 'https://solscan.io',
-      paths: { address: 'account', tx: 'tx', token: 'token' },
-      patterns: { address: solanaAddress, tx: new RegExp(`^${base58}{64,88}$`), token: solanaAddress },
+      addressPath: 'account',
+      address: new RegExp(`^${base58}{32,44}$`),
+      transaction: new RegExp(`^${base58}{64,88}$`),
     },
   ],
 ])
@@ -112,8 +103,9 @@ function explorerLinks(event: AnyEvent, addresses: readonly Fact[]): readonly Ex
   const explorer = explorers.get(networkOf(event) ?? '')
   if (explorer === undefined) return []
   return addresses.flatMap(([label, value]) => {
-    const kind = label === 'transaction' ? 'tx' : label === 'token' ? 'token' : 'address'
-    if (!explorer.patterns[kind].test(value)) return []
-    return [{ label, url: `${explorer.base}/${explorer.paths[kind]}/${value}` }]
+    const isTransaction = label === 'transaction'
+    const path = isTransaction ? 'tx' : label === 'token' ? 'token' : explorer.addressPath
+    const isValid = (isTransaction ? explorer.transaction : explorer.address).test(value)
+    return isValid ? [{ label, url: `${explorer.base}/${path}/${value}` }] : []
   })
 }

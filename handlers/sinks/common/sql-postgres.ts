@@ -1,54 +1,61 @@
 import type { Pool, PoolClient } from 'pg'
 import {
-  insertInto,
-  lastOfEach,
-  quote,
+  byTable,
+  createTables,
   toBareRow,
-  type ColumnKind,
+  toDefinitions,
+  toInsert,
   type Row,
+  type SqlDialect,
   type SqlStore,
   type SqlStoreOptions,
   type Table,
 } from './sql-table.ts'
 
-const types: Readonly<Record<ColumnKind, string>> = {
-  text: 'text',
-  number: 'numeric',
-  boolean: 'boolean',
-  json: 'jsonb',
-  time: 'timestamptz',
-  bytes: 'bytea',
+const dialect: SqlDialect = {
+  types: {
+    text: 'text',
+    number: 'numeric',
+    real: 'double precision',
+    boolean: 'boolean',
+    json: 'jsonb',
+    time: 'timestamptz',
+    bytes: 'bytea',
+  },
+  unique: 'PRIMARY KEY',
+  generated: ['seq bigint GENERATED ALWAYS AS IDENTITY', 'stored_at timestamptz NOT NULL DEFAULT now()'],
+  parameter: (n) => `$${n}`,
 }
 
 const connectMs = 10_000
 /** Added to the server's statement timeout for the client's own. */
-const answerMs = 5_000
+const responseMs = 5_000
 /** PostgreSQL accepts at most 65,535 parameters. */
 const rowsAtOnce = 500
 
 /** Tables in a PostgreSQL database. Missing tables and columns are created on opening. */
 export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { default: pg } = await import('pg')
+  const tables = createTables({ prefix: options.tablePrefix, hasDecimals: true })
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections,
     application_name: 'onchain-inbox',
     connectionTimeoutMillis: connectMs,
-    query_timeout: options.statementTimeoutMs + answerMs,
+    query_timeout: options.statementTimeoutMs + responseMs,
     allowExitOnIdle: true,
   })
   // Without listeners the loss of an idle connection would end the thread.
   pool.on('connect', (client) => client.on('error', () => {})).on('error', () => {})
-  const begin = `BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`
 
-  async function inTransaction(work: (client: PoolClient) => Promise<void>, signal?: AbortSignal): Promise<void> {
+  async function transact(work: (client: PoolClient) => Promise<void>, signal?: AbortSignal): Promise<void> {
     const client = await pool.connect()
     // Closing the connection ends its statement.
     const leave = () => void client.end().catch(() => {})
     signal?.addEventListener('abort', leave, { once: true })
     try {
       signal?.throwIfAborted()
-      await client.query(begin)
+      await client.query(`BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`)
       await work(client)
       await client.query('COMMIT')
     } catch (error) {
@@ -62,94 +69,64 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
   }
 
   try {
-    await createMissing(pool, options.tables, inTransaction)
+    // No DDL if nothing is missing, so that a role without CREATE suffices then.
+    if ((await missingIn(pool, tables.all)).length > 0) {
+      await transact(async (client) => {
+        // One replica at a time.
+        await client.query(`SELECT pg_advisory_xact_lock(hashtext('onchain-inbox sql sink'))`)
+        await client.query((await missingIn(client, tables.all)).join(';\n'))
+      })
+    }
   } catch (error) {
     await pool.end()
     throw error
   }
+
+  async function put(rows: readonly Row[], signal: AbortSignal): Promise<void> {
+    try {
+      await transact((client) => insert(client, rows), signal)
+    } catch (error) {
+      if (!isOfData(error)) throw error
+      const [row, ...others] = rows
+      if (row === undefined) return
+      // A value is out of range: only the bytes of its event are stored, and all values of the others.
+      if (others.length === 0) await transact((client) => insert(client, [toBareRow(row)]), signal)
+      else for (const each of rows) await put([each], signal)
+    }
+  }
+
   return {
-    async put(rows, signal) {
-      try {
-        await inTransaction((client) => putTogether(client, lastOfEach(rows)), signal)
-      } catch (error) {
-        if (!isOfData(error)) throw error
-        await inTransaction((client) => putEach(client, rows), signal)
-      }
-    },
+    put: (items, signal) =>
+      put(
+        items.map((item) => tables.toRow(item)),
+        signal,
+      ),
     close: () => pool.end(),
   }
 }
 
-/** Runs no DDL if nothing is missing, so that a role without CREATE suffices then. */
-async function createMissing(
-  pool: Pool,
-  tables: readonly Table[],
-  inTransaction: (work: (client: PoolClient) => Promise<void>) => Promise<void>,
-): Promise<void> {
-  if ((await missing(pool, tables)).length === 0) return
-  await inTransaction(async (client) => {
-    // One replica at a time.
-    await client.query(`SELECT pg_advisory_xact_lock(hashtext('onchain-inbox sql sink'))`)
-    await client.query((await missing(client, tables)).join(';\n'))
-  })
-}
-
 /** Statements that create missing tables and columns. */
-async function missing(client: Pick<Pool | PoolClient, 'query'>, tables: readonly Table[]): Promise<string[]> {
+async function missingIn(client: Pick<Pool | PoolClient, 'query'>, tables: readonly Table[]): Promise<string[]> {
   const { rows } = await client.query<{ table_name: string; column_name: string }>(
     `SELECT table_name, column_name FROM information_schema.columns
      WHERE table_schema = current_schema() AND table_name = ANY($1)`,
     [tables.map(({ name }) => name)],
   )
+  const existing = Map.groupBy(rows, (row) => row.table_name)
   return tables.flatMap((table) => {
-    const existing = new Set(rows.flatMap((row) => (row.table_name === table.name ? [row.column_name] : [])))
-    if (existing.size === 0) return [createTable(table)]
-    const added = table.columns.filter(({ name }) => !existing.has(name))
-    return added.map(
-      ({ name, kind }) => `ALTER TABLE ${quote(table.name)} ADD COLUMN IF NOT EXISTS ${quote(name)} ${types[kind]}`,
-    )
+    const columns = (existing.get(table.name) ?? []).map((row) => row.column_name)
+    return toDefinitions(table, new Set(columns), dialect)
   })
 }
 
-function createTable({ name, id, columns, required }: Table): string {
-  const defined = columns.map((column) => {
-    const rule = column.name === id ? ' PRIMARY KEY' : required.includes(column.name) ? ' NOT NULL' : ''
-    return `${quote(column.name)} ${types[column.kind]}${rule}`
-  })
-  const own = ['seq bigint GENERATED ALWAYS AS IDENTITY', 'stored_at timestamptz NOT NULL DEFAULT now()']
-  return `CREATE TABLE IF NOT EXISTS ${quote(name)} (${[...defined, ...own].join(', ')})`
-}
-
-async function putTogether(client: PoolClient, rows: readonly Row[]): Promise<void> {
-  for (const [table, ofTable] of Map.groupBy(rows, (row) => row.table)) {
+async function insert(client: PoolClient, rows: readonly Row[]): Promise<void> {
+  for (const [table, ofTable] of byTable(rows)) {
     for (let from = 0; from < ofTable.length; from += rowsAtOnce) {
-      await insert(client, table, ofTable.slice(from, from + rowsAtOnce))
+      const part = ofTable.slice(from, from + rowsAtOnce)
+      const values = part.flatMap((row) => row.values)
+      await client.query(toInsert(table, part.length, dialect), values)
     }
   }
-}
-
-/** Inserts rows one by one. If a value is out of range, only the bytes of that event are stored. */
-async function putEach(client: PoolClient, rows: readonly Row[]): Promise<void> {
-  for (const row of rows) {
-    await client.query('SAVEPOINT before_row')
-    try {
-      await insert(client, row.table, [row])
-    } catch (error) {
-      if (!isOfData(error)) throw error
-      await client.query('ROLLBACK TO SAVEPOINT before_row')
-      await insert(client, row.table, [toBareRow(row)])
-    }
-  }
-}
-
-async function insert(client: PoolClient, table: Table, rows: readonly Row[]): Promise<void> {
-  const { length } = table.columns
-  const places = rows.map((_, row) => `(${table.columns.map((_column, at) => `$${row * length + at + 1}`).join(', ')})`)
-  const names = table.columns.map(({ name }) => name)
-  await client.query(
-    insertInto(table, names, places.join(', ')),
-    rows.flatMap(({ values }) => values),
-  )
 }
 
 /** Classes 22 (data exception) and 54 (limit exceeded): a retry would fail, too. */

@@ -1,14 +1,19 @@
 import type { SinkItem } from 'onchain-inbox'
+import { networkOf } from 'onchain-inbox/format'
 import { eventSchemas, eventTypes, type EventType } from 'onchain-inbox/schema'
 import { memberAt } from './kind.ts'
-import { networkOf } from 'onchain-inbox/format'
 
-/** Content of a column. Each adapter maps it to a column type. */
-export type ColumnKind = 'text' | 'number' | 'boolean' | 'json' | 'time' | 'bytes'
+/** Content of a column: `number` keeps every digit, `real` is a number for arithmetic. */
+export type ColumnKind = 'text' | 'number' | 'real' | 'boolean' | 'json' | 'time' | 'bytes'
+
+/** A value to store. Numbers are source text, so that no digit is lost. */
+export type Value = string | boolean | Uint8Array | null
 
 export interface Column {
   readonly name: string
   readonly kind: ColumnKind
+  /** Null: the item has no such value, or one of another type. The raw bytes keep it. */
+  readonly valueOf: (item: SinkItem) => Value
 }
 
 export interface Table {
@@ -21,49 +26,44 @@ export interface Table {
   readonly required: readonly string[]
 }
 
+/** Values in the order of the table's columns. */
+export interface Row {
+  readonly table: Table
+  readonly values: readonly Value[]
+}
+
+/** SQL that differs between databases. */
+export interface SqlDialect {
+  readonly types: Readonly<Record<ColumnKind, string>>
+  /** Constraint of the unique column. */
+  readonly unique: string
+  /** Definitions of columns that the database fills in. */
+  readonly generated: readonly string[]
+  /** The nth parameter of a statement, from 1. */
+  readonly parameter: (n: number) => string
+}
+
 const eventColumns: readonly Column[] = [
-  { name: 'event_id', kind: 'text' },
-  { name: 'event_type', kind: 'text' },
-  { name: 'created_at', kind: 'time' },
-  { name: 'network', kind: 'text' },
-  { name: 'key', kind: 'text' },
-  { name: 'raw', kind: 'bytes' },
+  { name: 'event_id', kind: 'text', valueOf: ({ event }) => toText(event.id) },
+  { name: 'event_type', kind: 'text', valueOf: ({ event }) => toText(event.type) },
+  { name: 'created_at', kind: 'time', valueOf: ({ event }) => event.created_at },
+  { name: 'network', kind: 'text', valueOf: ({ event }) => toText(networkOf(event)) },
+  { name: 'key', kind: 'text', valueOf: ({ key }) => toText(key) },
+  { name: 'raw', kind: 'bytes', valueOf: ({ event }) => event.raw },
 ]
+
+const bodyColumn: Column = {
+  name: 'body',
+  kind: 'json',
+  valueOf: ({ event }) => new TextDecoder().decode(event.raw),
+}
 
 const itemColumns: readonly Column[] = [
-  { name: 'idempotency_key', kind: 'text' },
-  { name: 'event_id', kind: 'text' },
-  { name: 'key', kind: 'text' },
-  { name: 'payload', kind: 'json' },
+  { name: 'idempotency_key', kind: 'text', valueOf: ({ idempotencyKey }) => toText(idempotencyKey) },
+  { name: 'event_id', kind: 'text', valueOf: ({ event }) => toText(event.id) },
+  { name: 'key', kind: 'text', valueOf: ({ key }) => toText(key) },
+  { name: 'payload', kind: 'json', valueOf: ({ payload }) => toJsonText(payload) },
 ]
-
-export interface Tables {
-  readonly all: readonly Table[]
-  /** Table of an event type. Undocumented types share one. */
-  ofType(type: string): Table
-  /** Items enqueued by handlers. */
-  readonly items: Table
-}
-
-/** One table per documented event type (R93–R102), `<prefix>other` for other types, `<prefix>items` for enqueued items. */
-export function createTables(prefix: string): Tables {
-  const byType = new Map<string, Table>(
-    eventTypes.map((type) => [type, eventTable(prefix + type.replaceAll('.', '_'), dataColumns(type))]),
-  )
-  const other = eventTable(`${prefix}other`, [{ name: 'body', kind: 'json' }])
-  const items = {
-    name: `${prefix}items`,
-    id: 'idempotency_key',
-    columns: itemColumns,
-    required: ['idempotency_key', 'event_id'],
-  }
-  return { all: [...byType.values(), other, items], ofType: (type) => byType.get(type) ?? other, items }
-}
-
-function eventTable(name: string, columns: readonly Column[]): Table {
-  const required = ['event_id', 'event_type', 'raw']
-  return { name, id: 'event_id', columns: [...eventColumns, ...columns], required }
-}
 
 const kinds: Readonly<Record<string, ColumnKind>> = {
   string: 'text',
@@ -72,74 +72,48 @@ const kinds: Readonly<Record<string, ColumnKind>> = {
   boolean: 'boolean',
 }
 
-/** The fields of `data` as columns, except `network`. Fields that are not text, number or boolean are JSON. */
-function dataColumns(type: EventType): Column[] {
-  const fields = Object.entries(eventSchemas[type].shape.data.shape)
-  return fields
-    .filter(([name]) => name !== 'network')
-    .map(([name, field]) => ({ name, kind: kinds[field.type] ?? 'json' }))
+/** Without exact decimals, a number has two columns: `<name>` for arithmetic, and `<name>_exact` as the sender wrote it. */
+interface TableOptions {
+  readonly prefix: string
+  readonly hasDecimals: boolean
 }
 
-/** Numbers are source text, so that no digit is lost. */
-export type Value = string | boolean | Uint8Array | null
-
-export interface Row {
-  readonly table: Table
-  /** Values in the order of the table's columns. */
-  readonly values: readonly Value[]
-}
-
-/** Converts an item to a row. A missing field, or one of another type, is null; the raw bytes keep it. */
-export function toRow(item: SinkItem, tables: Tables): Row {
-  if (item.payload !== undefined) return toItemRow(item, tables.items)
-  const table = tables.ofType(item.event.type)
-  return { table, values: table.columns.map((column) => eventValue(item, column)) }
-}
-
-/** The row with its required columns only, for values that the database can't store. */
-export function toBareRow({ table, values }: Row): Row {
+/** One table per documented event type (R93–R102), `<prefix>other` for other types, `<prefix>items` for enqueued items. */
+export function createTables({ prefix, hasDecimals }: TableOptions) {
+  const eventTable = (name: string, columns: readonly Column[]): Table => {
+    const required = ['event_id', 'event_type', 'raw']
+    return { name: prefix + name, id: 'event_id', columns: [...eventColumns, ...columns], required }
+  }
+  const byType = new Map<string, Table>(
+    eventTypes.map((type) => [type, eventTable(type.replaceAll('.', '_'), dataColumns(type, hasDecimals))]),
+  )
+  const other = eventTable('other', [bodyColumn])
+  const id = 'idempotency_key'
+  const items: Table = { name: `${prefix}items`, id, columns: itemColumns, required: [id, 'event_id'] }
   return {
-    table,
-    values: table.columns.map(({ name }, at) => (table.required.includes(name) ? (values[at] ?? null) : null)),
+    all: [...byType.values(), other, items],
+    toRow(item: SinkItem): Row {
+      const table = item.payload === undefined ? (byType.get(item.event.type) ?? other) : items
+      return { table, values: table.columns.map((column) => column.valueOf(item)) }
+    },
   }
 }
 
-/** The last row of each id: one statement can't write a row twice. */
-export function lastOfEach(rows: readonly Row[]): Row[] {
-  return [...new Map(rows.map((row) => [`${row.table.name} ${String(idOf(row))}`, row])).values()]
+/** The fields of `data` as columns, except `network`. Fields that are not text, number or boolean are JSON. */
+function dataColumns(type: EventType, hasDecimals: boolean): Column[] {
+  const fields = Object.entries(eventSchemas[type].shape.data.shape).filter(([name]) => name !== 'network')
+  return fields.flatMap(([name, field]) => {
+    const kind = kinds[field.type] ?? 'json'
+    const valueOf: Column['valueOf'] = ({ event }) => dataValue(event, name, kind)
+    if (kind !== 'number' || hasDecimals) return [{ name, kind, valueOf }]
+    return [
+      { name, kind: 'real' as const, valueOf },
+      { name: `${name}_exact`, kind, valueOf },
+    ]
+  })
 }
 
-function idOf({ table, values }: Row): Value | undefined {
-  return values[table.columns.findIndex(({ name }) => name === table.id)]
-}
-
-function toItemRow({ idempotencyKey, event, key, payload }: SinkItem, table: Table): Row {
-  const values = [toText(idempotencyKey), toText(event.id), toText(key), toJsonText(payload)]
-  return { table, values }
-}
-
-function eventValue({ event, key }: SinkItem, { name, kind }: Column): Value {
-  switch (name) {
-    case 'event_id':
-      return toText(event.id)
-    case 'event_type':
-      return toText(event.type)
-    case 'created_at':
-      return event.created_at
-    case 'network':
-      return toText(networkOf(event))
-    case 'key':
-      return toText(key)
-    case 'raw':
-      return event.raw
-    case 'body':
-      return new TextDecoder().decode(event.raw)
-    default:
-      return dataValue(event, name, kind)
-  }
-}
-
-function dataValue(event: SinkItem['event'], name: string, kind: Column['kind']): Value {
+function dataValue(event: SinkItem['event'], name: string, kind: ColumnKind): Value {
   const value = memberAt(event.data, [name])
   if (value === undefined || value === null) return null
   if (kind === 'number') return typeof value === 'number' ? (event.exact(`data.${name}`) ?? null) : null
@@ -160,27 +134,65 @@ function toText<T extends string | null>(text: T): T {
   return (text?.replaceAll('\0', '\uFFFD') ?? null) as T
 }
 
+/** The row with its required columns only, for values that the database can't store. */
+export function toBareRow({ table, values }: Row): Row {
+  return {
+    table,
+    values: table.columns.map(({ name }, at) => (table.required.includes(name) ? (values[at] ?? null) : null)),
+  }
+}
+
+/** The last row of each id, by table: one statement can't write a row twice. */
+export function byTable(rows: readonly Row[]): Map<Table, Row[]> {
+  const idOf = ({ table, values }: Row) => values[table.columns.findIndex(({ name }) => name === table.id)]
+  const last = new Map(rows.map((row) => [`${row.table.name} ${String(idOf(row))}`, row]))
+  return Map.groupBy(last.values(), ({ table }) => table)
+}
+
+/** Statements that create a table, or its columns that are missing. `existing`: names of its columns; empty without a table. */
+export function toDefinitions(
+  { name, id, columns, required }: Table,
+  existing: ReadonlySet<string>,
+  { types, unique, generated }: SqlDialect,
+): string[] {
+  const define = (column: Column) => `${quote(column.name)} ${types[column.kind]}`
+  if (existing.size > 0) {
+    const missing = columns.filter((column) => !existing.has(column.name))
+    return missing.map((column) => `ALTER TABLE ${quote(name)} ADD COLUMN ${define(column)}`)
+  }
+  const constraintOf = (column: string) => (column === id ? unique : required.includes(column) ? 'NOT NULL' : '')
+  const defined = columns.map((column) => `${define(column)} ${constraintOf(column.name)}`)
+  return [`CREATE TABLE ${quote(name)} (${[...defined, ...generated].join(', ')})`]
+}
+
+/** Inserts `count` rows. A repeat updates the row, which fills columns added since. */
+export function toInsert(
+  { name, id, columns }: Table,
+  count: number,
+  { parameter }: Pick<SqlDialect, 'parameter'>,
+): string {
+  const names = columns.map((column) => quote(column.name))
+  const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)
+  const rows = Array.from({ length: count }, (_, row) => {
+    return `(${names.map((_name, at) => parameter(row * names.length + at + 1)).join(', ')})`
+  })
+  return `INSERT INTO ${quote(name)} (${names.join(', ')}) VALUES ${rows.join(', ')}
+    ON CONFLICT (${quote(id)}) DO UPDATE SET ${updates.join(', ')}`
+}
+
+function quote(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`
+}
+
 export interface SqlStoreOptions {
   readonly url: string
-  readonly tables: readonly Table[]
+  readonly tablePrefix: string
   readonly statementTimeoutMs: number
   readonly connections: number
 }
 
 export interface SqlStore {
-  /** Writes all rows in one transaction, durably. Replaces rows of the same id. */
-  put(rows: readonly Row[], signal: AbortSignal): Promise<void>
+  /** Writes the rows of all items in one transaction, durably. Replaces rows of the same id. */
+  put(items: readonly SinkItem[], signal: AbortSignal): Promise<void>
   close(): void | Promise<void>
-}
-
-/** A repeat updates the row, which fills columns added since. */
-export function insertInto({ name, id }: Table, columns: readonly string[], places: string): string {
-  const names = columns.map(quote)
-  const updates = names.filter((column) => column !== quote(id)).map((column) => `${column} = excluded.${column}`)
-  return `INSERT INTO ${quote(name)} (${names.join(', ')}) VALUES ${places}
-    ON CONFLICT (${quote(id)}) DO UPDATE SET ${updates.join(', ')}`
-}
-
-export function quote(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`
 }

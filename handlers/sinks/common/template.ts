@@ -3,7 +3,7 @@ import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAd
 import { z } from 'zod'
 import { memberAt } from './kind.ts'
 import type { Message } from './message.ts'
-import { foreign, joined, own, type Piece } from './split.ts'
+import { foreign, joined, plain, type Piece } from './chat-text.ts'
 
 type Event = SinkItem['event']
 
@@ -11,28 +11,27 @@ const maxTextLength = 1_000
 /** Maximum items shown of an array. */
 const maxListed = 20
 
-const filters = {
-  usd: (value: unknown) => formatUsd(value),
-  amount: (value: unknown) => formatAmount(value, 9),
-  percent: (value: unknown) => formatPercent(value),
+const filters: Readonly<Record<string, (value: unknown) => string>> = {
+  usd: (value) => formatUsd(value),
+  amount: (value) => formatAmount(value, 9),
+  percent: (value) => formatPercent(value),
   address: shortAddress,
   time: formatTime,
 }
 
 /** Placeholders without a path, such as `{title}`. */
-const words = {
-  title: ({ title }: Message) => [foreign(title)],
-  facts: ({ facts }: Message) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
-  links: ({ links }: Message) => joined(links.map(({ label, url }) => [{ text: label, url }])),
-  network: ({ network }: Message) => [foreign(network ?? '?')],
-  severity: ({ severity }: Message) => [own(severity)],
+const words: Readonly<Record<string, (message: Message) => Piece[]>> = {
+  title: ({ title }) => [foreign(title)],
+  facts: ({ facts }) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
+  links: ({ links }) => joined(links.map(({ label, url }) => [{ text: label, url }])),
+  network: ({ network }) => [foreign(network ?? '?')],
+  severity: ({ severity }) => [plain(severity)],
 }
 
-/** Literal text or a placeholder. */
+/** Literal text or a placeholder. `path`: a path in the event, or one of `words`. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'word'; readonly word: keyof typeof words }
-  | { readonly kind: 'value'; readonly path: string; readonly filter: keyof typeof filters | null }
+  | { readonly kind: 'value'; readonly path: string; readonly filter: string | null }
 
 /** A parsed template. Plain data, because it is sent between threads. */
 export type Template = readonly TemplatePart[]
@@ -67,19 +66,13 @@ export function parseTemplate(text: string): Template | string {
 }
 
 function parsePlaceholder(inside: string): TemplatePart | string {
-  const [name = '', filter, ...rest] = inside.split('|').map((word) => word.trim())
-  const word = nameOf(words, name)
-  if (word !== undefined && filter === undefined) return { kind: 'word', word }
-  const known = nameOf(filters, filter ?? '') ?? null
-  if (word !== undefined || rest.length > 0 || (filter !== undefined && known === null))
-    return `{${inside}}: expected at most one filter, after a path: ${Object.keys(filters).join(', ')}`
-  if (!envelopePath.test(name))
+  const [path = '', filter = null, ...rest] = inside.split('|').map((word) => word.trim())
+  const isWord = Object.hasOwn(words, path)
+  if (!isWord && !envelopePath.test(path))
     return `{${inside}}: expected id, type, created_at, data.<field>, ${Object.keys(words).join(', ')}`
-  return { kind: 'value', path: name, filter: known }
-}
-
-function nameOf<T extends object>(names: T, name: string): Extract<keyof T, string> | undefined {
-  return Object.hasOwn(names, name) ? (name as Extract<keyof T, string>) : undefined
+  if (rest.length > 0 || (filter !== null && (isWord || !Object.hasOwn(filters, filter))))
+    return `{${inside}}: expected at most one filter, after a path: ${Object.keys(filters).join(', ')}`
+  return { kind: 'value', path, filter }
 }
 
 const template = z.string().transform((text, context): Template => {
@@ -106,15 +99,15 @@ export function templateFor(templates: Templates, type: string): Template | unde
 /** Fills in a template. A missing value is shown as `?`. */
 export function fillTemplate(template: Template, event: Event, message: Message): Piece[] {
   return template.flatMap((part) => {
-    if (part.kind === 'text') return [own(part.text)]
-    if (part.kind === 'word') return words[part.word](message)
-    return [foreign(valueOf(event, part.path, part.filter).toWellFormed())]
+    if (part.kind === 'text') return [plain(part.text)]
+    return words[part.path]?.(message) ?? [foreign(valueOf(event, part.path, part.filter).toWellFormed())]
   })
 }
 
-function valueOf(event: Event, path: string, filter: keyof typeof filters | null): string {
+function valueOf(event: Event, path: string, filter: string | null): string {
   const value = memberAt(event, path.split('.'))
-  if (filter !== null) return filters[filter](value)
+  const format = filter === null ? undefined : filters[filter]
+  if (format !== undefined) return format(value)
   // Keeps every digit that the sender wrote.
   if (typeof value === 'number') return formatText(event.exact(path) ?? String(value), maxTextLength)
   if (Array.isArray(value)) return value.slice(0, maxListed).map(scalar).join(', ') || 'none'

@@ -7,7 +7,7 @@ import { register, type Registration, type Wanted, type WebhookClient } from './
 
 export interface RegistrationOptions {
   readonly inbox: SubscriptionPort
-  /** Creates a client for one call: a pause that the service asked of an earlier one must not delay the next. */
+  /** Creates a client for one call: a pause that the upstream asked of an earlier one must not delay the next. */
   readonly client: () => WebhookClient
   readonly wanted: Wanted
   /** The current secret with the wanted label; undefined if there is none. */
@@ -20,8 +20,9 @@ const firstWaitMs = 10_000
 const maxWaitMs = 600_000
 
 /**
- * Registers the receiver of this process in the background. Retries only if nothing was registered for certain, because the service was unreachable or limits the rate: after 10 s,
- * then with doubled waits up to 10 min, and not before the service allows it. Everything else is logged with advice.
+ * Registers the receiver of this process in the background. Retries only if nothing was registered for certain, because the
+ * upstream was unreachable or limits the rate: after 10 s, then with doubled waits up to 10 min, and not before the upstream
+ * allows it. Everything else is logged with advice.
  */
 export function createReceiverRegistration(options: RegistrationOptions) {
   const { inbox, client, wanted, clock, log } = options
@@ -65,7 +66,7 @@ export function createReceiverRegistration(options: RegistrationOptions) {
   return {
     /** Call once deliveries are accepted. */
     start: run,
-    /** Waits up to `graceMs` for a call in flight: without its answer the outcome would be unknown. Idempotent. */
+    /** Waits up to `graceMs` for a call in flight: without its response the outcome would be unknown. Idempotent. */
     async close(graceMs: number): Promise<void> {
       isClosed = true
       timer?.cancel()
@@ -89,7 +90,7 @@ const messages = {
   planned: ['info', 'registration planned'],
 } as const satisfies Record<Registration['kind'], readonly ['info' | 'warn' | 'error', string]>
 
-/** Logs no secrets: neither queries of URLs nor the answer of the service. */
+/** Logs no secrets: neither queries of URLs nor the response of the upstream. */
 function report(result: Registration, wanted: Wanted, log: Logger): void {
   const [level, message] = messages[result.kind]
   const shown = 'subscription' in result ? { ...result, subscription: withoutQuery(result.subscription) } : result

@@ -90,7 +90,8 @@ export async function confirmRegistered(
   now: () => number,
 ): Promise<Subscription | InFlight | null> {
   const begun = await inbox.subscription()
-  if (begun !== null && isInFlight(begun, now())) return inFlight(begun)
+  const pending = begun && inFlight(begun, now())
+  if (pending !== null) return pending
   if (begun?.state === 'begun') await inbox.endSubscription(begun.id, { state: 'registered', answer: null })
   const newest = await inbox.subscription()
   return newest?.state === 'registered' ? newest : null
@@ -98,20 +99,18 @@ export async function confirmRegistered(
 
 /** Outcome that the newest registration determines without a request; null if a request may be sent. */
 function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
-  if (isInFlight(newest, now)) return inFlight(newest)
-  if (force) return null
+  const pending = inFlight(newest, now)
+  if (pending !== null || force) return pending
   if (newest.state === 'begun') return { kind: 'unclear', subscription: newest, verdict: null }
   return { kind: newest.digest === digest ? 'unchanged' : 'changed', subscription: newest }
 }
 
 type InFlight = Extract<Registration, { kind: 'in_flight' }>
 
-function isInFlight({ state, at }: Subscription, now: number): boolean {
-  return state === 'begun' && Math.abs(now - at) < inFlightMs
-}
-
-function inFlight(subscription: Subscription): InFlight {
-  return { kind: 'in_flight', subscription, clearAt: subscription.at + inFlightMs }
+/** Null if no process may be working on the registration. */
+function inFlight(subscription: Subscription, now: number): InFlight | null {
+  const isPending = subscription.state === 'begun' && Math.abs(now - subscription.at) < inFlightMs
+  return isPending ? { kind: 'in_flight', subscription, clearAt: subscription.at + inFlightMs } : null
 }
 
 async function call(options: RegisterOptions, begun: Subscription): Promise<Registration> {
@@ -122,16 +121,9 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     ;({ body } = await client.createWebhook({ url, events, secret }, { timeoutMs: callTimeoutMs }))
   } catch (error) {
     body = acceptanceIn(error)
-    if (body === undefined) {
-      const verdict = verdictOf(error, secret)
-      if (!verdict.isRefused) return { kind: 'unclear', subscription: begun, verdict }
-      const answer = keepAnswer(error instanceof ApiError ? error.body : undefined, secret).text
-      const result = { state: 'failed', answer } as const
-      await inbox.endSubscription(begun.id, result)
-      return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
-    }
+    if (body === undefined) return fail(options, begun, error)
   }
-  const { text, secret: madeSecret } = keepAnswer(body, secret)
+  const { text, secret: madeSecret } = keepResponse(body, secret)
   const result = { state: 'registered', answer: text } as const
   const registered = { subscription: { ...begun, ...result }, webhookId: webhookIdOf(text), madeSecret }
   try {
@@ -140,6 +132,23 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     return { kind: 'unnoted', ...registered, noteError: messageOf(error) }
   }
   return { kind: 'registered', ...registered }
+}
+
+async function fail({ inbox, secret }: RegisterOptions, begun: Subscription, error: unknown): Promise<Registration> {
+  const response = error instanceof ApiError ? error : null
+  // The client rejects arguments and keys that can't be sent.
+  const isRejected = response === null ? error instanceof InboxError : !isInDoubt(response)
+  const verdict: Verdict = {
+    canRetry: isRejected && response !== null && isTemporary(response),
+    retryAfterMs: response?.retryAfterMs ?? null,
+    status: response?.status ?? null,
+    requestId: response?.requestId ?? null,
+    reason: messageOf(error).replaceAll(secret, '(the secret)'),
+  }
+  if (!isRejected) return { kind: 'unclear', subscription: begun, verdict }
+  const result = { state: 'failed', answer: keepResponse(response?.body, secret).text } as const
+  await inbox.endSubscription(begun.id, result)
+  return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
 }
 
 /** The wanted registration. */
@@ -157,37 +166,25 @@ export function digestOf({ url, events, secretLabel }: Wanted): string {
     .digest('hex')
 }
 
+/** No connection, or above the rate limit. */
+const isTemporary = ({ status, code }: ApiError): boolean =>
+  status === 429 || (status === null && code !== 'certificate_untrusted')
+
 /** Outcome of a POST that did not succeed. */
 export interface Verdict {
-  /** True if nothing was registered for certain. */
-  readonly isRefused: boolean
   /** True if the same request may succeed later, without an operator. */
   readonly canRetry: boolean
-  /** Wait that the service asks for. */
+  /** Wait that the upstream asks for, in milliseconds; null: none. */
   readonly retryAfterMs: number | null
+  /** HTTP status; null without a response. */
   readonly status: number | null
   readonly requestId: string | null
+  /** Never contains the secret. */
   readonly reason: string
 }
 
-const untrusted = 'certificate_untrusted'
-
-/** Interprets an error of the client. The reason never contains `secret`. */
-function verdictOf(thrown: unknown, secret: string): Verdict {
-  const reason = messageOf(thrown).replaceAll(secret, '(the secret)')
-  if (!(thrown instanceof ApiError)) {
-    // The client rejects arguments and keys that can't be sent.
-    const isRefused = thrown instanceof InboxError
-    return { isRefused, canRetry: false, retryAfterMs: null, status: null, requestId: null, reason }
-  }
-  const { status, requestId, retryAfterMs, code } = thrown
-  const isRefused = !isInDoubt(thrown)
-  const canRetry = isRefused && code !== untrusted && (status === null || status === 429)
-  return { isRefused, canRetry, retryAfterMs, status, requestId, reason }
-}
-
 /**
- * The JSON of a success whose `data` the client rejects: the service documents no answer to this POST (R8, A8). Else undefined.
+ * The JSON of a success whose `data` the client rejects: the upstream documents no response to this POST (R8, A8). Else undefined.
  */
 function acceptanceIn(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError) || thrown.status === null) return undefined
@@ -200,21 +197,24 @@ const hidden = '(not kept)'
 const secretName = /secret|token|password|api_?key/i
 
 /**
- * Returns an answer as JSON without secrets, at most 64 KiB; null without a body. Hides members with secret names, and
- * `given` everywhere. `secret`: one that the service generated.
+ * Returns a response as JSON without secrets, at most 64 KiB; null without a body. Hides members with secret names, and
+ * `ourSecret` everywhere. `secret`: one that the upstream generated.
  */
-function keepAnswer(body: unknown, given: string): { readonly text: string | null; readonly secret: string | null } {
+function keepResponse(
+  body: unknown,
+  ourSecret: string,
+): { readonly text: string | null; readonly secret: string | null } {
   let secret: string | null = null
   const text = JSON.stringify(body, (name, value: unknown) => {
     if (value === null || typeof value === 'boolean') return value
-    if (!secretName.test(name)) return typeof value === 'string' ? value.replaceAll(given, hidden) : value
-    if (name === 'secret' && typeof value === 'string' && value !== '' && value !== given) secret ??= value
+    if (!secretName.test(name)) return typeof value === 'string' ? value.replaceAll(ourSecret, hidden) : value
+    if (name === 'secret' && typeof value === 'string' && value !== '' && value !== ourSecret) secret ??= value
     return hidden
   }) as string | undefined
   return { text: text === undefined ? null : text.slice(0, maxKeptLength), secret }
 }
 
-/** The service's id of the webhook, from the stored answer (A8); null if it has none in a known place. */
+/** The upstream's id of the webhook, from the stored response (A8); null if it has none in a known place. */
 export function webhookIdOf(answer: string | null): string | null {
   try {
     const { data } = JSON.parse(answer ?? '') as { readonly data: Readonly<Record<string, unknown>> }

@@ -1,7 +1,7 @@
 import { createExactReader, type ExactReader } from '../base/exact.ts'
 import { safeText } from '../base/log.ts'
-import type { ApiAnswer } from './api.ts'
-import { ApiError, ApiProtocolError } from './errors.ts'
+import type { ApiResponse } from './api.ts'
+import { ApiError, type ApiErrorOptions } from './errors.ts'
 import type { ApiRequest } from './request.ts'
 
 export interface Received {
@@ -15,32 +15,31 @@ export interface Received {
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * Converts an answer for the caller (R8–R15). Errors never show `key`, even if the answer repeats it.
+ * Converts a response for the caller (R8–R15). Errors never show `key`, even if the response repeats it.
  *
- * @throws ApiError for an unsuccessful answer, ApiProtocolError for one without the envelope
+ * @throws ApiError for an unsuccessful response, and for one without the envelope
  */
-export function toAnswer(
+export function toResponse(
   received: Received,
   data: ApiRequest['data'],
   { now, key }: { readonly now: number; readonly key: string },
-): ApiAnswer<unknown> {
-  const { status, text } = received
+): ApiResponse<unknown> {
+  const { status, headers, text } = received
   const body = parse(text)
   const envelope = isObject(body) ? body : undefined
   const shown = () => parse(text.replaceAll(key, hiddenKey), hiding(key))
   if (status < 200 || status > 299 || envelope?.['success'] === false) throw toError(received, shown(), now)
   if (body === undefined) throw notJson(received)
   if (envelope?.['success'] !== true || !isExpected(envelope['data'], data)) {
-    const kind = data === 'any' ? 'value' : data === 'object' ? data : 'list'
-    const problem = `expected {"success": true, "data": …} with a${kind === 'object' ? 'n' : ''} ${kind} in it`
-    throw invalid(received, problem, { body: shown() })
+    const kind = data === 'any' ? 'a value' : data === 'object' ? 'an object' : 'a list'
+    throw invalid(received, `expected {"success": true, "data": …} with ${kind} in it`, { body: shown() })
   }
   let exact: ExactReader | undefined
   return {
     data: envelope['data'],
     meta: isObject(envelope['meta']) ? envelope['meta'] : {},
     status,
-    requestId: received.headers.get('X-Request-Id'),
+    requestId: headers.get('X-Request-Id'),
     body,
     exact: (path) => (exact ??= createExactReader(text))(path),
   }
@@ -56,6 +55,11 @@ function readRetryAfter(headers: Headers, now: number): number | null {
 
 /** 5xx statuses that no retry can fix. */
 const permanent: readonly number[] = [501, 505]
+const redirected = 'redirects are not followed, because the API key would go along; use the target as base URL'
+const advice: Readonly<Record<number, string>> = {
+  401: '; check the API key in the dashboard under Settings, API Keys',
+  403: '; add the missing scope to the key in the dashboard under Settings, API Keys',
+}
 
 function toError({ label, status, headers, text }: Received, body: unknown, now: number): ApiError {
   const error = isObject(body) && isObject(body['error']) ? body['error'] : {}
@@ -74,13 +78,6 @@ function toError({ label, status, headers, text }: Received, body: unknown, now:
   })
 }
 
-const redirected = 'redirects are not followed, because the API key would go along; use the target as base URL'
-
-const advice: Readonly<Record<number, string>> = {
-  401: '; check the API key in the dashboard under Settings, API Keys',
-  403: '; add the missing scope to the key in the dashboard under Settings, API Keys',
-}
-
 /** Problems of a rejected request that its message doesn't name. */
 function detailsOf(error: Json, reason: string): string {
   const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
@@ -91,27 +88,23 @@ function detailsOf(error: Json, reason: string): string {
   return lines.length === 0 ? '' : safeText(` (${lines.slice(0, 5).join('; ')})`, 500)
 }
 
-/** With a JSON content type the answer is truncated, and a retry may work. Otherwise another server answered. */
-function notJson(received: Received): ApiProtocolError {
+/** With a JSON content type the response is truncated, and a retry may work. Otherwise another server responded. */
+function notJson(received: Received): ApiError {
   const type = received.headers.get('Content-Type') ?? 'none'
-  const isBroken = /^application\/json\b/i.test(type)
-  const problem = isBroken
-    ? `expected JSON, received ${received.text === '' ? 'nothing' : 'something else, or a part of it'}`
-    : `expected JSON, received the type ${safeText(type, 80)}: check the base URL`
-  return invalid(received, problem, { isRetryable: isBroken })
+  const isRetryable = /^application\/json\b/i.test(type)
+  const content = received.text === '' ? 'nothing' : 'something else, or a part of it'
+  const problem = isRetryable ? content : `the type ${safeText(type, 80)}: check the base URL`
+  return invalid(received, `expected JSON, received ${problem}`, { isRetryable })
 }
 
-function invalid(
-  { label, status, headers }: Received,
-  problem: string,
-  { isRetryable = false, body }: { readonly isRetryable?: boolean; readonly body?: unknown },
-): ApiProtocolError {
-  return new ApiProtocolError(`${label} was answered ${status}, but ${problem}`, {
+function invalid({ label, status, headers }: Received, problem: string, more: Partial<ApiErrorOptions>): ApiError {
+  const requestId = headers.get('X-Request-Id')
+  return new ApiError(`${label} was answered ${status}, but ${problem}`, {
     code: 'answer_invalid',
     status,
-    requestId: headers.get('X-Request-Id'),
-    body,
-    isRetryable,
+    requestId,
+    isRetryable: false,
+    ...more,
   })
 }
 
