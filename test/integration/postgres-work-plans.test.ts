@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Lease } from '../../src/inbox/port.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import { takeLeases } from '../../src/inbox/postgres/claims.ts'
+import { takeLeases } from '../../src/inbox/postgres/leases.ts'
 import { settle } from '../../src/inbox/postgres/settle.ts'
 import { boom, ordered } from '../conformance/stage.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'

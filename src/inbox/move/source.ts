@@ -9,7 +9,7 @@ import { lookAtDatabase, newestSchema } from '../sqlite/look.ts'
 import { migrations, refuseNewer } from '../sqlite/migrate.ts'
 import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
-import { state } from '../sqlite/statements.ts'
+import { runState as state } from '../run-sql.ts'
 
 /** A table of both databases, read from their catalogues. Its columns exist in both. */
 export interface MovedTable {

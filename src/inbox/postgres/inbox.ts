@@ -63,7 +63,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
   const definitions = createDefinitions({ db, replicaId: cluster.id, silentMs, orphanMs })
-  const accept = createAccept({ db, clock, definitions, gaps, openHandoff: work.openHandoff, wake })
+  const accept = createAccept({ db, clock, definitions, gaps, work })
   // Leaves connections for deliveries and runs, however many people use the console.
   const reads = new PQueue({ concurrency: 4 })
   const readDb: Rows = { query: (text, values) => reads.add(() => db.query(text, values)) }
