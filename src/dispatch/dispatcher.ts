@@ -8,7 +8,7 @@ import type { Tracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
 import { Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
-import { createFailureLog, type FailureLog } from './run-error.ts'
+import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
 import { createHandlerQueue, roomOf, targetOf, type HandlerQueue } from './handler-queue.ts'
 import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
@@ -378,8 +378,7 @@ export class Dispatcher {
     if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs, { lease, outcome })
     if (result === 'applied') {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
-      const { handler, attempt, event, replay } = lease
-      this.#failureLog({ handler, attempt, eventId: event.id, replay: replay?.id }, outcome)
+      this.#failureLog(attemptNameOf(lease), outcome)
     }
     this.#free(queue, lease)
     this.#pull(queue)

@@ -1,5 +1,5 @@
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
-import type { RunError, Outcome } from '../inbox/port.ts'
+import type { Lease, Outcome, RunError } from '../inbox/port.ts'
 import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
@@ -69,6 +69,10 @@ export interface AttemptName {
   readonly eventId: string
   /** Id of its replay; absent for a live run. */
   readonly replay?: number | undefined
+}
+
+export function attemptNameOf({ handler, attempt, event, replay }: Lease): AttemptName {
+  return { handler, attempt, eventId: event.id, replay: replay?.id }
 }
 
 /** Logs an attempt that failed, after its outcome was stored. Rate limited. */

@@ -9,7 +9,8 @@ import type { ApiAccess } from './api.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
 import { HandlerThread, type ThreadExit } from './handler-thread.ts'
-import type { HandlerInfo, RunnerOrder, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
+import type { SettledCount } from './pace.ts'
+import type { HandlerInfo, RunnerOrder, RunnerTiming, StartOrders } from './runner-protocol.ts'
 import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
 
 export interface ThreadOptions {
