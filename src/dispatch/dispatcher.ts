@@ -113,10 +113,10 @@ export class Dispatcher {
   setConcurrency(handler: string, concurrency: number | null): void {
     if (this.#options.suspects) return
     for (const queue of this.#queues) {
-      const own = queue.handlers.get(handler)
-      if (own === undefined) continue
-      queue.concurrency = (concurrency ?? own.concurrency) * own.batch
-      own.onConcurrency?.(concurrency ?? own.concurrency)
+      const definition = queue.handlers.get(handler)
+      if (definition === undefined) continue
+      queue.concurrency = (concurrency ?? definition.concurrency) * definition.batch
+      definition.onConcurrency?.(concurrency ?? definition.concurrency)
       this.#fillSlots(queue)
       this.#pull(queue)
     }
@@ -125,9 +125,9 @@ export class Dispatcher {
   /** Divides the rates of handlers by the number of processes that share them. */
   shareRates(processes: number): void {
     for (const queue of this.#queues) {
-      const [own] = queue.handlers.values()
-      if (queue.bucket === undefined || own?.rate === undefined) continue
-      queue.rate = own.rate / processes
+      const [definition] = queue.handlers.values()
+      if (queue.bucket === undefined || definition?.rate === undefined) continue
+      queue.rate = definition.rate / processes
       queue.bucket.setRate(queue.rate)
       queue.tokenTimer?.cancel()
       queue.tokenTimer = undefined

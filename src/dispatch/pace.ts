@@ -91,9 +91,9 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
 
   function slotOf(handler: string): Slot {
     const at = slotAt(now())
-    const own = slots.get(handler) ?? []
+    const known = slots.get(handler) ?? []
     // If the clock was set back, start afresh: old slots would count for too long.
-    const kept = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+    const kept = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
     const last = kept.at(-1)
     const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram(), error: null }
     slots.set(handler, slot === last ? kept : [...kept, slot])
@@ -113,13 +113,13 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     },
     current() {
       const at = slotAt(now())
-      const found = new Map<string, HandlerPace>()
-      for (const [handler, own] of slots) {
-        const recent = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+      const paces = new Map<string, HandlerPace>()
+      for (const [handler, ofHandler] of slots) {
+        const recent = ofHandler.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
         if (recent.length === 0) slots.delete(handler)
-        else found.set(handler, paceOf(recent, at))
+        else paces.set(handler, paceOf(recent, at))
       }
-      return found
+      return paces
     },
   }
 

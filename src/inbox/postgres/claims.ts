@@ -210,8 +210,8 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
   }
 
   /** Lets sent claims wait again. They may have taken runs. */
-  function lose(some: readonly Claim[]): void {
-    for (const claim of some) {
+  function lose(lostClaims: readonly Claim[]): void {
+    for (const claim of lostClaims) {
       if (claim.sent !== null) lost.addUnanswered(claim.sent)
       receive(claim, [])
     }

@@ -89,7 +89,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     if (closing === undefined) current = openPools()
     for (const reject of abort) reject(new InboxError('store_unavailable', reason))
     sockets.destroy()
-    for (const one of [pool, apart]) one.end().catch(() => {})
+    for (const oldPool of [pool, apart]) oldPool.end().catch(() => {})
   }
 
   async function attempt<T>(of: 'pool' | 'apart', work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -153,9 +153,9 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       assertOpen()
       return accept.accept(batch)
     },
-    async register(given) {
+    async register(routes) {
       assertOpen()
-      const concurrencies = await definitions.register(given)
+      const concurrencies = await definitions.register(routes)
       // If this fails, the next heartbeat reads them.
       await replays.refresh().catch(() => {})
       jobs.poke()
@@ -218,10 +218,10 @@ async function readClusterState(
        SELECT true AS is_there FROM inbox.run r WHERE r.state = 2 AND r.state >= 1 AND r.state <= 2 AND r.handler_id = h.id LIMIT 1
      ) s ON true`,
   )
-  const [found] = await db.query<{ paused: boolean }>(
+  const [row] = await db.query<{ paused: boolean }>(
     `SELECT coalesce((SELECT value = 1 FROM inbox.meta WHERE name = 'paused'), false) AS paused`,
   )
-  const isAllPaused = found?.paused ?? false
+  const isAllPaused = row?.paused ?? false
   const suspects = handlers.filter(({ hasSuspects, paused }) => hasSuspects && !paused && !isAllPaused)
   return {
     ...known,

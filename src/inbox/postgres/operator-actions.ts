@@ -35,9 +35,9 @@ export function createOperatorActions({
     work: (trx: Rows) => Promise<T>,
   ): Promise<T> {
     const result = await db.alone(async (trx) => {
-      const given = await work(trx)
-      if (given !== false && given !== null && given !== 0) await note(trx, action, detail, by)
-      return given
+      const changed = await work(trx)
+      if (changed !== false && changed !== null && changed !== 0) await note(trx, action, detail, by)
+      return changed
     })
     wake()
     return result

@@ -127,11 +127,11 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   /** True if the replay is running and `seq` is its next event. */
   async function isAt(trx: Rows, id: number, seq: number): Promise<boolean> {
-    const found = await trx.query(
+    const current = await trx.query(
       `SELECT id FROM inbox.replay WHERE id = $1 AND state = ${replayState.running} AND next_seq = $2`,
       [id, seq],
     )
-    return found.length === 1
+    return current.length === 1
   }
 
   async function finish(id: number): Promise<StepResult> {
@@ -257,8 +257,8 @@ async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPla
 /** Routes that get a run of the event: all, or only the filter's handler; null if that handler doesn't subscribe to the event. */
 function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
   if (handler === undefined) return all
-  const found = all.filter(({ name }) => name === handler)
-  return found.length === 0 ? null : found
+  const ofHandler = all.filter(({ name }) => name === handler)
+  return ofHandler.length === 0 ? null : ofHandler
 }
 
 type ReplayRow = StoredReplay<boolean>

@@ -19,13 +19,13 @@ interface ProgressRow extends RunRow {
 
 /** Progress of events by accept-sequence number. Meaningless for pruned events, which have no runs. */
 export async function progressOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMap<number, EventProgress>> {
-  const found = await rows.query<ProgressRow>(
+  const progress = await rows.query<ProgressRow>(
     `SELECT r.id, u.seq, r.state, r.attempt, r.replay_id AS "replayId" FROM unnest($1::bigint[]) u(seq) CROSS JOIN LATERAL (
        SELECT o.id, o.state, o.attempt, o.replay_id FROM inbox.run o WHERE o.event_seq = u.seq OFFSET 0
      ) r ORDER BY r.id`,
     [seqs],
   )
-  const bySeq = Map.groupBy(found, ({ seq }) => seq)
+  const bySeq = Map.groupBy(progress, ({ seq }) => seq)
   return new Map(
     seqs.map((seq) => {
       const runs = bySeq.get(seq) ?? []

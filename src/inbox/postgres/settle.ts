@@ -127,14 +127,14 @@ function rangeOf(query: StateQuery): { readonly from: string; readonly to: strin
 /** Reads a handler's state. Empty for an unknown handler. */
 export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
   const { from, to, most } = rangeOf(query)
-  const found = await rows.query<StateEntry>(
+  const entries = await rows.query<StateEntry>(
     `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
      WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
        AND (s.expires_at IS NULL OR s.expires_at > inbox.now_ms())
      ORDER BY s.key LIMIT $4`,
     [toStored(handler), from, to, most],
   )
-  return found.map(({ key, value, version, expiresAt }) => ({
+  return entries.map(({ key, value, version, expiresAt }) => ({
     key: fromStored(key),
     value: fromStored(value),
     version,

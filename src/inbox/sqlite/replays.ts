@@ -80,15 +80,15 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   function routesFor({ handler }: ReplayFilter, { type }: ScannedEvent): readonly HandlerRoute[] | null {
     const routes = handlers.routesOf(type)
     if (handler === undefined) return routes
-    const found = routes.filter(({ name }) => name === handler)
-    return found.length === 0 ? null : found
+    const ofHandler = routes.filter(({ name }) => name === handler)
+    return ofHandler.length === 0 ? null : ofHandler
   }
 
   /** Events to compare with the filter, in accept order. */
   function candidates({ ids }: ReplayFilter, { nextSeq, lastSeq }: ReplayRow): Iterable<ScannedEvent> {
     if (ids === undefined) return eventsFrom(nextSeq, lastSeq)
-    const found = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
-    return found.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq)
+    const events = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
+    return events.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq)
   }
 
   function* eventsFrom(seq: number, lastSeq: number): Generator<ScannedEvent> {
