@@ -232,7 +232,7 @@ test('no increment is lost or counted twice for any interleaving of two threads 
       const [entry] = await inbox.readState('ordered', { key: 'n' })
       expect(Number(entry?.value ?? 0)).toBe(counted)
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 })
 
