@@ -8,7 +8,7 @@ import { patternsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
-import { createOperatorActions } from './operator-actions.ts'
+import { createActions } from './operator-actions.ts'
 import { createDatabase, type Database, type Rows } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
@@ -82,7 +82,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     work.wake()
     jobs.poke()
   }
-  const actions = createOperatorActions({ db, clock, accept, definitions, wake })
+  const actions = createActions({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
   const sinkTries = createSinkTries({ db, replicaId: cluster.id })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []

@@ -15,7 +15,7 @@ interface ClusterTables extends Tables {
 }
 
 /** `sizeBytes` is the estimate that pruning uses. */
-export function viewStoreOf(db: Rows): ViewStore {
+function viewStoreOf(db: Rows): ViewStore {
   const tables = kyselyOf<Tables>(db)
   return {
     db: tables,

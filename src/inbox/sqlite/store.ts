@@ -238,14 +238,13 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     },
     setPaused,
     deadAfter: runs.deadAfter,
-    requeueOne: runs.requeueOne,
-    dropDead: runs.dropDead,
-    /** Returns how many runs were dropped; null if the handler was never registered. */
-    dropOpen(handler: string, limit: number, reason: string): number | null {
+    requeueDead: (runIds: readonly number[]) => runIds.filter((runId) => runs.requeueOne(runId)).length,
+    dropDead: (runIds: readonly number[], reason: string) => runIds.filter((id) => runs.dropDead(id, reason)).length,
+    dropOpen(handler: string, limit: number, reason: string) {
       const id = handlers.idOf(handler)
       if (id === undefined) return null
       if (handlers.isBackfilling(id)) handlers.endBackfill(id)
-      return runs.dropOpen(id, limit, reason)
+      return { dropped: runs.dropOpen(id, limit, reason), isRemoved: false }
     },
     setConcurrency(handler: string, concurrency: number | null): boolean {
       const id = handlers.idOf(handler)
@@ -258,11 +257,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return result
     },
     dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
-    /** Writes an audit record and returns its id. `by`: the caller; absent for the inbox itself and for commands. */
     note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): number {
       return Number(sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null).lastInsertRowid)
     },
-    /** Updates the audit record of an action in progress. */
     updateNote(id: number, detail: AuditRecord['detail']): void {
       sql.setAuditDetail.run(JSON.stringify(detail), id)
     },
