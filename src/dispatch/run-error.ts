@@ -4,9 +4,11 @@ import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
 
+/** Characters that are stored of an error. */
 const maxName = 200
 const maxMessage = 2_000
 const maxStack = 8_000
+/** Maximum causes in the message of an error. */
 const maxCauses = 3
 
 /**

@@ -34,10 +34,13 @@ export interface HandlerState {
 
 /** Maximum number of reads, and of written keys, per run. */
 const maxOperations = 1_000
+/** Maximum characters of a value's JSON. */
 const maxValueLength = 256 * 1024
+/** Maximum entries of a list. */
 const maxListed = 1_000
 /** Maximum characters that a run may write, all entries together. */
 const maxWritten = 8 * 1024 * 1024
+/** 100 years. */
 const maxTtlMs = 100 * 365 * 24 * 3_600_000
 
 /** The properties of a run that its state needs. */

@@ -118,6 +118,7 @@ interface Progress {
   readonly total: number
   /** Id of the audit record; null if none was written. */
   readonly noted: number | null
+  /** Where the next step continues; null after the last one. */
   readonly after: number | null
 }
 

@@ -5,6 +5,7 @@ import { maxReplayIds, type EventStatus, type ReplayFilter, replayStates, type R
 export interface FilteredEvent {
   readonly id: string
   readonly type: string
+  /** Both null if the event's key is its id. */
   readonly network: string | null
   readonly address: string | null
   readonly receivedAt: number

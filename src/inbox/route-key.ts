@@ -8,6 +8,7 @@ export function foldAddress(text: string): string {
   return evmAddress.test(text) ? text.toLowerCase() : text
 }
 
+/** Maximum characters of a key. Longer ones are replaced by a digest. */
 const maxKeyLength = 255
 
 interface RoutedEvent {

@@ -47,6 +47,7 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly statementMs?: number
 }
 
+/** Tries of a statement that had no effect, such as after a deadlock. */
 const maxTries = 5
 
 /** Connections that are replaced together when the database becomes unavailable. */

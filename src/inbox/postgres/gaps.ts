@@ -29,6 +29,7 @@ export interface Gaps {
 
 interface WatchedGap extends Span {
   readonly id: number
+  /** Both null if nothing was lost. */
   readonly lostFrom: number | null
   readonly lostTo: number | null
   arrived: number

@@ -203,6 +203,7 @@ async function orClose<T>(opened: Pick<Database, 'close'>, step: Promise<T>): Pr
 interface Row {
   readonly name: string
   readonly paused: boolean
+  /** Null unless an operator set one. */
   readonly concurrency: number | null
   readonly hasSuspects: boolean
 }

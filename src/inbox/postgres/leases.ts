@@ -52,6 +52,7 @@ interface LeaseRow extends Pick<StoredEvent, 'type' | 'createdAt' | 'receivedAt'
   readonly raw: Uint8Array | null
   /** Null if the event's key is its id. */
   readonly key: string | null
+  /** W3C `traceparent` of the receipt; null without one. */
   readonly trace: string | null
   /** Both null for a run without an outbox item. */
   readonly payload: string | null

@@ -6,6 +6,7 @@ import { progressOf } from './runs.ts'
 
 /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
 const maxPruned = 200
+/** Maximum bodies read per step. */
 const maxScanned = 1_000
 /** Younger bodies are not pruned for size: they may be inspected or delivered again. */
 const minAgeMs = 3_600_000

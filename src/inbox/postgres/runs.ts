@@ -136,6 +136,7 @@ export async function wakeAll(trx: Rows): Promise<void> {
 export interface NewRun {
   readonly seq: number
   readonly handler: string
+  /** Null: no order. */
   readonly key: string | null
 }
 

@@ -18,6 +18,7 @@ import { afterKey, prefixEnd } from '../state-keys.ts'
 type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
 export type Verdict = Outcome | Release
 
+/** Stored characters of an error. */
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 /** Expired entries deleted per write of an expiring entry. More than one, so that their number shrinks. */

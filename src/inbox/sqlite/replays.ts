@@ -21,6 +21,7 @@ export interface ReplaysOptions {
 /** Maximum events scanned per step, and events per read. */
 const maxScanned = 2_000
 const portion = 200
+/** Maximum runs of a handler that a cancel drops. A replay has fewer open runs. */
 const maxDropped = 100_000
 
 /** Replays and backfills: creates runs of stored events, step by step. */

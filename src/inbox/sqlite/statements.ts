@@ -93,6 +93,7 @@ export interface ClaimRow {
   readonly attempt: number
   readonly failed: number
   readonly crashed: number
+  /** Null: no order. */
   readonly runKey: string | null
   readonly replayId: number
   readonly seq: number
@@ -103,6 +104,7 @@ export interface ClaimRow {
   /** Null if the event's key is its id. */
   readonly key: string | null
   readonly secretLabel: string
+  /** W3C `traceparent` of the receipt; null without one. */
   readonly trace: string | null
   /** Both null for a run without an outbox item. */
   readonly payload: string | null

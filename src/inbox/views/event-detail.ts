@@ -8,6 +8,7 @@ import { rowsOf, type Tables, type ViewStore } from './tables.ts'
 
 /** Larger states are not searched for the keys of a run: an index by version would slow down every write. */
 const maxSearchedState = 10_000
+/** Maximum state keys shown per run. */
 const maxKeys = 100
 const versionsPerRun = versionOf({ runId: 1, token: 0 })
 
@@ -29,6 +30,7 @@ export function attemptsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'run'
 }
 
 interface ErrorColumns {
+  /** All null for an attempt without an error. */
   readonly errorName: string | null
   readonly errorMessage: string | null
   readonly errorStack: string | null

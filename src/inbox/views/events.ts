@@ -21,6 +21,7 @@ const budgetMs = 500
 /** A portion is one statement. Its size shrinks when the previous one took longer than this. */
 const portionMs = 10
 const firstPortion = 256
+/** Maximum events that one statement scans. */
 const maxPortion = 8_192
 /** Maximum range of accept-sequence numbers for one lookup of a key. */
 const maxRange = 4_194_304
@@ -28,6 +29,7 @@ const maxRange = 4_194_304
 const maxSeqs = 500
 /** A search by status starts from the open or dead runs if there are no more than this. */
 const maxRuns = 20_000
+/** Maximum terms of a search. */
 const maxTerms = 16
 /** Characters of an error's message in a list. */
 const maxMessage = 300
