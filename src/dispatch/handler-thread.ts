@@ -211,7 +211,7 @@ export class HandlerThread {
     await this.#insist(() => inbox.retire(data.owner, this.#inFlightRuns.runs()))
   }
 
-  /** Ends the leases of the ended thread: those of unfinished attempts as they ended, all others as crashed. Idempotent. */
+  /** Ends the leases of the ended thread. Unfinished attempts get their outcomes; all other runs count as crashed. Idempotent. */
   async #endRuns(unfinished: readonly UnfinishedAttempt[]): Promise<void> {
     const { inbox, data, log } = this.#options
     const overdue = unfinished.filter((attempt): attempt is EndedAttempt => attempt.outcome !== 'interrupted')

@@ -18,7 +18,7 @@ export function describeReplays(harness: ConformanceHarness): void {
   /** Events e0, e1 … of two types, all done. A large number has many keys, so that they run in parallel. */
   async function handled(count = 4): Promise<Stage> {
     const stage = await Stage.open(harness)
-    const addresses = count < 1_000 ? 1 : 50
+    const addresses = count < 1_000 ? 1 : 500
     const events = Array.from({ length: count }, (_, n) =>
       anEvent(`e${n}`, {
         network: n % 2 === 0 ? 'solana' : 'base',

@@ -48,7 +48,7 @@ const movedMeta = ['missing_seqs', 'paused', 'seen_at', 'served_at']
 /** The row of a replica that takes deliveries: that of a killed process stays. */
 const killedMeta = 'serving:sqlite'
 
-/** Rows and bytes that one batch may have. */
+/** Maximum rows and bytes of a batch. */
 const maxRows = 1_000
 const maxBytes = 4 * 1024 * 1024
 

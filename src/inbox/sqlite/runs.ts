@@ -391,7 +391,7 @@ export function createRuns(options: RunsOptions) {
     const run = sql.runOf.get(runId)
     if (run === undefined || !isDeadLetter(run)) return false
     if (run.state === state.held) counters.held--
-    // Older dead letters of the key of a held run may have been requeued meanwhile: they go first.
+    // Older dead letters of its key may have been requeued while it was held. They go first.
     const isBehind = run.state === state.held || isBusy(run)
     sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
     if (run.state === state.held) promote(run)

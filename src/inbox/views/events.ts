@@ -21,7 +21,7 @@ const budgetMs = 500
 /** A portion is one statement. Its size shrinks when the previous one took longer than this. */
 const portionMs = 10
 const firstPortion = 256
-/** Maximum events that one statement scans. */
+/** Maximum events scanned per statement. */
 const maxPortion = 8_192
 /** Maximum range of accept-sequence numbers for one lookup of a key. */
 const maxRange = 4_194_304

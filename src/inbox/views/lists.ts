@@ -7,7 +7,7 @@ import { place, type ViewStore, rowsOf, turn } from './tables.ts'
 import { createMatcher } from '../routes.ts'
 import { statusOf } from '../status.ts'
 
-/** Gaps in the list, besides unacknowledged ones with lost events. */
+/** Maximum gaps in the list. Unacknowledged gaps with lost events are added. */
 const maxGaps = 20
 
 /** Reads replays, audit records, gaps and unknown ids. */
