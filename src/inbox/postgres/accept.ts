@@ -149,8 +149,8 @@ export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptio
 }
 
 /** Stores a batch with the function `inbox.accept`. Returns one `AcceptedRow`. */
-export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "givenAt",
-    array_to_string(given_runs, ' ') AS "givenRuns", array_to_string(given_claims, ' ') AS "givenClaims"
+export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "leasedPlaces",
+    array_to_string(given_runs, ' ') AS "leasedRuns", array_to_string(given_claims, ' ') AS "leasedClaims"
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
   $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
   $15::bigint, $16::text[], $17::integer[], $18::text[], $19::integer[], $20::integer[],
@@ -163,9 +163,9 @@ export interface AcceptedRow {
   /** True if new runs are claimable; null if no event is new. */
   readonly areReady: boolean | null
   /** Runs leased to waiting claims: positions of the runs in the parameters, run ids and claim ids. Null if there are none. */
-  readonly givenAt: string | null
-  readonly givenRuns: string | null
-  readonly givenClaims: string | null
+  readonly leasedPlaces: string | null
+  readonly leasedRuns: string | null
+  readonly leasedClaims: string | null
 }
 
 type StoredRow = AcceptedRow & { readonly results: string }
@@ -294,10 +294,10 @@ function directLeases(
   row: StoredRow,
 ): ReadonlyMap<number, readonly Lease[]> {
   const leases = new Map<number, Lease[]>()
-  const places = numbersIn(row.givenAt)
+  const places = numbersIn(row.leasedPlaces)
   if (places.length === 0) return leases
-  const runIds = numbersIn(row.givenRuns)
-  const claimIds = numbersIn(row.givenClaims)
+  const runIds = numbersIn(row.leasedRuns)
+  const claimIds = numbersIn(row.leasedClaims)
   const seqs = seqsOf(row)
   for (const [index, place] of places.entries()) {
     const run = runs[place - 1]
