@@ -32,7 +32,7 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
     if (line !== null) log.warn({ ...fields, ...line }, message)
   }
 
-  function look(): void {
+  function check(): void {
     const { beats, maxTimeoutMs } = pulse
     const gapMs = pulse.takeLongestGapMs()
     silentMs = beats === lastBeats ? silentMs + watchMs : 0
@@ -52,7 +52,7 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
     }
   }
 
-  const watch = setInterval(look, watchMs).unref()
+  const watch = setInterval(check, watchMs).unref()
   return { close: () => clearInterval(watch) }
 }
 

@@ -8,7 +8,7 @@ import type { Tracer } from '../base/tracing.ts'
 import type { ApiSource } from './api.ts'
 import { Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
-import { createFailureLog, type FailureLog } from './run-error.ts'
+import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
 import { createHandlerQueue, roomOf, targetOf, type HandlerQueue } from './handler-queue.ts'
 import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
@@ -101,6 +101,7 @@ export class Dispatcher {
     this.#queues = groups.map((handlers) => createHandlerQueue(handlers, options))
     this.#failureLog = createFailureLog(options)
     this.#sinks = toKnownSinks(sinksOf(options.handlers))
+    // On PostgreSQL, each batch is one statement. On SQLite, it saves a tenth of the processor time per event.
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
     for (const queue of this.#queues) queue.breaker?.onChange(() => this.#breakerChanged(queue))
   }
@@ -113,10 +114,10 @@ export class Dispatcher {
   setConcurrency(handler: string, concurrency: number | null): void {
     if (this.#options.suspects) return
     for (const queue of this.#queues) {
-      const own = queue.handlers.get(handler)
-      if (own === undefined) continue
-      queue.concurrency = (concurrency ?? own.concurrency) * own.batch
-      own.onConcurrency?.(concurrency ?? own.concurrency)
+      const definition = queue.handlers.get(handler)
+      if (definition === undefined) continue
+      queue.concurrency = (concurrency ?? definition.concurrency) * definition.batch
+      definition.onConcurrency?.(concurrency ?? definition.concurrency)
       this.#fillSlots(queue)
       this.#pull(queue)
     }
@@ -125,9 +126,9 @@ export class Dispatcher {
   /** Divides the rates of handlers by the number of processes that share them. */
   shareRates(processes: number): void {
     for (const queue of this.#queues) {
-      const [own] = queue.handlers.values()
-      if (queue.bucket === undefined || own?.rate === undefined) continue
-      queue.rate = own.rate / processes
+      const [definition] = queue.handlers.values()
+      if (queue.bucket === undefined || definition?.rate === undefined) continue
+      queue.rate = definition.rate / processes
       queue.bucket.setRate(queue.rate)
       queue.tokenTimer?.cancel()
       queue.tokenTimer = undefined
@@ -378,8 +379,7 @@ export class Dispatcher {
     if (result === 'conflict') this.#options.observer.settled(lease.handler, 'conflict', durationMs, { lease, outcome })
     if (result === 'applied') {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
-      const { handler, attempt, event, replay } = lease
-      this.#failureLog({ handler, attempt, eventId: event.id, replay: replay?.id }, outcome)
+      this.#failureLog(attemptNameOf(lease), outcome)
     }
     this.#free(queue, lease)
     this.#pull(queue)

@@ -43,6 +43,7 @@ export interface HandlerQueue {
  * With long attempts it claims little, so that a crash turns few runs into suspects.
  */
 const prefetchMs = 50
+/** Maximum runs that a queue prefetches: a crash turns them into suspects. */
 const maxPrefetch = 512
 
 export function createHandlerQueue(

@@ -3,24 +3,16 @@ import type { Readable } from 'node:stream'
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
-import type { Inbox } from '../inbox/port.ts'
-import { fromWireError } from '../inbox/rpc.ts'
 import type { Logger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
-import { InFlightRuns, nameFields, watchForBlockage, Pulse } from './blockage.ts'
-import { createFailureLog, type FailureLog } from './run-error.ts'
+import type { Inbox } from '../inbox/port.ts'
+import { fromWireError } from '../inbox/rpc.ts'
+import { InFlightRuns, nameFields, Pulse, watchForBlockage } from './blockage.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
-import {
-  SettledCounter,
-  type FromRunner,
-  type HandlerInfo,
-  type UnfinishedAttempts,
-  type OverdueAttempt,
-  type RunnerData,
-  type RunnerTiming,
-  type SettledCount,
-  type ToRunner,
-} from './runner-protocol.ts'
+import type { EndedAttempt, UnfinishedAttempt } from './dispatcher.ts'
+import { SettledCounter, type SettledCount } from './pace.ts'
+import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
+import type { FromRunner, HandlerInfo, RunnerData, RunnerTiming, ToRunner } from './runner-protocol.ts'
 import type { Selection } from './sources.ts'
 
 export interface HandlerThreadOptions {
@@ -38,7 +30,12 @@ export interface HandlerThreadOptions {
   readonly onStuck: (ended: Promise<unknown>) => void
 }
 
-/** Why a thread can't be used any more. `stuck`: its other runs may finish. `broken`: nothing in it continues. */
+/**
+ * Why a thread can't be used any more.
+ *   idle    it was ended, or it was for suspects and none are left
+ *   stuck   a handler ignores its timeout; the other runs of the thread may finish
+ *   broken  nothing in it continues: it failed to load, ended, was blocked too long, or used too much memory
+ */
 export interface ThreadExit {
   readonly kind: 'idle' | 'stuck' | 'broken'
   readonly reason: string
@@ -46,18 +43,24 @@ export interface ThreadExit {
   readonly handlers: readonly string[]
 }
 
-/**
- * Memory limit of one thread, in MB: V8's heap plus memory outside it, such as Buffers. V8 itself limits only the heap.
- */
+/** Memory limit of one thread, in MB: V8's heap plus memory outside it, such as Buffers. V8 itself limits only the heap. */
 const memoryLimitMb = 512
 const mebibyte = 1024 * 1024
 
 /** Output buffered for a slow reader, in bytes. Output above this is dropped. */
-const maxBacklogBytes = 16 * 1024 * 1024
+const maxBufferedOutput = 16 * 1024 * 1024
 
-const nothingUnfinished: UnfinishedAttempts = { overdue: [], interrupted: [] }
-
-/** One thread of handlers, as the main thread sees it. */
+/**
+ * One thread of handlers, as the main thread sees it. Its life:
+ *
+ *   loading   imports its handlers, until `loaded` resolves or rejects
+ *   running   runs handlers, after `send({ kind: 'start', … })`
+ *   unusable  `exit` has resolved; its owner decides when to end it
+ *   closing   `stop` lets runs finish first, `kill` doesn't; then the worker is terminated
+ *   emptied   the worker has ended, and the store has an outcome for each of its runs
+ *
+ * Invariant: until the worker has ended, its runs stay leased. Otherwise their next attempts could start while the handlers still run.
+ */
 export class HandlerThread {
   readonly #options: HandlerThreadOptions
   readonly #worker: Worker
@@ -66,24 +69,25 @@ export class HandlerThread {
   readonly #pulse = new Pulse()
   readonly #loaded = Promise.withResolvers<readonly HandlerInfo[]>()
   readonly #exit = Promise.withResolvers<ThreadExit>()
-  readonly #stopped = Promise.withResolvers<UnfinishedAttempts>()
+  /** Resolves with the runner's answer to `stop`; with nothing if none comes. */
+  readonly #stopped = Promise.withResolvers<readonly UnfinishedAttempt[]>()
   readonly #emptied = Promise.withResolvers<void>()
-  readonly #watch: { close(): void }
-  readonly #memoryWatch: NodeJS.Timeout
+  /** Watch the thread while it is usable. */
+  readonly #watches: readonly { close(): void }[]
   #inFlightRuns = new InFlightRuns([], 0)
   #isLoaded = false
   readonly #files = new Set<string>()
   readonly #openBreakers = new Map<string, OpenBreaker>()
   #isUnusable = false
-  #isMeasuring = false
   #hasIgnored = false
+  /** The error that ended the thread, if one did. */
   #failure: string | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: HandlerThreadOptions) {
     this.#options = options
     this.#failureLog = createFailureLog(options)
-    const { data, timing, clock } = options
+    const { data, timing, clock, log } = options
     const { overrunGraceMs, suspectIdleMs } = timing
     const { port1, port2: mainPort } = new MessageChannel()
     this.#port = port1
@@ -104,25 +108,17 @@ export class HandlerThread {
     this.#worker.on('error', (error) => {
       this.#failure = messageOf(error)
       const stack = error instanceof Error ? withoutUserinfo(error.stack ?? '') : undefined
-      options.log.error({ error: this.#failure, stack }, 'handler thread failed')
+      log.error({ error: this.#failure, stack }, 'handler thread failed')
     })
     this.#worker.on('exit', (code) => this.#exited(code))
-    this.#watch = watchForBlockage({
-      pulse: this.#pulse,
-      candidates: () => this.#inFlightRuns.candidates(),
-      timing,
-      clock,
-      log: options.log,
-      onLost: (reason) => this.#markUnusable('broken', reason),
-    })
-    this.#memoryWatch = setInterval(() => void this.#measure(), timing.watchMs).unref()
+    const onLost = (reason: string) => this.#markUnusable('broken', reason)
+    const candidates = () => this.#inFlightRuns.candidates()
+    this.#watches = [
+      watchForBlockage({ pulse: this.#pulse, candidates, timing, clock, log, onLost }),
+      watchMemory(this.#worker, timing.watchMs, onLost),
+    ]
     const late = clock.after(timing.startMs, () =>
-      this.#refuse(
-        new InboxError(
-          'handler_invalid',
-          `the handlers in ${data.sources.handlersDir} did not load within ${timing.startMs} ms${this.#lastRead()}`,
-        ),
-      ),
+      this.#refuse(`the handlers in ${data.sources.handlersDir} did not load within ${timing.startMs} ms`),
     )
     this.#loaded.promise.then(
       () => late.cancel(),
@@ -174,8 +170,8 @@ export class HandlerThread {
   }
 
   /**
-   * Lets runs finish for `graceMs`, aborts the others, releases the rest, and ends the thread. A second call with a
-   * shorter time shortens the first. Doesn't wait for a thread that is stuck in a native call.
+   * Lets runs finish for `graceMs`, aborts the others, releases the rest, and ends the thread. A second call with a shorter time shortens the
+   * first. Doesn't wait for a thread that is stuck in a native call.
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, timing } = this.#options
@@ -184,11 +180,11 @@ export class HandlerThread {
     if (!this.#isLoaded || this.#closing !== undefined) return this.kill()
     this.send({ kind: 'stop', graceMs, abortGraceMs })
     const { beats } = this.#pulse
-    const abandon = () => this.#stopped.resolve(nothingUnfinished)
+    const giveUp = () => this.#stopped.resolve([])
     const timers = [
       // Blocked all the time: it won't respond.
-      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && abandon()),
-      clock.after(graceMs + 4 * abortGraceMs, abandon),
+      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && giveUp()),
+      clock.after(graceMs + 4 * abortGraceMs, giveUp),
     ]
     const unfinished = await this.#stopped.promise
     for (const timer of timers) timer.cancel()
@@ -197,58 +193,59 @@ export class HandlerThread {
 
   /** Ends the thread now. Its runs in flight count as crashed. Resolves when `stop` would. */
   kill(): Promise<void> {
-    return (this.#closing ??= this.#close(nothingUnfinished))
+    return (this.#closing ??= this.#close([]))
   }
 
-  async #close(unfinished: UnfinishedAttempts): Promise<void> {
+  async #close(unfinished: readonly UnfinishedAttempt[]): Promise<void> {
     const { inbox, data, clock, timing, log, onStuck } = this.#options
     this.#markUnusable('idle', 'the thread was ended')
     const late = Promise.withResolvers<'late'>()
     const timer = clock.after(timing.endMs, () => late.resolve('late'))
     const ended = this.#worker.terminate()
-    // Only after the end can no handler run any more, so its runs, and their keys, may start again.
-    const givenBack = ended.then(() => this.#giveBack(() => this.#endRuns(unfinished)))
+    const emptied = ended.then(() => this.#insist(() => this.#endRuns(unfinished)))
     const isLate = (await Promise.race([ended, late.promise])) === 'late'
     timer.cancel()
-    if (!isLate) return givenBack
+    if (!isLate) return emptied
     log.error(nameFields(this.inFlight), 'handler stuck in native call')
     onStuck(ended)
-    await this.#giveBack(() => inbox.retire(data.owner, this.#inFlightRuns.runs()))
+    await this.#insist(() => inbox.retire(data.owner, this.#inFlightRuns.runs()))
   }
 
-  /** Tries once. If the store refuses, retries in the background, because nothing else releases these runs. */
-  async #giveBack(work: () => Promise<void>): Promise<void> {
+  /** Ends the leases of the ended thread. Unfinished attempts get their outcomes; all other runs count as crashed. Idempotent. */
+  async #endRuns(unfinished: readonly UnfinishedAttempt[]): Promise<void> {
+    const { inbox, data, log } = this.#options
+    const overdue = unfinished.filter((attempt): attempt is EndedAttempt => attempt.outcome !== 'interrupted')
+    const interrupted = unfinished.filter(({ outcome }) => outcome === 'interrupted')
+    if (overdue.length > 0) {
+      const results = await inbox.settle(overdue.map(({ outcome }) => outcome))
+      this.#report(overdue.filter((_attempt, index) => results[index] === 'applied'))
+    }
+    if (interrupted.length > 0) await inbox.release(interrupted.map(({ lease }) => lease))
+    const { runs, dead } = await inbox.reap(data.owner)
+    const suspects = runs - dead.length
+    if (suspects > 0) log.warn({ runs: suspects }, 'handler thread left suspects')
+    for (const { error, ...attempt } of dead) this.#failureLog(attempt, { kind: 'dead', error })
+    this.#emptied.resolve()
+  }
+
+  #report(attempts: readonly EndedAttempt[]): void {
+    const counter = new SettledCounter()
+    for (const { lease, outcome } of attempts) {
+      counter.add(lease.handler, outcome.kind, outcome.endedAt - outcome.startedAt, outcome)
+      this.#failureLog(attemptNameOf(lease), outcome)
+    }
+    this.#options.onSettled(counter.take())
+  }
+
+  /** Tries once. If the store fails, retries in the background, because nothing else ends these leases. */
+  async #insist(work: () => Promise<void>): Promise<void> {
     const { clock, timing, log } = this.#options
     try {
       await work()
     } catch (error) {
       if (error instanceof InboxError && error.code === 'shutting_down') return
       log.warn({ error: messageOf(error) }, 'release failed, retrying')
-      clock.after(timing.maxRestartDelayMs, () => void this.#giveBack(work))
-    }
-  }
-
-  async #endRuns({ overdue, interrupted }: UnfinishedAttempts): Promise<void> {
-    const { inbox, data, log } = this.#options
-    if (overdue.length > 0) await this.#settle(overdue)
-    if (interrupted.length > 0) await inbox.release(interrupted)
-    const { runs, dead } = await inbox.reap(data.owner)
-    const left = runs - dead.length
-    if (left > 0) log.warn({ runs: left }, 'handler thread left suspects')
-    for (const { error, ...attempt } of dead) this.#failureLog(attempt, { kind: 'dead', error })
-    this.#emptied.resolve()
-  }
-
-  async #settle(overdue: readonly OverdueAttempt[]): Promise<void> {
-    const { inbox, onSettled } = this.#options
-    const results = await inbox.settle(overdue.map(({ outcome }) => outcome))
-    for (const [index, attempt] of overdue.entries()) {
-      if (results[index] !== 'applied') continue
-      const { handler, outcome } = attempt
-      const counter = new SettledCounter()
-      counter.add(handler, outcome.kind, outcome.endedAt - outcome.startedAt, outcome)
-      onSettled(counter.take())
-      this.#failureLog(attempt, outcome)
+      clock.after(timing.maxRestartDelayMs, () => void this.#insist(work))
     }
   }
 
@@ -268,7 +265,8 @@ export class HandlerThread {
         this.#loaded.resolve(message.handlers)
         break
       case 'refused':
-        this.#refuse(fromWireError(message.error))
+        this.#loaded.reject(fromWireError(message.error))
+        this.#markUnusable('broken', message.error.message)
         break
       case 'settled':
         this.#options.onSettled(message.counts)
@@ -293,34 +291,16 @@ export class HandlerThread {
   #ignore(): void {
     if (this.#hasIgnored) return
     this.#hasIgnored = true
-    const fields = nameFields(this.#inFlightRuns.candidates())
-    this.#options.log.warn(fields, 'handler message ignored')
+    this.#options.log.warn(nameFields(this.#inFlightRuns.candidates()), 'handler message ignored')
   }
 
-  async #measure(): Promise<void> {
-    // A thread in a native call answers only when that call returns.
-    if (this.#isMeasuring) return
-    this.#isMeasuring = true
-    try {
-      const { used_heap_size: heap, external_memory: external } = await this.#worker.getHeapStatistics()
-      const usedMb = Math.round((heap + external) / mebibyte)
-      if (usedMb > memoryLimitMb)
-        this.#markUnusable('broken', `the thread used ${usedMb} MB of memory, more than ${memoryLimitMb} MB`)
-    } catch {
-      // The thread has ended.
-    }
-    this.#isMeasuring = false
-  }
-
-  #refuse(error: Error): void {
+  /** The handlers can't be loaded. */
+  #refuse(reason: string): void {
+    const lastFile = [...this.#files].at(-1)
+    const hint = lastFile === undefined ? '' : `; last file read: ${lastFile}`
+    const error = new InboxError('handler_invalid', `${reason}${hint}`)
     this.#loaded.reject(error)
     this.#markUnusable('broken', error.message)
-  }
-
-  /** Hint for the error if loading fails. */
-  #lastRead(): string {
-    const file = [...this.#files].at(-1)
-    return file === undefined ? '' : `; last file read: ${file}`
   }
 
   #exited(code: number): void {
@@ -330,17 +310,14 @@ export class HandlerThread {
     const isStalled = code === 0 && !this.#isLoaded
     const end = isStalled ? 'a file awaits a promise that never settles' : `the thread ended with exit code ${code}`
     const reason = this.#failure ?? end
-    this.#stopped.resolve(nothingUnfinished)
+    this.#stopped.resolve([])
     if (this.#isLoaded) this.#markUnusable('broken', reason)
-    else
-      this.#refuse(
-        new InboxError('handler_invalid', `the handler thread ended while loading: ${reason}${this.#lastRead()}`),
-      )
+    else this.#refuse(`the handler thread ended while loading: ${reason}`)
   }
 
+  /** The first call decides `exit`. */
   #markUnusable(kind: ThreadExit['kind'], reason: string, handlers = this.inFlight): void {
-    this.#watch.close()
-    clearInterval(this.#memoryWatch)
+    for (const watch of this.#watches) watch.close()
     this.#isUnusable = true
     this.#openBreakers.clear()
     this.#exit.resolve({ kind, reason, handlers })
@@ -351,9 +328,31 @@ function nameOf(selection: Selection): string {
   return 'only' in selection ? `runner ${parse(selection.only).name}` : 'runner'
 }
 
+/** Calls back when a thread uses too much memory. */
+function watchMemory(worker: Worker, everyMs: number, onLost: (reason: string) => void): { close(): void } {
+  // A thread in a native call answers only when that call returns.
+  let isMeasuring = false
+
+  async function measure(): Promise<void> {
+    if (isMeasuring) return
+    isMeasuring = true
+    try {
+      const { used_heap_size: heap, external_memory: external } = await worker.getHeapStatistics()
+      const usedMb = Math.round((heap + external) / mebibyte)
+      if (usedMb > memoryLimitMb) onLost(`the thread used ${usedMb} MB of memory, more than ${memoryLimitMb} MB`)
+    } catch {
+      // The thread has ended.
+    }
+    isMeasuring = false
+  }
+
+  const timer = setInterval(() => void measure(), everyMs).unref()
+  return { close: () => clearInterval(timer) }
+}
+
 /** Not a pipe: a pipe would buffer all output after a failed write, or for a slow reader. */
 function passOn(from: Readable, to: NodeJS.WriteStream): void {
   from.on('data', (chunk: Buffer) => {
-    if (to.writableLength < maxBacklogBytes) to.write(chunk)
+    if (to.writableLength < maxBufferedOutput) to.write(chunk)
   })
 }

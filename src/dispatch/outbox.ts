@@ -24,6 +24,7 @@ export interface EnqueueOptions {
   readonly key?: string | null
 }
 
+/** Maximum items per run, and characters of a payload and of a key. */
 const maxItems = 1_000
 const maxPayloadLength = 1024 * 1024
 const maxKeyLength = 512

@@ -1,6 +1,50 @@
 import type { Clock } from '../base/clock.ts'
-import { Histogram } from '../base/histogram.ts'
-import type { FailedAttempt, SettledCount } from './runner-protocol.ts'
+import { Histogram, type HistogramData } from '../base/histogram.ts'
+import type { AttemptResult, EndedAttempt } from './dispatcher.ts'
+
+/** Number of attempts of a handler that ended with one result since the last report. */
+export interface SettledCount {
+  readonly handler: string
+  readonly kind: AttemptResult
+  readonly count: number
+  readonly durations: HistogramData
+  /** Of the latest failed attempt; absent: none failed. */
+  readonly error?: FailedAttempt
+}
+
+export interface FailedAttempt {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly name: string
+  readonly message: string
+}
+
+/** Characters of an error's message in a report. */
+const maxMessage = 300
+
+/** Counts ended attempts until the next report. */
+export class SettledCounter {
+  #counts = new Map<string, SettledCount & { count: number; readonly durations: Histogram; error?: FailedAttempt }>()
+
+  add(handler: string, kind: AttemptResult, durationMs: number, outcome: EndedAttempt['outcome']): void {
+    const name = `${kind} ${handler}`
+    const entry = this.#counts.get(name) ?? { handler, kind, count: 0, durations: new Histogram() }
+    entry.count++
+    entry.durations.observe(durationMs)
+    if ('error' in outcome) {
+      const { name: of, message } = outcome.error
+      entry.error = { at: outcome.endedAt, name: of, message: message.slice(0, maxMessage) }
+    }
+    this.#counts.set(name, entry)
+  }
+
+  /** Returns everything counted since the last call. */
+  take(): SettledCount[] {
+    const taken = [...this.#counts.values()]
+    this.#counts = new Map()
+    return taken
+  }
+}
 
 /** Recent attempts of a handler, in this process. */
 export interface HandlerPace {
@@ -47,9 +91,9 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
 
   function slotOf(handler: string): Slot {
     const at = slotAt(now())
-    const own = slots.get(handler) ?? []
+    const known = slots.get(handler) ?? []
     // If the clock was set back, start afresh: old slots would count for too long.
-    const kept = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+    const kept = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
     const last = kept.at(-1)
     const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram(), error: null }
     slots.set(handler, slot === last ? kept : [...kept, slot])
@@ -69,13 +113,13 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     },
     current() {
       const at = slotAt(now())
-      const found = new Map<string, HandlerPace>()
-      for (const [handler, own] of slots) {
-        const recent = own.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+      const paces = new Map<string, HandlerPace>()
+      for (const [handler, ofHandler] of slots) {
+        const recent = ofHandler.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
         if (recent.length === 0) slots.delete(handler)
-        else found.set(handler, paceOf(recent, at))
+        else paces.set(handler, paceOf(recent, at))
       }
-      return found
+      return paces
     },
   }
 

@@ -40,6 +40,6 @@ export function askRetryPolicy(policy: RetryPolicy, failure: RetryFailure): numb
 }
 
 /** User code may compute it, for example from a header. NaN, fractions and other types must not break the outcome. */
-function toWaitMs(asked: unknown): number {
-  return typeof asked === 'number' && asked > 0 ? Math.min(Math.ceil(asked), maxRetryAfterMs) : 0
+function toWaitMs(retryAfterMs: unknown): number {
+  return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), maxRetryAfterMs) : 0
 }

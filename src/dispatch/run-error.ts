@@ -1,12 +1,14 @@
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
-import type { RunError, Outcome } from '../inbox/port.ts'
+import type { Lease, Outcome, RunError } from '../inbox/port.ts'
 import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
 
+/** Characters that are stored of an error. */
 const maxName = 200
 const maxMessage = 2_000
 const maxStack = 8_000
+/** Maximum causes in the message of an error. */
 const maxCauses = 3
 
 /**
@@ -74,6 +76,10 @@ export interface AttemptName {
   readonly eventId: string
   /** Id of its replay; absent for a live run. */
   readonly replay?: number | undefined
+}
+
+export function attemptNameOf({ handler, attempt, event, replay }: Lease): AttemptName {
+  return { handler, attempt, eventId: event.id, replay: replay?.id }
 }
 
 /** Logs an attempt that failed, after its outcome was stored. Rate limited. */

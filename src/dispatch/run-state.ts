@@ -34,10 +34,13 @@ export interface HandlerState {
 
 /** Maximum number of reads, and of written keys, per run. */
 const maxOperations = 1_000
+/** Maximum characters of a value's JSON. */
 const maxValueLength = 256 * 1024
+/** Maximum entries of a list. */
 const maxListed = 1_000
 /** Maximum characters that a run may write, all entries together. */
 const maxWritten = 8 * 1024 * 1024
+/** 100 years. */
 const maxTtlMs = 100 * 365 * 24 * 3_600_000
 
 /** The properties of a run that its state needs. */
@@ -70,8 +73,8 @@ export class RunState implements HandlerState {
 
   async get<T>(key: string): Promise<T | undefined> {
     this.#check(key)
-    const found = this.#writes.get(key) ?? this.#see(key)
-    const entry = found instanceof Promise ? await found : found
+    const known = this.#writes.get(key) ?? this.#see(key)
+    const entry = known instanceof Promise ? await known : known
     return entry === null || entry.value === null || this.#hasExpired(entry) ? undefined : parseJson<T>(entry.value)
   }
 
@@ -92,9 +95,9 @@ export class RunState implements HandlerState {
     const written = [...this.#writes.values()].filter(({ key }) => isListed(key, prefix, after))
     // Read more entries than asked for, because this run may have deleted some of them.
     const query = { prefix, after, limit: limit + written.length }
-    const found = await this.#cache.list(query)
-    this.#note({ query, found: found.map(({ key, version }) => ({ key, version })) })
-    const entries = new Map<string, Pick<StateWrite, 'value' | 'expiresAt'>>(found.map((entry) => [entry.key, entry]))
+    const stored = await this.#cache.list(query)
+    this.#note({ query, found: stored.map(({ key, version }) => ({ key, version })) })
+    const entries = new Map<string, Pick<StateWrite, 'value' | 'expiresAt'>>(stored.map((entry) => [entry.key, entry]))
     for (const write of written) entries.set(write.key, write)
     return [...entries]
       .filter((entry): entry is [string, { value: string; expiresAt: number | null }] => entry[1].value !== null)
@@ -109,16 +112,18 @@ export class RunState implements HandlerState {
     const seen = this.#seen.get(key)
     if (seen !== undefined) return seen
     const known = this.#cache.peek(key)
-    const looked =
-      known === undefined ? this.#cache.get(key).then((entry) => this.#look(key, entry)) : this.#look(key, known)
-    this.#seen.set(key, looked)
-    return looked
+    const entry =
+      known === undefined
+        ? this.#cache.get(key).then((stored) => this.#noteRead(key, stored))
+        : this.#noteRead(key, known)
+    this.#seen.set(key, entry)
+    return entry
   }
 
-  #look(key: string, entry: StateEntry | null): StateEntry | null {
-    const there = entry === null || this.#hasExpired(entry) ? null : entry
-    this.#note({ query: { key }, found: there === null ? [] : [{ key, version: there.version }] })
-    return there
+  #noteRead(key: string, stored: StateEntry | null): StateEntry | null {
+    const entry = stored === null || this.#hasExpired(stored) ? null : stored
+    this.#note({ query: { key }, found: entry === null ? [] : [{ key, version: entry.version }] })
+    return entry
   }
 
   #note(read: StateRead): void {

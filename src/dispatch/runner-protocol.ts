@@ -1,15 +1,26 @@
 import type { MessagePort } from 'node:worker_threads'
-import { Histogram, type HistogramData } from '../base/histogram.ts'
-import type { Lease, Outcome } from '../inbox/port.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
 import type { RetryOptions } from './define.ts'
-import type { AttemptResult } from './dispatcher.ts'
-import type { AttemptName } from './run-error.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
+import type { UnfinishedAttempt } from './dispatcher.ts'
 import type { SinkInfo } from './outbox.ts'
+import type { SettledCount } from './pace.ts'
 import type { HandlerSources, Selection } from './sources.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
+
+/*
+ * Messages between the main thread (`HandlerThread`) and a thread of handlers (`runner-thread.ts`):
+ *
+ *   main → runner                     runner → main
+ *   RunnerData (start of the thread)  importing …, then loaded or refused
+ *   start                             settled, breaker …, stuck, idle
+ *   RunnerOrder …
+ *   stop                              stopped, with the attempts whose handlers still run
+ *
+ * Runs don't go through the main thread: the runner calls the store over `dispatchPort`. What the main thread must know while the runner is
+ * blocked is in shared memory: `Pulse` and `InFlightRuns`.
+ */
 
 /** Time limits and intervals of threads, in milliseconds. */
 export const runnerTiming = Object.freeze({
@@ -85,77 +96,6 @@ export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
   return { ...info, retry: typeof retry === 'function' ? null : retry }
 }
 
-/** Number of attempts of a handler that ended with one result since the last report. */
-export interface SettledCount {
-  readonly handler: string
-  readonly kind: AttemptResult
-  readonly count: number
-  readonly durations: HistogramData
-  /** Of the latest failed attempt; absent: none failed. */
-  readonly error?: FailedAttempt
-}
-
-export interface FailedAttempt {
-  /** Milliseconds since 1970. */
-  readonly at: number
-  readonly name: string
-  readonly message: string
-}
-
-/** Characters of an error's message in a report. */
-const maxMessage = 300
-
-/** Counts ended attempts until the next report. */
-export class SettledCounter {
-  #counts = new Map<string, SettledCount & { count: number; readonly durations: Histogram; error?: FailedAttempt }>()
-
-  add(handler: string, kind: AttemptResult, durationMs: number, outcome: Outcome): void {
-    const name = `${kind} ${handler}`
-    const entry = this.#counts.get(name) ?? { handler, kind, count: 0, durations: new Histogram() }
-    entry.count++
-    entry.durations.observe(durationMs)
-    if ('error' in outcome) {
-      const { name: of, message } = outcome.error
-      entry.error = { at: outcome.endedAt, name: of, message: message.slice(0, maxMessage) }
-    }
-    this.#counts.set(name, entry)
-  }
-
-  /** Returns everything counted since the last call. */
-  take(): SettledCount[] {
-    const taken = [...this.#counts.values()]
-    this.#counts = new Map()
-    return taken
-  }
-}
-
-export type FromRunner =
-  /** Everything is loaded; the thread waits for `start`. */
-  | { readonly kind: 'loaded'; readonly handlers: readonly HandlerInfo[]; readonly inFlightRuns: SharedArrayBuffer }
-  /** A user file is about to be read, or is missing. */
-  | { readonly kind: 'importing'; readonly file: string; readonly stamp: string }
-  | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
-  | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
-  /** A breaker opened, closed or changed; null: items flow again. */
-  | { readonly kind: 'breaker'; readonly handler: string; readonly open: OpenBreaker | null }
-  /** A handler ignores its timeout. Only the end of this thread can end it. */
-  | { readonly kind: 'stuck'; readonly handler: string }
-  /** A thread for suspects had none for a while. */
-  | { readonly kind: 'idle' }
-  /** Only handlers that ignore their signal still run. Store their outcomes when this thread has ended. */
-  | { readonly kind: 'stopped'; readonly unfinished: UnfinishedAttempts }
-
-export interface OverdueAttempt extends AttemptName {
-  readonly outcome: Outcome
-}
-
-export interface UnfinishedAttempts {
-  /** Settle these. */
-  readonly overdue: readonly OverdueAttempt[]
-  /** Release these. */
-  readonly interrupted: readonly Pick<Lease, 'runId' | 'token'>[]
-}
-
 /** Start data beyond the thread's own handlers. */
 export interface StartOrders {
   /** Concurrency by handler, where an operator set one. */
@@ -185,3 +125,19 @@ export type RunnerOrder =
   | { readonly kind: 'recall'; readonly handler: string | null }
   /** Send one item of a sink whose breaker is open. */
   | { readonly kind: 'try'; readonly handler: string }
+
+export type FromRunner =
+  /** Everything is loaded; the thread waits for `start`. */
+  | { readonly kind: 'loaded'; readonly handlers: readonly HandlerInfo[]; readonly inFlightRuns: SharedArrayBuffer }
+  /** A user file is about to be read, or is missing. */
+  | { readonly kind: 'importing'; readonly file: string; readonly stamp: string }
+  | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
+  /** A breaker opened, closed or changed; null: items flow again. */
+  | { readonly kind: 'breaker'; readonly handler: string; readonly open: OpenBreaker | null }
+  /** A handler ignores its timeout. Only the end of this thread can end it. */
+  | { readonly kind: 'stuck'; readonly handler: string }
+  /** A thread for suspects had none for a while. */
+  | { readonly kind: 'idle' }
+  /** Only handlers that ignore their signal still run. Store their outcomes when this thread has ended. */
+  | { readonly kind: 'stopped'; readonly unfinished: readonly UnfinishedAttempt[] }

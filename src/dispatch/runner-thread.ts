@@ -1,26 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.ts'
-import type { Lease } from '../inbox/port.ts'
-import { connectDispatchStore } from '../inbox/rpc.ts'
-import { toWireError } from '../inbox/rpc.ts'
+import { connectDispatchStore, toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createApiSource } from './api.ts'
 import { InFlightRuns, Pulse } from './blockage.ts'
 import { closeSinks, type ResolvedHandler } from './resolved-handler.ts'
-import { Dispatcher, type UnfinishedAttempt } from './dispatcher.ts'
+import { Dispatcher } from './dispatcher.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { installResolveHook } from './resolve-hook.ts'
-import {
-  SettledCounter,
-  toHandlerInfo,
-  type FromRunner,
-  type UnfinishedAttempts,
-  type OverdueAttempt,
-  type RunnerData,
-  type ToRunner,
-} from './runner-protocol.ts'
+import { SettledCounter } from './pace.ts'
+import { toHandlerInfo, type FromRunner, type RunnerData, type ToRunner } from './runner-protocol.ts'
 import { loadSources } from './sources.ts'
 import { stampOfSync } from './watch.ts'
 
@@ -122,7 +113,7 @@ async function start(data: RunnerData): Promise<void> {
     clearInterval(report)
     const counts = settled.take()
     if (counts.length > 0) post({ kind: 'settled', counts })
-    post({ kind: 'stopped', unfinished: sortUnfinished(unfinished) })
+    post({ kind: 'stopped', unfinished })
   }
 
   pulse.beat(dispatcher.maxTimeoutMs)
@@ -139,17 +130,6 @@ function reportBreaker({ name, breaker }: ResolvedHandler, post: (message: FromR
     reported = open
     post({ kind: 'breaker', handler: name, open })
   })
-}
-
-function sortUnfinished(unfinished: readonly UnfinishedAttempt[]): UnfinishedAttempts {
-  const overdue: OverdueAttempt[] = []
-  const interrupted: Pick<Lease, 'runId' | 'token'>[] = []
-  for (const { lease, outcome } of unfinished) {
-    const { runId, token, handler, attempt, event } = lease
-    if (outcome === 'interrupted') interrupted.push({ runId, token })
-    else overdue.push({ handler, attempt, eventId: event.id, outcome })
-  }
-  return { overdue, interrupted }
 }
 
 if (parentPort) {

@@ -76,7 +76,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       ? new SourceWatch({ handlersDir: sources.handlersDir, pollMs: timing.pollMs, clock, onChange: reload })
       : undefined
 
-  const handlersOf = (some: readonly ThreadGroup[]) => some.flatMap((group) => group.handlers)
+  const handlersOf = (listed: readonly ThreadGroup[]) => listed.flatMap((group) => group.handlers)
 
   function createGroup(selection: Selection): ThreadGroup {
     const group = new ThreadGroup({
@@ -100,9 +100,9 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     options.onFailure(new InboxError('handler_stuck', `${stuck} handler threads are stuck in native calls`))
   }
 
-  async function abandon(some: readonly ThreadGroup[]): Promise<void> {
-    await Promise.all(some.map((group) => group.abandon()))
-    for (const group of some) groups.delete(group)
+  async function abandon(abandoned: readonly ThreadGroup[]): Promise<void> {
+    await Promise.all(abandoned.map((group) => group.abandon()))
+    for (const group of abandoned) groups.delete(group)
   }
 
   /**

@@ -63,13 +63,13 @@ async function loadSinks(
 ): Promise<readonly ResolvedHandler[]> {
   if (sinks === undefined) return []
   const loaded = await Promise.allSettled(sinks.configured.map((sink) => loadBundledSink(sink, sinks, secrets)))
-  const reasons = loaded.flatMap((one): unknown[] => (one.status === 'rejected' ? [one.reason] : []))
+  const reasons = loaded.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []))
   const [first] = reasons
   if (reasons.length > 1 && reasons.every((reason) => reason instanceof InboxError)) {
     throw new InboxError('handler_invalid', reasons.map(messageOf).join('\n'), { cause: first })
   }
   if (reasons.length > 0) throw first
-  return loaded.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  return loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
 }
 
 async function loadBundled(url: string): Promise<ResolvedHandler> {
@@ -97,9 +97,9 @@ async function loadBundledSink(
 ): Promise<ResolvedHandler> {
   const { name, kind, options } = sink
   const file = siblingModule(import.meta.url, `../../handlers/sinks/${kind}`)
-  const { default: own } = (await import(file.href)) as { readonly default: SinkKind }
+  const { default: sinkKind } = (await import(file.href)) as { readonly default: SinkKind }
   try {
-    if (!isChecked) await own.check?.({ name, options }, { baseDir })
+    if (!isChecked) await sinkKind.check?.({ name, options }, { baseDir })
   } catch (error) {
     throw new InboxError('handler_invalid', messageOf(error), { cause: error })
   }
@@ -109,7 +109,7 @@ async function loadBundledSink(
     if (secret === undefined) throw new Error('no webhook secret to sign with')
     return sign(raw, secret)
   }
-  const definition = own.create({ name, options }, { sign: signWith, signatureHeader, baseDir })
+  const definition = sinkKind.create({ name, options }, { sign: signWith, signatureHeader, baseDir })
   return parseDefinition(underSettings(definition, sink), `the settings (sinks.${name})`, name)
 }
 
@@ -124,9 +124,10 @@ function underSettings(definition: Readonly<SinkDefinition>, { name, kind, commo
     const message = `sinks.${name}.onDead: 'hold' requires order: 'key'`
     throw new InboxError('handler_invalid', message)
   }
-  const own = definition.match?.bind(definition)
+  const ofKind = definition.match?.bind(definition)
   const routed = toMatch(routes)
-  const match: SinkDefinition['match'] = own && routed ? (event) => own(event) && routed(event) : (own ?? routed)
+  const match: SinkDefinition['match'] =
+    ofKind && routed ? (event) => ofKind(event) && routed(event) : (ofKind ?? routed)
   return {
     ...definition,
     ...others,

@@ -9,7 +9,8 @@ import type { ApiAccess } from './api.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
 import { HandlerThread, type ThreadExit } from './handler-thread.ts'
-import type { HandlerInfo, RunnerOrder, RunnerTiming, SettledCount, StartOrders } from './runner-protocol.ts'
+import type { SettledCount } from './pace.ts'
+import type { HandlerInfo, RunnerOrder, RunnerTiming, StartOrders } from './runner-protocol.ts'
 import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
 
 export interface ThreadOptions {
@@ -181,17 +182,14 @@ export class ThreadGroup {
       dispatchPort.close()
       throw stopping()
     }
-    const { inbox, selection, api, concurrency, logLevel, prettyLog } = this.#options
+    const { selection, api, concurrency, logLevel, prettyLog, onOutput } = this.#options
     // If a resource of a sink (a folder, say) disappears later, only that sink fails.
     const sources = this.#isChecked ? withoutChecks(this.#options.sources) : this.#options.sources
-    const { timing, clock, log, onSettled, onOutput, onImport, onStuck } = this.#options
     const owner = this.#options.nextOwner(role)
-    const suspects = role === 'suspects'
     const secrets = this.#options.secrets?.() ?? []
-    const logsToOutput = onOutput !== undefined
-    const settings = { sources, selection, secrets, concurrency, owner, suspects, logLevel, prettyLog, logsToOutput }
-    const data = { ...settings, api, dispatchPort }
-    const thread = new HandlerThread({ inbox, data, timing, clock, log, onSettled, onOutput, onImport, onStuck })
+    const settings = { sources, selection, secrets, api, concurrency, owner, logLevel, prettyLog, dispatchPort }
+    const data = { ...settings, suspects: role === 'suspects', logsToOutput: onOutput !== undefined }
+    const thread = new HandlerThread({ ...this.#options, data })
     this.#threads.add(thread)
     try {
       await thread.loaded

@@ -13,7 +13,7 @@ export interface SourceWatchOptions {
 }
 
 /** Stamps of files, by path. */
-type Look = ReadonlyMap<string, string>
+type Stamps = ReadonlyMap<string, string>
 
 /**
  * Watches the handler files of a folder, and the files they import, for changes. It polls, because file system events
@@ -24,7 +24,7 @@ export class SourceWatch {
   readonly #seen = new Map<string, string>()
   #inFolder: readonly string[] = []
   /** A change that may still be in progress. */
-  #pending: Look | undefined
+  #pending: Stamps | undefined
   #timer: Timer | undefined
   #isClosed = false
 
@@ -34,8 +34,8 @@ export class SourceWatch {
 
   /** Await this before loading the files: later changes count. */
   async start(): Promise<void> {
-    this.#see(await this.#look())
-    this.#lookLater()
+    this.#see(await this.#readStamps())
+    this.#checkLater()
   }
 
   /** Adds an imported file with the stamp it had before the import. */
@@ -54,36 +54,36 @@ export class SourceWatch {
     this.#timer?.cancel()
   }
 
-  #lookLater(): void {
+  #checkLater(): void {
     if (this.#isClosed) return
     this.#timer = this.#options.clock.after(this.#options.pollMs, () => {
-      void this.#lookAgain().then(() => this.#lookLater())
+      void this.#check().then(() => this.#checkLater())
     })
   }
 
-  async #lookAgain(): Promise<void> {
-    const look = await this.#look()
-    const changed = differences(this.#seen, look)
-    const isSettled = this.#pending !== undefined && differences(this.#pending, look).length === 0
-    this.#pending = changed.length > 0 && !isSettled ? look : undefined
+  async #check(): Promise<void> {
+    const stamps = await this.#readStamps()
+    const changed = differences(this.#seen, stamps)
+    const isSettled = this.#pending !== undefined && differences(this.#pending, stamps).length === 0
+    this.#pending = changed.length > 0 && !isSettled ? stamps : undefined
     if (changed.length === 0 || !isSettled || this.#isClosed) return
-    this.#see(look)
+    this.#see(stamps)
     this.#options.onChange(changed)
   }
 
   /** Keeps files that were added during the check. */
-  #see(look: Look): void {
-    for (const [file, stamp] of look) this.#seen.set(file, stamp)
+  #see(stamps: Stamps): void {
+    for (const [file, stamp] of stamps) this.#seen.set(file, stamp)
   }
 
-  async #look(): Promise<Look> {
+  async #readStamps(): Promise<Stamps> {
     this.#inFolder = await findHandlerFiles(this.#options.handlersDir).catch(() => [])
     const files = [...new Set([...this.#inFolder, ...this.#seen.keys()])]
     return new Map(await Promise.all(files.map(async (file) => [file, await stampOf(file)] as const)))
   }
 }
 
-function differences(before: Look, after: Look): string[] {
+function differences(before: Stamps, after: Stamps): string[] {
   return [...after.keys()].filter((file) => after.get(file) !== before.get(file))
 }
 

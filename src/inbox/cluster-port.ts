@@ -37,6 +37,7 @@ export interface ClusterState {
  */
 export interface SinkTry {
   readonly result: 'sent' | 'failed' | 'idle' | 'closed' | 'unanswered'
+  /** Null unless it failed. */
   readonly error: string | null
 }
 

@@ -5,6 +5,7 @@ export const unknownError: RunError = { name: 'unknown', message: 'no error was 
 
 /** Numbers and addresses. Errors that differ only in these share a group. */
 const variableParts = /0x[0-9a-f]{6,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|[1-9A-HJ-NP-Za-km-z]{32,88}|\d+(?:\.\d+)?/gi
+/** Maximum characters of a group. */
 const maxLength = 200
 
 /** The group of an error, from its name and the first line of its message. Must stay stable: links and stored rows contain it. */

@@ -50,25 +50,199 @@ export interface OperatorActions {
 }
 
 /** Runs per transaction of a large action. Acknowledgements wait for a transaction, so it is small. */
-export const batchSize = 500
+const batchSize = 500
 /** Maximum run ids in an audit record; it also holds their total count. */
-export const maxAuditedRuns = 1_000
+const maxAuditedRuns = 1_000
 
-/** Result of one step of a large action. `after`: where the next step continues; null if none is left. */
+/** SQLite returns values, PostgreSQL returns promises. */
+type Awaitable<T> = T | Promise<T>
+
+/** The changes that actions consist of, within one transaction. See `OperatorActions`. */
+export interface ActionTransaction {
+  /** Writes an audit record and returns its id. `by`: the caller; absent for the inbox itself and for commands. */
+  note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): Awaitable<number>
+  /** Updates the audit record of an action in progress. */
+  updateNote(id: number, detail: AuditRecord['detail']): Awaitable<void>
+  setPaused(handler: string | null, paused: boolean): Awaitable<boolean>
+  setConcurrency(handler: string, concurrency: number | null): Awaitable<boolean>
+  /** Dead letters with run ids above `after`, in order. */
+  deadAfter(after: number, limit: number): Awaitable<readonly number[]>
+  requeueDead(runIds: readonly number[]): Awaitable<number>
+  dropDead(runIds: readonly number[], reason: string): Awaitable<number>
+  /**
+   * Drops up to `limit` runs of a handler that are not running, and ends its backfill. Null if it was never registered. `isRemoved`: its
+   * definitions were removed.
+   */
+  dropOpen(handler: string, limit: number, reason: string): Awaitable<{ dropped: number; isRemoved: boolean } | null>
+  retryQuarantined(id: string, event: NewEvent): Awaitable<AcceptResult | null>
+  dropQuarantined(id: string): Awaitable<boolean>
+}
+
+/** Result of one step of a large action. */
 export interface ActionStep {
   readonly done: number
+  /** Where the next step continues; null if none is left. */
   readonly after: number | null
+  /** True if the step is audited although it has done nothing. */
+  readonly isNoted?: boolean
+}
+
+/**
+ * Does one step of a large action, starting at `from`. It may read first. Returns the work for a transaction, or its result if there is
+ * nothing to change.
+ */
+export type Step<Trx> = (from: number) => Awaitable<ActionStep | ((trx: Trx) => Awaitable<ActionStep>)>
+
+/** One pruning: two actions of many steps. */
+export interface Pruning<Trx> {
+  readonly pruneEvents: Step<Trx>
+  readonly pruneQuarantined: Step<Trx>
+  /** Call after all steps. Returns true if the store still exceeds `maxBytes`. */
+  end(): Promise<boolean>
+}
+
+export interface ActionStore<Trx extends ActionTransaction> {
+  /** Runs work in one transaction. Work that `canWait` shares the transaction of urgent work. */
+  transact<T>(work: (trx: Trx) => Awaitable<T>, canWait?: boolean): Promise<T>
+  prune(limits: PruneLimits): Promise<Pruning<Trx>>
 }
 
 /** The audit record of a large action. `detail` takes the total so far. */
-export interface AuditNote {
+interface AuditNote {
   readonly action: AuditRecord['action']
   readonly detail: (total: number) => AuditRecord['detail']
   readonly by: string | undefined
 }
 
-/** `noted`: id of the audit record; null if none was written. */
-export interface ActionResult {
+interface Progress {
   readonly total: number
+  /** Id of the audit record; null if none was written. */
   readonly noted: number | null
+  /** Where the next step continues; null after the last one. */
+  readonly after: number | null
+}
+
+function then<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
+/** All actions but those on replays and gaps. A small one is a transaction with its audit record; a large one is a transaction per step. */
+export function createOperatorActions<Trx extends ActionTransaction>(
+  store: ActionStore<Trx>,
+): Omit<OperatorActions, 'startReplay' | 'cancelReplay' | 'acknowledgeGaps'> {
+  /** Runs an action in one transaction, with an audit record if it changed anything. */
+  function runAction<T>(
+    action: AuditRecord['action'],
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (trx: Trx) => Awaitable<T>,
+  ): Promise<T> {
+    return store.transact((trx) =>
+      then(work(trx), (result) => {
+        if (result === false || result === null || result === 0) return result
+        return then(trx.note(action, detail, by), () => result)
+      }),
+    )
+  }
+
+  /**
+   * Runs a large action. The first step that changes anything writes the audit record, unless `note` is null, and each later one updates its
+   * total, so an interrupted action shows how far it got. `noted`: id of a record that is already written.
+   */
+  async function eachStep(note: AuditNote | null, step: Step<Trx>, noted: number | null = null, canWait = false) {
+    let progress: Progress = { total: 0, noted, after: 0 }
+    while (progress.after !== null) {
+      const { total: before, noted: known, after: from } = progress
+      const work = await step(from)
+      if (typeof work !== 'function') {
+        progress = { total: before + work.done, noted: known, after: work.after }
+        continue
+      }
+      progress = await store.transact((trx) => {
+        return then(work(trx), ({ done, after, isNoted = false }): Awaitable<Progress> => {
+          const total = before + done
+          if (note === null || (done === 0 && !isNoted)) return { total, noted: known, after }
+          if (known === null) {
+            return then(trx.note(note.action, note.detail(total), note.by), (id) => ({ total, noted: id, after }))
+          }
+          return then(trx.updateNote(known, note.detail(total)), () => ({ total, noted: known, after }))
+        })
+      }, canWait)
+    }
+    return progress
+  }
+
+  /** Applies `work` to all or the listed dead letters, in order of run ids, so that the older run of a key comes first. */
+  async function eachDead(
+    which: 'all' | readonly number[],
+    action: 'dead.requeue' | 'dead.drop',
+    detail: AuditRecord['detail'],
+    by: string | undefined,
+    work: (trx: Trx, runIds: readonly number[]) => Awaitable<number>,
+  ): Promise<number> {
+    const runIds = which === 'all' ? [] : which.toSorted((a, b) => a - b)
+    if (which !== 'all' && runIds.length <= batchSize) {
+      return runAction(action, { ...detail, runs: runIds }, by, (trx) => work(trx, runIds))
+    }
+    const runs = which === 'all' ? 'all' : runIds.slice(0, maxAuditedRuns)
+    const note = { action, detail: (count: number) => ({ ...detail, runs, count }), by }
+    const { total } = await eachStep(note, (from) => (trx) => {
+      if (which !== 'all') {
+        const next = from + batchSize
+        const after = next < runIds.length ? next : null
+        return then(work(trx, runIds.slice(from, next)), (done) => ({ done, after }))
+      }
+      // Runs that die again during the action keep their id, which is behind `from`.
+      return then(trx.deadAfter(from, batchSize), (batch) =>
+        then(work(trx, batch), (done) => ({ done, after: batch.at(-1) ?? null })),
+      )
+    })
+    return total
+  }
+
+  return {
+    note: (action, detail, by) => store.transact((trx) => then(trx.note(action, detail, by), () => {})),
+    setPaused: (handler, paused, by) =>
+      runAction(paused ? 'handler.pause' : 'handler.resume', { handler }, by, (trx) => trx.setPaused(handler, paused)),
+    setConcurrency: (handler, concurrency, by) =>
+      runAction('handler.set', { handler, concurrency }, by, (trx) => trx.setConcurrency(handler, concurrency)),
+    requeueDead: (which, by) => eachDead(which, 'dead.requeue', {}, by, (trx, runIds) => trx.requeueDead(runIds)),
+    dropDead: (which, reason, by) =>
+      eachDead(which, 'dead.drop', { reason }, by, (trx, runIds) => trx.dropDead(runIds, reason)),
+    async discardPendingRuns(handler, reason, by) {
+      let isKnown = true
+      const note: AuditNote = { action: 'handler.drop', detail: (count) => ({ handler, reason, count }), by }
+      const { total } = await eachStep(
+        note,
+        () => (trx) =>
+          then(trx.dropOpen(handler, batchSize, reason), (result) => {
+            isKnown = result !== null
+            const { dropped, isRemoved } = result ?? { dropped: 0, isRemoved: false }
+            return { done: dropped, after: dropped === batchSize ? 0 : null, isNoted: isRemoved }
+          }),
+      )
+      return isKnown ? total : null
+    },
+    async prune(limits, isNoted, by) {
+      const pruning = await store.prune(limits)
+      let counts = { events: 0, quarantined: 0 }
+      let noted: number | null = null
+      for (const [kind, step] of [
+        ['events', pruning.pruneEvents],
+        ['quarantined', pruning.pruneQuarantined],
+      ] as const) {
+        const before = counts
+        const detail = (count: number) => ({ ...limits, ...before, [kind]: count })
+        const progress = await eachStep(isNoted ? { action: 'prune', detail, by } : null, step, noted, true)
+        counts = { ...counts, [kind]: progress.total }
+        ;({ noted } = progress)
+      }
+      if (isNoted && noted === null) await store.transact((trx) => trx.note('prune', { ...limits, ...counts }, by))
+      return { ...counts, isTooLarge: await pruning.end() }
+    },
+    retryQuarantined: (id, event, by) =>
+      runAction('quarantine.retry', { id, event: event.id }, by, (trx) => trx.retryQuarantined(id, event)),
+    dropQuarantined: (id, reason, by) =>
+      runAction('quarantine.drop', { id, reason }, by, (trx) => trx.dropQuarantined(id)),
+  }
 }

@@ -214,6 +214,7 @@ export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q' 
   readonly handler?: string
 }
 
+/** Maximum ids of a replay's filter. */
 export const maxReplayIds = 1_000
 
 export interface NewReplay {
@@ -412,6 +413,7 @@ export interface SecretUse {
   readonly count: number
 }
 
+/** Maximum wallets that `knownWallets` returns. */
 export const maxWallets = 10_000
 
 /** A wallet that occurs in an event of type `wallet.*`. */

@@ -5,6 +5,7 @@ import { maxReplayIds, type EventStatus, type ReplayFilter, replayStates, type R
 export interface FilteredEvent {
   readonly id: string
   readonly type: string
+  /** Both null if the event's key is its id. */
   readonly network: string | null
   readonly address: string | null
   readonly receivedAt: number
@@ -13,8 +14,8 @@ export interface FilteredEvent {
 
 /** Throws `bad_request` for an empty filter, which would replay all events, and for too many ids. */
 export function checkReplayFilter(filter: ReplayFilter): void {
-  const given = Object.values(filter).filter((value) => value !== undefined)
-  if (given.length === 0) {
+  const conditions = Object.values(filter).filter((value) => value !== undefined)
+  if (conditions.length === 0) {
     throw new InboxError(
       'bad_request',
       'a replay needs a filter: expected at least one of ids, type, network, address, status, from, to, handler',

@@ -8,6 +8,7 @@ export function foldAddress(text: string): string {
   return evmAddress.test(text) ? text.toLowerCase() : text
 }
 
+/** Maximum characters of a key. Longer ones are replaced by a digest. */
 const maxKeyLength = 255
 
 interface RoutedEvent {
@@ -37,14 +38,14 @@ export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => st
 
 /** Part of a key: the value at a path of the envelope; null if it is missing, empty or not a scalar. */
 function partAt(value: unknown, names: readonly string[]): string | null {
-  let found = value
+  let current = value
   for (const name of names) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return null
-    found = (found as Readonly<Record<string, unknown>>)[name]
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name)) return null
+    current = (current as Readonly<Record<string, unknown>>)[name]
   }
-  if (typeof found === 'number' || typeof found === 'boolean') return String(found)
-  if (typeof found !== 'string' || found === '') return null
-  return foldAddress(found)
+  if (typeof current === 'number' || typeof current === 'boolean') return String(current)
+  if (typeof current !== 'string' || current === '') return null
+  return foldAddress(current)
 }
 
 /** Replaces a long or malformed key by its digest. The sender chooses the values, so they can be anything. */

@@ -20,12 +20,14 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
     const known = cache.get(type)
     if (known) return known
     const matching = compiled.filter(({ matches }) => matches(type)).map(({ route }) => route)
-    const found = matching.filter(({ name }, index) => matching.findLastIndex((route) => route.name === name) === index)
+    const distinct = matching.filter(
+      ({ name }, index) => matching.findLastIndex((route) => route.name === name) === index,
+    )
     if (type.length <= maxCachedTypeLength) {
       if (cache.size >= maxCachedTypes) cache.clear()
-      cache.set(type, found)
+      cache.set(type, distinct)
     }
-    return found
+    return distinct
   }
 }
 

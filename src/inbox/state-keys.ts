@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 const lowest = '\u0000'
 const highest = '\u{10ffff}'
 
+/** Maximum characters of a state key. */
 export const maxStateKeyLength = 512
 
 /** True for a valid state key: 1 to 512 characters, well-formed, without U+0000 and U+10FFFF. */

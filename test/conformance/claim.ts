@@ -164,13 +164,6 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim()).toSorted()).toEqual(['future', 'past'])
     })
 
-    test('returns at most max leases; the next claim gets the rest', async ({ stage }) => {
-      await stage.accept(...['a', 'b', 'c', 'd', 'e'].map((id) => anEvent(id)))
-      expect(idsOf(await stage.claim({ max: 2 }))).toEqual(['a', 'b'])
-      expect(idsOf(await stage.claim({ max: 1 }))).toEqual(['c'])
-      expect(idsOf(await stage.claim({ max: 3 }))).toEqual(['d', 'e'])
-    })
-
     test('serves waiting claims in the order of their calls', async ({ stage }) => {
       const claims = ['x', 'y', 'z'].map((owner) => stage.claim({ owner, max: 1 }))
       expect(await stage.isWaiting(Promise.race(claims))).toBe(true)

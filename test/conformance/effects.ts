@@ -86,8 +86,7 @@ export function describeEffects(harness: ConformanceHarness): void {
       expect(await keys(stage)).toEqual(['l', 'm'])
     })
 
-    test('survives a reopen', async ({ skip }) => {
-      if (!harness.reopen) skip('this inbox is not durable')
+    test('survives a reopen', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'))
       await done(stage, await stage.claimOne(), { writes: [put('k', '1')], items: [anItem('i')] })

@@ -71,18 +71,21 @@ export function describeFindings(harness: ConformanceHarness): void {
       [{ group: 'TimeoutError' }, []],
     ]
 
-    test.each(filters)('by %j are listed page by page, and as run ids', async (filter, expected) => {
+    test('are listed page by page, and as run ids', async () => {
       await using stage = await withDead()
       const named = ({ handler, eventId }: { handler: string; eventId: string }) => `${handler} ${eventId}`
-      const { data, nextCursor } = await stage.inbox.deadLetters({ ...filter, limit: 10 })
-      expect(data.map(named)).toEqual(expected)
-      expect(nextCursor).toBeNull()
-      for (const limit of [1, 3]) {
-        const paged = await readAll((cursor) => stage.inbox.deadLetters({ ...filter, ...cursor, limit }))
-        expect(paged).toEqual(data)
+      for (const [filter, expected] of filters) {
+        const name = JSON.stringify(filter)
+        const { data, nextCursor } = await stage.inbox.deadLetters({ ...filter, limit: 10 })
+        expect(data.map(named), name).toEqual(expected)
+        expect(nextCursor, name).toBeNull()
+        for (const limit of [1, 3]) {
+          const paged = await readAll((cursor) => stage.inbox.deadLetters({ ...filter, ...cursor, limit }))
+          expect(paged, name).toEqual(data)
+        }
+        const runIds = data.map(({ runId }) => runId).toSorted((a, b) => a - b)
+        expect(await stage.inbox.deadRunIds(filter), name).toEqual({ runIds, isComplete: true })
       }
-      const runIds = data.map(({ runId }) => runId).toSorted((a, b) => a - b)
-      expect(await stage.inbox.deadRunIds(filter)).toEqual({ runIds, isComplete: true })
     })
 
     test('are grouped by handler and error, largest group first, with the newest of each', async () => {
@@ -251,7 +254,7 @@ export function describeFindings(harness: ConformanceHarness): void {
       await stage.inbox.setPaused(null, true)
       await stage.inbox.note('session.begin', { role: 'viewer' })
       await stage.inbox.note('session.end', {}, 'viewer (session) ::1')
-      if (harness.reopen) await stage.reopen()
+      await stage.reopen()
       expect((await stage.inbox.audit({ limit: 9 })).data.map(({ action, by }) => [action, by])).toEqual([
         ['session.end', 'viewer (session) ::1'],
         ['session.begin', null],

@@ -56,15 +56,6 @@ export function describeReap(harness: ConformanceHarness): void {
   })
 
   describe('reap', () => {
-    test('does nothing for an owner without leases or when repeated', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      expect(await stage.inbox.reap('nobody')).toMatchObject({ runs: 0 })
-      await stage.claimOne({ owner: 'x' })
-      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 1 })
-      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 0 })
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', crashed: 1 })
-    })
-
     test('resolves waiting and later claims of the owner empty', async ({ stage }) => {
       const doomed = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
       const other = stage.claim({ owner: 'y' })
@@ -91,36 +82,9 @@ export function describeReap(harness: ConformanceHarness): void {
       const { handler, eventId, attempt, error } = data[0]!
       expect(dead).toMatchObject([{ handler, eventId, attempt, error: { name: error.name } }])
     })
-
-    test('leaves settled and released leases alone', async ({ stage }) => {
-      await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
-      const [a, b, c] = await stage.claim({ owner: 'x' })
-      await stage.done(a!)
-      await stage.retry(b!, stage.clock.now() + 9)
-      await stage.release(c!)
-      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 0 })
-      expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'ready'])
-    })
-
-    test('ends a lease that another owner released before it', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.release(await stage.claimOne({ owner: 'x' }))
-      await stage.claimOne({ owner: 'y' })
-      expect(await stage.inbox.reap('x')).toMatchObject({ runs: 0 })
-      expect(await stage.inbox.reap('y')).toMatchObject({ runs: 1 })
-    })
   })
 
   describe('suspects', () => {
-    test('are handed out only to claims that ask for suspects', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      await stage.accept(anEvent('b'))
-      expect(idsOf(await stage.claim())).toEqual(['b'])
-      expect(await stage.isWaiting(stage.claim())).toBe(true)
-      expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['a'])
-    })
-
     test('are the only runs that a claim for suspects returns', async ({ stage }) => {
       const claim = stage.claim({ suspects: true, owner: 'isolated' })
       await stage.accept(anEvent('a'), anEvent('b'))

@@ -22,15 +22,6 @@ export function describeSettle(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'dead'])
     })
 
-    test('dead makes a dead letter that no claim returns', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.dead(await stage.claimOne())
-      expect(await stage.run('a')).toMatchObject({ state: 'dead', attempt: 1, runAt: null })
-      const claims = [stage.claim(), stage.claim({ suspects: true })]
-      await stage.clock.advance(24 * 3_600_000)
-      expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
-    })
-
     test('counts failures separately: crashes and releases do not count, and a requeue resets them', async ({
       stage,
     }) => {
@@ -75,18 +66,6 @@ export function describeSettle(harness: ConformanceHarness): void {
   })
 
   describe('fencing', () => {
-    test('a late outcome does not end a newer lease of the run', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      const late = await stage.claimOne()
-      await stage.retry(late)
-      const current = await stage.claimOne()
-      expect(current.token).not.toBe(late.token)
-      expect([await stage.done(late), await stage.dead(late)]).toEqual([['stale'], ['stale']])
-      await stage.release(late)
-      expect(await stage.run('a')).toMatchObject({ state: 'running', attempt: 2 })
-      expect(await stage.done(current)).toEqual(['applied'])
-    })
-
     test('applies one of many concurrent outcomes', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       const lease = await stage.claimOne()

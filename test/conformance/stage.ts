@@ -20,13 +20,12 @@ import type {
 export interface ConformanceHarness {
   /** A new, empty inbox. */
   open(options: { readonly clock: Clock }): Promise<Inbox>
-  /** Opens the data of a closed inbox. Without it, tests of durability are skipped. */
-  reopen?(closed: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
+  /** Opens the data of a closed inbox. */
+  reopen(closed: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
   /**
    * Ends a live inbox like `kill -9`, then opens its data. Its leases end like after a reap, and its pending calls may never settle.
-   * Without it, tests of crashes are skipped.
    */
-  crash?(live: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
+  crash(live: Inbox, options: { readonly clock: Clock }): Promise<Inbox>
   /** Pauses large actions before each of their steps. `step` allows the next one and resolves after it. Ends with a crash. */
   gate?(live: Inbox): Promise<{ step(): Promise<void> }>
   /** True if the inbox uses its own clock, which tests can't set back. */
@@ -112,13 +111,11 @@ export class Stage implements AsyncDisposable {
   /** Closes the inbox and opens its data again. */
   async reopen(routes: readonly HandlerRoute[] = [ordered]): Promise<void> {
     await this.inbox.close()
-    if (!this.#harness.reopen) throw new Error('this harness cannot reopen')
     this.inbox = await this.#harness.reopen(this.inbox, { clock: this.clock })
     await this.inbox.register(routes)
   }
 
   async crash(routes: readonly HandlerRoute[] = [ordered]): Promise<void> {
-    if (!this.#harness.crash) throw new Error('this harness cannot crash')
     this.inbox = await this.#harness.crash(this.inbox, { clock: this.clock })
     await this.inbox.register(routes)
   }

@@ -40,8 +40,8 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeFindings(harness)
     describeOperations(harness)
     describeSubscription(harness)
-    if (harness.reopen) describeReopen(harness)
-    if (harness.crash) describeCrash(harness)
+    describeReopen(harness)
+    describeCrash(harness)
     describeWalk(harness)
   })
 }

@@ -54,20 +54,6 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(await stage.detail('a')).toMatchObject({ status })
       expect((await stage.inbox.events({ limit: 10 })).data).toMatchObject([{ id: 'a', status }])
       expect((await stage.inbox.events({ limit: 10, status })).data).toHaveLength(1)
-      const others = [
-        'pending',
-        'running',
-        'retrying',
-        'done',
-        'dead',
-        'unhandled',
-        'held',
-        'expired',
-        'dropped',
-      ] as const
-      for (const other of others.filter((candidate) => candidate !== status)) {
-        expect((await stage.inbox.events({ limit: 10, status: other })).data).toEqual([])
-      }
     })
   })
 
@@ -101,17 +87,15 @@ export function describeViews(harness: ConformanceHarness): void {
       })
     })
 
-    test.each(['', 'x', 'bm90IGEgbnVtYmVy', 'MS4yLjM', '../..', "' OR 1=1 --"])(
-      'refuses the cursor %j',
-      async (cursor) => {
-        await using stage = await Stage.open(harness)
+    test('refuse an invalid cursor', async ({ stage: { inbox } }) => {
+      for (const cursor of ['', 'x', 'bm90IGEgbnVtYmVy', 'MS4yLjM', '../..', "' OR 1=1 --"]) {
         const refusal = expect.objectContaining({ code: 'bad_request' })
-        await expect(stage.inbox.events({ limit: 1, cursor })).rejects.toEqual(refusal)
-        await expect(stage.inbox.deadLetters({ limit: 1, cursor })).rejects.toEqual(refusal)
-        await expect(stage.inbox.quarantine({ limit: 1, cursor })).rejects.toEqual(refusal)
-        await expect(stage.inbox.conflicts({ limit: 1, cursor })).rejects.toEqual(refusal)
-      },
-    )
+        await expect(inbox.events({ limit: 1, cursor }), cursor).rejects.toEqual(refusal)
+        await expect(inbox.deadLetters({ limit: 1, cursor }), cursor).rejects.toEqual(refusal)
+        await expect(inbox.quarantine({ limit: 1, cursor }), cursor).rejects.toEqual(refusal)
+        await expect(inbox.conflicts({ limit: 1, cursor }), cursor).rejects.toEqual(refusal)
+      }
+    })
 
     test('unknownIds returns the ids that no event has, pruned events included', async () => {
       await using stage = await Stage.open(harness, [])

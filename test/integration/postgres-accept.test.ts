@@ -241,7 +241,7 @@ test('accept uses indexes with 20,000 keys, with and without statistics', async 
       const batch = Array.from({ length: 100 }, (_, n) =>
         anEvent(`e${before}${n * 410}`, { key: `k${n * 300}`, headers: '{}' }),
       )
-      const { values } = acceptValues(batch, { now: 0, known, headerSets, openHandoff: () => null })
+      const { values } = acceptValues(batch, { now: 0, known, headerSets, makeOffer: () => null })
       await client.query(acceptStatement, values)
       client.off('notice', note)
       const found = (pattern: RegExp) => new Set(plans.flatMap((plan) => plan.match(pattern) ?? []))

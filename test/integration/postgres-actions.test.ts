@@ -3,7 +3,7 @@ import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { maxOpenRuns, type StepResult } from '../../src/inbox/jobs.ts'
 import type { HandlerRoute, Lease, NewReplay } from '../../src/inbox/port.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'
-import { createOperatorActions } from '../../src/inbox/postgres/operator-actions.ts'
+import { createActions } from '../../src/inbox/postgres/operator-actions.ts'
 import { measureSize } from '../../src/inbox/postgres/prune.ts'
 import { createReplays } from '../../src/inbox/postgres/replays.ts'
 import { anEvent, boom, bytes, loose, ordered } from '../conformance/stage.ts'
@@ -22,7 +22,7 @@ async function open(routes: readonly HandlerRoute[], clock: TestClock = createTe
   onTestFinished(() => stage[Symbol.asyncDispose]())
   const { db, accept, definitions, work } = stage
   const wake = () => work.wake()
-  const actionsOn = (on: Database) => createOperatorActions({ db: on, clock, accept, definitions, wake })
+  const actionsOn = (on: Database) => createActions({ db: on, clock, accept, definitions, wake })
   const replaysOn = (on: Database, isLeader = () => true) => createReplays({ db: on, definitions, isLeader, wake })
   const replays = replaysOn(db)
   return {

@@ -64,9 +64,7 @@ export async function openStage<C extends Clock>(
     [replicaId],
   )
   const definitions = createDefinitions({ db, replicaId, silentMs: 10_000, orphanMs: 0 })
-  const { openHandoff } = work
-  const wake = () => work.wake()
-  const accept = createAccept({ db: wrapped, clock, definitions, gaps: { arrived: () => {} }, openHandoff, wake })
+  const accept = createAccept({ db: wrapped, clock, definitions, gaps: { arrived: () => {} }, work })
   const runs = (where = 'true') =>
     db.query<RunRow>(
       `SELECT r.id, r.event_seq AS seq, e.id AS event, h.name AS handler, r.key, r.state, r.attempt, r.crashed, r.token, r.owner

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
-import { createViews, viewStoreOf } from '../../src/inbox/postgres/views.ts'
+import { createViews } from '../../src/inbox/postgres/views.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
-import { eventStatuses, runStates } from '../../src/inbox/port.ts'
-import { createRunCounts } from '../../src/inbox/views/stats.ts'
-import { readAll } from '../conformance/views.ts'
+import { eventStatuses } from '../../src/inbox/port.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 
@@ -99,67 +97,6 @@ describe.each([
       expect(whole, statement.text).toEqual([])
       expect(rowsRead, statement.text).toBeLessThanOrEqual(maxRowsRead)
       expect(cost, statement.text).toBeLessThan(cheap)
-    }
-  })
-})
-
-describe('more rows than one statement reads', () => {
-  test('a page with few matches is short, and its cursors lead to all matches', async () => {
-    const pages: number[] = []
-    const all = await readAll(async (cursor) => {
-      const page = await views.events({ limit: 500, network: 'base', address: '77', ...cursor })
-      pages.push(page.data.length)
-      expect(page.searchedTo).not.toBeNull()
-      return page
-    })
-    expect(all.map(({ seq }) => seq)).toEqual([467, 466, 464, 463])
-  })
-
-  test('a page of dead letters may be short, and its cursors lead to all matches', async () => {
-    const first = await views.deadLetters({ limit: 500, ...rare })
-    expect(first.data.length).toBeLessThan(201)
-    expect(first.nextCursor).not.toBeNull()
-    const all = await readAll((cursor) => views.deadLetters({ limit: 500, ...rare, ...cursor }))
-    expect(all).toHaveLength(201)
-    expect(new Set(all.map(({ runId }) => runId)).size).toBe(201)
-  })
-
-  test('groups of dead letters cover the newest only, and say so', async () => {
-    const { groups, isComplete } = await views.deadGroups({})
-    expect(isComplete).toBe(false)
-    expect(groups).toMatchObject([{ group: 'Error: boom', count: 20_000, held: 0, lastDiedAt: events / 100 }])
-    expect(groups[0]?.sample).toMatchObject({ runId: 2 * events, handler: 'ordered', diedAt: events / 100 })
-  })
-
-  test('run ids of dead letters and groups of the quarantine are complete', async () => {
-    const { runIds, isComplete } = await views.deadRunIds({})
-    expect([runIds.length, new Set(runIds).size, isComplete]).toEqual([events / 4 + 1, events / 4 + 1, true])
-    expect(runIds).toEqual(runIds.toSorted((a, b) => a - b))
-    const groups = await views.quarantineGroups()
-    expect(groups).toMatchObject([
-      { reason: 'reason 0', count: events / 8, firstAt: 2, lastAt: events / 4 },
-      { reason: 'reason 1', count: events / 8, firstAt: 1, lastAt: events / 4 - 1 },
-    ])
-  })
-
-  test('run counts are complete for any size of statement', async () => {
-    const rows = await filled.query<{ state: number; count: number; oldest: number }>(
-      'SELECT state, count(*) AS count, min(id) AS oldest FROM inbox.run WHERE handler_id = 1 GROUP BY state',
-    )
-    const expected = Object.fromEntries(
-      ['waiting', 'ready', 'suspect', 'running', 'held', 'dead'].map((name) => {
-        const row = rows.find(({ state }) => runStates[state] === name)
-        return [name, row?.count ?? 0]
-      }),
-    )
-    expect(expected['waiting']).toBeGreaterThan(5_000)
-    for (const limits of [
-      { few: 20_000, perStatement: 50_000 },
-      { few: 10, perStatement: 997 },
-      { few: events, perStatement: 1 },
-    ]) {
-      const counts = await createRunCounts(viewStoreOf(filled), limits)()
-      expect([...counts]).toEqual([[1, { ...expected, oldestRun: 2 }]])
     }
   })
 })

@@ -4,7 +4,7 @@ import type { DriftRecord } from '../../src/health/drift.ts'
 import type { Warning } from '../../src/health/facts.ts'
 import type { Silence } from '../../src/health/silence.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import { SettledCounter, type SettledCount } from '../../src/dispatch/runner-protocol.ts'
+import { SettledCounter, type SettledCount } from '../../src/dispatch/pace.ts'
 import type { InboxStats, IncomingDelivery } from '../../src/inbox/port.ts'
 
 const empty: InboxStats = {

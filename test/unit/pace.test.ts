@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createPaces } from '../../src/dispatch/pace.ts'
-import { SettledCounter } from '../../src/dispatch/runner-protocol.ts'
+import { createPaces, SettledCounter } from '../../src/dispatch/pace.ts'
 
 function report(attempts: readonly (readonly [kind: 'done' | 'retry' | 'unmatched', ms: number])[]) {
   const counter = new SettledCounter()

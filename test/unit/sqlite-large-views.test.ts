@@ -98,8 +98,7 @@ function slowSteps(text: string): string[] {
     .filter((detail, index) => {
       // The newest event is the last row of its table. Parts have a bounded size.
       const isWhole = /^SCAN (?:event|run|body|attempt|item|state|conflict|quarantine|replay|audit)$/.test(detail)
-      const isSorted =
-        detail.endsWith('ORDER BY') && !/^SCAN (?:part|looked|block)$/.test(plan[index - 1]?.detail ?? '')
+      const isSorted = detail.endsWith('ORDER BY') && !/^SCAN (?:part|first|block)$/.test(plan[index - 1]?.detail ?? '')
       return (isWhole && !/^select "?seq"? from "?event"? order by/i.test(text)) || isSorted
     })
 }

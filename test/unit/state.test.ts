@@ -192,20 +192,24 @@ describe('the state cache of a thread', () => {
 
 test('no increment is lost or counted twice for any interleaving of two threads and any failed settle', async () => {
   const step = fc.record({ thread: fc.nat(1), do: fc.constantFrom('begin', 'begin', 'read', 'settle', 'lose') })
+  const clock = createTestClock()
+  const inbox = await createMemoryInbox({ clock })
+  let handlers = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
-      const clock = createTestClock()
-      const inbox = await createMemoryInbox({ clock })
-      await inbox.register([{ ...ordered, order: 'none' }])
-      await inbox.accept(Array.from({ length: 12 }, (_, n) => anEvent(`e${n}`)))
-      const caches = [0, 1].map(() => new StateCache((query) => inbox.readState('ordered', query)))
+      // A handler of its own, because an inbox is slow to create.
+      const name = `handler ${++handlers}`
+      await inbox.register([{ ...ordered, name, order: 'none' }])
+      await inbox.accept(Array.from({ length: 12 }, (_, n) => anEvent(`${name} e${n}`)))
+      const caches = [0, 1].map(() => new StateCache((query) => inbox.readState(name, query)))
       const runs: { thread: number; context: ReturnType<typeof aContext>; count?: number }[] = []
       let counted = 0
 
       const begin = async (thread: number) => {
-        const claim = inbox.claim({ handlers: ['ordered'], max: 1, owner: `t${thread}`, suspects: false })
+        const owner = `${name} t${thread}`
+        const claim = inbox.claim({ handlers: [name], max: 1, owner, suspects: false })
         const [lease] = await Promise.race([claim, new Promise<[]>((resolve) => setImmediate(() => resolve([])))])
-        if (lease === undefined) return inbox.retire(`t${thread}`)
+        if (lease === undefined) return inbox.retire(owner)
         runs.push({ thread, context: aContext({ clock, lease, state: caches[thread]! }) })
       }
       const finish = async (isLost: boolean) => {
@@ -229,7 +233,7 @@ test('no increment is lost or counted twice for any interleaving of two threads 
         if (what === 'read' && run) run.count = (await run.context.state.get<number>('n')) ?? 0
         if (what === 'settle' || what === 'lose') await finish(what === 'lose')
       }
-      const [entry] = await inbox.readState('ordered', { key: 'n' })
+      const [entry] = await inbox.readState(name, { key: 'n' })
       expect(Number(entry?.value ?? 0)).toBe(counted)
     }),
     { numRuns: 300 },

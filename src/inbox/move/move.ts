@@ -68,28 +68,28 @@ export async function undoMove(from: string, clock: Clock): Promise<string> {
 async function move(source: Source, target: Target, options: MoveOptions): Promise<MoveReport> {
   const { clock, isVerifyOnly, onProgress } = options
   const tables = await target.tables(source.columns())
-  const [before, there] = [source.marks(), await target.marks(tables)]
-  if (there.id !== null && there.id !== before?.id) {
+  const [before, atTarget] = [source.marks(), await target.marks(tables)]
+  if (atTarget.id !== null && atTarget.id !== before?.id) {
     throw new InboxError(
       'usage',
       notEmpty(target.name, 'another file was moved there, or this one before its move was undone'),
     )
   }
-  const report = { from: source.file, to: target.name, resumed: there.id !== null }
+  const report = { from: source.file, to: target.name, resumed: atTarget.id !== null }
   if (isVerifyOnly) {
     await target.refuseServed()
-    if (there.id === null)
+    if (atTarget.id === null)
       throw new InboxError('usage', `${source.file} was not moved to ${target.name}: that database is empty`)
-    return { result: 'verified', ...report, tables: await verify(source, target, tables, there.isDone) }
+    return { result: 'verified', ...report, tables: await verify(source, target, tables, atTarget.isDone) }
   }
-  if (before?.movedAt && !there.isDone) {
+  if (before?.movedAt && !atTarget.isDone) {
     const when = new Date(before.movedAt).toISOString()
     throw new InboxError(
       'usage',
       `${source.file} was moved to another database at ${when}; to move it again, first run \`onchain-inbox move --undo\``,
     )
   }
-  if (there.isDone) {
+  if (atTarget.isDone) {
     // A call that ended between the two last steps left the file unmarked. Replicas may have worked since, so nothing is compared.
     await source.finish()
     return { result: 'finished', ...report, tables: [] }
@@ -97,7 +97,7 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
   await target.refuseServed()
   const id = before?.id ?? randomInt(1, 2 ** 47)
   if (before === null) await source.begin(id)
-  if (there.id === null) {
+  if (atTarget.id === null) {
     await target.begin(id, clock.now())
     // A replica that started before `begin` has not seen the mark.
     await target.refuseServed()
@@ -105,10 +105,10 @@ async function move(source: Source, target: Target, options: MoveOptions): Promi
   await copy(source, target, tables, (done) => onProgress(done, 'copying'))
   await target.settle(tables, source.counts(), source.meta())
   onProgress(1, 'comparing')
-  const found = await verify(source, target, tables, false)
+  const compared = await verify(source, target, tables, false)
   await target.finish(tables, clock.now())
   await source.finish()
-  return { result: 'moved', ...report, tables: found }
+  return { result: 'moved', ...report, tables: compared }
 }
 
 async function copy(
@@ -141,16 +141,16 @@ async function verify(
   tables: readonly MovedTable[],
   isDone: boolean,
 ): Promise<MoveReport['tables']> {
-  const found: { table: string; rows: number; compared: number }[] = []
+  const compared: { table: string; rows: number; compared: number }[] = []
   const differences: string[] = []
   for (const table of tables) {
     const { difference, ...counts } = await compare(source, target, table)
-    found.push({ table: table.name, ...counts })
-    if (difference !== null) differences.push(`${table.name}: ${difference}`)
+    compared.push({ table: table.name, ...counts })
+    if (difference !== undefined) differences.push(`${table.name}: ${difference}`)
   }
   const counters = [source.counts(), await target.counts()].map((side) => JSON.stringify(side))
   if (counters[0] !== counters[1]) differences.push(`counters: expected ${counters[0]}, found ${counters[1]}`)
-  if (differences.length === 0) return found
+  if (differences.length === 0) return compared
   const advice = isDone
     ? '. If a replica has served the database since the move, differences are normal'
     : '; replicas refuse to serve it. Run DROP SCHEMA inbox CASCADE there, and move again'
@@ -160,49 +160,52 @@ async function verify(
   )
 }
 
+/** `compared`: number of rows whose values were compared. `difference`: the first one found. */
 async function compare(
   source: Source,
   target: Target,
   table: MovedTable,
-): Promise<{ rows: number; compared: number; difference: string | null }> {
+): Promise<{ rows: number; compared: number; difference: string | undefined }> {
   const rows = source.count(table)
-  const range = source.range(table)
-  const there = { rows: await target.count(table), highest: await target.highest(table) }
-  let [compared, difference] = [0, null as string | null]
-  if (there.rows !== rows) difference = `${rows} rows expected, found ${there.rows}`
-  else if (String(there.highest) !== String(range?.last ?? null)) {
-    difference = `the highest key is ${String(there.highest)}, expected ${String(range?.last)}`
+  const highest = String(source.highest(table))
+  const targetRows = await target.count(table)
+  const targetHighest = String(await target.highest(table))
+  const differences: string[] = []
+  if (targetRows !== rows) differences.push(`${rows} rows expected, found ${targetRows}`)
+  if (targetHighest !== highest) differences.push(`the highest key is ${targetHighest}, expected ${highest}`)
+  let compared = 0
+  const starts = windowStarts(source, table, rows)
+  for (const after of starts) {
+    const expected = source.rows(table, after, maxCompared / starts.length)
+    const actual = await target.rows(table, after, expected.length)
+    const wrong = expected.find((row, index) => textOf(table, row) !== textOf(table, actual[index] ?? {}))
+    compared += expected.length
+    if (wrong !== undefined) {
+      const name = table.key.map((column) => `${column} ${JSON.stringify(wrong[column])}`).join(', ')
+      differences.push(`the row with ${name} differs`)
+    }
   }
-  for (const after of range === null ? [] : startsOf(table, rows, range.first, range.last)) {
-    const limit = rows <= maxCompared ? maxCompared : maxCompared / windows
-    const ours = source.rows(table, after, limit).map((row) => hashOf(table, row))
-    const theirs = (await target.rows(table, after, ours.length)).map((row) => hashOf(table, row))
-    const at = ours.findIndex(({ hash }, index) => hash !== theirs[index]?.hash)
-    compared += ours.length
-    if (at !== -1) difference ??= `the row with ${ours[at]?.name} differs`
-  }
-  return { rows, compared, difference }
+  return { rows, compared, difference: differences[0] }
 }
 
-/** The keys behind which compared rows begin; null: before the first row. */
-function startsOf({ key, columns }: MovedTable, rows: number, first: Key, last: Key): readonly (Key | null)[] {
-  const [from, to] = [Number(first[0]), Number(last[0])]
+/** The keys behind which compared rows begin; null: before the first row. Only numbers can be spread evenly. */
+function windowStarts(source: Source, table: MovedTable, rows: number): readonly (Key | null)[] {
+  const [first = {}] = source.rows(table, null, 1)
+  const [from, to] = [Number(keyOf(table, first)[0]), Number(source.highest(table)?.[0])]
   if (rows <= maxCompared || Number.isNaN(from + to)) return [null]
-  return Array.from({ length: windows }, (_, at) =>
-    key.map((column, index) => {
-      if (index === 0) return Math.floor(from - 1 + ((to - from) * at) / windows)
-      return columns[column] === 'text' ? '' : 0
+  return Array.from({ length: windows }, (_, nth) =>
+    table.key.map((column, index) => {
+      if (index === 0) return Math.floor(from - 1 + ((to - from) * nth) / windows)
+      return table.columns[column] === 'text' ? '' : 0
     }),
   )
 }
 
-function hashOf(table: MovedTable, row: Row): { readonly name: string; readonly hash: string } {
+/** All values of a row, with the digests of bytes, as `Target.rows` has them. */
+function textOf(table: MovedTable, row: Row): string {
   const values = Object.keys(table.columns).map((column) => {
     const value = row[column] ?? null
     return value instanceof Uint8Array ? createHash('sha256').update(value).digest('hex') : value
   })
-  return {
-    name: table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', '),
-    hash: createHash('sha256').update(JSON.stringify(values)).digest('hex'),
-  }
+  return JSON.stringify(values)
 }

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import { errorGroupOf, unknownError } from '../error-group.ts'
 import { openReaderConnection, openWriterConnection } from '../sqlite/connection.ts'
 import { toOpenError } from '../sqlite/failure.ts'
-import { lockDatabase, type DatabaseLock } from '../sqlite/lock.ts'
-import { lookAtDatabase, newestSchema } from '../sqlite/look.ts'
-import { migrations, refuseNewer } from '../sqlite/migrate.ts'
+import { lockDatabase } from '../sqlite/lock.ts'
+import { newestSchema } from '../sqlite/look.ts'
+import { appliedMigrations, migrations, refuseNewer } from '../sqlite/migrate.ts'
 import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
-import { state } from '../sqlite/statements.ts'
 
 /** A table of both databases, read from their catalogues. Its columns exist in both. */
 export interface MovedTable {
@@ -50,6 +48,7 @@ const movedMeta = ['missing_seqs', 'paused', 'seen_at', 'served_at']
 /** The row of a replica that takes deliveries: that of a killed process stays. */
 const killedMeta = 'serving:sqlite'
 
+/** Maximum rows and bytes of a batch. */
 const maxRows = 1_000
 const maxBytes = 4 * 1024 * 1024
 
@@ -58,14 +57,13 @@ export type Source = ReturnType<typeof openSource>
 /**
  * Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`.
  */
-export function openSource(given: string, clock: Clock) {
-  if (!existsSync(given)) throw new InboxError('not_found', `there is no database at ${given}`)
-  let lock: DatabaseLock = lockDatabase(given)
+export function openSource(path: string, clock: Clock) {
+  if (!existsSync(path)) throw new InboxError('not_found', `there is no database at ${path}`)
+  let lock = lockDatabase(path)
   const { file } = lock
   let db: ReturnType<typeof openReaderConnection>
   try {
-    checkSchema(file)
-    db = openReaderConnection(file)
+    db = openNewest(file)
   } catch (error) {
     lock.release()
     throw toOpenError(file, error)
@@ -84,23 +82,21 @@ export function openSource(given: string, clock: Clock) {
 
   /** Rows behind a key; 4 MiB or 1,000 rows at a time. */
   function rows(table: MovedTable, after: Key | null, limit = maxRows): readonly Row[] {
-    const columns = Object.keys(table.columns).map((name) =>
-      table.isByRowid && table.key.includes(name) ? `rowid AS "${name}"` : `"${name}"`,
-    )
-    const behind = after === null ? '' : `WHERE (${keyIn(table)}) > (${after.map(() => '?').join(', ')})`
+    const keys = keysIn(table).join(', ')
+    const behind = after === null ? '' : `WHERE (${keys}) > (${after.map(() => '?').join(', ')})`
     const statement = db.prepare<unknown[], Row>(
-      `SELECT ${columns.join(', ')} FROM "${table.name}" ${behind} ORDER BY ${keyIn(table)} LIMIT ${limit}`,
+      `SELECT ${columnsIn(table, Object.keys(table.columns))} FROM "${table.name}" ${behind} ORDER BY ${keys} LIMIT ${limit}`,
     )
-    const found: Row[] = []
+    const batch: Row[] = []
     let bytes = 0
     for (const row of statement.iterate(...(after ?? []))) {
-      found.push(row)
+      batch.push(row)
       for (const value of Object.values(row)) {
         bytes += typeof value === 'string' || value instanceof Uint8Array ? value.length : 8
       }
       if (bytes >= maxBytes) break
     }
-    return table.name === 'run' ? found.map(withErrorGroup(db)) : found
+    return batch
   }
 
   return {
@@ -131,15 +127,14 @@ export function openSource(given: string, clock: Clock) {
         )
         .all(),
     rows,
-    /** The keys of the first and the last row; null: the table is empty. */
-    range(table: MovedTable) {
-      const ends = ['ASC', 'DESC'].map((order) => {
-        const keys = table.key.map((name) => (table.isByRowid ? `rowid AS "${name}"` : `"${name}"`))
-        const sorted = table.key.map((name) => `${table.isByRowid ? 'rowid' : `"${name}"`} ${order}`)
-        return db.prepare<[], Row>(`SELECT ${keys.join(', ')} FROM "${table.name}" ORDER BY ${sorted.join(', ')}`).get()
-      })
-      const [first, last] = ends.map((row) => row && keyOf(table, row))
-      return first && last ? { first, last } : null
+    /** The key of the last row; null: there is none. */
+    highest(table: MovedTable): Key | null {
+      const order = keysIn(table).map((key) => `${key} DESC`)
+      const statement = db.prepare<[], Row>(
+        `SELECT ${columnsIn(table, table.key)} FROM "${table.name}" ORDER BY ${order.join(', ')} LIMIT 1`,
+      )
+      const row = statement.get()
+      return row === undefined ? null : keyOf(table, row)
     },
     count: ({ name }: MovedTable) => number(`SELECT count(*) FROM "${name}"`),
     /** The moved rows of `meta`, as a cluster has them. */
@@ -177,39 +172,32 @@ export function openSource(given: string, clock: Clock) {
   }
 }
 
-function keyIn(table: MovedTable): string {
-  return table.isByRowid ? 'rowid' : quoted(table.key)
+/** The key's columns, as SQL expressions. */
+function keysIn(table: MovedTable): readonly string[] {
+  return table.isByRowid ? ['rowid'] : table.key.map((name) => `"${name}"`)
 }
 
-function checkSchema(file: string): void {
-  const { schema, damage } = lookAtDatabase(file, { isChecked: false })
-  if (damage !== null || schema === null) {
-    const problem = damage ?? 'it has no onchain-inbox tables'
-    throw new InboxError('database_corrupt', `${file} is damaged, or not an onchain-inbox database: ${problem}`)
-  }
-  if (schema === newestSchema) return
+/** Columns by the names that they have in PostgreSQL, as SQL. */
+function columnsIn({ isByRowid, key }: MovedTable, names: readonly string[]): string {
+  return names.map((name) => (isByRowid && key.includes(name) ? `rowid AS "${name}"` : `"${name}"`)).join(', ')
+}
+
+/** Opens a file for reading. Throws unless it has the schema of this program. */
+function openNewest(file: string): ReturnType<typeof openReaderConnection> {
   const db = openReaderConnection(file)
   try {
     refuseNewer(db, file, migrations)
-  } finally {
+    const schema = appliedMigrations(db).at(-1)
+    if (schema === newestSchema) return db
+    if (schema === undefined) throw new InboxError('database_corrupt', `${file} is no onchain-inbox database`)
+    throw new InboxError(
+      'database_older',
+      `${file} must have the schema ${newestSchema} to be moved (got ${schema}): first run \`onchain-inbox migrate\` with ` +
+        `INBOX_DATABASE_URL=sqlite:${file}`,
+    )
+  } catch (error) {
     db.close()
-  }
-  throw new InboxError(
-    'database_older',
-    `${file} must have the schema ${newestSchema} to be moved (got ${schema}): first run \`onchain-inbox migrate\` with ` +
-      `INBOX_DATABASE_URL=sqlite:${file}`,
-  )
-}
-
-/** Adds the error group to dead letters from before it was a column: that of their last attempt. */
-function withErrorGroup(db: ReturnType<typeof openReaderConnection>): (run: Row) => Row {
-  const lastErrorOf = db.prepare<[unknown], { name: string; message: string }>(
-    `SELECT error_name AS name, error_message AS message FROM attempt INDEXED BY attempt_run WHERE run_id = ? ORDER BY rowid DESC LIMIT 1`,
-  )
-  return (run) => {
-    const isDead = run['state'] === state.held || run['state'] === state.dead
-    if (!isDead || run['error_group'] !== null) return run
-    return { ...run, error_group: errorGroupOf(lastErrorOf.get(run['id']) ?? unknownError) }
+    throw error
   }
 }
 

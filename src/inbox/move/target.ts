@@ -30,26 +30,26 @@ export async function openTarget(url: string) {
   const name = describeDatabase(url)
   const db = createDatabase({ url, connections: 1, statementMs, applicationName: 'onchain-inbox move' })
 
-  async function one<T>(text: string, values: readonly unknown[] = []): Promise<T | undefined> {
+  async function valueOf<T>(text: string, values: readonly unknown[] = []): Promise<T | undefined> {
     const [row] = await db.query<{ value: T }>(text, values)
     return row?.value
   }
 
-  const metaOf = (mark: string) => one<number>('SELECT value FROM inbox.meta WHERE name = $1', [mark])
+  const metaOf = (mark: string) => valueOf<number>('SELECT value FROM inbox.meta WHERE name = $1', [mark])
 
   return {
     /** Name for messages, without a password. */
     name,
     /** The tables that the file has too. */
     async tables(source: readonly SourceColumn[]): Promise<readonly MovedTable[]> {
-      const found = await db.query<{ table: string; name: string; type: string; isIdentity: boolean }>(
+      const catalogue = await db.query<{ table: string; name: string; type: string; isIdentity: boolean }>(
         `SELECT c.relname AS "table", a.attname AS name, format_type(a.atttypid, NULL) AS type, a.attidentity <> '' AS "isIdentity"
          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
          WHERE c.relnamespace = 'inbox'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
          ORDER BY c.relname, a.attnum`,
       )
       return [...Map.groupBy(source, ({ table }) => table)].flatMap(([table, ours]) => {
-        const theirs = found.filter((column) => column.table === table)
+        const theirs = catalogue.filter((column) => column.table === table)
         if (theirs.length === 0 || notCopied.has(table)) return []
         const keyed = ours.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk)
         const identity = theirs.find(({ isIdentity }) => isIdentity)?.name ?? null
@@ -68,14 +68,15 @@ export async function openTarget(url: string) {
       if (id !== null) return { id, isDone: (await metaOf(moveMarks.movingAt)) === undefined }
       const filled: string[] = []
       for (const table of tables) {
-        if (await one<boolean>(`SELECT EXISTS (SELECT 1 FROM inbox."${table.name}") AS value`)) filled.push(table.name)
+        if (await valueOf<boolean>(`SELECT EXISTS (SELECT 1 FROM inbox."${table.name}") AS value`))
+          filled.push(table.name)
       }
       if (filled.length === 0) return { id, isDone: false }
       throw new InboxError('usage', notEmpty(name, `it contains other rows (${filled.join(', ')})`))
     },
     /** Throws `database_in_use` while replicas serve the database. */
     async refuseServed(): Promise<void> {
-      const alive = await one<number>(
+      const alive = await valueOf<number>(
         `SELECT count(*) AS value FROM inbox.replica WHERE beat_at > now() - interval '${silentSeconds} seconds'`,
       )
       if (!alive) return
@@ -103,7 +104,8 @@ export async function openTarget(url: string) {
       )
       return row === undefined ? null : keyOf(table, asRead(row))
     },
-    count: async (table: MovedTable) => (await one<number>(`SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
+    count: async (table: MovedTable) =>
+      (await valueOf<number>(`SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
     async insert(table: MovedTable, rows: readonly Row[]): Promise<void> {
       const columns = quoted(Object.keys(table.columns))
       await db.alone((trx) =>
@@ -122,11 +124,11 @@ export async function openTarget(url: string) {
       })
       const places = table.key.map((column, at) => `$${at + 1}::${table.columns[column]}`).join(', ')
       const behind = after === null ? '' : `WHERE (${quoted(table.key)}) > (${places})`
-      const found = await db.query<Row>(
+      const rows = await db.query<Row>(
         `SELECT ${columns.join(', ')} FROM inbox."${table.name}" ${behind} ORDER BY ${quoted(table.key)} LIMIT ${limit}`,
         (after ?? []).map(toJson),
       )
-      return found.map(asRead)
+      return rows.map(asRead)
     },
     /** Sets all counters and sequences behind the numbers of the file, and stores its rows of `meta`. */
     settle: (

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { AcceptResult, ClaimRequest, IncomingDelivery, Lease, NewEvent } from '../port.ts'
+import type { AcceptResult, IncomingDelivery, Lease, NewEvent } from '../port.ts'
+import type { Work } from './claims.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
@@ -14,10 +15,7 @@ export interface AcceptOptions {
   readonly clock: Clock
   readonly definitions: Pick<Definitions, 'known' | 'read'>
   readonly gaps: Pick<Gaps, 'arrived'>
-  /** Reserves waiting claims for new runs. */
-  readonly openHandoff: OpenHandoff
-  /** Called when new runs are claimable. */
-  readonly wake: () => void
+  readonly work: Pick<Work, 'offer' | 'wake'>
 }
 
 export interface Accept {
@@ -46,39 +44,47 @@ const resultOfCode: Readonly<Record<string, AcceptResult>> = {
 const maxDeliveries = 1_000
 const maxBytes = 8 * 1024 * 1024
 /** Larger batches are not leased directly to waiting claims. */
-const maxHandoffBytes = 4 * 1024 * 1024
+const maxOfferBytes = 4 * 1024 * 1024
 
-const noHandoff: OpenHandoff = () => null
+const noOffer: Work['offer'] = () => null
 const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw }) => sum + raw.length, 0)
 
 /**
  * Group commit: calls that arrive during a statement go into the next one. This keeps their order. Parallel statements would not be
  * faster, because they wait for each other at the counter.
  */
-export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }: AcceptOptions): Accept {
+export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptions): Accept {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
   let committing: Promise<void> | undefined
 
-  async function store(rows: Rows, batch: readonly IncomingDelivery[], offer: OpenHandoff): Promise<AcceptResult[]> {
+  async function store(
+    rows: Rows,
+    batch: readonly IncomingDelivery[],
+    makeOffer: Work['offer'],
+  ): Promise<AcceptResult[]> {
     for (let known = await definitions.known(rows); ; known = await definitions.read(rows)) {
-      const given = { now: clock.now(), known, headerSets, openHandoff: offer }
-      const { values, hasNewHeaders, runs, handoff } = acceptValues(batch, given)
+      const { values, hasNewHeaders, runs, offer } = acceptValues(batch, {
+        now: clock.now(),
+        known,
+        headerSets,
+        makeOffer,
+      })
       let row: AcceptedRow | undefined
       try {
         ;[row] = await rows.query<AcceptedRow>(acceptStatement, values)
       } catch (error) {
         // The transaction was rolled back, unless the connection was lost.
-        if (error instanceof InboxError && error.code === 'store_unavailable') handoff?.lose()
-        else handoff?.end(new Map())
+        if (error instanceof InboxError && error.code === 'store_unavailable') offer?.lose()
+        else offer?.end(new Map())
         throw error
       }
       if (row === undefined) throw new InboxError('internal', 'accept gave no row')
       const { results: codes } = row
-      handoff?.end(codes === null ? new Map() : directLeases(batch, runs, { ...row, results: codes }))
+      offer?.end(codes === null ? new Map() : directLeases(batch, runs, { ...row, results: codes }))
       // The definitions have changed, so the runs have to be planned again.
       if (codes === null) continue
-      if (row.areReady === true) wake()
+      if (row.areReady === true) work.wake()
       if (hasNewHeaders) await headerSets.learn(rows)
       return Array.from(codes, (code, index) => {
         const result = resultOfCode[code]
@@ -89,7 +95,7 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
   }
 
   async function commit(batch: readonly IncomingDelivery[]): Promise<AcceptResult[]> {
-    const results = await store(db, batch, bytesOf(batch) > maxHandoffBytes ? noHandoff : openHandoff)
+    const results = await store(db, batch, bytesOf(batch) > maxOfferBytes ? noOffer : work.offer)
     for (const [index, delivery] of batch.entries()) {
       if (delivery.kind === 'event' && results[index] === 'accepted') gaps.arrived(delivery)
     }
@@ -134,7 +140,7 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
       })
     },
     async acceptIn(trx, event) {
-      const [result] = await store(trx, [event], noHandoff)
+      const [result] = await store(trx, [event], noOffer)
       if (result === undefined) throw new InboxError('internal', `no result for the event ${JSON.stringify(event.id)}`)
       return result
     },
@@ -143,8 +149,8 @@ export function createAccept({ db, clock, definitions, gaps, openHandoff, wake }
 }
 
 /** Stores a batch with the function `inbox.accept`. Returns one `AcceptedRow`. */
-export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "givenAt",
-    array_to_string(given_runs, ' ') AS "givenRuns", array_to_string(given_claims, ' ') AS "givenClaims"
+export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "leasedPlaces",
+    array_to_string(given_runs, ' ') AS "leasedRuns", array_to_string(given_claims, ' ') AS "leasedClaims"
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
   $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
   $15::bigint, $16::text[], $17::integer[], $18::text[], $19::integer[], $20::integer[],
@@ -157,9 +163,9 @@ export interface AcceptedRow {
   /** True if new runs are claimable; null if no event is new. */
   readonly areReady: boolean | null
   /** Runs leased to waiting claims: positions of the runs in the parameters, run ids and claim ids. Null if there are none. */
-  readonly givenAt: string | null
-  readonly givenRuns: string | null
-  readonly givenClaims: string | null
+  readonly leasedPlaces: string | null
+  readonly leasedRuns: string | null
+  readonly leasedClaims: string | null
 }
 
 type StoredRow = AcceptedRow & { readonly results: string }
@@ -173,19 +179,19 @@ export interface PlannedRun {
   readonly key: string | null
 }
 
-interface Given {
+interface AcceptContext {
   /** Milliseconds since 1970, by the clock that `receivedAt` is from. */
   readonly now: number
   readonly known: Pick<KnownDefinitions, 'version' | 'routesOf'>
   readonly headerSets: Pick<ReturnType<typeof createHeaderSets>, 'knownId' | 'hasRoom'>
-  readonly openHandoff: OpenHandoff
+  readonly makeOffer: Work['offer']
 }
 
 /**
- * The parameters of `acceptStatement` for a batch of at least one delivery. `runs`: its runs if all events are new. `handoff`: the claims
- * reserved for them.
+ * The parameters of `acceptStatement` for a batch of at least one delivery. `runs`: its runs if all events are new. `offer`: the claims
+ * reserved for them; null if there are none.
  */
-export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, openHandoff }: Given) {
+export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: AcceptContext) {
   const seen = new Set<string>()
   const others: { at: number; id: string; reason: string | null }[] = []
   const runs = createRunList()
@@ -230,16 +236,16 @@ export function acceptValues(batch: readonly IncomingDelivery[], { now, known, h
     ...runs.values(),
   ]
   // Last, because an error after this would leave the claims reserved.
-  const handoff = openHandoff(runs.handlers())
-  const claims = handoff?.claims ?? []
+  const offer = makeOffer(runs.handlers())
+  const claims = offer?.claims ?? []
   const values = [
     ...stored,
     textArray(claims.map(({ handlers }) => toStoredOrNull(handlers[0] ?? null))),
-    textArray(claims.map(({ owner }) => toStored(owner))),
+    textArray(claims.map(({ owner }) => owner)),
     bigintArray(claims.map(({ id }) => id)),
     integerArray(claims.map(({ max }) => max)),
   ]
-  return { values, hasNewHeaders, runs: runs.planned, handoff }
+  return { values, hasNewHeaders, runs: runs.planned, offer }
 }
 
 /** Collects the runs of a batch. Runs with the same handler and key share a slot, also with no key. */
@@ -281,27 +287,6 @@ function createRunList() {
   }
 }
 
-/** A claim as sent to the database. `id` is unique per owner. */
-export interface KnownClaim extends ClaimRequest {
-  readonly id: number
-}
-
-/**
- * Waiting claims of this replica whose handlers have no backlog. Accept leases new runs to them in the transaction that stores the events,
- * without reading the events back.
- */
-export interface ClaimHandoff {
-  /** Each names one handler. */
-  readonly claims: readonly KnownClaim[]
-  /** Resolves claims with their leases, by claim id. Claims without leases keep waiting. */
-  end(given: ReadonlyMap<number, readonly Lease[]>): void
-  /** Ends the handoff after a lost response: the claims may have got leases, which are released later. */
-  lose(): void
-}
-
-/** Reserves waiting claims of these handlers; null if there are none. Call `end` or `lose` on the result. */
-export type OpenHandoff = (handlers: readonly string[]) => ClaimHandoff | null
-
 /** The leases that accept gave to waiting claims, by claim id. */
 function directLeases(
   batch: readonly IncomingDelivery[],
@@ -309,19 +294,20 @@ function directLeases(
   row: StoredRow,
 ): ReadonlyMap<number, readonly Lease[]> {
   const leases = new Map<number, Lease[]>()
-  const places = numbersIn(row.givenAt)
+  const places = numbersIn(row.leasedPlaces)
   if (places.length === 0) return leases
-  const runIds = numbersIn(row.givenRuns)
-  const claimIds = numbersIn(row.givenClaims)
+  const runIds = numbersIn(row.leasedRuns)
+  const claimIds = numbersIn(row.leasedClaims)
   const seqs = seqsOf(row)
   for (const [index, place] of places.entries()) {
     const run = runs[place - 1]
     const event = run && batch[run.at - 1]
     if (run === undefined || event?.kind !== 'event') continue
     const claimId = claimIds[index] ?? 0
-    const mine = leases.get(claimId) ?? []
-    mine.push(toLease(run, event, runIds[index] ?? 0, seqs[run.at - 1] ?? 0))
-    leases.set(claimId, mine)
+    const lease = toLease(run, event, runIds[index] ?? 0, seqs[run.at - 1] ?? 0)
+    const earlier = leases.get(claimId)
+    if (earlier === undefined) leases.set(claimId, [lease])
+    else earlier.push(lease)
   }
   return leases
 }
@@ -334,8 +320,7 @@ function seqsOf({ results, lastBefore }: Pick<StoredRow, 'results' | 'lastBefore
 
 function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, seq: number): Lease {
   const { id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw, trace = null } = event
-  // Each handler gets its own copy, because handlers may change it.
-  const own = Buffer.from(raw)
+  // Each handler gets its own copy of the body, because handlers may change it.
   return {
     runId,
     token: 1,
@@ -343,7 +328,7 @@ function toLease({ handler, key }: PlannedRun, event: NewEvent, runId: number, s
     attempt: 1,
     failed: 0,
     crashed: 0,
-    event: { seq, id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw: own, trace },
+    event: { seq, id, type, createdAt, receivedAt, key: eventKey, secretLabel, raw: Buffer.from(raw), trace },
     key,
     replay: null,
     item: null,

@@ -1,11 +1,27 @@
 import type { Clock, Timer } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { ClaimRequest, DispatchStore, Lease, RunError, StoredEvent } from '../port.ts'
+import type { ClaimRequest, DispatchStore, Lease } from '../port.ts'
 import type { OnWarning } from '../types.ts'
-import type { ClaimHandoff, KnownClaim, OpenHandoff } from './accept.ts'
-import { bigintArray, textArray, type Rows } from './database.ts'
-import { readState, settle, type Verdict } from './settle.ts'
-import { fromStored, fromStoredOrNull, toStored } from './text.ts'
+import { bigintArray, type Rows } from './database.ts'
+import { reapOwner, takeLeases, type SentClaim, type TakeResult } from './leases.ts'
+import { isRunning } from './locks.ts'
+import { createLostClaims } from './lost-claims.ts'
+import { readState, settle } from './settle.ts'
+import { toStored } from './text.ts'
+
+/*
+ * The claims of a replica, from the dispatcher's call to its leases:
+ *
+ *   waiting   it is not with the database
+ *   sent      it is in the claim statement that is in flight, or in the offer of an accept that is in flight (see `Offer`)
+ *   resolved  with leases; or empty, because its owner was retired or reaped, or the inbox has closed
+ *
+ * A sent claim that gets no runs waits again, until a run may have become claimable, but at most `pollMs`. If the response was lost, the
+ * claim waits again too. It may have taken runs that nobody received: `lost-claims.ts` releases them.
+ *
+ * Invariants: one claim statement is in flight at a time. Each time a claim is sent, it gets a new id. Accept gets a claim only while its
+ * handlers have no backlog, so that new runs don't overtake old ones.
+ */
 
 export interface WorkOptions {
   readonly db: Rows
@@ -21,15 +37,39 @@ export interface WorkOptions {
 export interface Work extends Omit<DispatchStore, 'register'> {
   /** Call when runs may have become claimable, here or at another replica. */
   wake(): void
-  /** Reserves waiting claims for accept, unless their handler has a backlog. */
-  readonly openHandoff: OpenHandoff
+  /** Reserves waiting claims of these handlers for accept; null if there are none. Call `end` or `lose` on the result. */
+  offer(handlers: readonly string[]): Offer | null
   /** Resolves waiting claims empty. Leases stay. Idempotent. */
   close(): Promise<void>
 }
 
-interface WaitingClaim {
+/**
+ * Waiting claims that accept has reserved. It leases new runs to them in the transaction that stores the events, without reading the events
+ * back.
+ */
+export interface Offer {
+  /** Each names one handler. */
+  readonly claims: readonly SentClaim[]
+  /** Resolves claims with their leases, by claim id. Claims without leases wait again. */
+  end(leases: ReadonlyMap<number, readonly Lease[]>): void
+  /** The response was lost: the claims may have got leases. */
+  lose(): void
+}
+
+interface Claim {
   readonly request: ClaimRequest
+  readonly kind: ClaimKind
   readonly resolve: (leases: readonly Lease[]) => void
+  /** Null while the claim waits. */
+  sent: SentClaim | null
+}
+
+/** Claims with the same handlers, and all for suspects or all for other runs, can get the same runs. */
+interface ClaimKind {
+  /** When to search runs again: milliseconds since 1970. */
+  nextSearchAt: number
+  /** True if the latest search left no claimable run. */
+  isDrained: boolean
 }
 
 /** Maximum wait before the next search for claimable runs, in case a notification was missed. */
@@ -38,195 +78,187 @@ const pollMs = 2_000
 const retryMs = 500
 /** Delay before the next search if the due runs are locked by another replica. */
 const lockedMs = 20
-/** Interval for releasing lost claims. */
-const releaseMs = 1_000
 /** With this many lost claims, accept gets no claims, because they might be lost too. */
 const maxLostClaims = 100
 
 export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Work {
   const lost = createLostClaims(db, clock)
+  const kinds = new Map<string, ClaimKind>()
   /** Owners whose claims get no more runs. */
   const retired = new Set<string>()
-  /** Owners that are gone. Leases that their claims still get are released. */
-  const refused = new Set<string>()
-  /** Kinds of claims without claimable runs (see `kindOf`), and when to search again: milliseconds since 1970. */
-  const idle = new Map<string, number>()
-  /** Kinds whose latest claim found no further runs. */
-  const drained = new Set<string>()
-  /** Claims reserved by accept. Each promise resolves when its handoff ends. */
+  /** Owners that are gone. Leases that their sent claims still get are released. */
+  const reaped = new Set<string>()
+  /** Accepts that have reserved claims. Each promise resolves when its offer ends. */
   const offers = new Set<Promise<void>>()
-  let waiting: WaitingClaim[] = []
-  /** Waiting claims in the current statement. */
-  let inStatement: readonly WaitingClaim[] = []
-  let isServing = false
-  /** The current statement. */
+  let claims: readonly Claim[] = []
+  let isSearching = false
+  /** The claim statement in flight. */
   let statement: Promise<void> | undefined
-  /** True if runs may have become claimable since the current statement started. */
+  /** True if runs may have become claimable since the statement started. */
   let isChanged = false
   let isFailing = false
   let isClosed = false
   let lastId = 0
   let timer: Timer | undefined
 
-  /** True if it is time to search runs for this claim. A wait above `pollMs` means that the clock was set back. */
-  function isDue({ request }: WaitingClaim): boolean {
-    if (retired.has(request.owner)) return false
-    const waitMs = (idle.get(kindOf(request)) ?? -Infinity) - clock.now()
-    return waitMs <= 0 || waitMs > pollMs
+  /** Milliseconds until runs are searched for a claim; Infinity if they are not. */
+  function waitMs({ request, kind, sent }: Claim): number {
+    if (sent !== null || retired.has(request.owner)) return Infinity
+    const ms = kind.nextSearchAt - clock.now()
+    // A longer wait means that the clock was set back.
+    return ms > pollMs ? 0 : Math.max(0, ms)
+  }
+
+  function isDue(claim: Claim): boolean {
+    return waitMs(claim) === 0
+  }
+
+  /** Forgets what earlier searches found. */
+  function resetKinds(): void {
+    for (const kind of kinds.values()) Object.assign(kind, { nextSearchAt: -Infinity, isDrained: false })
   }
 
   function wake(): void {
-    idle.clear()
-    drained.clear()
+    resetKinds()
     isChanged = true
-    startOrWait()
+    schedule()
   }
 
-  /** Starts serving if a claim is due or lost claims must be released, else sets a timer. */
-  function startOrWait(): void {
-    if (lost.count > 0) start()
-    else serveDue()
-  }
-
-  /** Starts serving if a claim is due, else sets a timer for the next one. */
-  function serveDue(): void {
-    if (isServing || isClosed) return
-    if (waiting.some(isDue)) return start()
+  /** Starts a search if one is due, else sets the timer for the next one. */
+  function schedule(): void {
+    if (isSearching || isClosed) return
     timer?.cancel()
-    const open = waiting.filter(({ request }) => !retired.has(request.owner))
-    const waits = open.map(({ request }) => (idle.get(kindOf(request)) ?? 0) - clock.now())
-    if (lost.count > 0) waits.push(releaseMs)
-    if (waits.length > 0) timer = clock.after(Math.min(...waits), startOrWait)
+    const ms = Math.min(lost.waitMs(), ...claims.map(waitMs))
+    if (ms === 0) void searchWhileDue()
+    else if (ms < Infinity) timer = clock.after(ms, schedule)
   }
 
-  function start(): void {
-    if (isServing || isClosed) return
-    timer?.cancel()
-    isServing = true
-    void serve()
-  }
-
-  /** Runs one statement after the other while there may be claimable runs. */
-  async function serve(): Promise<void> {
-    // Waits until all claims of this turn of the event loop have arrived, to serve them with one statement.
+  /** Runs one statement after the other while runs may be claimable. */
+  async function searchWhileDue(): Promise<void> {
+    isSearching = true
+    // Lets all claims of this turn of the event loop arrive, to serve them with one statement.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       do {
         isChanged = false
-        statement = serveOnce()
+        statement = search()
         await statement
-      } while (!isClosed && isChanged && waiting.some(isDue))
+      } while (!isClosed && isChanged && claims.some(isDue))
       isFailing = false
     } catch (error) {
       if (!isFailing && !isClosed) onWarning('claiming runs failed', { error: messageOf(error) })
       isFailing = true
     }
     statement = undefined
-    isServing = false
-    if (!isFailing) return serveDue()
-    if (!isClosed) timer = clock.after(retryMs, wake)
+    isSearching = false
+    if (!isFailing) schedule()
+    else if (!isClosed) timer = clock.after(retryMs, wake)
   }
 
-  async function serveOnce(): Promise<void> {
-    if (await lost.release()) {
-      idle.clear()
-      drained.clear()
-    }
-    if (isClosed || !waiting.some(isDue)) return
-    const claims = waiting.filter(isDue)
-    inStatement = claims
-    const known = claims.map(toKnown)
-    // `dueIn` is added to the time before the call, so the next search may be early, but never late.
-    const askedAt = clock.now()
-    let results: readonly ClaimResult[]
+  /** Releases the runs of lost claims, then sends all claims that are due. */
+  async function search(): Promise<void> {
+    if (await lost.release()) resetKinds()
+    const due = isClosed ? [] : claims.filter(isDue)
+    if (due.length === 0) return
+    const sentAt = clock.now()
+    let results: readonly TakeResult[]
     try {
-      results = await takeLeases(db, known, askedAt)
+      results = await takeLeases(db, due.map(send), sentAt)
     } catch (error) {
-      lost.addUnanswered(known)
+      lose(due)
       throw error
-    } finally {
-      inStatement = []
     }
-    for (const [index, claim] of claims.entries()) {
-      const { leases = [], dueIn = null, isMore = false } = results[index] ?? {}
-      if (isMore) isChanged = true
-      if (leases.length > 0) {
-        waiting = waiting.filter((other) => other !== claim)
-        resolveClaim(claim, known.slice(index, index + 1), leases)
-      }
-      if (isMore || isChanged || leases.length === claim.request.max) drained.delete(kindOf(claim.request))
-      else {
-        drained.add(kindOf(claim.request))
-        const nextAt = dueIn !== null && dueIn <= 0 ? clock.now() + lockedMs : askedAt + (dueIn ?? Infinity)
-        if (leases.length === 0) idle.set(kindOf(claim.request), Math.min(nextAt, clock.now() + pollMs))
-      }
+    for (const [index, claim] of due.entries()) {
+      const result = results[index] ?? { leases: [], dueIn: null, hasMore: false }
+      noteSearch(claim, result, sentAt)
+      receive(claim, result.leases)
     }
+  }
+
+  function send(claim: Claim): SentClaim {
+    claim.sent = { ...claim.request, id: ++lastId, owner: storedOwner(claim.request.owner) }
+    return claim.sent
   }
 
   /** Stored name of an owner: unique among replicas. */
-  function ownerInDatabase(owner: string): string {
-    return `${replicaId} ${owner}`
+  function storedOwner(owner: string): string {
+    return toStored(`${replicaId} ${owner}`)
   }
 
-  function toKnown({ request }: WaitingClaim): KnownClaim {
-    return { ...request, id: ++lastId, owner: ownerInDatabase(request.owner) }
+  function noteSearch({ request, kind }: Claim, { leases, dueIn, hasMore }: TakeResult, sentAt: number): void {
+    isChanged ||= hasMore
+    kind.isDrained = !isChanged && leases.length < request.max
+    if (!kind.isDrained || leases.length > 0) return
+    const isLocked = dueIn !== null && dueIn <= 0
+    // `dueIn` counts from a later time than `sentAt`, so the next search may be early, but never late.
+    const nextAt = isLocked ? clock.now() + lockedMs : sentAt + (dueIn ?? Infinity)
+    kind.nextSearchAt = Math.min(nextAt, clock.now() + pollMs)
   }
 
-  /** Resolves a claim with its leases. If its owner is gone, releases them and resolves it empty. */
-  function resolveClaim(claim: WaitingClaim, known: readonly KnownClaim[], leases: readonly Lease[]): void {
-    const isRefused = isClosed || refused.has(claim.request.owner)
-    if (isRefused) lost.addRefused(known)
-    claim.resolve(isRefused ? [] : leases)
+  /** Resolves a sent claim with its leases. Without leases, it waits again. */
+  function receive(claim: Claim, leases: readonly Lease[]): void {
+    const { request, sent } = claim
+    claim.sent = null
+    const isGone = isClosed || reaped.has(request.owner)
+    if (leases.length > 0 && isGone && sent !== null) lost.addReceived(sent)
+    if (leases.length > 0 || isClosed || retired.has(request.owner)) resolve(claim, isGone ? [] : leases)
   }
 
-  function openHandoff(handlers: readonly string[]): ClaimHandoff | null {
-    const offered = waiting.filter((claim) => {
-      const { request } = claim
+  function resolve(claim: Claim, leases: readonly Lease[]): void {
+    claims = claims.filter((other) => other !== claim)
+    claim.resolve(leases)
+  }
+
+  /** Lets sent claims wait again. They may have taken runs. */
+  function lose(lostClaims: readonly Claim[]): void {
+    for (const claim of lostClaims) {
+      if (claim.sent !== null) lost.addUnanswered(claim.sent)
+      receive(claim, [])
+    }
+  }
+
+  function offer(handlers: readonly string[]): Offer | null {
+    if (isClosed || lost.count >= maxLostClaims) return null
+    const offered = claims.filter(({ request, kind, sent }) => {
       const [handler = '', ...others] = request.handlers
-      const wantsNewRuns = !request.suspects && others.length === 0 && handlers.includes(handler)
-      return wantsNewRuns && drained.has(kindOf(request)) && !retired.has(request.owner) && !inStatement.includes(claim)
+      const takesNewRuns = !request.suspects && others.length === 0 && handlers.includes(handler)
+      return takesNewRuns && kind.isDrained && sent === null && !retired.has(request.owner)
     })
-    if (offered.length === 0 || isClosed || lost.count >= maxLostClaims) return null
-    waiting = waiting.filter((claim) => !offered.includes(claim))
-    const known = offered.map(toKnown)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    offers.add(promise)
+    if (offered.length === 0) return null
+    const sent = offered.map(send)
+    const ended = Promise.withResolvers<void>()
+    offers.add(ended.promise)
 
-    function end(given: ReadonlyMap<number, readonly Lease[]>): void {
-      for (const [index, claim] of offered.entries()) {
-        const leases = given.get(known[index]?.id ?? 0) ?? []
-        if (leases.length > 0) resolveClaim(claim, known.slice(index, index + 1), leases)
-        else if (isClosed || retired.has(claim.request.owner)) claim.resolve([])
-        else waiting.push(claim)
-      }
-      offers.delete(promise)
-      resolve()
-      serveDue()
+    function close(): void {
+      offers.delete(ended.promise)
+      ended.resolve()
     }
 
     return {
-      claims: known,
-      end,
+      claims: sent,
+      end(leases) {
+        for (const claim of offered) receive(claim, leases.get(claim.sent?.id ?? 0) ?? [])
+        close()
+        schedule()
+      },
       lose() {
-        lost.addUnanswered(known)
-        end(new Map())
+        lose(offered)
+        close()
         wake()
       },
     }
   }
 
-  /** Waits for the current statement and offers, then resolves the remaining claims of the matching owners empty. */
-  async function endClaims(which: (owner: string) => boolean): Promise<void> {
+  /** Waits for the statement and the offers in flight, then resolves the remaining claims of an owner (null: of all) empty. */
+  async function endClaims(owner: string | null): Promise<void> {
     await Promise.allSettled([statement, ...offers])
-    const ending = waiting.filter(({ request }) => which(request.owner))
-    waiting = waiting.filter((claim) => !ending.includes(claim))
-    for (const claim of ending) claim.resolve([])
+    for (const claim of claims) if (owner === null || claim.request.owner === owner) resolve(claim, [])
   }
 
-  /** Resolves the claims of an owner. Claims in the current statement may still get leases, unless the owner is in `refused`. */
-  async function retireOwner(owner: string): Promise<void> {
+  /** Sent claims of the owner may still get leases. */
+  async function retire(owner: string): Promise<void> {
     retired.add(owner)
-    await endClaims((other) => other === owner)
+    await endClaims(owner)
   }
 
   async function release(leases: readonly Pick<Lease, 'runId' | 'token'>[]): Promise<void> {
@@ -236,16 +268,23 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     wake()
   }
 
+  function kindOf({ handlers, suspects }: ClaimRequest): ClaimKind {
+    const name = `${suspects} ${handlers.join(' ')}`
+    const kind = kinds.get(name) ?? { nextSearchAt: -Infinity, isDrained: false }
+    kinds.set(name, kind)
+    return kind
+  }
+
   return {
     wake,
-    openHandoff,
+    offer,
     release,
     readState: (handler, query) => readState(db, handler, query),
     claim(request) {
       if (isClosed || retired.has(request.owner) || request.max < 1) return Promise.resolve([])
-      return new Promise((resolve) => {
-        waiting.push({ request, resolve })
-        serveDue()
+      return new Promise((whenResolved) => {
+        claims = [...claims, { request, kind: kindOf(request), resolve: whenResolved, sent: null }]
+        schedule()
       })
     },
     async settle(outcomes) {
@@ -254,237 +293,28 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
       return results
     },
     async retire(owner, running) {
-      await retireOwner(owner)
+      await retire(owner)
       if (running === undefined) return
       const others = await db.query<{ runId: number; token: number }>(
-        `SELECT id AS "runId", token FROM inbox.run WHERE owner = $1 AND state + 0 = 3 AND id <> ALL ($2::bigint[])`,
-        [toStored(ownerInDatabase(owner)), bigintArray(running)],
+        `SELECT id AS "runId", token FROM inbox.run
+         WHERE owner = $1 AND ${isRunning()} AND id <> ALL ($2::bigint[])`,
+        [storedOwner(owner), bigintArray(running)],
       )
       await release(others)
     },
     async reap(owner) {
-      refused.add(owner)
-      await retireOwner(owner)
+      reaped.add(owner)
+      await retire(owner)
       await lost.release()
-      const reaped = await reapOwner(db, toStored(ownerInDatabase(owner)))
+      const runs = await reapOwner(db, storedOwner(owner))
       wake()
-      return {
-        runs: reaped.length,
-        dead: reaped.flatMap(({ name, message, ...run }) =>
-          name === null || message === null ? [] : { ...run, error: { name, message } },
-        ),
-      }
+      return { runs: runs.length, dead: runs.flatMap(({ error, ...run }) => (error === null ? [] : { ...run, error })) }
     },
     async close() {
       isClosed = true
       timer?.cancel()
-      await endClaims(() => true)
+      await endClaims(null)
       await lost.release().catch(() => {})
-    },
-  }
-}
-
-interface ReapedRun {
-  readonly handler: string
-  readonly eventId: string
-  readonly attempt: number
-  /** Name and message of the error if the run became a dead letter; else null. */
-  readonly name: RunError['name'] | null
-  readonly message: RunError['message'] | null
-}
-
-/** Ends the leases of an owner (its stored name). Idempotent. */
-export async function reapOwner(rows: Rows, owner: string): Promise<readonly ReapedRun[]> {
-  const reaped = await rows.query<ReapedRun>(
-    `SELECT handler, event_id AS "eventId", attempt, error_name AS name, error_message AS message FROM inbox.reap($1)`,
-    [owner],
-  )
-  return reaped.map((run) => ({ ...run, handler: fromStored(run.handler), eventId: fromStored(run.eventId) }))
-}
-
-/** Result of a claim. */
-export interface ClaimResult {
-  readonly leases: readonly Lease[]
-  /** For a claim without leases: milliseconds until its next run is due. Null: it has no future run, or it got leases. */
-  readonly dueIn: number | null
-  /** True if some claimed runs could not be leased. There may be more runs to claim. */
-  readonly isMore: boolean
-}
-
-interface ClaimedRow extends Pick<Lease, 'runId' | 'token' | 'handler' | 'attempt' | 'failed' | 'crashed' | 'key'> {
-  readonly claimId: number
-  readonly replayId: number
-  readonly newKeys: boolean | null
-  readonly seq: number
-}
-
-/** A claim that got no runs. */
-interface DueRow {
-  readonly claimId: number
-  readonly runId: null
-  readonly dueIn: number | null
-}
-
-/** The event, body and outbox item of a run. `id` and `raw` are null if the event or its body is missing. */
-interface LeaseRow extends Pick<StoredEvent, 'type' | 'createdAt' | 'receivedAt' | 'secretLabel'> {
-  readonly runId: number
-  readonly id: string | null
-  readonly key: string | null
-  readonly trace: string | null
-  readonly raw: Uint8Array | null
-  readonly payload: string | null
-  readonly idempotencyKey: string | null
-}
-
-const bodyMissing: RunError = {
-  name: 'body_missing',
-  message: 'the event or its body is missing in the database: it was restored in part or changed by hand',
-}
-/** A claim whose bodies reach this size gets no more leases. Its other claimed runs are released. */
-const maxClaimBytes = 4 * 1024 * 1024
-
-/**
- * Takes runs for claims and reads their leases. Returns one result per claim, in order. `now`: milliseconds since 1970 by this machine's
- * clock. If it throws, the claims may have taken runs: release them by owner and claim id.
- */
-export async function takeLeases(rows: Rows, claims: readonly KnownClaim[], now: number): Promise<ClaimResult[]> {
-  const asked = claims.map(({ id, handlers, max, owner, suspects }) => {
-    return { id, handlers: handlers.map(toStored), max, owner: toStored(owner), suspects }
-  })
-  const found = await rows.query<ClaimedRow | DueRow>(
-    `SELECT claim_id AS "claimId", run_id AS "runId", token, handler, attempt, failed, crashed, key, replay_id AS "replayId",
-       new_keys AS "newKeys", event_seq AS seq, due_in AS "dueIn"
-     FROM inbox.claim($1::json)`,
-    [JSON.stringify(asked)],
-  )
-  const runs = found.filter((row): row is ClaimedRow => row.runId !== null)
-  const leases = runs.length === 0 ? new Map<number, Lease[]>() : await toLeases(rows, runs, now)
-  return claims.map(({ id }) => {
-    const own = leases.get(id) ?? []
-    const due = found.find((row): row is DueRow => row.claimId === id && row.runId === null)
-    return {
-      leases: own,
-      dueIn: due?.dueIn ?? null,
-      isMore: runs.filter(({ claimId }) => claimId === id).length > own.length,
-    }
-  })
-}
-
-/** Leases by claim id. Releases runs beyond `maxClaimBytes`, and turns runs without a body into dead letters. */
-async function toLeases(rows: Rows, runs: readonly ClaimedRow[], now: number): Promise<Map<number, Lease[]>> {
-  const details = await rows.query<LeaseRow>(
-    `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key, secret_label AS "secretLabel", trace,
-       raw, payload, idempotency_key AS "idempotencyKey"
-     FROM inbox.read_leases($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint)`,
-    [
-      bigintArray(runs.map(({ claimId }) => claimId)),
-      bigintArray(runs.map(({ runId }) => runId)),
-      bigintArray(runs.map(({ seq }) => seq)),
-      maxClaimBytes,
-    ],
-  )
-  const detailOf = new Map(details.map((detail) => [detail.runId, detail]))
-  const leases = new Map<number, Lease[]>()
-  const unusable: Verdict[] = []
-  for (const run of runs) {
-    const { runId, token, claimId } = run
-    const detail = detailOf.get(runId)
-    if (detail === undefined) unusable.push({ runId, token, kind: 'release' })
-    else if (detail.id === null || detail.raw === null)
-      unusable.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
-    else {
-      const lease = toLease(run, detail, fromStored(detail.id), detail.raw)
-      const others = leases.get(claimId)
-      if (others === undefined) leases.set(claimId, [lease])
-      else others.push(lease)
-    }
-  }
-  if (unusable.length > 0) await settle(rows, unusable, now)
-  return leases
-}
-
-function toLease(run: ClaimedRow, row: LeaseRow, id: string, raw: Uint8Array): Lease {
-  const { runId, token, attempt, failed, crashed, replayId, newKeys, seq } = run
-  return {
-    runId,
-    token,
-    handler: fromStored(run.handler),
-    attempt,
-    failed,
-    crashed,
-    event: {
-      seq,
-      id,
-      type: fromStored(row.type),
-      createdAt: fromStored(row.createdAt),
-      receivedAt: row.receivedAt,
-      key: fromStoredOrNull(row.key) ?? id,
-      secretLabel: fromStored(row.secretLabel),
-      raw,
-      trace: fromStoredOrNull(row.trace),
-    },
-    key: fromStoredOrNull(run.key),
-    replay: replayId === 0 ? null : { id: replayId, newKeys: newKeys ?? false },
-    item:
-      row.payload === null || row.idempotencyKey === null
-        ? null
-        : { payload: fromStored(row.payload), idempotencyKey: fromStored(row.idempotencyKey) },
-  }
-}
-
-/** Claims of the same kind accept the same runs. */
-function kindOf({ handlers, suspects }: ClaimRequest): string {
-  return `${suspects} ${handlers.join(' ')}`
-}
-
-/**
- * How long runs of a lost claim may still appear: PostgreSQL finishes a statement even if its client is gone. It usually takes less than
- * `soonMs`, but longer after a stalled disk or machine.
- */
-const lateMs = 3_600_000
-const soonMs = 30_000
-/** Search intervals for runs of lost claims, within `soonMs` and afterwards. */
-const searchMs = { soon: 1_000, later: 30_000 } as const
-
-/** Lost claims: nobody received the leases that they may have got. Their runs are released, and the attempt isn't counted. */
-function createLostClaims(rows: Rows, clock: Clock) {
-  /** Lost claims, and until when to search for their runs: milliseconds since 1970. */
-  const lost = new Map<KnownClaim, number>()
-  /** Number of additions. Claims added during a search make the next search due. */
-  let added = 0
-  let nextSearchAt = -Infinity
-  let searchedAt = -Infinity
-
-  function add(claims: readonly KnownClaim[], until: number): void {
-    for (const claim of claims) lost.set(claim, until)
-    added++
-    nextSearchAt = -Infinity
-  }
-
-  return {
-    /** Adds claims without a response. The database may still be executing them. */
-    addUnanswered: (claims: readonly KnownClaim[]) => add(claims, clock.now() + lateMs),
-    /** Adds claims whose response arrived, but whose owner is gone. They are searched only once. */
-    addRefused: (claims: readonly KnownClaim[]) => add(claims, -Infinity),
-    get count() {
-      return lost.size
-    },
-    /** Releases runs of lost claims, unless the next search isn't due. Returns true if runs were released. Throws `store_unavailable`. */
-    async release(): Promise<boolean> {
-      const now = clock.now()
-      // The second comparison detects a clock that was set back.
-      if (lost.size === 0 || (now < nextSearchAt && now >= searchedAt)) return false
-      const given = [...lost]
-      const addedBefore = added
-      const [row] = await rows.query<{ released: number }>(
-        'SELECT inbox.release_claims($1::text[], $2::bigint[]) AS released',
-        [textArray(given.map(([{ owner }]) => toStored(owner))), bigintArray(given.map(([{ id }]) => id))],
-      )
-      const isSoon = given.some(([, until]) => now < until - lateMs + soonMs)
-      searchedAt = now
-      if (added === addedBefore) nextSearchAt = now + (isSoon ? searchMs.soon : searchMs.later)
-      for (const [claim, until] of given) if (now >= until) lost.delete(claim)
-      return (row?.released ?? 0) > 0
     },
   }
 }

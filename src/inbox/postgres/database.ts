@@ -47,6 +47,7 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly statementMs?: number
 }
 
+/** Tries of a statement that had no effect, such as after a deadlock. */
 const maxTries = 5
 
 /** Connections that are replaced together when the database becomes unavailable. */
@@ -89,7 +90,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     if (closing === undefined) current = openPools()
     for (const reject of abort) reject(new InboxError('store_unavailable', reason))
     sockets.destroy()
-    for (const one of [pool, apart]) one.end().catch(() => {})
+    for (const oldPool of [pool, apart]) oldPool.end().catch(() => {})
   }
 
   async function attempt<T>(of: 'pool' | 'apart', work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

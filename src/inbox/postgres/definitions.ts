@@ -62,15 +62,15 @@ const isHeld = (silentMs: string) => `EXISTS (SELECT FROM inbox.replica r
 
 export function createDefinitions({ db, replicaId, silentMs, orphanMs }: DefinitionsOptions): Definitions {
   let last: KnownDefinitions | undefined
-  let own: Holding | undefined
+  let holding: Holding | undefined
 
   async function read(rows: Rows): Promise<KnownDefinitions> {
-    const found = await rows.query<{ version: number; name: string | null; route: string }>(
+    const stored = await rows.query<{ version: number; name: string | null; route: string }>(
       `SELECT c.definitions AS version, d.handler AS name, d.route FROM inbox.counter c
        LEFT JOIN (inbox.definition d JOIN inbox.handler h ON h.name = d.handler) ON true ORDER BY d.since, h.id`,
     )
-    const routes = found.flatMap(({ name, route }) => (name === null ? [] : [routeIn(fromStored(name), route)]))
-    last = { version: found[0]?.version ?? 0, routes, routesOf: createRouteTable(routes) }
+    const routes = stored.flatMap(({ name, route }) => (name === null ? [] : [routeIn(fromStored(name), route)]))
+    last = { version: stored[0]?.version ?? 0, routes, routesOf: createRouteTable(routes) }
     return last
   }
 
@@ -108,9 +108,9 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
     known: async (rows) => last ?? read(rows),
     read,
     async register(routes) {
-      const before = own
+      const before = holding
       const next: Holding = { held: routes.map(heldOf), since: null }
-      own = next
+      holding = next
       try {
         const concurrencies = await db.alone(async (trx) => {
           const [row] = await trx.query<{ now: number }>(`SELECT inbox.now_ms() AS now`)
@@ -125,12 +125,12 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
         await read(db).catch(() => {})
         return Object.fromEntries(concurrencies.map(({ name, concurrency }) => [fromStored(name), concurrency]))
       } catch (error) {
-        own = before
+        holding = before
         throw error
       }
     },
     async beat() {
-      const mine = own?.since === null ? undefined : own
+      const registered = holding?.since === null ? undefined : holding
       const [row] = await db.query<{ version: number; isHolding: boolean; isDue: boolean }>(
         `SELECT c.definitions AS version,
            EXISTS (SELECT FROM inbox.replica r WHERE r.id = $1 AND r.handlers = $2::jsonb) AND NOT EXISTS (
@@ -139,15 +139,15 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
            EXISTS (SELECT FROM inbox.definition d
              WHERE ${isHeld('$3')} = (d.unheld_at IS NOT NULL) OR d.unheld_at <= inbox.now_ms() - $4::bigint) AS "isDue"
          FROM inbox.counter c`,
-        [replicaId, digestsOf(mine?.held ?? []), silentMs, orphanMs],
+        [replicaId, digestsOf(registered?.held ?? []), silentMs, orphanMs],
       )
       // Other replicas considered this one dead and removed its definitions.
-      if (mine !== undefined && row?.isHolding === false)
+      if (registered !== undefined && row?.isHolding === false)
         await db.alone(async (trx) => {
-          if (own !== undefined && own.since !== null) await hold(trx, own)
+          if (holding !== undefined && holding.since !== null) await hold(trx, holding)
         })
       // Only a replica with handlers sweeps: commands also open the inbox, but don't know `orphanMs`.
-      else if (mine !== undefined && row?.isDue === true) await db.alone((trx) => sweep(trx))
+      else if (registered !== undefined && row?.isDue === true) await db.alone((trx) => sweep(trx))
       if (row?.version !== last?.version) await read(db)
     },
     async remove(trx, handler) {
@@ -188,15 +188,15 @@ async function setHandlers(trx: Rows, routes: readonly HandlerRoute[]): Promise<
     latest: latestOnly,
     from: from === 'beginning' ? 0 : from === 'now' ? null : from,
   }))
-  const given = `json_to_recordset($1::json) AS n(place integer, name text, holds boolean, latest boolean, "from" bigint)`
+  const routesTable = `json_to_recordset($1::json) AS n(place integer, name text, holds boolean, latest boolean, "from" bigint)`
   await trx.query(
-    `UPDATE inbox.handler h SET holds = n.holds, latest_only = n.latest FROM ${given}
+    `UPDATE inbox.handler h SET holds = n.holds, latest_only = n.latest FROM ${routesTable}
      WHERE h.name = n.name AND (h.holds <> n.holds OR h.latest_only <> n.latest)`,
     [JSON.stringify(rows)],
   )
   await trx.query(
     `INSERT INTO inbox.handler (name, holds, latest_only, backfill_seq, backfill_from)
-     SELECT n.name, n.holds, n.latest, CASE WHEN n."from" IS NOT NULL THEN 1 END, n."from" FROM ${given}
+     SELECT n.name, n.holds, n.latest, CASE WHEN n."from" IS NOT NULL THEN 1 END, n."from" FROM ${routesTable}
      WHERE NOT EXISTS (SELECT FROM inbox.handler h WHERE h.name = n.name) ORDER BY n.place`,
     [JSON.stringify(rows)],
   )

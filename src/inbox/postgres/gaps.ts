@@ -29,6 +29,7 @@ export interface Gaps {
 
 interface WatchedGap extends Span {
   readonly id: number
+  /** Both null if nothing was lost. */
   readonly lostFrom: number | null
   readonly lostTo: number | null
   arrived: number
@@ -42,12 +43,12 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
   let lastBeat = 0
 
   async function watch(trx: Rows): Promise<WatchedGap[]> {
-    const found = await trx.query<Omit<WatchedGap, 'arrived' | 'arrivedLost'>>(
+    const gaps = await trx.query<Omit<WatchedGap, 'arrived' | 'arrivedLost'>>(
       `SELECT id, from_at AS "from", to_at AS "to", lost_from AS "lostFrom", lost_to AS "lostTo" FROM inbox.gap
        WHERE to_at > inbox.now_ms() - $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
       [watchedMs, maxGapsWatched],
     )
-    return found.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
+    return gaps.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
   }
 
   /** Stores the counts since the last call. Keeps them for the next call if that fails. */
@@ -189,19 +190,19 @@ async function lastAccepted(
   now: number,
   id: string,
 ): Promise<{ readonly at: number; readonly goesOn: boolean; readonly ended: boolean } | null> {
-  const found = await rows.query<{ name: string; value: number }>(
+  const marks = await rows.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
     [prefix],
   )
-  if (found.length === 0) return null
+  if (marks.length === 0) return null
   const [last] = await rows.query<{ receivedAt: number }>(
     `SELECT received_at AS "receivedAt" FROM inbox.event ORDER BY seq DESC LIMIT 1`,
   )
   // A time in the future is from before the clock was set back.
   const received = last !== undefined && last.receivedAt <= now ? last.receivedAt : 0
-  const heartbeats = found.filter(({ name }) => name !== 'served_at')
+  const heartbeats = marks.filter(({ name }) => name !== 'served_at')
   return {
-    at: Math.max(received, ...found.map(({ value }) => value)),
+    at: Math.max(received, ...marks.map(({ value }) => value)),
     goesOn: heartbeats.some(({ name, value }) => name !== prefix + id && now - value < stillServesMs),
     ended: heartbeats.length === 0,
   }

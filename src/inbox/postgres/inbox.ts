@@ -8,7 +8,7 @@ import { patternsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
-import { createOperatorActions } from './operator-actions.ts'
+import { createActions } from './operator-actions.ts'
 import { createDatabase, type Database, type Rows } from './database.ts'
 import { createDefinitions } from './definitions.ts'
 import { createGaps } from './gaps.ts'
@@ -63,7 +63,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
   const gaps = createGaps({ db, onWarning })
   const wake = () => work.wake()
   const definitions = createDefinitions({ db, replicaId: cluster.id, silentMs, orphanMs })
-  const accept = createAccept({ db, clock, definitions, gaps, openHandoff: work.openHandoff, wake })
+  const accept = createAccept({ db, clock, definitions, gaps, work })
   // Leaves connections for deliveries and runs, however many people use the console.
   const reads = new PQueue({ concurrency: 4 })
   const readDb: Rows = { query: (text, values) => reads.add(() => db.query(text, values)) }
@@ -82,7 +82,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     work.wake()
     jobs.poke()
   }
-  const actions = createOperatorActions({ db, clock, accept, definitions, wake })
+  const actions = createActions({ db, clock, accept, definitions, wake })
   const subscriptions = createSubscriptions(db)
   const sinkTries = createSinkTries({ db, replicaId: cluster.id })
   const stateListeners: Parameters<ClusterPort['onState']>[0][] = []
@@ -153,9 +153,9 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
       assertOpen()
       return accept.accept(batch)
     },
-    async register(given) {
+    async register(routes) {
       assertOpen()
-      const concurrencies = await definitions.register(given)
+      const concurrencies = await definitions.register(routes)
       // If this fails, the next heartbeat reads them.
       await replays.refresh().catch(() => {})
       jobs.poke()
@@ -203,6 +203,7 @@ async function orClose<T>(opened: Pick<Database, 'close'>, step: Promise<T>): Pr
 interface Row {
   readonly name: string
   readonly paused: boolean
+  /** Null unless an operator set one. */
   readonly concurrency: number | null
   readonly hasSuspects: boolean
 }
@@ -218,10 +219,10 @@ async function readClusterState(
        SELECT true AS is_there FROM inbox.run r WHERE r.state = 2 AND r.state >= 1 AND r.state <= 2 AND r.handler_id = h.id LIMIT 1
      ) s ON true`,
   )
-  const [found] = await db.query<{ paused: boolean }>(
+  const [row] = await db.query<{ paused: boolean }>(
     `SELECT coalesce((SELECT value = 1 FROM inbox.meta WHERE name = 'paused'), false) AS paused`,
   )
-  const isAllPaused = found?.paused ?? false
+  const isAllPaused = row?.paused ?? false
   const suspects = handlers.filter(({ hasSuspects, paused }) => hasSuspects && !paused && !isAllPaused)
   return {
     ...known,

@@ -43,9 +43,9 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
   while (!isEnough()) {
     // Ids are looked up at once: few events have them.
     const until = filter.ids === undefined ? Math.min(next + size - 1, lastSeq) : lastSeq
-    const found = await scan(rows, filter, next, until)
+    const matching = await scan(rows, filter, next, until)
     next = until + 1
-    for (const event of found) {
+    for (const event of matching) {
       const routes = routesFor(event.type)
       if (routes === null) continue
       events += 1
@@ -60,12 +60,12 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
   }
   const runs: NewRun[] = []
   for (let at = 0; at < wanted.length; at += bodiesAtOnce) {
-    const some = wanted.slice(at, at + bodiesAtOnce)
+    const batch = wanted.slice(at, at + bodiesAtOnce)
     const raws = await bodiesOf(
       rows,
-      some.filter(({ routes }) => routes.some(readsBody)).map(({ event }) => event.seq),
+      batch.filter(({ routes }) => routes.some(readsBody)).map(({ event }) => event.seq),
     )
-    for (const { event, routes } of some) {
+    for (const { event, routes } of batch) {
       const { seq, id, key } = event
       const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => raws.get(seq) })
       for (const route of routes) {
@@ -82,11 +82,11 @@ function readsBody({ order, keyPaths }: HandlerRoute): boolean {
 
 async function bodiesOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
   if (seqs.length === 0) return new Map()
-  const found = await rows.query<{ seq: number; raw: Buffer }>(
+  const bodies = await rows.query<{ seq: number; raw: Buffer }>(
     `SELECT seq, raw FROM inbox.body WHERE seq = ANY ($1::bigint[])`,
     [seqs],
   )
-  return new Map(found.map(({ seq, raw }) => [seq, raw]))
+  return new Map(bodies.map(({ seq, raw }) => [seq, raw]))
 }
 
 /** The fields of an event that replays and backfills read. */
@@ -137,13 +137,13 @@ async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: 
 
 async function filtered(rows: Rows, filter: ReplayFilter, events: readonly ScannedEvent[]): Promise<ScannedEvent[]> {
   const { status, ...others } = filter
-  const found = events.filter((event) =>
+  const matching = events.filter((event) =>
     matchesFilter(others, { ...event, ...partsOfKey(event.key), status: () => 'done' }),
   )
-  if (status === undefined) return found
-  const kept = found.filter(({ finalStatus }) => finalStatus === null).map(({ seq }) => seq)
+  if (status === undefined) return matching
+  const kept = matching.filter(({ finalStatus }) => finalStatus === null).map(({ seq }) => seq)
   const progress = await progressOf(rows, kept)
-  return found.filter(({ seq, finalStatus }) => {
+  return matching.filter(({ seq, finalStatus }) => {
     return status === (finalStatus === null ? progress.get(seq)?.status : (eventStatuses[finalStatus] ?? 'done'))
   })
 }

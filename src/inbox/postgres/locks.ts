@@ -1,3 +1,5 @@
+import { runState } from '../run-sql.ts'
+
 /**
  * Locks of transactions. To avoid deadlocks, a transaction takes them in this order:
  *
@@ -33,3 +35,6 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 export const hotSettings = `SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET enable_material = off SET jit = off SET plan_cache_mode = force_generic_plan`
 /** Settings of functions that are called as a whole transaction. The caller retries after a lock timeout. */
 export const callSettings = `${hotSettings} SET lock_timeout = '3s'`
+
+/** SQL condition: a run is running. `+ 0` keeps the planner from using `run_open`, which contains all other open runs too. */
+export const isRunning = (run = ''): string => `${run}state + 0 = ${runState.running}`

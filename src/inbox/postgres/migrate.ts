@@ -125,7 +125,7 @@ async function withConnection<T>(url: string, work: (db: Rows, name: string) => 
 /** Reads the state of the schema. Throws if the database can't be served. */
 async function lookAt(db: Rows, name: string, known: readonly Migration[]): Promise<Present> {
   // Reads the list of tables, because to_regclass may not see a table that was created while this session waited for a lock.
-  const [found] = await db.query<{
+  const [state] = await db.query<{
     version: number
     encoding: string
     isStandby: boolean
@@ -136,9 +136,9 @@ async function lookAt(db: Rows, name: string, known: readonly Migration[]): Prom
        current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS "isStandby",
        EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inbox' AND tablename = 'kysely_migration') AS "isMade"`,
   )
-  if (found === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
-  const { encoding, isolation } = found
-  const server = Math.floor(found.version / 10_000)
+  if (state === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
+  const { encoding, isolation } = state
+  const server = Math.floor(state.version / 10_000)
   const refuse = (rule: string) => new InboxError('config_invalid', `${name} must ${rule}`)
   if (server < oldestServer) throw refuse(`be PostgreSQL ${oldestServer} or newer (got ${server})`)
   if (encoding !== 'UTF8') {
@@ -149,16 +149,16 @@ async function lookAt(db: Rows, name: string, known: readonly Migration[]): Prom
     const rule = `have default_transaction_isolation = 'read committed' for this user (got '${isolation}')`
     throw refuse(`${rule}: change it with ALTER ROLE … SET or ALTER DATABASE … SET`)
   }
-  if (found.isStandby)
+  if (state.isStandby)
     throw new InboxError('store_unavailable', `${name} is a read-only standby: set INBOX_DATABASE_URL to the primary`)
-  return { server, ...(found.isMade ? await presentIn(db, name, known) : { applied: [], isOlder: true }) }
+  return { server, ...(state.isMade ? await presentIn(db, name, known) : { applied: [], isOlder: true }) }
 }
 
 /** Throws `database_newer` for unknown migrations that exclude this program. */
 async function presentIn(db: Rows, name: string, known: readonly Migration[]): Promise<Omit<Present, 'server'>> {
   const rows = await db.query<{ name: string }>('SELECT name FROM inbox.kysely_migration ORDER BY name COLLATE "C"')
   const applied = rows.map((row) => row.name)
-  const unknown = applied.filter((one) => !known.some((migration) => migration.name === one))
+  const unknown = applied.filter((migration) => !known.some(({ name: known }) => known === migration))
   const marks = await db.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name IN ('oldest_program', $1)`,
     [functionsMark],

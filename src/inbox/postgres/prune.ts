@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
-import type { ActionStep } from '../operator-actions.ts'
+import type { ActionStep, Pruning } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { progressOf } from './runs.ts'
-import type { Step } from './notes.ts'
 
 /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
 const maxPruned = 200
+/** Maximum bodies read per step. */
 const maxScanned = 1_000
 /** Younger bodies are not pruned for size: they may be inspected or delivered again. */
 const minAgeMs = 3_600_000
@@ -25,19 +25,11 @@ interface KeptBody {
   readonly isOpen: boolean
 }
 
-/** One pruning: two actions of many steps. */
-export interface Pruning {
-  readonly pruneEvents: Step
-  readonly pruneQuarantined: Step
-  /** After all steps: true if the database still exceeds `maxBytes`. */
-  readonly isTooLarge: () => boolean
-}
-
 /**
  * Prunes old bodies in bounded steps. Reads before a step block nobody. Pruned bodies count as freed space at once, although PostgreSQL
  * reuses the space only after autovacuum.
  */
-export function createPruning(db: Database, clock: Clock): (limits: PruneLimits) => Promise<Pruning> {
+export function createPruning(db: Database, clock: Clock): (limits: PruneLimits) => Promise<Pruning<Rows>> {
   return async ({ receivedBefore, maxBytes }) => {
     /** Bytes above `maxBytes`. */
     let surplus = maxBytes === null ? 0 : (await measureSize(db)).usedBytes - maxBytes
@@ -105,7 +97,7 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
           return pruned(done, surplusBefore, after)
         }
       },
-      isTooLarge: () => surplus > 0,
+      end: async () => surplus > 0,
     }
   }
 }

@@ -68,10 +68,10 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
   /** Fastest connection so far, in milliseconds. */
   let usualMs = connectMs
   let stopped = false
-  let looking = look()
-  const begun = looking
+  let checking = check()
+  const begun = checking
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const begunAt = performance.now()
     const isDeaf = () => answeredAt() < begunAt && !stopped
     const isNew = client === undefined
@@ -99,7 +99,7 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
 
   function again(): void {
     timer = undefined
-    looking = look()
+    checking = check()
   }
 
   function down(reason: string): void {
@@ -145,7 +145,7 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
       stopped = true
       wake.cancel()
       clearTimeout(timer)
-      await looking
+      await checking
       client?.end().catch(() => {})
       await sockets.ended()
     },

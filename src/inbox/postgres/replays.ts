@@ -1,14 +1,8 @@
 import { roomFor, type OpenBacklog, type JobSource, type StepResult } from '../jobs.ts'
-import {
-  type HandlerRoute,
-  type NewReplay,
-  type ReplayFilter,
-  type ReplayRecord,
-  replayStates,
-  type ReplayState,
-} from '../port.ts'
+import { type HandlerRoute, type NewReplay, type ReplayFilter, type ReplayRecord } from '../port.ts'
 import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replays.ts'
 import { patternsOf } from '../routes.ts'
+import { replayState } from '../run-sql.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
 import { backlogOf, planStep, type Plan } from './job-plan.ts'
@@ -59,7 +53,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const row = await db.alone(async (trx) => {
       const [begun] = await trx.query<ReplayRow>(
         `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
-         SELECT $1, $2, $3, ${replayCodes.running}, inbox.now_ms(), 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
+         SELECT $1, $2, $3, ${replayState.running}, inbox.now_ms(), 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
         [toStored(JSON.stringify(filter)), perSecond, newKeys],
       )
       if (begun === undefined) throw new Error('inbox.counter must have one row (got none)')
@@ -73,8 +67,8 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
   async function cancel(id: number, by?: string): Promise<boolean> {
     const isCancelled = await db.alone(async (trx) => {
       const ended = await trx.query(
-        `UPDATE inbox.replay SET state = ${replayCodes.cancelled}, ended_at = inbox.now_ms()
-         WHERE id = $1 AND state = ${replayCodes.running} RETURNING id`,
+        `UPDATE inbox.replay SET state = ${replayState.cancelled}, ended_at = inbox.now_ms()
+         WHERE id = $1 AND state = ${replayState.running} RETURNING id`,
         [id],
       )
       if (ended.length === 0) return false
@@ -95,7 +89,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
        ) a WHERE p.id = $1`,
       [id],
     )
-    if (row === undefined || row.state !== replayCodes.running) return ended(id)
+    if (row === undefined || row.state !== replayState.running) return ended(id)
     const { nextSeq: fromSeq, lastSeq, open } = row
     if (fromSeq > lastSeq) return open > 0 ? { created: 0, next: 'waits' } : finish(id)
     const room = roomFor(max, row)
@@ -111,7 +105,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const move = async (rows: Rows, created: number, gone: number) => {
       const moved = await rows.query(
         `UPDATE inbox.replay SET next_seq = $3, events = events + $4, runs = runs + $5, skipped = skipped + $6
-         WHERE id = $1 AND state = ${replayCodes.running} AND next_seq = $2 RETURNING id`,
+         WHERE id = $1 AND state = ${replayState.running} AND next_seq = $2 RETURNING id`,
         [id, fromSeq, plan.nextSeq, plan.events, created, plan.skipped + gone],
       )
       return moved.length === 1
@@ -133,16 +127,16 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   /** True if the replay is running and `seq` is its next event. */
   async function isAt(trx: Rows, id: number, seq: number): Promise<boolean> {
-    const found = await trx.query(
-      `SELECT id FROM inbox.replay WHERE id = $1 AND state = ${replayCodes.running} AND next_seq = $2`,
+    const current = await trx.query(
+      `SELECT id FROM inbox.replay WHERE id = $1 AND state = ${replayState.running} AND next_seq = $2`,
       [id, seq],
     )
-    return found.length === 1
+    return current.length === 1
   }
 
   async function finish(id: number): Promise<StepResult> {
     await db.query(
-      `UPDATE inbox.replay SET state = ${replayCodes.done}, ended_at = inbox.now_ms() WHERE id = $1 AND state = ${replayCodes.running}`,
+      `UPDATE inbox.replay SET state = ${replayState.done}, ended_at = inbox.now_ms() WHERE id = $1 AND state = ${replayState.running}`,
       [id],
     )
     return ended(id)
@@ -204,7 +198,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   async function refresh(): Promise<void> {
     const rows = await db.query<ReplayRow>(
-      `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayCodes.running} ORDER BY p.id`,
+      `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayState.running} ORDER BY p.id`,
     )
     running.clear()
     for (const row of rows) {
@@ -263,14 +257,9 @@ async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPla
 /** Routes that get a run of the event: all, or only the filter's handler; null if that handler doesn't subscribe to the event. */
 function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
   if (handler === undefined) return all
-  const found = all.filter(({ name }) => name === handler)
-  return found.length === 0 ? null : found
+  const ofHandler = all.filter(({ name }) => name === handler)
+  return ofHandler.length === 0 ? null : ofHandler
 }
-
-/** Values of `replay.state`. */
-const replayCodes = Object.fromEntries(replayStates.map((name, index) => [name, index])) as Readonly<
-  Record<ReplayState, number>
->
 
 type ReplayRow = StoredReplay<boolean>
 

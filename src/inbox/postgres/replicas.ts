@@ -5,8 +5,8 @@ import { safeText } from '../../base/log.ts'
 import { version } from '../../base/version.ts'
 import type { Replica } from '../cluster-port.ts'
 import type { OnWarning } from '../types.ts'
-import { reapOwner } from './claims.ts'
 import type { Database, Rows } from './database.ts'
+import { reapOwner } from './leases.ts'
 import type { Health } from './pulse.ts'
 
 export interface ClusterOptions {
@@ -205,9 +205,9 @@ function createReaper({ db, silentMs, onWarning, onReaped }: Omit<ClusterOptions
     if (runs.length === 0) return
     onReaped()
     onWarning('replica died', { replica: safeText(replicaOf(owner)), reapedRuns: runs.length })
-    for (const { handler, eventId, message } of runs) {
-      if (message === null) continue
-      const fields = { handler: safeText(handler), eventId: safeText(eventId), error: message }
+    for (const { handler, eventId, error } of runs) {
+      if (error === null) continue
+      const fields = { handler: safeText(handler), eventId: safeText(eventId), error: error.message }
       onWarning('run became a dead letter', fields)
     }
   }

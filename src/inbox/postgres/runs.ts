@@ -1,10 +1,8 @@
-import { runStates, type EventStatus, type RunState } from '../port.ts'
+import type { EventStatus } from '../port.ts'
+import { isDeadLetter, isOpen, runState as state } from '../run-sql.ts'
 import { statusOf, type ProgressRow as RunRow } from '../status.ts'
 import type { Rows } from './database.ts'
 import { toStored, toStoredOrNull } from './text.ts'
-
-/** Values of `run.state`. */
-const state = Object.fromEntries(runStates.map((name, index) => [name, index])) as Readonly<Record<RunState, number>>
 
 /** Status and runs of an event. */
 export interface EventProgress {
@@ -21,13 +19,13 @@ interface ProgressRow extends RunRow {
 
 /** Progress of events by accept-sequence number. Meaningless for pruned events, which have no runs. */
 export async function progressOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMap<number, EventProgress>> {
-  const found = await rows.query<ProgressRow>(
+  const progress = await rows.query<ProgressRow>(
     `SELECT r.id, u.seq, r.state, r.attempt, r.replay_id AS "replayId" FROM unnest($1::bigint[]) u(seq) CROSS JOIN LATERAL (
        SELECT o.id, o.state, o.attempt, o.replay_id FROM inbox.run o WHERE o.event_seq = u.seq OFFSET 0
      ) r ORDER BY r.id`,
     [seqs],
   )
-  const bySeq = Map.groupBy(found, ({ seq }) => seq)
+  const bySeq = Map.groupBy(progress, ({ seq }) => seq)
   return new Map(
     seqs.map((seq) => {
       const runs = bySeq.get(seq) ?? []
@@ -44,7 +42,7 @@ export async function progressOf(rows: Rows, seqs: readonly number[]): Promise<R
 /** Dead letters with run ids above `after`, in order. */
 export async function deadAfter(trx: Rows, after: number, limit: number): Promise<number[]> {
   const rows = await trx.query<{ id: number }>(
-    `SELECT id FROM inbox.run WHERE state >= ${state.held} AND state <= ${state.dead} AND id > $1 ORDER BY id LIMIT $2`,
+    `SELECT id FROM inbox.run WHERE ${isDeadLetter()} AND id > $1 ORDER BY id LIMIT $2`,
     [after, limit],
   )
   return rows.map(({ id }) => id)
@@ -73,7 +71,7 @@ export async function dropDead(trx: Rows, runIds: readonly number[], reason: str
 /** Drops up to `limit` runs of a handler that are not running. Returns how many. */
 export async function dropOpen(trx: Rows, handlerId: number, limit: number, reason: string): Promise<number> {
   const rows = await trx.query<{ id: number }>(
-    `SELECT id FROM inbox.run WHERE handler_id = $1 AND state < ${state.dead} AND state <> ${state.running}
+    `SELECT id FROM inbox.run WHERE handler_id = $1 AND ${isOpen()} AND state <> ${state.running}
      ORDER BY handler_id, replay_id, key, id LIMIT $2`,
     [handlerId, limit],
   )
@@ -86,7 +84,7 @@ export async function dropWaiting(trx: Rows, replayId: number): Promise<void> {
   const rows = await trx.query<{ id: number }>(
     `SELECT r.id FROM inbox.handler h CROSS JOIN LATERAL (
        SELECT o.id FROM inbox.run o
-       WHERE o.handler_id = h.id AND o.replay_id = $1 AND o.state < ${state.dead} AND o.state < ${state.running} OFFSET 0
+       WHERE o.handler_id = h.id AND o.replay_id = $1 AND ${isOpen('o.')} AND o.state < ${state.running} OFFSET 0
      ) r LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.item i WHERE i.run_id = r.id LIMIT 1) item ON true
      WHERE item.is_there IS NULL`,
     [replayId],
@@ -138,6 +136,7 @@ export async function wakeAll(trx: Rows): Promise<void> {
 export interface NewRun {
   readonly seq: number
   readonly handler: string
+  /** Null: no order. */
   readonly key: string | null
 }
 
@@ -194,7 +193,7 @@ const insert = `
         WHEN o.open IS NULL AND (w.nth = 1 OR w.latest) THEN ${state.ready}
         ELSE ${state.waiting} END AS state
     FROM wanted w LEFT JOIN LATERAL (
-      SELECT 1 AS open FROM inbox.run p WHERE p.handler_id = w.handler AND p.replay_id = $2 AND p.key = w.key AND p.state < 5 LIMIT 1
+      SELECT 1 AS open FROM inbox.run p WHERE p.handler_id = w.handler AND p.replay_id = $2 AND p.key = w.key AND ${isOpen('p.')} LIMIT 1
     ) o ON true
   ), counted AS (
     UPDATE inbox.handler h SET superseded = h.superseded + s.count

@@ -18,6 +18,7 @@ import { afterKey, prefixEnd } from '../state-keys.ts'
 type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
 export type Verdict = Outcome | Release
 
+/** Stored characters of an error. */
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 /** Expired entries deleted per write of an expiring entry. More than one, so that their number shrinks. */
@@ -127,14 +128,14 @@ function rangeOf(query: StateQuery): { readonly from: string; readonly to: strin
 /** Reads a handler's state. Empty for an unknown handler. */
 export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
   const { from, to, most } = rangeOf(query)
-  const found = await rows.query<StateEntry>(
+  const entries = await rows.query<StateEntry>(
     `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
      WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
        AND (s.expires_at IS NULL OR s.expires_at > inbox.now_ms())
      ORDER BY s.key LIMIT $4`,
     [toStored(handler), from, to, most],
   )
-  return found.map(({ key, value, version, expiresAt }) => ({
+  return entries.map(({ key, value, version, expiresAt }) => ({
     key: fromStored(key),
     value: fromStored(value),
     version,

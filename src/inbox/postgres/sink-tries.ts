@@ -68,8 +68,8 @@ export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries 
       const [row] = await db.query<Request>(`SELECT id, detail FROM inbox.audit WHERE id = $1`, [id])
       return new Map(row === undefined ? [] : Object.entries(detailOf(row.detail).results))
     },
-    onTry(given) {
-      listener = given
+    onTry(onRequest) {
+      listener = onRequest
     },
   }
 }

@@ -15,15 +15,15 @@ interface ClusterTables extends Tables {
 }
 
 /** `sizeBytes` is the estimate that pruning uses. */
-export function viewStoreOf(db: Rows): ViewStore {
+function viewStoreOf(db: Rows): ViewStore {
   const tables = kyselyOf<Tables>(db)
   return {
     db: tables,
     async seqsOfKey(key, { below, from }, limit) {
       const events = tables.selectFrom('event').select('seq').where('key', '=', key)
-      const some = events.where('seq', '<', below).where('seq', '>=', from)
+      const inRange = events.where('seq', '<', below).where('seq', '>=', from)
       // Ordered like the index, so that the planner always uses it.
-      const rows = await some.orderBy('key', 'desc').orderBy('seq', 'desc').limit(limit).execute()
+      const rows = await inRange.orderBy('key', 'desc').orderBy('seq', 'desc').limit(limit).execute()
       return rows.map(({ seq }) => seq)
     },
     async loadedHandlers() {

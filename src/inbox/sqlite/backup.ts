@@ -77,10 +77,10 @@ export function verifyBackup(file: string): BackupReport {
  */
 export async function restoreDatabase(
   backup: string,
-  given: string,
+  target: string,
   now: number,
 ): Promise<{ report: BackupReport; kept: string | null }> {
-  const lock = lockDatabase(given)
+  const lock = lockDatabase(target)
   const { file } = lock
   const restoring = `${file}.restoring`
   try {

@@ -27,7 +27,7 @@ export class HandlerTable {
       this.#remember(row.id, row.name)
       if (row.paused === 1) this.#paused.add(row.id)
       if (row.holds === 1) this.#holding.add(row.id)
-      if (row.backfill_seq !== null) this.#backfilling.add(row.id)
+      if (row.backfillSeq !== null) this.#backfilling.add(row.id)
     }
   }
 

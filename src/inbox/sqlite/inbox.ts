@@ -46,9 +46,9 @@ export function composeInbox(
   return {
     ...views,
     ...side,
-    async register(given) {
-      const concurrencies = await side.register(given)
-      routes = given
+    async register(newRoutes) {
+      const concurrencies = await side.register(newRoutes)
+      routes = newRoutes
       return concurrencies
     },
     async startReplay(replay, by) {

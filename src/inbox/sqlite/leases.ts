@@ -5,6 +5,7 @@ export interface Place {
   readonly handlerId: number
   /** 0 for live runs. */
   readonly replayId: number
+  /** Null: no order. */
   readonly key: string | null
 }
 

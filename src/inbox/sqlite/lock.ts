@@ -16,8 +16,8 @@ export interface DatabaseLock {
  * Locks a database file for one process. The lock is a write lock on an empty SQLite file next to it, so the operating system releases it
  * when the process dies. Throws `database_in_use`, or an error for a folder that can't be written.
  */
-export function lockDatabase(given: string): DatabaseLock {
-  const file = realFile(given)
+export function lockDatabase(path: string): DatabaseLock {
+  const file = realFile(path)
   const holderFile = `${file}.pid`
   const lockFile = `${file}.lock`
   let lock: Database | undefined

@@ -61,8 +61,8 @@ export interface Upgrade {
  *
  * @throws InboxError `database_in_use` if a process serves it, `database_newer`, `database_corrupt`, `store_full`
  */
-export async function upgradeDatabase(given: string, onUpgrade?: OnUpgrade): Promise<Upgrade> {
-  const lock = lockDatabase(given)
+export async function upgradeDatabase(path: string, onUpgrade?: OnUpgrade): Promise<Upgrade> {
+  const lock = lockDatabase(path)
   const { file } = lock
   try {
     const { schema: from } = lookAtDatabase(file, { isChecked: false })

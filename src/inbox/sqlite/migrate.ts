@@ -54,7 +54,7 @@ export async function migrate(
       const loadedMigration = await load()
       const migration: Migration = {
         up(schema) {
-          const index = pending.findIndex((one) => one.name === name)
+          const index = pending.findIndex((later) => later.name === name)
           if (isUpgrade) onUpgrade(`migration ${name}`, 0.5 + (0.5 * index) / pending.length)
           return loadedMigration.up(schema)
         },
@@ -128,7 +128,8 @@ async function copyBefore(db: Database, file: string, version: number, onUpgrade
   fsyncPath(dirname(copy))
 }
 
-function appliedMigrations(db: Database): string[] {
+/** Names of the migrations that a database has, in order. */
+export function appliedMigrations(db: Database): string[] {
   const table = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'`).get()
   if (table === undefined) return []
   return db

@@ -71,7 +71,7 @@ export async function openFileStore(
     // Earlier versions had a search index next to the database.
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${lock.file}-index${suffix}`, { force: true })
     mark = openHighWaterMark(lock.file)
-    const { integrity, nextSeq } = examine(db, mark.found)
+    const { integrity, nextSeq } = examine(db, mark.atStart)
     const store = createSqliteStore(db, { clock: options.clock, firstSeq: nextSeq })
     // The unresolved path: a symbolic link may be changed later.
     const check = createFileCheck([file, `${lock.file}-wal`], (names) =>
@@ -149,7 +149,7 @@ const hardLinkAdvice =
  */
 function examine(
   db: Database,
-  markFound: number,
+  markedSeq: number,
 ): { readonly integrity: StartupIntegrityReport; readonly nextSeq: number } {
   const meta = new Map(
     db
@@ -158,15 +158,17 @@ function examine(
       .map((row) => [row.name, row.value]),
   )
   const verified = meta.get('verified_seq') ?? 0
-  const found = db
+  const unverified = db
     .prepare<[number], { count: number; last: number | null }>(
       'SELECT count(*) AS count, max(seq) AS last FROM event WHERE seq > ?',
     )
     .get(verified) ?? { count: 0, last: null }
   const lastSeq =
-    found.last ?? db.prepare<[], { seq: number }>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1').get()?.seq ?? 0
-  const expected = Math.max(lastSeq, verified, markFound)
-  const missingNow = expected - verified - found.count
+    unverified.last ??
+    db.prepare<[], { seq: number }>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1').get()?.seq ??
+    0
+  const expected = Math.max(lastSeq, verified, markedSeq)
+  const missingNow = expected - verified - unverified.count
   const missingSeqs = (meta.get('missing_seqs') ?? 0) + missingNow
   const wasClosed = meta.get('clean_stop') !== 0
   const cleanStop = wasClosed && meta.get('served_to_end') !== 0
@@ -192,7 +194,7 @@ function writeMeta(db: Database, values: Readonly<Record<string, number>>): void
  */
 interface HighWaterMark {
   /** Number that an earlier process wrote; 0 if none. */
-  readonly found: number
+  readonly atStart: number
   write(seq: number): void
   /** Writes the mark again if it or its folder was deleted, so that the next start counts the missing events. */
   writeAgain(): void
@@ -207,10 +209,10 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
   closeSync(fd)
   const text = readFileSync(file, 'utf8').trim()
   const writable = openSync(file, 'r+')
-  const found = /^\d{1,15}$/.test(text) ? Number(text) : 0
-  let last = found
+  const atStart = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  let last = atStart
   return {
-    found,
+    atStart,
     write(seq) {
       if (seq === last) return
       last = seq
@@ -223,9 +225,9 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
     writeAgain() {
       try {
         makeFolder(dirname(file))
-        const there = openHighWaterMark(databaseFile)
-        if (there.found < last) there.write(last)
-        there.close()
+        const present = openHighWaterMark(databaseFile)
+        if (present.atStart < last) present.write(last)
+        present.close()
       } catch {
         // A missing mark must not hide the error that led here.
       }

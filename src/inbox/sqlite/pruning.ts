@@ -9,6 +9,7 @@ import type { KeptBody, Statements } from './statements.ts'
 
 /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
 const maxPruned = 200
+/** Maximum bodies read per step. */
 const maxScanned = 1_000
 const pagesPerVacuum = 500
 /** Free pages to keep for new data: this number or this share of all pages, the larger of both. */

@@ -1,15 +1,9 @@
 import type { Clock } from '../../base/clock.ts'
 import { roomFor, type OpenBacklog, type StepResult } from '../jobs.ts'
 import { matchesFilter, partsOfKey } from '../replays.ts'
-import {
-  replayStates,
-  type HandlerRoute,
-  type LeasedReplay,
-  type NewReplay,
-  type ReplayFilter,
-  type ReplayState,
-} from '../port.ts'
+import { type HandlerRoute, type LeasedReplay, type NewReplay, type ReplayFilter } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
+import { replayState } from '../run-sql.ts'
 import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { WriterCounters } from './writer-counters.ts'
@@ -27,6 +21,7 @@ export interface ReplaysOptions {
 /** Maximum events scanned per step, and events per read. */
 const maxScanned = 2_000
 const portion = 200
+/** Maximum runs of a handler that a cancel drops. A replay has fewer open runs. */
 const maxDropped = 100_000
 
 /** Replays and backfills: creates runs of stored events, step by step. */
@@ -52,10 +47,10 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   /** Creates up to `max` runs of a replay. */
   function step(id: number, max: number): StepResult {
     const row = sql.replayRow.get(id)
-    if (row === undefined || row.state !== codeOf('running')) return { created: 0, next: 'ended' }
+    if (row === undefined || row.state !== replayState.running) return { created: 0, next: 'ended' }
     if (row.nextSeq > row.lastSeq) {
       if (backlogOf(handlers.ids(), id).open > 0) return { created: 0, next: 'waits' }
-      sql.endReplay.run(codeOf('done'), clock.now(), id)
+      sql.endReplay.run(replayState.done, clock.now(), id)
       return { created: 0, next: 'ended' }
     }
     const room = roomFor(max, backlogOf(handlers.ids(), id))
@@ -86,15 +81,15 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   function routesFor({ handler }: ReplayFilter, { type }: ScannedEvent): readonly HandlerRoute[] | null {
     const routes = handlers.routesOf(type)
     if (handler === undefined) return routes
-    const found = routes.filter(({ name }) => name === handler)
-    return found.length === 0 ? null : found
+    const ofHandler = routes.filter(({ name }) => name === handler)
+    return ofHandler.length === 0 ? null : ofHandler
   }
 
   /** Events to compare with the filter, in accept order. */
   function candidates({ ids }: ReplayFilter, { nextSeq, lastSeq }: ReplayRow): Iterable<ScannedEvent> {
     if (ids === undefined) return eventsFrom(nextSeq, lastSeq)
-    const found = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
-    return found.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq)
+    const events = [...new Set(ids)].flatMap((id) => sql.eventById.get(id) ?? [])
+    return events.filter(({ seq }) => seq >= nextSeq && seq <= lastSeq).toSorted((a, b) => a.seq - b.seq)
   }
 
   function* eventsFrom(seq: number, lastSeq: number): Generator<ScannedEvent> {
@@ -130,7 +125,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   }
 
   function cancel(id: number): boolean {
-    if (sql.endReplay.run(codeOf('cancelled'), clock.now(), id).changes === 0) return false
+    if (sql.endReplay.run(replayState.cancelled, clock.now(), id).changes === 0) return false
     for (const handlerId of handlers.ids()) {
       // Outbox items are not among them: they belong to completed runs.
       for (const run of sql.waitingOfReplay.all(handlerId, id, maxDropped)) runs.drop(run.id)
@@ -170,12 +165,8 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     cancel,
     backfill,
     replayOf,
-    isCancelled: (id: number) => sql.replayRow.get(id)?.state === codeOf('cancelled'),
+    isCancelled: (id: number) => sql.replayRow.get(id)?.state === replayState.cancelled,
     /** Empty until handlers are registered. */
     running: () => (handlers.isRegistered ? sql.runningReplays.all() : []),
   }
-}
-
-function codeOf(state: ReplayState): number {
-  return replayStates.indexOf(state)
 }

@@ -16,11 +16,26 @@ import {
   type SettleResult,
 } from '../port.ts'
 import type { HandlerTable } from './handlers.ts'
-import type { LeaseEntry, Leases, Place } from './leases.ts'
-import type { WriterCounters } from './writer-counters.ts'
+import { runState as state } from '../run-sql.ts'
+import type { LeaseEntry, Leases, Place, WaitingClaim } from './leases.ts'
 import type { StateTable } from './state.ts'
-import { state, type ClaimRow, type Statements } from './statements.ts'
-import type { WaitingClaim } from './leases.ts'
+import type { ClaimRow, Statements } from './statements.ts'
+import type { WriterCounters } from './writer-counters.ts'
+
+/*
+ * The life of a run, in the column `state`:
+ *
+ *   waiting → ready              it is the first open run of its key
+ *   ready, suspect → running     a claim leased it
+ *   running → ready              retried, postponed or released
+ *   running → suspect            its owner died
+ *   running → done, expired, unmatched; or dead, held (blocks its key) after too many failures or crashes
+ *   any but running → superseded (`latestOnly`), dropped (by an operator, or with its replay)
+ *   dead, held → ready, waiting  requeued
+ *
+ * Invariant: of the open runs of a key, only the oldest can be ready, suspect or running, and none is while a dead letter is held. So every
+ * function that ends or blocks a run calls `promote`, and a new run waits if `isBusy`.
+ */
 
 export interface RunsOptions {
   readonly sql: Statements
@@ -44,13 +59,15 @@ const bodyMissing: RunError = {
   name: 'body_missing',
   message: 'the event or its body is missing in the database: the file was damaged or changed by hand',
 }
+/** Maximum reads of claimable runs per claim and transaction. More than one only if a body is missing, or for a large claim. */
 const maxFillRounds = 100
-/** Maximum runs per read for a claim. */
+/** Maximum runs per read. */
 const fillCount = 32
 /** A claim with this many bytes of bodies gets no more runs. */
 const maxClaimBytes = 4 * 1024 * 1024
 /** Maximum runs superseded at once. Usually one; more only if a handler became `latestOnly` with a backlog. */
 const maxSuperseded = 500
+/** Stored characters of an error. */
 const maxErrorMessage = 2_000
 const maxErrorStack = 8_000
 
@@ -78,16 +95,15 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** Leases a new run to a waiting claim. One commit stores both the run and its attempt. Returns its id. */
-  function handOver(claim: WaitingClaim, place: Place, given: Pick<Lease, 'handler' | 'event' | 'item'>): number {
+  function handOver(claim: WaitingClaim, place: Place, work: Pick<Lease, 'handler' | 'event' | 'item'>): number {
     const runId = counters.nextRunId++
     const now = clock.now()
     const { handlerId, replayId, key } = place
-    const { seq } = given.event
-    sql.insertRun.run(runId, seq, handlerId, replayId, key, state.running, now, 1, 1, now)
+    sql.insertRun.run(runId, work.event.seq, handlerId, replayId, key, state.running, now, 1, 1, now)
     const [token, attempt, crashed] = [1, 1, 0]
     const { owner } = claim
-    leases.hold(runId, { ...place, token, owner, event: given.event, attempt, crashed, mayHaveFollowers: false })
-    give(claim, { ...given, runId, token, attempt, failed: 0, crashed, key, replay: null })
+    leases.hold(runId, { ...place, token, owner, event: work.event, attempt, crashed, mayHaveFollowers: false })
+    give(claim, { ...work, runId, token, attempt, failed: 0, crashed, key, replay: null })
     return runId
   }
 
@@ -113,12 +129,12 @@ export function createRuns(options: RunsOptions) {
     const { handlerId, replayId, key } = place
     if (key === null || !isBusy(place)) return
     let count = 0
-    const older = sql.allOpenOfKey.all(handlerId, replayId, key, maxSuperseded)
+    const older = sql.openOfKey.all(handlerId, replayId, key, maxSuperseded)
     for (const { id, state: now } of older) {
       if (now !== state.waiting && now !== state.ready) continue
       // If some runs are left for the next time, the first one stays, because the others wait behind it.
       if (now === state.ready && older.length === maxSuperseded) continue
-      sql.supersede.run(clock.now(), id)
+      sql.endRun.run(state.superseded, 0, clock.now(), id)
       if (now === state.ready) counters.claimable--
       count++
     }
@@ -146,7 +162,7 @@ export function createRuns(options: RunsOptions) {
       leased.mayHaveFollowers = true
       return true
     }
-    return counters.claimable + counters.held > 0 && sql.openOfKey.get(handlerId, replayId, key) !== undefined
+    return counters.claimable + counters.held > 0 && sql.openOfKey.get(handlerId, replayId, key, 1) !== undefined
   }
 
   /** Leases claimable runs to the claim: live runs first, then replays, oldest first. */
@@ -158,7 +174,7 @@ export function createRuns(options: RunsOptions) {
       // Runs without a body become dead letters and free the next run. The limit leaves very many to a later transaction.
       const place = { handlerId, replayId: generation, from }
       for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler); round++);
-      generation = sql.nextGeneration.get(from, handlerId, generation)?.replay_id
+      generation = sql.nextGeneration.get(from, handlerId, generation)?.replayId
     }
   }
 
@@ -181,10 +197,9 @@ export function createRuns(options: RunsOptions) {
       counters.claimable--
       const place = { handlerId, replayId, key: row.runKey }
       if (row.raw === null) {
-        record(row.runId, attempt, now, now, 'dead', bodyMissing)
-        const to = deadState(place)
-        sql.dieRun.run(to, now, now, errorGroupOf(bodyMissing), row.runId)
-        if (to !== state.held) promote(place)
+        const ended = { runId: row.runId, attempt, startedAt: now, endedAt: now }
+        record(ended, 'dead', bodyMissing)
+        if (die(ended, place, bodyMissing) !== state.held) promote(place)
         mayBeMore = true
         continue
       }
@@ -210,31 +225,24 @@ export function createRuns(options: RunsOptions) {
             return 'conflict'
           }
           states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
-          finish(outcome, entry)
+          sql.finishRun.run(outcome.startedAt, outcome.endedAt, outcome.runId)
+          if (entry.mayHaveFollowers) promote(entry)
           for (const item of outcome.effects?.items ?? []) insertItem(entry, item)
           break
         case 'dead':
-          record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'dead', outcome.error)
-          die(outcome, entry, outcome.error)
+          record({ ...outcome, attempt: entry.attempt }, 'dead', outcome.error)
+          if (die(outcome, entry, outcome.error) !== state.held && entry.mayHaveFollowers) promote(entry)
           break
         case 'retry':
-          record(outcome.runId, entry.attempt, outcome.startedAt, outcome.endedAt, 'retry', outcome.error)
-          if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersede)
-          else if (!dropCancelled(outcome.runId, entry)) {
-            sql.retryRun.run(dueAt(outcome, clock.now()), outcome.runId)
-            open(entry.handlerId)
-          }
+          record({ ...outcome, attempt: entry.attempt }, 'retry', outcome.error)
+          postpone(outcome, entry, 1)
           break
         case 'snooze':
-          if (isOutdated(outcome.runId, entry)) replace(outcome.runId, entry, sql.supersedeUntried)
-          else if (!dropCancelled(outcome.runId, entry, sql.dropUntried)) {
-            sql.snoozeRun.run(dueAt(outcome, clock.now()), outcome.runId)
-            open(entry.handlerId)
-          }
+          postpone(outcome, entry, 0)
           break
         case 'expired':
         case 'unmatched':
-          sql.endUntried.run(state[outcome.kind], outcome.endedAt, outcome.runId)
+          sql.endRun.run(state[outcome.kind], 1, outcome.endedAt, outcome.runId)
           if (entry.mayHaveFollowers) promote(entry)
           break
       }
@@ -262,66 +270,58 @@ export function createRuns(options: RunsOptions) {
     return newest !== undefined && newest.id > runId
   }
 
-  /**
-   * Drops a run of a cancelled replay instead of retrying it. Returns false for other runs. Outbox items continue: they belong to
-   * completed runs.
-   */
-  function dropCancelled(runId: number, place: Place, drop = sql.dropRun): boolean {
-    if (place.replayId === live || !isCancelled(place.replayId) || sql.isItem.get(runId) !== undefined) return false
-    drop.run(clock.now(), runId)
-    promote(place)
+  /** True for a run of a cancelled replay. Outbox items continue: they belong to completed runs. */
+  function isOfCancelled(runId: number, replayId: number): boolean {
+    return replayId !== live && isCancelled(replayId) && sql.isItem.get(runId) === undefined
+  }
+
+  /** Ends a run that must not be tried again: it is superseded, or its replay was cancelled. Returns false for other runs. */
+  function endInstead(runId: number, entry: LeaseEntry, uncharged: 0 | 1): boolean {
+    if (isOfCancelled(runId, entry.replayId)) sql.endRun.run(state.dropped, uncharged, clock.now(), runId)
+    else if (isOutdated(runId, entry)) {
+      sql.endRun.run(state.superseded, uncharged, clock.now(), runId)
+      sql.countSuperseded.run(1, entry.handlerId)
+    } else return false
+    promote(entry)
     return true
   }
 
-  /** Supersedes a run and promotes the next run of its key. */
-  function replace(runId: number, entry: LeaseEntry, supersede: Statements['supersede']): void {
-    supersede.run(clock.now(), runId)
-    sql.countSuperseded.run(1, entry.handlerId)
-    promote(entry)
+  /** Makes a run ready at a later time. Its attempt counts if it has failed. */
+  function postpone(outcome: Extract<Outcome, { at: number }>, entry: LeaseEntry, failed: 0 | 1): void {
+    const uncharged = failed === 1 ? 0 : 1
+    if (endInstead(outcome.runId, entry, uncharged)) return
+    sql.postponeRun.run(failed, uncharged, dueAt(outcome, clock.now()), outcome.runId)
+    open(entry.handlerId)
   }
 
-  function finish({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry): void {
-    sql.finishRun.run(state.done, startedAt, endedAt, runId)
-    if (entry.mayHaveFollowers) promote(entry)
-  }
-
-  function die({ runId, startedAt, endedAt }: Outcome, entry: LeaseEntry, error: RunError): void {
-    const to = deadState(entry)
-    sql.dieRun.run(to, startedAt, endedAt, errorGroupOf(error), runId)
-    if (entry.mayHaveFollowers && to !== state.held) promote(entry)
+  /** Makes a run a dead letter and returns its state. */
+  function die({ runId, startedAt, endedAt }: Times, place: Place, error: RunError, crashed = 0): number {
+    const to = deadState(place)
+    sql.dieRun.run(to, crashed, startedAt, endedAt, errorGroupOf(error), runId)
+    return to
   }
 
   /** Makes the oldest waiting run of a key ready, unless another open run is ahead of it. */
   function promote({ handlerId, replayId, key }: Place): void {
     if (key === null) return
-    const next = sql.openOfKey.get(handlerId, replayId, key)
+    const next = sql.openOfKey.get(handlerId, replayId, key, 1)
     if (next === undefined || next.state !== state.waiting) return
     sql.readyRun.run(next.id)
     open(handlerId)
   }
 
   function record(
-    runId: number,
-    attempt: number,
-    startedAt: number,
-    endedAt: number,
+    { runId, attempt, startedAt, endedAt }: Times & { readonly attempt: number },
     outcome: 'retry' | 'dead' | 'crashed' | 'dropped',
-    error: RunError,
+    { name, message, stack }: RunError,
   ): void {
-    sql.insertAttempt.run(
-      runId,
-      attempt,
-      startedAt,
-      endedAt,
-      outcome,
-      error.name,
-      error.message.slice(0, maxErrorMessage),
-      error.stack?.slice(0, maxErrorStack) ?? null,
-    )
+    const storedStack = stack?.slice(0, maxErrorStack) ?? null
+    const storedMessage = message.slice(0, maxErrorMessage)
+    sql.insertAttempt.run(runId, attempt, startedAt, endedAt, outcome, name, storedMessage, storedStack)
   }
 
-  function release(given: readonly Pick<Lease, 'runId' | 'token'>[]): void {
-    for (const { runId, token } of given) {
+  function release(released: readonly Pick<Lease, 'runId' | 'token'>[]): void {
+    for (const { runId, token } of released) {
       const entry = leases.get(runId, token)
       if (entry === undefined) continue
       leases.letGo(runId, entry)
@@ -337,8 +337,7 @@ export function createRuns(options: RunsOptions) {
 
   /** Restores the state before the claim, unless the run was superseded or dropped in the meantime. */
   function giveBack(runId: number, entry: LeaseEntry): void {
-    if (dropCancelled(runId, entry, sql.dropUntried)) return
-    if (isOutdated(runId, entry)) return replace(runId, entry, sql.supersedeUntried)
+    if (endInstead(runId, entry, 1)) return
     sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
     open(entry.handlerId)
   }
@@ -354,32 +353,32 @@ export function createRuns(options: RunsOptions) {
 
   /** Reaps the runs that were in flight when an earlier process died. Returns new dead letters. */
   function reapDeadProcess(): CrashedRun[] {
-    return sql.running.all().flatMap((row) => {
-      return crash(row.id, { ...row, handlerId: row.handler_id, replayId: row.replay_id }) ?? []
-    })
+    return sql.running.all().flatMap((run) => crash(run.id, run) ?? [])
   }
 
   /** Counts a crash. Returns the run if it became a dead letter, else null. */
   function crash(runId: number, run: Place & Pick<LeaseEntry, 'attempt' | 'crashed'>): CrashedRun | null {
     const now = clock.now()
-    const startedAt = sql.startOf.get(runId)?.started_at ?? now
+    const ended = { runId, startedAt: sql.startOf.get(runId)?.startedAt ?? now, endedAt: now }
     const crashed = run.crashed + 1
     const error: RunError = {
       name: 'handler_crashed',
       message: `the process or thread that ran it died before a verdict (crash ${crashed} of ${maxCrashes})`,
     }
-    record(runId, run.attempt, startedAt, now, 'crashed', error)
-    if (dropCancelled(runId, run)) return null
-    if (crashed >= maxCrashes) {
-      const to = deadState(run)
-      sql.crashedOutRun.run(to, crashed, now, errorGroupOf(error), runId)
-      if (to !== state.held) promote(run)
-      const handler = handlers.nameOf(run.handlerId)
-      return { handler, eventId: sql.eventIdOf.get(runId)?.id ?? '', attempt: run.attempt, error }
+    record({ ...ended, attempt: run.attempt }, 'crashed', error)
+    if (isOfCancelled(runId, run.replayId)) {
+      sql.endRun.run(state.dropped, 0, now, runId)
+      promote(run)
+      return null
     }
-    sql.suspectRun.run(crashed, now, runId)
-    open(run.handlerId)
-    return null
+    if (crashed < maxCrashes) {
+      sql.suspectRun.run(crashed, now, runId)
+      open(run.handlerId)
+      return null
+    }
+    if (die(ended, run, error, crashed) !== state.held) promote(run)
+    const handler = handlers.nameOf(run.handlerId)
+    return { handler, eventId: sql.eventIdOf.get(runId)?.id ?? '', attempt: run.attempt, error }
   }
 
   /** Up to `limit` dead letters with run ids above `after`, in order. */
@@ -389,29 +388,29 @@ export function createRuns(options: RunsOptions) {
 
   /** Makes a dead letter claimable again. Returns false if the run is not a dead letter. */
   function requeueOne(runId: number): boolean {
-    const run = sql.deadRun.get(runId)
-    if (run === undefined) return false
-    const place = { handlerId: run.handler_id, replayId: run.replay_id, key: run.key }
-    if (run.state !== state.held) {
-      const isBehind = isBusy(place)
-      sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
-      if (!isBehind) open(run.handler_id)
-      return true
-    }
-    // It blocked its key, but older dead letters may have been requeued behind it in the meantime.
-    counters.held--
-    sql.requeueRun.run(state.waiting, clock.now(), runId)
-    promote(place)
+    const run = sql.runOf.get(runId)
+    if (run === undefined || !isDeadLetter(run)) return false
+    if (run.state === state.held) counters.held--
+    // Older dead letters of its key may have been requeued while it was held. They go first.
+    const isBehind = run.state === state.held || isBusy(run)
+    sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
+    if (run.state === state.held) promote(run)
+    else if (!isBehind) open(run.handlerId)
     return true
   }
 
   /** Drops a run and promotes the next one of its key. Returns false if the run is running or has ended. */
   function drop(runId: number, reason?: string): boolean {
-    const run = sql.place.get(runId)
+    const run = sql.runOf.get(runId)
     if (run === undefined || run.state === state.running || run.state > state.dead) return false
     const now = clock.now()
-    sql.dropRun.run(now, runId)
-    if (reason !== undefined) record(runId, run.attempt, now, now, 'dropped', { name: 'dropped', message: reason })
+    sql.endRun.run(state.dropped, 0, now, runId)
+    if (reason !== undefined) {
+      record({ runId, attempt: run.attempt, startedAt: now, endedAt: now }, 'dropped', {
+        name: 'dropped',
+        message: reason,
+      })
+    }
     if (run.state === state.held) counters.held--
     else if (run.state === state.ready || run.state === state.suspect) counters.claimable--
     if (run.state !== state.waiting && run.state !== state.dead) promote(run)
@@ -420,7 +419,8 @@ export function createRuns(options: RunsOptions) {
 
   /** Drops a dead letter. Returns false if the run is not a dead letter. */
   function dropDead(runId: number, reason: string): boolean {
-    return sql.deadRun.get(runId) !== undefined && drop(runId, reason)
+    const run = sql.runOf.get(runId)
+    return run !== undefined && isDeadLetter(run) && drop(runId, reason)
   }
 
   /** Drops up to `limit` runs of a handler that are not running. Returns how many. */
@@ -448,12 +448,19 @@ export function createRuns(options: RunsOptions) {
   }
 }
 
+/** When an attempt started and ended: milliseconds since 1970. */
+type Times = Pick<Outcome, 'runId' | 'startedAt' | 'endedAt'>
+
+function isDeadLetter(run: { readonly state: number }): boolean {
+  return run.state === state.held || run.state === state.dead
+}
+
 function toLease(
   row: ClaimRow & { readonly raw: Buffer },
-  given: Pick<Lease, 'handler' | 'attempt' | 'token' | 'replay'>,
+  claimed: Pick<Lease, 'handler' | 'attempt' | 'token' | 'replay'>,
 ): Lease {
   return {
-    ...given,
+    ...claimed,
     runId: row.runId,
     failed: row.failed,
     crashed: row.crashed,

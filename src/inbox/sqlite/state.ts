@@ -35,7 +35,7 @@ export function createStateTable(sql: Statements, clock: Clock) {
         else sql.putState.run(handlerId, key, value, version, expiresAt)
         if (expiresAt === null) continue
         for (const gone of sql.expiredState.all(clock.now(), purgedPerWrite)) {
-          sql.deleteState.run(gone.handler_id, gone.key)
+          sql.deleteState.run(gone.handlerId, gone.key)
         }
       }
     },

@@ -26,7 +26,8 @@ import { createPruning } from './pruning.ts'
 import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
-import { prepareStatements, state, type Statements, type SubscriptionRow } from './statements.ts'
+import { runState } from '../run-sql.ts'
+import { prepareStatements, type Statements, type SubscriptionRow } from './statements.ts'
 import { hourMs, keptTallyMinutes, minuteMs, prunedMinutes } from '../tally.ts'
 
 /** A clock this far behind the latest time was set back. Smaller steps are normal adjustments. */
@@ -201,9 +202,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     let earliest: number | null = null
     let generation: number | undefined = live
     while (generation !== undefined) {
-      const at = sql.nextDue.get(from, handlerId, generation)?.run_at
+      const at = sql.nextDue.get(from, handlerId, generation)?.dueAt
       if (at !== undefined && (earliest === null || at < earliest)) earliest = at
-      generation = sql.nextGeneration.get(from, handlerId, generation)?.replay_id
+      generation = sql.nextGeneration.get(from, handlerId, generation)?.replayId
     }
     return earliest
   }
@@ -233,18 +234,17 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     reap: runs.reap,
     register(routes: readonly HandlerRoute[]): Record<string, number> {
       handlers.register(routes)
-      return Object.fromEntries(sql.setConcurrencies.all().map(({ name, concurrency }) => [name, concurrency]))
+      return Object.fromEntries(sql.concurrencies.all().map(({ name, concurrency }) => [name, concurrency]))
     },
     setPaused,
     deadAfter: runs.deadAfter,
-    requeueOne: runs.requeueOne,
-    dropDead: runs.dropDead,
-    /** Returns how many runs were dropped; null if the handler was never registered. */
-    dropOpen(handler: string, limit: number, reason: string): number | null {
+    requeueDead: (runIds: readonly number[]) => runIds.filter((runId) => runs.requeueOne(runId)).length,
+    dropDead: (runIds: readonly number[], reason: string) => runIds.filter((id) => runs.dropDead(id, reason)).length,
+    dropOpen(handler: string, limit: number, reason: string) {
       const id = handlers.idOf(handler)
       if (id === undefined) return null
       if (handlers.isBackfilling(id)) handlers.endBackfill(id)
-      return runs.dropOpen(id, limit, reason)
+      return { dropped: runs.dropOpen(id, limit, reason), isRemoved: false }
     },
     setConcurrency(handler: string, concurrency: number | null): boolean {
       const id = handlers.idOf(handler)
@@ -257,11 +257,9 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       return result
     },
     dropQuarantined: (id: string) => sql.deleteQuarantined.run(id).changes === 1,
-    /** Writes an audit record and returns its id. `by`: the caller; absent for the inbox itself and for commands. */
     note(action: AuditRecord['action'], detail: AuditRecord['detail'], by?: string): number {
       return Number(sql.insertAudit.run(clock.now(), action, JSON.stringify(detail), by ?? null).lastInsertRowid)
     },
-    /** Updates the audit record of an action in progress. */
     updateNote(id: number, detail: AuditRecord['detail']): void {
       sql.setAuditDetail.run(JSON.stringify(detail), id)
     },
@@ -292,7 +290,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       for (const name of claim.handlers) {
         const id = handlers.idOf(name)
         if (id === undefined || handlers.isPaused(id)) continue
-        const at = nextDueOf(id, claim.suspects ? state.suspect : state.ready)
+        const at = nextDueOf(id, claim.suspects ? runState.suspect : runState.ready)
         if (at !== null && (earliest === null || at < earliest)) earliest = at
       }
       return earliest

@@ -5,6 +5,7 @@ import { classifyFailure, toStoreError } from './failure.ts'
 import type { SqliteStore } from './store.ts'
 import type { WaitingClaim } from './leases.ts'
 
+/** A call that waits for its transaction. */
 interface Work {
   readonly run: () => unknown
   readonly resolve: (value: unknown) => void
@@ -46,7 +47,15 @@ const probeMs = 1_000
 
 /**
  * Group commit: all work queued during a commit goes into the next transaction, with one fsync. Claims wait here until a run can be
- * claimed.
+ * claimed; the transaction that makes it claimable leases it to them.
+ *
+ * A batch of work is queued, then run in one transaction, which ends in one of these ways (see `Failure`):
+ *
+ *   committed     each caller gets its result
+ *   busy          the batch is queued again, in front, for up to `busyLimitMs`
+ *   bug           each work of the batch runs in a transaction of its own, so that only the work that throws fails
+ *   full, failed  the batch is rejected; a probe finds out when commits succeed again
+ *   fatal         the batch and all later work are rejected: the process must restart
  */
 export class Writer {
   readonly #options: WriterOptions

@@ -8,6 +8,7 @@ import { rowsOf, type Tables, type ViewStore } from './tables.ts'
 
 /** Larger states are not searched for the keys of a run: an index by version would slow down every write. */
 const maxSearchedState = 10_000
+/** Maximum state keys shown per run. */
 const maxKeys = 100
 const versionsPerRun = versionOf({ runId: 1, token: 0 })
 
@@ -29,6 +30,7 @@ export function attemptsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'run'
 }
 
 interface ErrorColumns {
+  /** All null for an attempt without an error. */
   readonly errorName: string | null
   readonly errorMessage: string | null
   readonly errorStack: string | null
@@ -72,7 +74,7 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
   async function stateKeysOf(handlerId: number, runIds: readonly number[]): Promise<Map<number, readonly string[]>> {
     const rows = await db
       .with(
-        (cte) => cte('looked').materialized(),
+        (cte) => cte('first').materialized(),
         (of) =>
           of
             .selectFrom('state')
@@ -81,15 +83,15 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
             .orderBy('key')
             .limit(maxSearchedState + 1),
       )
-      .selectFrom('looked')
+      .selectFrom('first')
       .select(['runId', 'key'])
       .where('runId', 'in', runIds)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', clock.now())]))
-      .where((eb) => eb.selectFrom('looked').select(eb.fn.countAll<number>().as('count')), '<=', maxSearchedState)
+      .where((eb) => eb.selectFrom('first').select(eb.fn.countAll<number>().as('count')), '<=', maxSearchedState)
       .orderBy('key')
       .execute()
     const byRun = Map.groupBy(rows, ({ runId }) => runId)
-    return new Map([...byRun].map(([runId, own]) => [runId, own.slice(0, maxKeys).map(({ key }) => key)]))
+    return new Map([...byRun].map(([runId, entries]) => [runId, entries.slice(0, maxKeys).map(({ key }) => key)]))
   }
 
   async function toRecords(rows: readonly RunRow[]): Promise<RunRecord[]> {
@@ -99,12 +101,12 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
       (run) => run.handlerId,
     )
     const keys = new Map<number, readonly string[]>()
-    for (const [handlerId, own] of writers) {
-      const found = await stateKeysOf(
+    for (const [handlerId, ofHandler] of writers) {
+      const keysByRun = await stateKeysOf(
         handlerId,
-        own.map(({ id }) => id),
+        ofHandler.map(({ id }) => id),
       )
-      for (const [runId, stateKeys] of found) keys.set(runId, stateKeys)
+      for (const [runId, stateKeys] of keysByRun) keys.set(runId, stateKeys)
     }
     return rows.map((run) => toRunRecord(run, keys.get(run.id) ?? []))
   }

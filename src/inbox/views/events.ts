@@ -21,6 +21,7 @@ const budgetMs = 500
 /** A portion is one statement. Its size shrinks when the previous one took longer than this. */
 const portionMs = 10
 const firstPortion = 256
+/** Maximum events scanned per statement. */
 const maxPortion = 8_192
 /** Maximum range of accept-sequence numbers for one lookup of a key. */
 const maxRange = 4_194_304
@@ -28,6 +29,7 @@ const maxRange = 4_194_304
 const maxSeqs = 500
 /** A search by status starts from the open or dead runs if there are no more than this. */
 const maxRuns = 20_000
+/** Maximum terms of a search. */
 const maxTerms = 16
 /** Characters of an error's message in a list. */
 const maxMessage = 300
@@ -112,8 +114,8 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     if (seqs !== null) {
       const older = seqs.filter((seq) => seq < below)
       for (let at = 0; at < older.length; at += maxSeqs) {
-        const some = older.slice(at, at + maxSeqs)
-        yield { seqs: some, reached: some.at(-1) ?? 1 }
+        const part = older.slice(at, at + maxSeqs)
+        yield { seqs: part, reached: part.at(-1) ?? 1 }
       }
       return
     }
@@ -155,7 +157,7 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
   async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
     const { type, network, address, from, to, handler } = query
     // The limit makes PostgreSQL use the index, even with outdated statistics.
-    const looked = db
+    const scanned = db
       .selectFrom('event')
       .select(['seq', 'id', 'type', 'created_at', 'received_at', 'key', 'final_status'])
       .$if('seqs' in portion, (events) => events.where('seq', 'in', 'seqs' in portion ? portion.seqs : []))
@@ -167,29 +169,29 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
           .orderBy('seq', 'desc')
           .limit(below - reached)
       })
-    let found = db.selectFrom(looked.as('e')).selectAll().orderBy('e.seq', 'desc')
-    if (type !== undefined) found = found.where('e.type', '=', type)
-    if (from !== undefined) found = found.where('e.received_at', '>=', Math.ceil(from))
-    if (to !== undefined) found = found.where('e.received_at', '<', Math.ceil(to))
+    let matching = db.selectFrom(scanned.as('e')).selectAll().orderBy('e.seq', 'desc')
+    if (type !== undefined) matching = matching.where('e.type', '=', type)
+    if (from !== undefined) matching = matching.where('e.received_at', '>=', Math.ceil(from))
+    if (to !== undefined) matching = matching.where('e.received_at', '<', Math.ceil(to))
     // Expressions keep planners from using the index of keys.
-    if (network !== undefined) found = found.where(startsWith(sql.ref('e.key'), `${network}:`))
-    if (address !== undefined) found = found.where(endsWith(sql.ref('e.key'), `:${address}`))
+    if (network !== undefined) matching = matching.where(startsWith(sql.ref('e.key'), `${network}:`))
+    if (address !== undefined) matching = matching.where(endsWith(sql.ref('e.key'), `:${address}`))
     if (handler !== undefined) {
       const run = db
         .selectFrom('run')
         .select('run.id')
         .whereRef('run.event_seq', '=', 'e.seq' as never)
       const id = db.selectFrom('handler').select('handler.id').where('handler.name', '=', handler)
-      found = found.where((eb) => eb.exists(run.where('run.handler_id', '=', id)))
+      matching = matching.where((eb) => eb.exists(run.where('run.handler_id', '=', id)))
     }
     for (const term of terms) {
       const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
       // A subquery per event: a join might read all bodies.
       const has = db.selectFrom('body').select(bodyHas(pattern).as('has')).whereRef('body.seq', '=', sql.ref('e.seq'))
-      found = found.where(sql<boolean>`(${has})`)
+      matching = matching.where(sql<boolean>`(${has})`)
     }
-    if (limit !== null) found = found.limit(limit)
-    const rows = await found.execute()
+    if (limit !== null) matching = matching.limit(limit)
+    const rows = await matching.execute()
     // The expressions above can't tell where the address begins in a key with several colons.
     return rows.filter((row) => address === undefined || partsOfKey(row.key).address === address)
   }
@@ -201,12 +203,12 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     for (let at = 0; at < rows.length; at += maxSeqs) {
       const seqs = rows.slice(at, at + maxSeqs).flatMap(({ seq, final_status: final }) => (final === null ? [seq] : []))
       if (seqs.length === 0) continue
-      const found = await db
+      const progress = await db
         .selectFrom('run')
         .select(['event_seq as seq', 'state', 'attempt', 'replay_id as replayId'])
         .where('event_seq', 'in', seqs)
         .execute()
-      for (const [seq, own] of Map.groupBy(found, (run) => run.seq)) runs.set(seq, own)
+      for (const [seq, ofEvent] of Map.groupBy(progress, (run) => run.seq)) runs.set(seq, ofEvent)
     }
     return rows.map((row) => ({ ...toEvent(row), status: statusOf(row.final_status, runs.get(row.seq) ?? []) }))
   }

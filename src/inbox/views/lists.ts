@@ -7,6 +7,7 @@ import { place, type ViewStore, rowsOf, turn } from './tables.ts'
 import { createMatcher } from '../routes.ts'
 import { statusOf } from '../status.ts'
 
+/** Maximum gaps in the list. Unacknowledged gaps with lost events are added. */
 const maxGaps = 20
 
 /** Reads replays, audit records, gaps and unknown ids. */
@@ -148,7 +149,7 @@ export function createReplayCount(store: ViewStore) {
     .select(['seq', 'id', 'type', 'received_at as receivedAt', 'key', 'final_status as finalStatus'])
 
   /** Events of `part` that may match; `matchesFilter` decides. */
-  const found = (part: typeof events, { type, from, to, status }: ReplayFilter) =>
+  const matchesIn = (part: typeof events, { type, from, to, status }: ReplayFilter) =>
     db
       .with(
         (cte) => cte('part').materialized(),
@@ -180,7 +181,7 @@ export function createReplayCount(store: ViewStore) {
       const isTaken = createMatcher(patterns)
       let [count, skipped] = [0, 0]
       async function countIn(part: typeof events): Promise<void> {
-        for (const row of await found(part, filter)) {
+        for (const row of await matchesIn(part, filter)) {
           const status = () => statusOf(row.finalStatus, rowsOf(row.runs ?? null))
           if (!isTaken(row.type) || !matchesFilter(filter, { ...row, ...partsOfKey(row.key), status })) continue
           count += 1

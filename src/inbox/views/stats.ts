@@ -85,7 +85,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
         .execute()
       const loaded = await store.loadedHandlers?.()
       const counts = await runCounts()
-      const oldestRuns = [...counts.values()].map((own) => own.oldestRun).filter(Number.isFinite)
+      const oldestRuns = [...counts.values()].map(({ oldestRun }) => oldestRun).filter(Number.isFinite)
       const receivedAt = await receivedAtOf(oldestRuns)
       return {
         lastSeq: newest?.seq ?? 0,
@@ -93,11 +93,11 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
         conflicts: await conflicts(),
         paused: metaOf('paused') === 1,
         handlers: handlers.map(({ id, paused, ...handler }) => {
-          const { oldestRun, ...own } = counts.get(id) ?? noCounts
+          const { oldestRun, ...runs } = counts.get(id) ?? noCounts
           return {
             ...handler,
             paused: Boolean(paused),
-            ...own,
+            ...runs,
             oldestOpenAt: receivedAt.get(oldestRun) ?? null,
             ...(loaded && { isLoaded: loaded.has(handler.handler) }),
           }
@@ -272,11 +272,11 @@ function totalOf(rows: readonly CountRow[]): number {
 function byHandler(rows: readonly CountRow[]): ReadonlyMap<number, HandlerCounts> {
   const counts = new Map<number, { -readonly [K in keyof HandlerCounts]: HandlerCounts[K] }>()
   for (const { handlerId, state, count, oldest } of rows) {
-    const own = counts.get(handlerId) ?? { ...noCounts }
-    counts.set(handlerId, own)
+    const ofHandler = counts.get(handlerId) ?? { ...noCounts }
+    counts.set(handlerId, ofHandler)
     const name = runStates[state]
-    if (name !== undefined && name in own) own[name as keyof RunCounts] += count
-    if (state < held) own.oldestRun = Math.min(own.oldestRun, oldest)
+    if (name !== undefined && name in ofHandler) ofHandler[name as keyof RunCounts] += count
+    if (state < held) ofHandler.oldestRun = Math.min(ofHandler.oldestRun, oldest)
   }
   return counts
 }

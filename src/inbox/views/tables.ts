@@ -115,6 +115,7 @@ export interface Tables {
     readonly at: number
     readonly action: string
     readonly detail: string
+    /** Null for the inbox itself and for commands. */
     readonly by_whom: string | null
   }
   /** See `GapRecord`. `lost_from` and `lost_to` are null if nothing was lost. */
@@ -123,12 +124,16 @@ export interface Tables {
     readonly from_at: number
     readonly to_at: number
     readonly kind: string
+    /** Null for a restored file. */
     readonly retried_until: number | null
+    /** Both null if nothing was lost. */
     readonly lost_from: number | null
     readonly lost_to: number | null
     readonly arrived: number
     readonly arrived_lost: number
+    /** Null if no late event has arrived. */
     readonly last_arrival_at: number | null
+    /** Null until an operator acknowledges it. */
     readonly acknowledged_at: number | null
   }
   readonly tally: { readonly minute: number; readonly type: string; readonly network: string; readonly count: number }

@@ -5,6 +5,7 @@ import { partsOfKey } from '../replays.ts'
 import { minuteMs } from '../tally.ts'
 import { turn, type ViewStore } from './tables.ts'
 
+/** Maximum buckets of one query. */
 const maxBuckets = 1_500
 /** Events per statement when searching wallets. */
 const eventsPerStep = 4_096

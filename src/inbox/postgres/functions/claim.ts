@@ -1,16 +1,28 @@
-import { callSettings, sharedLock } from '../locks.ts'
 import { errorGroupOf } from '../../error-group.ts'
 import { maxCrashes } from '../../port.ts'
+import { isClaimable, runState as state } from '../../run-sql.ts'
+import { callSettings, isRunning, sharedLock } from '../locks.ts'
+
+/*
+ * Functions that take and end leases without an outcome: see `leases.ts` for their life.
+ *
+ *   claim           takes runs for claims
+ *   next_due        tells a claim without runs how long to wait
+ *   read_leases     reads what the handlers of taken runs need
+ *   release_claims  releases the runs of claims whose response was lost
+ *   reap            ends the leases of an owner that died
+ */
 
 /** Forces the index in claim order. With another index, the planner would read and sort all claimable runs. */
 const inOrder = `${callSettings} SET enable_bitmapscan = off SET enable_sort = off`
 
-/** Sets `generation` to the next replay of a handler with wanted runs; null if there is none. */
-const nextGeneration = `SELECT min(n.replay_id) INTO generation FROM (
-          SELECT r.replay_id FROM inbox.run r
-          WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id > generation
-          ORDER BY r.replay_id LIMIT 1
-        ) n;`
+/** SQL condition: a run of the handler `searched` that claims of the kind `wanted` can get. */
+const isWanted = `run.state = wanted AND ${isClaimable('run.')} AND run.handler_id = searched.id`
+
+/** Sets `generation` to the next replay of a handler with wanted runs; null if there is none. Generation 0 is the live runs. */
+const nextGeneration = `SELECT min(later.replay_id) INTO generation FROM (
+          SELECT run.replay_id FROM inbox.run WHERE ${isWanted} AND run.replay_id > generation ORDER BY run.replay_id LIMIT 1
+        ) later;`
 
 /**
  * Takes runs for claims, in the order of the claims: for each handler live runs before replays, oldest first. Skips runs that another
@@ -28,54 +40,56 @@ LANGUAGE plpgsql ${inOrder} AS $$
 DECLARE
   now_ms bigint := inbox.now_ms();
   claim record;
-  place record;
+  searched record;
   wanted smallint;
   generation integer;
   remaining integer;
   taken integer;
   due bigint;
   kind text;
-  empty text[] := '{}';
+  empty_kinds text[] := '{}';
 BEGIN
   PERFORM ${sharedLock};
-  IF EXISTS (SELECT 1 FROM inbox.meta m WHERE m.name = 'paused' AND m.value = 1) THEN
+  IF EXISTS (SELECT 1 FROM inbox.meta WHERE meta.name = 'paused' AND meta.value = 1) THEN
     RETURN;
   END IF;
   FOR claim IN
-    SELECT c.* FROM json_to_recordset(claims) AS c(id bigint, handlers text[], max integer, owner text, suspects boolean)
+    SELECT sent.* FROM json_to_recordset(claims) AS sent(id bigint, handlers text[], max integer, owner text, suspects boolean)
   LOOP
-    wanted := CASE WHEN claim.suspects THEN 2 ELSE 1 END;
+    wanted := CASE WHEN claim.suspects THEN ${state.suspect} ELSE ${state.ready} END;
     remaining := claim.max;
     -- If an earlier claim of the same kind found nothing, this one gets nothing either, to keep the order of claims.
     kind := wanted || array_to_string(claim.handlers, ' ');
-    FOR place IN
-      SELECT h.id, h.name FROM unnest(claim.handlers) WITH ORDINALITY n(name, nth) JOIN inbox.handler h ON h.name = n.name
-      WHERE NOT h.paused AND NOT kind = ANY (empty) ORDER BY n.nth
+    FOR searched IN
+      SELECT stored.id, stored.name FROM unnest(claim.handlers) WITH ORDINALITY named(name, place)
+      JOIN inbox.handler stored ON stored.name = named.name
+      WHERE NOT stored.paused AND NOT kind = ANY (empty_kinds) ORDER BY named.place
     LOOP
       generation := 0;
       WHILE generation IS NOT NULL AND remaining > 0 LOOP
         RETURN QUERY
-          WITH first AS MATERIALIZED (
-            SELECT r.ctid AS at FROM inbox.run r
-            WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id = generation
-              AND r.run_at <= now_ms
-            ORDER BY r.run_at, r.id LIMIT remaining FOR NO KEY UPDATE SKIP LOCKED
-          ), got AS (
-            UPDATE inbox.run r
-            SET state = 3, token = r.token + 1, attempt = r.attempt + 1, owner = claim.owner, claim_id = claim.id, started_at = now_ms
-            FROM first f WHERE r.ctid = f.at
-            RETURNING r.*
+          WITH oldest AS MATERIALIZED (
+            SELECT run.ctid AS row_address FROM inbox.run WHERE ${isWanted} AND run.replay_id = generation AND run.run_at <= now_ms
+            ORDER BY run.run_at, run.id LIMIT remaining FOR NO KEY UPDATE SKIP LOCKED
+          ), leased AS (
+            UPDATE inbox.run
+            SET state = ${state.running}, token = run.token + 1, attempt = run.attempt + 1, owner = claim.owner, claim_id = claim.id,
+              started_at = now_ms
+            FROM oldest WHERE run.ctid = oldest.row_address
+            RETURNING run.*
           )
-          SELECT claim.id, g.id, g.token, place.name, g.attempt, g.failed, g.crashed, g.key, g.replay_id,
-            CASE WHEN g.replay_id > 0 THEN (SELECT p.new_keys FROM inbox.replay p WHERE p.id = g.replay_id) END, g.event_seq, NULL::bigint
-          FROM got g ORDER BY g.run_at, g.id;
+          SELECT claim.id, leased.id, leased.token, searched.name, leased.attempt, leased.failed, leased.crashed, leased.key,
+            leased.replay_id,
+            CASE WHEN leased.replay_id > 0 THEN (SELECT replay.new_keys FROM inbox.replay WHERE replay.id = leased.replay_id) END,
+            leased.event_seq, NULL::bigint
+          FROM leased ORDER BY leased.run_at, leased.id;
         GET DIAGNOSTICS taken = ROW_COUNT;
         remaining := remaining - taken;
         ${nextGeneration}
       END LOOP;
     END LOOP;
     IF remaining = claim.max THEN
-      empty := empty || kind;
+      empty_kinds := empty_kinds || kind;
       due := inbox.next_due(claim.handlers, wanted) - now_ms;
       RETURN QUERY SELECT claim.id, NULL::bigint, NULL::integer, NULL::text, NULL::integer, NULL::integer, NULL::integer, NULL::text,
         NULL::integer, NULL::boolean, NULL::bigint, due;
@@ -88,18 +102,16 @@ const nextDueFunction = `
 CREATE FUNCTION inbox.next_due(handlers text[], wanted smallint) RETURNS bigint LANGUAGE plpgsql
 ${inOrder} AS $$
 DECLARE
-  place record;
+  searched record;
   generation integer;
-  first bigint;
+  earliest bigint;
   due bigint;
 BEGIN
-  FOR place IN SELECT h.id FROM inbox.handler h WHERE h.name = ANY (handlers) AND NOT h.paused LOOP
+  FOR searched IN SELECT handler.id FROM inbox.handler WHERE handler.name = ANY (handlers) AND NOT handler.paused LOOP
     generation := 0;
     WHILE generation IS NOT NULL LOOP
-      SELECT r.run_at INTO first FROM inbox.run r
-      WHERE r.state = wanted AND r.state >= 1 AND r.state <= 2 AND r.handler_id = place.id AND r.replay_id = generation
-      ORDER BY r.run_at LIMIT 1;
-      due := least(due, first);
+      SELECT run.run_at INTO earliest FROM inbox.run WHERE ${isWanted} AND run.replay_id = generation ORDER BY run.run_at LIMIT 1;
+      due := least(due, earliest);
       ${nextGeneration}
     END LOOP;
   END LOOP;
@@ -107,28 +119,31 @@ BEGIN
 END $$`
 
 /**
- * Reads the data of leases for claimed runs; `claims`, `runs` and `seqs` have an element per run. Each claim gets rows up to `most` bytes of
+ * Reads the data of leases for claimed runs; `claims`, `runs` and `seqs` have an element per run. Each claim gets rows up to `max_bytes` of
  * bodies, plus the row that exceeds it. Its other runs get no row.
  */
 const readLeasesFunction = `
-CREATE FUNCTION inbox.read_leases(claims bigint[], runs bigint[], seqs bigint[], most bigint)
+CREATE FUNCTION inbox.read_leases(claims bigint[], runs bigint[], seqs bigint[], max_bytes bigint)
 RETURNS TABLE (run_id bigint, id text, type text, created_at text, received_at bigint, key text, secret_label text, trace text, raw bytea,
   payload text, idempotency_key text)
 LANGUAGE plpgsql STABLE ${callSettings} AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
-    SELECT w.run, e.id, e.type, e.created_at, e.received_at, e.key, e.secret_label, e.trace, b.raw, i.payload, i.idempotency_key
+    SELECT fitting.run, event.id, event.type, event.created_at, event.received_at, event.key, event.secret_label, event.trace, body.raw,
+      item.payload, item.idempotency_key
     FROM (
-      SELECT s.*, sum(s.size) OVER (PARTITION BY s.claim ORDER BY s.place) - s.size AS before FROM (
-        SELECT g.*, coalesce(length(b.raw), 0) + coalesce(length(i.payload), 0) AS size
-        FROM unnest(claims, runs, seqs) WITH ORDINALITY AS g(claim, run, seq, place)
-        LEFT JOIN inbox.body b ON b.seq = g.seq LEFT JOIN inbox.item i ON i.run_id = g.run
-      ) s
-    ) w
-    LEFT JOIN inbox.event e ON e.seq = w.seq LEFT JOIN inbox.body b ON b.seq = w.seq LEFT JOIN inbox.item i ON i.run_id = w.run
-    WHERE w.before < most
-    ORDER BY w.place;
+      SELECT sized.*, sum(sized.bytes) OVER (PARTITION BY sized.claim ORDER BY sized.place) - sized.bytes AS bytes_before FROM (
+        SELECT leased.*, coalesce(length(body.raw), 0) + coalesce(length(item.payload), 0) AS bytes
+        FROM unnest(claims, runs, seqs) WITH ORDINALITY AS leased(claim, run, seq, place)
+        LEFT JOIN inbox.body ON body.seq = leased.seq LEFT JOIN inbox.item ON item.run_id = leased.run
+      ) sized
+    ) fitting
+    LEFT JOIN inbox.event ON event.seq = fitting.seq
+    LEFT JOIN inbox.body ON body.seq = fitting.seq
+    LEFT JOIN inbox.item ON item.run_id = fitting.run
+    WHERE fitting.bytes_before < max_bytes
+    ORDER BY fitting.place;
 END $$`
 
 /** Releases all runs of claims whose response was lost. Returns how many. */
@@ -140,17 +155,19 @@ DECLARE
   tokens bigint[];
   zeros bigint[];
 BEGIN
-  SELECT array_agg(r.id), array_agg(r.token::bigint), array_agg(0::bigint) INTO ids, tokens, zeros
-  FROM unnest(owners, claims) AS c(owner, id) JOIN inbox.run r ON r.state + 0 = 3 AND r.owner = c.owner AND r.claim_id = c.id;
+  SELECT array_agg(run.id), array_agg(run.token::bigint), array_agg(0::bigint) INTO ids, tokens, zeros
+  FROM unnest(owners, claims) AS lost(owner, id)
+  JOIN inbox.run ON ${isRunning('run.')} AND run.owner = lost.owner AND run.claim_id = lost.id;
   IF ids IS NULL THEN
     RETURN 0;
   END IF;
-  RETURN (SELECT cardinality(s.applied) FROM inbox.settle(ids, tokens, array_fill('release'::text, ARRAY[cardinality(ids)]), zeros, zeros,
-    zeros, array_fill(NULL::text, ARRAY[cardinality(ids)]), '[]', '[]', '[]', 0) s);
+  RETURN (SELECT cardinality(settled.applied) FROM inbox.settle(ids, tokens, array_fill('release'::text, ARRAY[cardinality(ids)]), zeros,
+    zeros, zeros, array_fill(NULL::text, ARRAY[cardinality(ids)]), '[]', '[]', '[]', 0) settled);
 END $$`
 
-const name = 'handler_crashed'
-const begin = 'the process or thread that ran it died before a verdict'
+const crashName = 'handler_crashed'
+const crashText = 'the process or thread that ran it died before a verdict'
+const crashGroup = errorGroupOf({ name: crashName, message: `${crashText} (crash 1 of ${maxCrashes})` })
 
 /**
  * Ends the leases of an owner that died. Each run counts as crashed and becomes a crash suspect; a repeated suspect goes behind the others.
@@ -167,44 +184,46 @@ DECLARE
   ids bigint[];
 BEGIN
   PERFORM ${sharedLock};
-  SELECT array_agg(r.id) INTO ids FROM inbox.run r WHERE r.owner = who AND r.state + 0 = 3;
+  SELECT array_agg(run.id) INTO ids FROM inbox.run WHERE run.owner = who AND ${isRunning('run.')};
   IF ids IS NULL THEN
     RETURN;
   END IF;
-  PERFORM 1 FROM inbox.lane l WHERE l.id IN (
-    SELECT inbox.lane_of(r.handler_id, r.replay_id, r.key) FROM unnest(ids) AS u(id) JOIN inbox.run r ON r.id = u.id WHERE r.key IS NOT NULL
-  ) ORDER BY l.id FOR NO KEY UPDATE;
-  SELECT coalesce(array_agg(x.id), '{}') INTO ids FROM (
-    SELECT r.id FROM unnest(ids) AS u(id) JOIN inbox.run r ON r.id = u.id WHERE r.owner = who AND r.state + 0 = 3
-    ORDER BY r.id FOR NO KEY UPDATE OF r
-  ) x;
+  PERFORM 1 FROM inbox.lane WHERE lane.id IN (
+    SELECT inbox.lane_of(run.handler_id, run.replay_id, run.key) FROM unnest(ids) AS leased(id) JOIN inbox.run ON run.id = leased.id
+    WHERE run.key IS NOT NULL
+  ) ORDER BY lane.id FOR NO KEY UPDATE;
+  SELECT coalesce(array_agg(locked.id), '{}') INTO ids FROM (
+    SELECT run.id FROM unnest(ids) AS leased(id) JOIN inbox.run ON run.id = leased.id WHERE run.owner = who AND ${isRunning('run.')}
+    ORDER BY run.id FOR NO KEY UPDATE OF run
+  ) locked;
   INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message)
-    SELECT r.id, r.attempt, coalesce(r.started_at, now_ms), now_ms, 'crashed', '${name}',
-      format('${begin} (crash %s of ${maxCrashes})', r.crashed + 1)
-    FROM unnest(ids) AS u(id) JOIN inbox.run r ON r.id = u.id ORDER BY r.id;
-  UPDATE inbox.run r SET
-    state = n.next,
-    crashed = CASE WHEN n.next = 10 THEN 0 ELSE r.crashed + 1 END,
-    run_at = CASE WHEN n.next = 2 AND r.crashed > 0 THEN now_ms ELSE r.run_at END,
-    ended_at = CASE WHEN n.next = 2 THEN r.ended_at ELSE now_ms END,
-    error_group = CASE WHEN n.next IN (4, 5) THEN '${errorGroupOf({ name, message: `${begin} (crash 1 of ${maxCrashes})` })}' ELSE r.error_group END,
+    SELECT run.id, run.attempt, coalesce(run.started_at, now_ms), now_ms, 'crashed', '${crashName}',
+      format('${crashText} (crash %s of ${maxCrashes})', run.crashed + 1)
+    FROM unnest(ids) AS locked(id) JOIN inbox.run ON run.id = locked.id ORDER BY run.id;
+  UPDATE inbox.run SET
+    state = crash.next,
+    crashed = CASE WHEN crash.next = ${state.dropped} THEN 0 ELSE run.crashed + 1 END,
+    run_at = CASE WHEN crash.next = ${state.suspect} AND run.crashed > 0 THEN now_ms ELSE run.run_at END,
+    ended_at = CASE WHEN crash.next = ${state.suspect} THEN run.ended_at ELSE now_ms END,
+    error_group = CASE WHEN crash.next IN (${state.held}, ${state.dead}) THEN '${crashGroup}' ELSE run.error_group END,
     owner = NULL
   FROM (
-    SELECT q.id, CASE
-        WHEN q.replay_id > 0 AND inbox.is_cancelled(q.id, q.replay_id) THEN 10
-        WHEN q.crashed + 1 < ${maxCrashes} THEN 2
-        WHEN q.key IS NOT NULL AND h.holds THEN 4
-        ELSE 5 END AS next
-    FROM unnest(ids) AS u(id) JOIN inbox.run q ON q.id = u.id JOIN inbox.handler h ON h.id = q.handler_id
-  ) n
-  WHERE r.id = n.id;
+    SELECT before.id, CASE
+        WHEN before.replay_id > 0 AND inbox.is_cancelled(before.id, before.replay_id) THEN ${state.dropped}
+        WHEN before.crashed + 1 < ${maxCrashes} THEN ${state.suspect}
+        WHEN before.key IS NOT NULL AND handler.holds THEN ${state.held}
+        ELSE ${state.dead} END AS next
+    FROM unnest(ids) AS locked(id) JOIN inbox.run before ON before.id = locked.id JOIN inbox.handler ON handler.id = before.handler_id
+  ) crash
+  WHERE run.id = crash.id;
   PERFORM inbox.promote(ids);
   PERFORM pg_notify('inbox_wake', '');
   RETURN QUERY
-    SELECT r.id, h.name, coalesce(e.id, ''), r.attempt, CASE WHEN r.state IN (4, 5) THEN '${name}' END,
-      CASE WHEN r.state IN (4, 5) THEN format('${begin} (crash %s of ${maxCrashes})', r.crashed) END
-    FROM unnest(ids) AS u(id) JOIN inbox.run r ON r.id = u.id JOIN inbox.handler h ON h.id = r.handler_id
-    LEFT JOIN inbox.event e ON e.seq = r.event_seq ORDER BY r.id;
+    SELECT run.id, handler.name, coalesce(event.id, ''), run.attempt,
+      CASE WHEN run.state IN (${state.held}, ${state.dead}) THEN '${crashName}' END,
+      CASE WHEN run.state IN (${state.held}, ${state.dead}) THEN format('${crashText} (crash %s of ${maxCrashes})', run.crashed) END
+    FROM unnest(ids) AS locked(id) JOIN inbox.run ON run.id = locked.id JOIN inbox.handler ON handler.id = run.handler_id
+    LEFT JOIN inbox.event ON event.seq = run.event_seq ORDER BY run.id;
 END $$`
 
 export const claimFunctions: readonly string[] = [

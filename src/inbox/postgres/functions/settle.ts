@@ -1,9 +1,19 @@
-import { replayStates } from '../../port.ts'
-import { callSettings, hotSettings, sharedLock } from '../locks.ts'
+import { isOpen, replayState, runState as state } from '../../run-sql.ts'
+import { callSettings, hotSettings, isRunning, sharedLock } from '../locks.ts'
+
+/*
+ * Functions that end leases with outcomes. `settle` is one transaction per batch:
+ *
+ *   1. lock what the outcomes touch, in the order of `locks.ts`
+ *   2. check the state that runs have read, and write theirs (`keep_state`); a run whose reads are outdated gets the verdict `conflict`
+ *   3. set the states of the runs (`end_leases`)
+ *   4. make the next runs of their keys ready (`promote`)
+ *   5. create runs for outbox items (`create_items`), and delete expired state (`purge_state`)
+ */
 
 /**
  * Makes the oldest waiting run of each key of changed runs ready, unless another run of the key is claimable, running or held. The caller
- * has locked the lanes, or is exclusive. Returns how many became ready. With the limit in `other`, the planner looks up each key, even if
+ * has locked the lanes, or is exclusive. Returns how many became ready. With the limit in `blocker`, the planner looks up each key, even if
  * its statistics are from a time without open runs.
  */
 const promoteFunction = `
@@ -11,151 +21,160 @@ CREATE FUNCTION inbox.promote(changed bigint[]) RETURNS integer LANGUAGE plpgsql
 DECLARE
   promoted integer;
 BEGIN
-  UPDATE inbox.run r SET state = 1 FROM (
-    SELECT n.id
+  UPDATE inbox.run SET state = ${state.ready} FROM (
+    SELECT oldest.id
     FROM (
-      SELECT DISTINCT e.handler_id, e.replay_id, e.key FROM unnest(changed) u(id) JOIN inbox.run e ON e.id = u.id
-      WHERE e.key IS NOT NULL
-    ) p CROSS JOIN LATERAL (
-      SELECT o.id, o.state FROM inbox.run o
-      WHERE o.handler_id = p.handler_id AND o.replay_id = p.replay_id AND o.key = p.key AND o.state < 5
-      ORDER BY o.handler_id, o.replay_id, o.key, o.id LIMIT 1
-    ) n LEFT JOIN LATERAL (
-      SELECT true AS is_there FROM inbox.run z
-      WHERE z.handler_id = p.handler_id AND z.replay_id = p.replay_id AND z.key = p.key AND z.state >= 1 AND z.state <= 4 LIMIT 1
-    ) other ON true
-    WHERE n.state = 0 AND other.is_there IS NULL
+      SELECT DISTINCT ended.handler_id, ended.replay_id, ended.key FROM unnest(changed) listed(id) JOIN inbox.run ended ON ended.id = listed.id
+      WHERE ended.key IS NOT NULL
+    ) place CROSS JOIN LATERAL (
+      SELECT open.id, open.state FROM inbox.run open
+      WHERE open.handler_id = place.handler_id AND open.replay_id = place.replay_id AND open.key = place.key AND ${isOpen('open.')}
+      ORDER BY open.handler_id, open.replay_id, open.key, open.id LIMIT 1
+    ) oldest LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM inbox.run first
+      WHERE first.handler_id = place.handler_id AND first.replay_id = place.replay_id AND first.key = place.key
+        AND first.state >= ${state.ready} AND first.state <= ${state.held} LIMIT 1
+    ) blocker ON true
+    WHERE oldest.state = ${state.waiting} AND blocker.is_there IS NULL
   ) next
-  WHERE r.id = next.id AND r.state + 0 = 0;
+  WHERE run.id = next.id AND run.state + 0 = ${state.waiting};
   GET DIAGNOSTICS promoted = ROW_COUNT;
   RETURN promoted;
 END $$`
 
 /** True for a run of a cancelled replay, which is not retried. Outbox items continue: they belong to completed runs. */
 const isCancelledFunction = `
-CREATE FUNCTION inbox.is_cancelled(run bigint, replay integer) RETURNS boolean LANGUAGE plpgsql STABLE ${hotSettings} AS $$
+CREATE FUNCTION inbox.is_cancelled(run bigint, of_replay integer) RETURNS boolean LANGUAGE plpgsql STABLE ${hotSettings} AS $$
 BEGIN
-  RETURN replay > 0 AND EXISTS (SELECT 1 FROM inbox.replay p WHERE p.id = replay AND p.state = ${replayStates.indexOf('cancelled')})
-    AND NOT EXISTS (SELECT 1 FROM inbox.item i WHERE i.run_id = run);
+  RETURN of_replay > 0
+    AND EXISTS (SELECT 1 FROM inbox.replay WHERE replay.id = of_replay AND replay.state = ${replayState.cancelled})
+    AND NOT EXISTS (SELECT 1 FROM inbox.item WHERE item.run_id = run);
 END $$`
 
 /**
- * Ends leases in one transaction. Returns positions of outcomes, from 1: `applied` or `conflicts`; the others are stale. Of two outcomes
- * for a lease, the first counts. `are_ready`: runs may have become claimable.
+ * Returns places of outcomes, from 1: `applied` or `conflicts`; the others are stale. Of two outcomes for a lease, the first counts.
+ * `are_ready`: runs may have become claimable.
  *
  * The arrays have an element per outcome. `kinds`: the kind of the `Outcome`, or `release`. `waits`, `starts`, `ends`: when a postponed run
- * is due, and when the attempt started and ended, in milliseconds from now. `groups`: error groups of dead letters. JSON arrays: `errors`
- * of `{place, name, message, stack}`, `states` of `{place, version, reads, writes}` (see `keep_state`), `items` of `{place, sink, key,
- * payload, idempotencyKey}`. Deletes up to `purged` expired state entries.
+ * is due, and when the attempt started and ended, in milliseconds from now. `error_groups`: of dead letters. JSON arrays: `errors` of
+ * `{place, name, message, stack}`, `states` of `{place, version, reads, writes}` (see `keep_state`), `items` of `{place, sink, key,
+ * payload, idempotencyKey}`. Deletes up to `max_purged` expired state entries.
  */
 const settleFunction = `
 CREATE FUNCTION inbox.settle(runs bigint[], tokens bigint[], kinds text[], waits bigint[], starts bigint[], ends bigint[],
-  groups text[], errors json, states json, items json, purged integer,
+  error_groups text[], errors json, states json, items json, max_purged integer,
   OUT applied integer[], OUT conflicts integer[], OUT are_ready boolean)
 LANGUAGE plpgsql ${callSettings} AS $$
 DECLARE
   now_ms bigint := inbox.now_ms();
   has_items boolean := json_array_length(items) > 0;
   has_state boolean := json_array_length(states) > 0;
+  -- An element per outcome that is not stale.
   places integer[];
   ids bigint[];
   verdicts text[];
   due bigint[];
   began bigint[];
   ended bigint[];
-  group_of text[];
+  groups text[];
   effect record;
-  at integer;
+  nth integer;
   promoted integer;
 BEGIN
   PERFORM ${sharedLock};
   -- Handlers whose state is read or written, or whose count of superseded runs may change.
   IF has_state OR kinds && '{retry,snooze,release}' THEN
-    PERFORM 1 FROM inbox.handler h WHERE h.id IN (
-      SELECT r.handler_id FROM json_to_recordset(states) AS s(place integer) JOIN inbox.run r ON r.id = runs[s.place]
+    PERFORM 1 FROM inbox.handler WHERE handler.id IN (
+      SELECT run.handler_id FROM json_to_recordset(states) AS effects(place integer) JOIN inbox.run ON run.id = runs[effects.place]
       UNION ALL
-      SELECT r.handler_id FROM unnest(runs, kinds) AS u(id, kind) JOIN inbox.run r ON r.id = u.id
-      JOIN inbox.handler l ON l.id = r.handler_id WHERE u.kind IN ('retry', 'snooze', 'release') AND l.latest_only
-    ) ORDER BY h.id FOR NO KEY UPDATE;
+      SELECT run.handler_id FROM unnest(runs, kinds) AS outcome(id, kind) JOIN inbox.run ON run.id = outcome.id
+      JOIN inbox.handler latest ON latest.id = run.handler_id
+      WHERE outcome.kind IN ('retry', 'snooze', 'release') AND latest.latest_only
+    ) ORDER BY handler.id FOR NO KEY UPDATE;
   END IF;
   IF has_items THEN
     INSERT INTO inbox.handler (name)
-      SELECT DISTINCT i.sink FROM json_to_recordset(items) AS i(place integer, sink text)
-      JOIN inbox.run r ON r.id = runs[i.place] AND r.state + 0 = 3 AND r.token = tokens[i.place]
-      WHERE NOT EXISTS (SELECT 1 FROM inbox.handler h WHERE h.name = i.sink) ORDER BY 1
+      SELECT DISTINCT new_item.sink FROM json_to_recordset(items) AS new_item(place integer, sink text)
+      JOIN inbox.run ON run.id = runs[new_item.place] AND ${isRunning('run.')} AND run.token = tokens[new_item.place]
+      WHERE NOT EXISTS (SELECT 1 FROM inbox.handler WHERE handler.name = new_item.sink) ORDER BY 1
       ON CONFLICT (name) DO NOTHING;
   END IF;
-  PERFORM 1 FROM inbox.lane l WHERE l.id IN (
-    SELECT inbox.lane_of(r.handler_id, r.replay_id, r.key) FROM unnest(runs) AS u(id) JOIN inbox.run r ON r.id = u.id
-    WHERE r.key IS NOT NULL
+  PERFORM 1 FROM inbox.lane WHERE lane.id IN (
+    SELECT inbox.lane_of(run.handler_id, run.replay_id, run.key) FROM unnest(runs) AS outcome(id) JOIN inbox.run ON run.id = outcome.id
+    WHERE run.key IS NOT NULL
     UNION ALL
-    SELECT inbox.lane_of(h.id, r.replay_id, i.key) FROM json_to_recordset(items) AS i(place integer, sink text, key text)
-    JOIN inbox.run r ON r.id = runs[i.place] JOIN inbox.handler h ON h.name = i.sink
-    WHERE has_items AND i.key IS NOT NULL
-  ) ORDER BY l.id FOR NO KEY UPDATE;
+    SELECT inbox.lane_of(sink.id, run.replay_id, new_item.key) FROM json_to_recordset(items) AS new_item(place integer, sink text, key text)
+    JOIN inbox.run ON run.id = runs[new_item.place] JOIN inbox.handler sink ON sink.name = new_item.sink
+    WHERE has_items AND new_item.key IS NOT NULL
+  ) ORDER BY lane.id FOR NO KEY UPDATE;
 
   -- The usual case, in one statement: all outcomes are done, without state.
   IF kinds <@ '{done}' AND NOT has_state THEN
     WITH settled AS (
-      UPDATE inbox.run r SET state = 6, crashed = 0, started_at = g.began, ended_at = g.ended, owner = NULL
+      UPDATE inbox.run SET state = ${state.done}, crashed = 0, started_at = outcome.began, ended_at = outcome.ended, owner = NULL
       FROM (
-        SELECT DISTINCT ON (u.id, u.token) u.id, u.token, u.place, now_ms + u.began AS began, now_ms + u.ended AS ended
-        FROM unnest(runs, tokens, starts, ends) WITH ORDINALITY AS u(id, token, began, ended, place)
-        ORDER BY u.id, u.token, u.place
-      ) g
-      WHERE r.id = g.id AND r.state + 0 = 3 AND r.token = g.token
-      RETURNING g.place::integer AS place, r.id
+        SELECT DISTINCT ON (listed.id, listed.token) listed.id, listed.token, listed.place, now_ms + listed.began AS began,
+          now_ms + listed.ended AS ended
+        FROM unnest(runs, tokens, starts, ends) WITH ORDINALITY AS listed(id, token, began, ended, place)
+        ORDER BY listed.id, listed.token, listed.place
+      ) outcome
+      WHERE run.id = outcome.id AND ${isRunning('run.')} AND run.token = outcome.token
+      RETURNING outcome.place::integer AS place, run.id
     )
-    SELECT coalesce(array_agg(s.place), '{}'), coalesce(array_agg(s.id), '{}'), coalesce(array_agg('done'::text), '{}')
-    INTO places, ids, verdicts FROM settled s;
+    SELECT coalesce(array_agg(settled.place), '{}'), coalesce(array_agg(settled.id), '{}'), coalesce(array_agg('done'::text), '{}')
+    INTO places, ids, verdicts FROM settled;
   ELSE
-    SELECT coalesce(array_agg(f.place), '{}'), coalesce(array_agg(f.id), '{}'), array_agg(f.kind), array_agg(f.at), array_agg(f.began),
-      array_agg(f.ended), array_agg(f.grouped)
-    INTO places, ids, verdicts, due, began, ended, group_of
+    SELECT coalesce(array_agg(leased.place), '{}'), coalesce(array_agg(leased.id), '{}'), array_agg(leased.kind), array_agg(leased.due),
+      array_agg(leased.began), array_agg(leased.ended), array_agg(leased.error_group)
+    INTO places, ids, verdicts, due, began, ended, groups
     FROM (
-      SELECT g.place::integer AS place, g.id, g.kind, now_ms + g.wait AS at, now_ms + g.began AS began, now_ms + g.ended AS ended, g.grouped FROM (
-        SELECT DISTINCT ON (u.id, u.token) u.*
-        FROM unnest(runs, tokens, kinds, waits, starts, ends, groups) WITH ORDINALITY AS u(id, token, kind, wait, began, ended, grouped, place)
-        ORDER BY u.id, u.token, u.place
-      ) g JOIN inbox.run r ON r.id = g.id
-      WHERE r.state + 0 = 3 AND r.token = g.token
-      ORDER BY r.id FOR NO KEY UPDATE OF r
-    ) f;
+      SELECT outcome.place::integer AS place, outcome.id, outcome.kind, now_ms + outcome.wait AS due, now_ms + outcome.began AS began,
+        now_ms + outcome.ended AS ended, outcome.error_group
+      FROM (
+        SELECT DISTINCT ON (listed.id, listed.token) listed.*
+        FROM unnest(runs, tokens, kinds, waits, starts, ends, error_groups) WITH ORDINALITY
+          AS listed(id, token, kind, wait, began, ended, error_group, place)
+        ORDER BY listed.id, listed.token, listed.place
+      ) outcome JOIN inbox.run ON run.id = outcome.id
+      WHERE ${isRunning('run.')} AND run.token = outcome.token
+      ORDER BY run.id FOR NO KEY UPDATE OF run
+    ) leased;
 
     -- In order, because a run may have read state that an earlier run of this call writes.
-    FOR effect IN SELECT s.* FROM json_to_recordset(states) AS s(place integer, version bigint, reads json, writes json) LOOP
-      at := array_position(places, effect.place);
-      CONTINUE WHEN at IS NULL;
-      IF NOT inbox.keep_state((SELECT r.handler_id FROM inbox.run r WHERE r.id = ids[at]), effect.version, effect.reads, effect.writes, now_ms)
+    FOR effect IN SELECT listed.* FROM json_to_recordset(states) AS listed(place integer, version bigint, reads json, writes json) LOOP
+      nth := array_position(places, effect.place);
+      CONTINUE WHEN nth IS NULL;
+      IF NOT inbox.keep_state((SELECT run.handler_id FROM inbox.run WHERE run.id = ids[nth]), effect.version, effect.reads, effect.writes,
+        now_ms)
       THEN
-        verdicts[at] := 'conflict';
+        verdicts[nth] := 'conflict';
       END IF;
     END LOOP;
 
     IF json_array_length(errors) > 0 THEN
       INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message, error_stack)
-        SELECT r.id, r.attempt, u.began, u.ended, u.kind, e.name, e.message, e.stack
-        FROM json_to_recordset(errors) AS e(place integer, name text, message text, stack text)
-        JOIN unnest(places, ids, verdicts, began, ended) AS u(place, id, kind, began, ended) ON u.place = e.place
-        JOIN inbox.run r ON r.id = u.id
-        ORDER BY e.place;
+        SELECT run.id, run.attempt, outcome.began, outcome.ended, outcome.kind, error.name, error.message, error.stack
+        FROM json_to_recordset(errors) AS error(place integer, name text, message text, stack text)
+        JOIN unnest(places, ids, verdicts, began, ended) AS outcome(place, id, kind, began, ended) ON outcome.place = error.place
+        JOIN inbox.run ON run.id = outcome.id
+        ORDER BY error.place;
     END IF;
-    PERFORM inbox.end_leases(ids, verdicts, due, began, ended, group_of, now_ms);
+    PERFORM inbox.end_leases(ids, verdicts, due, began, ended, groups, now_ms);
   END IF;
   promoted := inbox.promote(ids);
   IF has_items THEN
-    PERFORM inbox.create_items(items, array_agg(u.place), array_agg(u.id), now_ms)
-      FROM unnest(places, ids, verdicts) AS u(place, id, kind) WHERE u.kind = 'done';
+    PERFORM inbox.create_items(items, array_agg(outcome.place), array_agg(outcome.id), now_ms)
+      FROM unnest(places, ids, verdicts) AS outcome(place, id, kind) WHERE outcome.kind = 'done';
   END IF;
-  IF purged > 0 THEN
-    PERFORM inbox.purge_state(purged, now_ms);
+  IF max_purged > 0 THEN
+    PERFORM inbox.purge_state(max_purged, now_ms);
   END IF;
   are_ready := promoted > 0 OR has_items OR verdicts && '{retry,snooze,release,conflict}';
   IF are_ready THEN
     PERFORM pg_notify('inbox_wake', '');
   END IF;
-  SELECT array_agg(u.place) FILTER (WHERE u.kind <> 'conflict'), array_agg(u.place) FILTER (WHERE u.kind = 'conflict')
-  INTO applied, conflicts FROM unnest(places, verdicts) AS u(place, kind);
+  SELECT array_agg(outcome.place) FILTER (WHERE outcome.kind <> 'conflict'), array_agg(outcome.place) FILTER (WHERE outcome.kind = 'conflict')
+  INTO applied, conflicts FROM unnest(places, verdicts) AS outcome(place, kind);
 END $$`
 
 /**
@@ -164,42 +183,46 @@ END $$`
  * the state before the claim.
  */
 const endLeasesFunction = `
-CREATE FUNCTION inbox.end_leases(ids bigint[], verdicts text[], due bigint[], began bigint[], ended bigint[], group_of text[],
+CREATE FUNCTION inbox.end_leases(ids bigint[], verdicts text[], due bigint[], began bigint[], ended bigint[], error_groups text[],
   now_ms bigint)
 RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
 BEGIN
-  UPDATE inbox.run r SET
-    state = n.next,
-    run_at = CASE WHEN n.kind IN ('retry', 'snooze') AND n.next = 1 THEN n.due ELSE r.run_at END,
-    attempt = r.attempt - CASE WHEN n.kind IN ('done', 'dead', 'retry') THEN 0 ELSE 1 END,
-    failed = r.failed + CASE WHEN n.kind = 'retry' AND n.next = 1 THEN 1 ELSE 0 END,
-    crashed = CASE WHEN n.kind IN ('release', 'conflict') AND n.next <= 2 THEN r.crashed ELSE 0 END,
-    started_at = CASE WHEN n.kind IN ('done', 'dead') THEN n.began ELSE r.started_at END,
-    ended_at = CASE WHEN n.next IN (8, 10) THEN now_ms WHEN n.next >= 4 THEN n.ended ELSE r.ended_at END,
-    error_group = CASE WHEN n.kind = 'dead' THEN n.grouped ELSE r.error_group END,
+  UPDATE inbox.run SET
+    state = verdict.next,
+    run_at = CASE WHEN verdict.kind IN ('retry', 'snooze') AND verdict.next = ${state.ready} THEN verdict.due ELSE run.run_at END,
+    attempt = run.attempt - CASE WHEN verdict.kind IN ('done', 'dead', 'retry') THEN 0 ELSE 1 END,
+    failed = run.failed + CASE WHEN verdict.kind = 'retry' AND verdict.next = ${state.ready} THEN 1 ELSE 0 END,
+    crashed = CASE WHEN verdict.kind IN ('release', 'conflict') AND verdict.next <= ${state.suspect} THEN run.crashed ELSE 0 END,
+    started_at = CASE WHEN verdict.kind IN ('done', 'dead') THEN verdict.began ELSE run.started_at END,
+    ended_at = CASE
+      WHEN verdict.next IN (${state.superseded}, ${state.dropped}) THEN now_ms
+      WHEN verdict.next >= ${state.held} THEN verdict.ended
+      ELSE run.ended_at END,
+    error_group = CASE WHEN verdict.kind = 'dead' THEN verdict.error_group ELSE run.error_group END,
     owner = NULL
   FROM (
-    SELECT u.*, CASE
-        WHEN u.kind = 'done' THEN 6
-        WHEN u.kind = 'dead' THEN CASE WHEN q.key IS NOT NULL AND h.holds THEN 4 ELSE 5 END
-        WHEN u.kind = 'expired' THEN 7
-        WHEN u.kind = 'unmatched' THEN 9
-        WHEN q.replay_id > 0 AND inbox.is_cancelled(q.id, q.replay_id) THEN 10
-        WHEN h.latest_only AND q.replay_id = 0 AND (
-          SELECT true FROM inbox.run o
-          WHERE o.handler_id = q.handler_id AND o.replay_id = 0 AND o.key = q.key AND o.state < 5 AND o.id > q.id LIMIT 1) THEN 8
-        WHEN u.kind IN ('release', 'conflict') AND q.crashed > 0 THEN 2
-        ELSE 1 END AS next
-    FROM unnest(ids, verdicts, due, began, ended, group_of) AS u(id, kind, due, began, ended, grouped)
-    JOIN inbox.run q ON q.id = u.id JOIN inbox.handler h ON h.id = q.handler_id
-  ) n
-  WHERE r.id = n.id;
+    SELECT listed.*, CASE
+        WHEN listed.kind = 'done' THEN ${state.done}
+        WHEN listed.kind = 'dead' THEN CASE WHEN before.key IS NOT NULL AND handler.holds THEN ${state.held} ELSE ${state.dead} END
+        WHEN listed.kind = 'expired' THEN ${state.expired}
+        WHEN listed.kind = 'unmatched' THEN ${state.unmatched}
+        WHEN before.replay_id > 0 AND inbox.is_cancelled(before.id, before.replay_id) THEN ${state.dropped}
+        WHEN handler.latest_only AND before.replay_id = 0 AND (
+          SELECT true FROM inbox.run newer
+          WHERE newer.handler_id = before.handler_id AND newer.replay_id = 0 AND newer.key = before.key AND ${isOpen('newer.')}
+            AND newer.id > before.id LIMIT 1) THEN ${state.superseded}
+        WHEN listed.kind IN ('release', 'conflict') AND before.crashed > 0 THEN ${state.suspect}
+        ELSE ${state.ready} END AS next
+    FROM unnest(ids, verdicts, due, began, ended, error_groups) AS listed(id, kind, due, began, ended, error_group)
+    JOIN inbox.run before ON before.id = listed.id JOIN inbox.handler ON handler.id = before.handler_id
+  ) verdict
+  WHERE run.id = verdict.id;
   IF verdicts && '{retry,snooze,release,conflict}' THEN
-    UPDATE inbox.handler h SET superseded = h.superseded + s.count
+    UPDATE inbox.handler SET superseded = superseded + sums.count
     FROM (
-      SELECT r.handler_id, count(*) AS count FROM unnest(ids) AS u(id) JOIN inbox.run r ON r.id = u.id WHERE r.state + 0 = 8
-      GROUP BY r.handler_id
-    ) s WHERE h.id = s.handler_id;
+      SELECT run.handler_id, count(*) AS count FROM unnest(ids) AS listed(id) JOIN inbox.run ON run.id = listed.id
+      WHERE run.state + 0 = ${state.superseded} GROUP BY run.handler_id
+    ) sums WHERE handler.id = sums.handler_id;
   END IF;
 END $$`
 
@@ -211,79 +234,81 @@ END $$`
  * `writes`: JSON array of `{key, value, expiresAt}`, at most one per key.
  */
 const keepStateFunction = `
-CREATE FUNCTION inbox.keep_state(of_handler integer, version_now bigint, reads json, writes json, now_ms bigint)
+CREATE FUNCTION inbox.keep_state(of_handler integer, new_version bigint, reads json, writes json, now_ms bigint)
 RETURNS boolean LANGUAGE plpgsql ${hotSettings} AS $$
 BEGIN
   IF EXISTS (
     SELECT 1
-    FROM json_to_recordset(reads) AS d("from" text, "to" text, most integer, keys text[], versions bigint[])
+    FROM json_to_recordset(reads) AS read("from" text, "to" text, most integer, keys text[], versions bigint[])
     CROSS JOIN LATERAL (
-      SELECT coalesce(array_agg(f.key ORDER BY f.key), '{}') AS keys, coalesce(array_agg(f.version ORDER BY f.key), '{}') AS versions
+      SELECT coalesce(array_agg(entry.key ORDER BY entry.key), '{}') AS keys,
+        coalesce(array_agg(entry.version ORDER BY entry.key), '{}') AS versions
       FROM (
-        SELECT s.key, s.version FROM inbox.state s
-        WHERE s.handler_id = of_handler AND s.key >= d."from" AND s.key < d."to" AND (s.expires_at IS NULL OR s.expires_at > now_ms)
-        ORDER BY s.key LIMIT d.most
-      ) f
-    ) n
-    WHERE n.keys <> d.keys OR n.versions <> d.versions
+        SELECT state.key, state.version FROM inbox.state
+        WHERE state.handler_id = of_handler AND state.key >= read."from" AND state.key < read."to"
+          AND (state.expires_at IS NULL OR state.expires_at > now_ms)
+        ORDER BY state.key LIMIT read.most
+      ) entry
+    ) present
+    WHERE present.keys <> read.keys OR present.versions <> read.versions
   ) THEN
     RETURN false;
   END IF;
-  DELETE FROM inbox.state s USING json_to_recordset(writes) AS w(key text, value text)
-    WHERE w.value IS NULL AND s.handler_id = of_handler AND s.key = w.key;
-  INSERT INTO inbox.state AS s (handler_id, key, value, version, expires_at)
-    SELECT of_handler, w.key, w.value, version_now, w."expiresAt"
-    FROM json_to_recordset(writes) AS w(key text, value text, "expiresAt" bigint) WHERE w.value IS NOT NULL
+  DELETE FROM inbox.state USING json_to_recordset(writes) AS written(key text, value text)
+    WHERE written.value IS NULL AND state.handler_id = of_handler AND state.key = written.key;
+  INSERT INTO inbox.state (handler_id, key, value, version, expires_at)
+    SELECT of_handler, written.key, written.value, new_version, written."expiresAt"
+    FROM json_to_recordset(writes) AS written(key text, value text, "expiresAt" bigint) WHERE written.value IS NOT NULL
     ON CONFLICT (handler_id, key) DO UPDATE
     SET value = excluded.value, version = excluded.version, expires_at = excluded.expires_at;
   RETURN true;
 END $$`
 
-/** Deletes up to `most` expired state entries of any handler, except locked ones. */
+/** Deletes up to `max_purged` expired state entries of any handler, except locked ones. */
 const purgeStateFunction = `
-CREATE FUNCTION inbox.purge_state(most integer, now_ms bigint) RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
+CREATE FUNCTION inbox.purge_state(max_purged integer, now_ms bigint) RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
 BEGIN
-  WITH gone AS MATERIALIZED (
-    SELECT s.handler_id, s.key FROM inbox.state s WHERE s.expires_at IS NOT NULL AND s.expires_at <= now_ms
-    ORDER BY s.expires_at LIMIT most FOR UPDATE SKIP LOCKED
+  WITH expired AS MATERIALIZED (
+    SELECT state.handler_id, state.key FROM inbox.state WHERE state.expires_at IS NOT NULL AND state.expires_at <= now_ms
+    ORDER BY state.expires_at LIMIT max_purged FOR UPDATE SKIP LOCKED
   )
-  DELETE FROM inbox.state s USING gone g WHERE s.handler_id = g.handler_id AND s.key = g.key;
+  DELETE FROM inbox.state USING expired WHERE state.handler_id = expired.handler_id AND state.key = expired.key;
 END $$`
 
 /**
  * Creates runs of sinks for outbox items, in the replay (or live) of the run that left them, behind open runs of their key. The caller has
- * locked the lanes and created the sinks. `items`: see `settle`. `runs` and `places`: the applied runs and their positions.
+ * locked the lanes and created the sinks. `items`: see `settle`. `runs` and `places`: the applied runs and their places.
  */
 const createItemsFunction = `
 CREATE FUNCTION inbox.create_items(items json, places integer[], runs bigint[], now_ms bigint)
 RETURNS void LANGUAGE plpgsql ${hotSettings} AS $$
 BEGIN
-  WITH left_there AS MATERIALIZED (
-    SELECT h.id AS handler, q.replay_id AS replay, i.key, i.payload, i.idempotency, i.nth, q.event_seq,
-      row_number() OVER (PARTITION BY h.id, q.replay_id, i.key ORDER BY i.nth) AS nth_of_key
+  WITH new_item AS MATERIALIZED (
+    SELECT sink.id AS handler, origin.replay_id AS replay, listed.key, listed.payload, listed.idempotency_key, listed.nth, origin.event_seq,
+      row_number() OVER (PARTITION BY sink.id, origin.replay_id, listed.key ORDER BY listed.nth) AS nth_of_key
     FROM (
-      SELECT j.place, j.sink, j.key, j.payload, j."idempotencyKey" AS idempotency, row_number() OVER () AS nth
-      FROM json_to_recordset(items) AS j(place integer, sink text, key text, payload text, "idempotencyKey" text)
-    ) i
-    JOIN unnest(places, runs) AS u(place, run) ON u.place = i.place
-    JOIN inbox.run q ON q.id = u.run
-    JOIN inbox.handler h ON h.name = i.sink
-  ), made AS MATERIALIZED (
-    SELECT nextval('inbox.run_id') AS id, l.* FROM (SELECT t.* FROM left_there t ORDER BY t.nth) l
+      SELECT sent.place, sent.sink, sent.key, sent.payload, sent."idempotencyKey" AS idempotency_key, row_number() OVER () AS nth
+      FROM json_to_recordset(items) AS sent(place integer, sink text, key text, payload text, "idempotencyKey" text)
+    ) listed
+    JOIN unnest(places, runs) AS outcome(place, run) ON outcome.place = listed.place
+    JOIN inbox.run origin ON origin.id = outcome.run
+    JOIN inbox.handler sink ON sink.name = listed.sink
+  ), numbered AS MATERIALIZED (
+    SELECT nextval('inbox.run_id') AS id, sorted.* FROM (SELECT * FROM new_item ORDER BY nth) sorted
   ), created AS (
     INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at)
-    SELECT m.id, m.event_seq, m.handler, m.replay, m.key, CASE
-        WHEN m.key IS NULL THEN 1
-        WHEN m.nth_of_key = 1 AND o.is_open IS NULL THEN 1
-        ELSE 0 END,
+    SELECT numbered.id, numbered.event_seq, numbered.handler, numbered.replay, numbered.key, CASE
+        WHEN numbered.key IS NULL THEN ${state.ready}
+        WHEN numbered.nth_of_key = 1 AND older.is_open IS NULL THEN ${state.ready}
+        ELSE ${state.waiting} END,
       now_ms
-    FROM made m LEFT JOIN LATERAL (
-      SELECT true AS is_open FROM inbox.run p
-      WHERE p.handler_id = m.handler AND p.replay_id = m.replay AND p.key = m.key AND p.state < 5 LIMIT 1
-    ) o ON true
-    ORDER BY m.id
+    FROM numbered LEFT JOIN LATERAL (
+      SELECT true AS is_open FROM inbox.run
+      WHERE run.handler_id = numbered.handler AND run.replay_id = numbered.replay AND run.key = numbered.key AND ${isOpen('run.')} LIMIT 1
+    ) older ON true
+    ORDER BY numbered.id
   )
-  INSERT INTO inbox.item (run_id, payload, idempotency_key) SELECT m.id, m.payload, m.idempotency FROM made m;
+  INSERT INTO inbox.item (run_id, payload, idempotency_key) SELECT id, payload, idempotency_key FROM numbered;
 END $$`
 
 export const settleFunctions: readonly string[] = [
