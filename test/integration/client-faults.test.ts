@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { createClient } from '../../src/client/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { inFault } from '../../src/emulator/faults/kinds.ts'
+import {} from '../../src/emulator/faults/rules.ts'
 import { apiKey } from './emulator-stage.ts'
 import { all, busiest, createHastyClock, failureOf, startClientStage, type ClientStage } from './client-stage.ts'
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import type { Endpoint } from '../../src/emulator/deliveries/port.ts'
+import type { Endpoint } from '../../src/emulator/accounts/accounts.ts'
 import {
   always,
   createDeliveryStage,
@@ -200,27 +200,6 @@ describe('the retry ladder', () => {
       expect(body).toEqual(outgoing().body)
       expect(headers['x-service-signature']).toBe(signature(body, secret))
     }
-  })
-
-  test('R81 an attempt that throws counts as failed, and the ladder continues', async () => {
-    const plain = always({ twins: 2 })
-    const alter = () => {
-      throw new RangeError('a bug in a fault')
-    }
-    const { clock, deliveries, send } = await setUp(answerStatus(200), {
-      faults: {
-        ...plain,
-        planAttempt: (target, attempt) => ({ ...plain.planAttempt(target, attempt), ...(attempt === 1 && { alter }) }),
-      },
-    })
-    send(outgoing())
-    await deliveries.idle()
-    const lastFailure = expect.stringContaining('a bug in a fault')
-    const failed = { attempts: 1, state: 'pending', nextAttemptAt: clock.now() + 60_000, lastFailure }
-    expect(deliveries.list({}, 1)).toMatchObject([failed])
-    await clock.advance(60_000)
-    await deliveries.settled()
-    expect(deliveries.list({}, 1)).toMatchObject([{ attempts: 2, state: 'acknowledged' }])
   })
 })
 

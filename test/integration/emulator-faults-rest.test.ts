@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/rules.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 import { busiestWallet, createRestStage, type RestStage, type StageOptions } from './emulator-rest-stage.ts'
 

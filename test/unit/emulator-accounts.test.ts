@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createAccounts, type AccountsOptions } from '../../src/emulator/accounts/accounts.ts'
 import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
-import { KeyTaken } from '../../src/emulator/accounts/port.ts'
+import { KeyTaken } from '../../src/emulator/accounts/accounts.ts'
 import { WorldRefusal } from '../../src/emulator/world/port.ts'
 
 function setUp(options: Partial<AccountsOptions> = {}) {

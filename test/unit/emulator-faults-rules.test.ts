@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { faultRuleSchema, listFaultKinds } from '../../src/emulator/faults/kinds.ts'
+import { listFaultKinds } from '../../src/emulator/faults/kinds.ts'
+import { faultRuleSchema } from '../../src/emulator/faults/rules.ts'
 import { packs } from '../../src/emulator/faults/packs.ts'
 import { problemsOf } from '../../src/emulator/rest/error.ts'
 import { createWorld } from '../../src/emulator/world/world.ts'

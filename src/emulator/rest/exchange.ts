@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
-import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
-import type { AnswerPlan } from '../faults/port.ts'
-import { readBearer, type Presented } from './bearer.ts'
+import { planLimits, type Accounts, type Caller } from '../accounts/accounts.ts'
+import type { AnswerPlan } from '../faults/faults.ts'
 import type { HttpError } from './error.ts'
 import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal.ts'
 import { parseQuery } from './input.ts'
@@ -92,9 +91,9 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       let requestBody: string | null = null
       let plan: AnswerPlan | null = null
 
-      const send = (givenStatus: number, givenBody: string, extra: Readonly<Record<string, string>>) => {
+      const send = (fullStatus: number, fullBody: string, extra: Readonly<Record<string, string>>) => {
         const instead = plan?.instead?.kind ?? 'error'
-        const [status, body] = instead === 'empty' ? [200, ''] : [givenStatus, givenBody]
+        const [status, body] = instead === 'empty' ? [200, ''] : [fullStatus, fullBody]
         if (!response.headersSent && !response.destroyed) {
           const headers = { ...headersOf(requestId, quota, body), ...extra }
           if (instead === 'error' || instead === 'empty') response.writeHead(status, headers).end(body)
@@ -130,7 +129,7 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           const { timestamp, latency_ms } = timeAndLatency(startedAt)
           const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
           const envelope = { success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }
-          const answer = plan === null ? envelope : plan.alter(envelope, { cursor: cursorOf(request) })
+          const answer = plan === null ? envelope : plan.alter(envelope, cursorOf(request))
           send(status, JSON.stringify(answer), {})
         },
         fail(error) {
@@ -139,7 +138,7 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       }
     },
     /** The whole HTTP/1.1 response to a request that Node could not parse. */
-    refuseUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string {
+    rejectUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string {
       const requestId = newId()
       const body = failure(error, requestId, wall.now())
       const quota = takeQuota(null, remoteAddress)
@@ -148,6 +147,34 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       return [`HTTP/1.1 ${statusLine}`, ...lines, '', body].join('\r\n')
     },
   }
+}
+
+const bearer = /^Bearer +([\x21-\x7e]+)$/i
+
+/** The API key of a request (R66). */
+export type Presented =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'none' }
+  /** Another scheme, no key, a key with spaces, or the header twice. */
+  | { readonly kind: 'malformed' }
+
+/** Reads `Authorization: Bearer <API_KEY>`. */
+export function readBearer(request: IncomingMessage): Presented {
+  const { authorization } = request.headers
+  if (authorization === undefined) return { kind: 'none' }
+  const [, key] = bearer.exec(authorization) ?? []
+  if (key === undefined || isRepeated(request.rawHeaders)) return { kind: 'malformed' }
+  return { kind: 'key', key }
+}
+
+/** Node keeps the first of several such headers; a proxy in front may read the last. */
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name !== undefined && name.length === 13 && name.toLowerCase() === 'authorization') count++
+  }
+  return count > 1
 }
 
 /** Cursor of the requested page; null if none. */

@@ -120,27 +120,17 @@ export function splitTarget(
   target: string,
   presentedKey: string | null,
 ): { readonly path: string; readonly query: string } {
-  const mark = target.indexOf('?')
-  const path = mark < 0 ? target : target.slice(0, mark)
-  const query = mark < 0 ? '' : target.slice(mark + 1)
-  const show = (part: string) => (hasKey(part, presentedKey) ? hidden : part)
+  const show = (part: string) => {
+    return [part, decode(part)].some((text) => withoutKeys(text, presentedKey) !== text) ? hidden : part
+  }
+  const [path = '', ...rest] = target.split('?')
   return {
     path: path.split('/').map(show).join('/'),
-    query: query
-      .split('&')
-      .map((pair) => {
-        const equals = pair.indexOf('=')
-        if (equals < 0) return show(pair)
-        const [name, value] = [pair.slice(0, equals), pair.slice(equals + 1)]
-        const isSecret = isSecretMember(decode(name), decode(value))
-        return `${show(name)}=${isSecret ? hidden : show(value)}`
-      })
-      .join('&'),
+    query: rest.join('?').replaceAll(/([^&=]+)(?:=([^&]*))?/g, (_pair, name: string, value?: string) => {
+      if (value === undefined) return show(name)
+      return `${show(name)}=${isSecretMember(decode(name), decode(value)) ? hidden : show(value)}`
+    }),
   }
-}
-
-function hasKey(part: string, presentedKey: string | null): boolean {
-  return [part, decode(part)].some((text) => withoutKeys(text, presentedKey) !== text)
 }
 
 /** Malformed percent-encoding stays unchanged. */
