@@ -165,7 +165,7 @@ async function readTls(
   }
   if (tls !== true) return null
   if (data !== undefined) return ownCertificate(dirname(fromCwd(data)), systemClock.now())
-  return cleanup.use(passingCertificate(systemClock.now()))
+  return cleanup.use(await passingCertificate(systemClock.now()))
 }
 
 const maxSeedNameLength = 200

@@ -59,20 +59,17 @@ test('2.8 empty processes the request and responds 200 without a body', async ()
   expect(answer).toMatchObject({ status: 200, text: '' })
   expect([answer.headers.get('content-length'), answer.headers.has('x-ratelimit-limit')]).toEqual(['0', true])
   expect(rest.accounts.alerts(rest.accountId)).toHaveLength(1)
-  expect(exchanges).toMatchObject([{ status: 200, responseBody: '', faults: ['empty'] }])
+  expect(exchanges).toMatchObject([{ status: 200, faults: ['empty'] }])
 })
 
 test('2.8 malformed cuts the JSON; the framing is correct', async () => {
-  const { faults, ask, exchanges } = await startFaulty()
+  const { faults, ask } = await startFaulty()
   faults.add(rule({ kind: 'malformed' }))
   const answer = await ask('/v1/networks')
   expect(answer.status).toBe(200)
   expect(answer.text).toMatch(/^\{"success":true,"data":\[/)
   expect(answer.body).toBeUndefined()
   expect(answer.headers.has('x-ratelimit-remaining')).toBe(true)
-  // The journal has the whole response.
-  expect(exchanges[0]?.responseBody.startsWith(answer.text)).toBe(true)
-  expect(exchanges[0]?.responseBody.length).toBeGreaterThan(answer.text.length)
 })
 
 test('2.8 malformed-chunk breaks the framing', async () => {

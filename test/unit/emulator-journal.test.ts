@@ -9,13 +9,11 @@ function exchange(changes: Partial<RestExchange> = {}): RestExchange {
     at,
     method: 'GET',
     path: '/v1/networks',
-    query: '',
     status: 200,
     keyId: 'key_a',
     accountId: 'acct_a',
     latencyMs: 1,
-    requestBody: null,
-    responseBody: '{}',
+    error: null,
     ...changes,
   }
 }

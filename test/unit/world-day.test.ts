@@ -1,4 +1,4 @@
-import { isAddress as isSolanaAddress, isOffCurveAddress, isSignature, type Address } from '@solana/kit'
+import { isAddress as isSolanaAddress, isSignature } from '@solana/kit'
 import { getAddress, isAddress, isHash } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { eventTypes, networkIds, type NetworkId } from '../../schema/index.ts'
@@ -175,18 +175,6 @@ describe.each(worldSeeds(worldCounts.dayLongWorlds))(`a day (seed %s of ${worldC
       readAll(world, (page) => world.views.trades(wallet, page, null)).map(({ tx_hash }) => tx_hash),
     )
     expect(new Set(ofTrades).size).toBe(ofTrades.length)
-  })
-
-  it('A9 pools on Solana belong to programs, wallets and mints to keys', () => {
-    const onSolana = dataOf(events, 'token.new_listing').filter(({ network }) => network === 'solana')
-    const pools = [
-      ...onSolana.map((data) => data.pool_address),
-      ...dataOf(events, 'pump.graduation').map((data) => data.raydium_pool),
-    ]
-    const keys = [...world.views.wallets(), ...world.views.tokens()].filter(({ network }) => network === 'solana')
-    expect(pools.length).toBeGreaterThan(10)
-    expect(pools.filter((pool) => !isOffCurveAddress(pool as Address))).toEqual([])
-    expect(keys.filter(({ address }) => isOffCurveAddress(address as Address))).toEqual([])
   })
 
   it('A9 no two of wallets, tokens and pools share an address', () => {

@@ -5,8 +5,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import { bareExpress, groupByPath } from '../../base/http/bare-express.ts'
 import { type Logger, safeText } from '../../base/log.ts'
 import { readJsonBody } from '../rest/body.ts'
-import { splitTarget } from '../rest/journal.ts'
-import { HttpError, type Place, toInvalidRequest } from '../rest/error.ts'
+import { HttpError, type Place, shownPath, toInvalidRequest } from '../rest/error.ts'
 import { parseQuery } from '../rest/input.ts'
 import { KeyTaken, LimitReached } from '../accounts/accounts.ts'
 import { WorldRefusal } from '../world/port.ts'
@@ -51,7 +50,7 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
       const { id = '' } = request.params
       const data = await route.answer(controlled, { body, query, id, request, response })
       if (request.method !== 'GET' && !route.isOpen)
-        log.info({ path: safeText(splitTarget(request.url, null).path) }, 'control request')
+        log.info({ path: safeText(shownPath(request.url)) }, 'control request')
       if (data !== responseTaken) send(response, route.status, { success: true, data, meta: metaOf(request) })
     }
   }

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
 import { planLimits, type Accounts, type Caller } from '../accounts/accounts.ts'
 import type { AnswerPlan } from '../faults/faults.ts'
-import type { HttpError } from './error.ts'
-import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal.ts'
+import { type HttpError, shownPath } from './error.ts'
+import type { RestExchange } from './journal.ts'
 import { parseQuery } from './input.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
 import type { RestSettings } from './input.ts'
@@ -21,8 +21,6 @@ export interface Exchange {
   readonly quota: Quota
   /** Seconds until the quota is full (A56). */
   retryAfter(): number
-  /** Keeps the body of the request for the journal. */
-  noteBody(body: unknown): void
   /** Sets the faults of the response. */
   applyFaults(plan: AnswerPlan): void
   /** `meta`: members in addition to `timestamp` and `latency_ms`. */
@@ -85,17 +83,15 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       const requestId = newId()
       const startedAt = wall.now()
       const presented = readBearer(request)
-      const presentedKey = presented.kind === 'key' ? presented.key : null
-      const caller = presentedKey === null ? null : accounts.authenticate(presentedKey)
+      const caller = presented.kind === 'key' ? accounts.authenticate(presented.key) : null
       const quota = takeQuota(caller, request.socket.remoteAddress)
-      let requestBody: string | null = null
       let plan: AnswerPlan | null = null
 
-      const send = (fullStatus: number, fullBody: string, extra: Readonly<Record<string, string>>) => {
+      const send = (fullStatus: number, fullBody: string, error: HttpError | null) => {
         const instead = plan?.instead?.kind ?? 'error'
         const [status, body] = instead === 'empty' ? [200, ''] : [fullStatus, fullBody]
         if (!response.headersSent && !response.destroyed) {
-          const headers = { ...headersOf(requestId, quota, body), ...extra }
+          const headers = { ...headersOf(requestId, quota, body), ...error?.headers }
           if (instead === 'error' || instead === 'empty') response.writeHead(status, headers).end(body)
           else sendBroken(instead, response, { status, headers, body })
         }
@@ -103,13 +99,12 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           requestId,
           at: startedAt,
           method: request.method ?? '',
-          ...splitTarget(request.url ?? '', presentedKey),
+          path: shownPath(request.url ?? ''),
           status,
+          error: error?.code ?? null,
           keyId: caller?.keyId ?? null,
           accountId: caller?.accountId ?? null,
           latencyMs: timeAndLatency(startedAt).latency_ms,
-          requestBody,
-          responseBody: excerptOfText(body, presentedKey),
           ...(plan !== null && { faults: plan.faults }),
         })
       }
@@ -119,9 +114,6 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
         caller,
         quota,
         retryAfter: () => retryAfterSeconds(quota, wall.now()),
-        noteBody(body) {
-          if (onExchange !== undefined) requestBody = excerptOf(body, presentedKey)
-        },
         applyFaults(given) {
           plan = given
         },
@@ -130,10 +122,10 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
           const envelope = { success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }
           const answer = plan === null ? envelope : plan.alter(envelope, cursorOf(request))
-          send(status, JSON.stringify(answer), {})
+          send(status, JSON.stringify(answer), null)
         },
         fail(error) {
-          send(error.status, failure(error, requestId, startedAt), error.headers)
+          send(error.status, failure(error, requestId, startedAt), error)
         },
       }
     },

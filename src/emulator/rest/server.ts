@@ -12,11 +12,11 @@ import type { Faults } from '../faults/faults.ts'
 import type { InsteadOfAnswer } from '../faults/kinds.ts'
 import { type World, WorldRefusal } from '../world/port.ts'
 import { readJsonBody } from './body.ts'
-import { type ErrorOptions, RestError } from './error.ts'
+import { type ErrorOptions, RestError, shownPath } from './error.ts'
 import { type Exchange, createExchanges } from './exchange.ts'
 import { type Handlers, createHandlers } from './handlers.ts'
 import { createInputReader, defaultRestSettings, type RestSettings } from './input.ts'
-import { type RestExchange, splitTarget } from './journal.ts'
+import type { RestExchange } from './journal.ts'
 import { createPages } from './pages.ts'
 
 export interface RestAppOptions {
@@ -107,7 +107,6 @@ export function createRestApp(options: RestAppOptions): RestApp {
         throw new RestError('insufficient_scope', `the API key lacks the scope ${scope}; use a key that has it`)
       }
       const received = operation.body === null ? null : await readJsonBody(request, response)
-      if (received !== null) exchange.noteBody(received)
       const { network, ...input } = readInput({ params: request.params, target: request.url, body: received })
       catchUp()
       const asked = meta === 'page' ? pages.ask(id, input, caller) : null
@@ -156,8 +155,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
   app.use((error: unknown, request: Request, _response: Response, _next: NextFunction) => {
     const known = toRestError(error)
     if (known.code === 'internal') {
-      const { path } = splitTarget(request.path, null)
-      log.error({ path: safeText(path), error: safeText(messageOf(error)) }, 'request failed')
+      log.error({ path: safeText(shownPath(request.path)), error: safeText(messageOf(error)) }, 'request failed')
     }
     exchangeOf(request).fail(known)
   })
