@@ -163,21 +163,6 @@ test('a start cancels pending deliveries of a deleted endpoint', async () => {
   expect(second.deliveries.list({}, 10)).toMatchObject([{ state: 'cancelled', nextAttemptAt: null }])
 })
 
-test('clear deletes all deliveries; their events can be sent again', async () => {
-  await using receiver = await createTestReceiver(answerStatus(500))
-  const { clock, deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)])
-  send(outgoing())
-  await deliveries.idle()
-  deliveries.clear()
-  await clock.advance(86_400_000)
-  expect(receiver.requests).toHaveLength(1)
-  expect(deliveries.list({}, 10)).toEqual([])
-  expect(new Set(Object.values(deliveries.counts()))).toEqual(new Set([0]))
-  send(outgoing())
-  await deliveries.idle()
-  expect(deliveries.list({}, 10)).toMatchObject([{ eventId: outgoing().id, attempts: 1 }])
-})
-
 test('keeps the newest 100,000 settled deliveries, with their events and attempts', () => {
   const db = openTemporary()
   onTestFinished(() => void db.close())

@@ -148,14 +148,6 @@ describe('the request', () => {
     }
   })
 
-  test('a receiver may answer a cut request', async () => {
-    const receiver = await newReceiver(({ socket }) => {
-      socket.once('end', () => socket.end(answerOf('', '400 Cut')))
-    })
-    const result = await newPoster().post(receiver.url, body, { wire: { mode: 'cut', share: 0.9 } })
-    expect(result).toMatchObject({ isAcknowledged: false, status: 400, failure: 'answered 400' })
-  })
-
   test('close ends posts in flight', async () => {
     const { receiver, met } = await createWaitingReceiver((connection) => bodyOf(connection).length > 0)
     const poster = newPoster()
@@ -189,14 +181,6 @@ describe('the response', () => {
     const receiver = await answering(answerOf(text))
     const { responseExcerpt } = await newPoster().post(receiver.url)
     expect(responseExcerpt).toBe(expected)
-  })
-
-  test('A43 a body that breaks off is acknowledged by its status', async () => {
-    const receiver = await newReceiver(({ socket }) => {
-      socket.end('HTTP/1.1 202 OK\r\nContent-Length: 100\r\n\r\nbegun')
-    })
-    const result = await newPoster().post(receiver.url)
-    expect(result).toMatchObject({ isAcknowledged: true, status: 202, responseExcerpt: 'begun' })
   })
 
   test('A43 an endless body costs the connection after 1 s or 64 KiB', async () => {

@@ -55,24 +55,6 @@ test('a reset cancels pending retries', async () => {
   expect((await stage.control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0, inFlight: 0 })
 })
 
-test('a webhook gets events from its registration until its deletion', async () => {
-  await using receiver = await createTestReceiver(answerStatus(200))
-  await using stage = await startStage()
-  const registered = await stage.rest(
-    '/webhooks',
-    postJson({ url: receiver.url, events: ['contract.ownership_changed'] }),
-  )
-  expect(registered.status).toBe(201)
-  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await stage.control('POST', '/trigger', { type: 'wallet.large_trade' })
-  await stage.emulator.deliveries.settled()
-  expect(receiver.requests.map(({ body }) => JSON.parse(body.toString()).type)).toEqual(['contract.ownership_changed'])
-  await stage.rest(`/webhooks/${registered.json.data.webhook_id}`, { method: 'DELETE' })
-  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await stage.emulator.deliveries.settled()
-  expect(receiver.requests).toHaveLength(1)
-})
-
 test('R68 only the answer of its creation contains a key', async () => {
   await using stage = await startStage()
   const made = await stage.control('POST', '/keys', { account: 'desk', name: 'second', scopes: ['read:wallets'] })

@@ -43,12 +43,3 @@ test('keeps the newest entries and returns the newest matches', () => {
   expect(journal.find({}, 100).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => 26 + n))
   expect(journal.find({}, 2).map(({ seq }) => seq)).toEqual([34, 35])
 })
-
-test('clearing deletes all entries; numbers continue', () => {
-  const journal = createJournal(10)
-  for (let n = 0; n < 15; n++) journal.add(exchange())
-  expect(journal.clear()).toBe(10)
-  expect(journal.find({}, 100)).toEqual([])
-  journal.add(exchange())
-  expect(journal.find({}, 100)).toMatchObject([{ seq: 16 }])
-})

@@ -65,14 +65,6 @@ test('A34 reads all settings of a seed file; addresses become canonical', () => 
   })
 })
 
-test('an empty file gives the defaults', () => {
-  expect(parseSeedFile('', 'seed.yaml')).toMatchObject({
-    world: { seed: 'demo', startAt: null, history: 86_400_000, activity: 1 },
-    clock: { mode: 'real', speed: 1 },
-    accounts: [],
-  })
-})
-
 test('reports all problems at once, each with line and path, in order, without the values', () => {
   const text = `world:
   histroy: 24h

@@ -45,7 +45,7 @@ const latest = 'latest'
 /** Prefix of saved states, so that no name equals `latest`. */
 const archived = 'archive:'
 
-export type DataFile = ReturnType<typeof openDataFile>
+type DataFile = ReturnType<typeof openDataFile>
 
 /**
  * Opens or creates the data file (SQLite) of accounts, world and deliveries. Calls are durable when they return; those
@@ -202,7 +202,7 @@ function createMeta(db: Database) {
 }
 
 /** Version of the tables and of the world's rules. */
-const format = 4
+const format = 5
 /** Marks a database as one of this program: "oiem". */
 const applicationId = 0x6f69656d
 

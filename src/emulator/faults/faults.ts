@@ -70,7 +70,7 @@ export function createFaults({ seed }: { readonly seed: string }) {
   const all = () => [...outRules, ...inRules].toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
   const toStored = ({ id, rule, struck }: Active<FaultRule, unknown>): StoredRule => ({ id, rule, struck: struck() })
 
-  /** `names`: what the random choices depend on, besides seed and rule. */
+  /** `names`: what the random choices depend on, in addition to seed and rule. */
   function apply<E>({ id, rule, effect, isStruck }: Active<FaultRule, E>, ...names: (string | number)[]): Applied<E>[] {
     const draw = (what: string) => createRandomStream(seed, ['fault', id, ...names, what].join('|'))
     return isStruck(() => draw('strikes')) ? [{ kind: rule.fault.kind, effect, draw: () => draw('how') }] : []

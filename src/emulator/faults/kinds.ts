@@ -239,7 +239,7 @@ function addMembers(data: unknown): unknown {
   return Array.isArray(data) ? data.map(addMembers) : { ...(data as Json), ...added }
 }
 
-const refuse =
+const rejectWith =
   (status: 429 | 503) =>
   (fault: { readonly retryAfterS: number }): InEffect => ({
     instead: { kind: 'error', status, retryAfterS: fault.retryAfterS },
@@ -258,11 +258,11 @@ const inKinds = [
   kind('latency', 'Delays the response, in real time.', lateness(maxAnswerDelayMs, 1_000), (fault): InEffect => ({
     delayMs: (stream) => drawMs(fault, maxAnswerDelayMs, stream),
   })),
-  kind('too-many-requests', 'Rejects with 429 within the quota; nothing is done.', retryAfter, refuse(429)),
+  kind('too-many-requests', 'Rejects with 429 within the quota; nothing is done.', retryAfter, rejectWith(429)),
   kind('error-500', 'Rejects with 500; nothing is done.', {}, (): InEffect => ({
     instead: { kind: 'error', status: 500 },
   })),
-  kind('error-503', 'Rejects with 503; nothing is done.', retryAfter, refuse(503)),
+  kind('error-503', 'Rejects with 503; nothing is done.', retryAfter, rejectWith(503)),
   kind('empty', 'Processes the request; responds 200 without a body.', {}, (): InEffect => ({
     instead: { kind: 'empty' },
   })),

@@ -39,7 +39,7 @@ interface ExchangesOptions {
   readonly onExchange?: ((exchange: RestExchange) => void) | undefined
 }
 
-export type Exchanges = ReturnType<typeof createExchanges>
+type Exchanges = ReturnType<typeof createExchanges>
 
 /** Responds in the envelope (R8–R14), with the headers of every response (R117–R119). */
 export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions) {
