@@ -45,10 +45,8 @@ const latest = 'latest'
 /** Prefix of saved states, so that no name equals `latest`. */
 const archived = 'archive:'
 
-type DataFile = ReturnType<typeof openDataFile>
-
 /**
- * Opens or creates the data file (SQLite) of accounts, world and deliveries. Calls are durable when they return; those
+ * Opens or creates the data file (SQLite) of accounts, world and deliveries. Calls are durable when they return; calls
  * of `deliveries` within 20 ms.
  *
  * @throws InboxError if it is in use, of another version, damaged, or belongs to another world
@@ -84,7 +82,7 @@ function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof cre
   const listCommands = db.prepare<[], { at: number; body: string }>('SELECT at, body FROM act ORDER BY id')
   let reachedAt = Number(meta.need('reached_at'))
 
-  /** A transaction of its own: the deliveries so far are committed before it. */
+  /** A separate transaction: the deliveries so far are committed before it. */
   function durable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
     const transaction = db.transaction(fn)
     return (...args) => {

@@ -39,8 +39,6 @@ interface ExchangesOptions {
   readonly onExchange?: ((exchange: RestExchange) => void) | undefined
 }
 
-type Exchanges = ReturnType<typeof createExchanges>
-
 /** Responds in the envelope (R8–R14), with the headers of every response (R117–R119). */
 export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions) {
   const keys = new RateLimits(wall, bucketCapacity)
