@@ -64,8 +64,6 @@ export const counts = {
   emulatorSendingKills: long ? 40 : 3,
   /** Requests that each property of the emulator's REST service sends. */
   restFuzzRuns: long ? 5_000 : 200,
-  /** Random paths requested from the control API. */
-  controlPathRuns: long ? 20_000 : 300,
   /** Events written by each profile of the serializer. */
   serializerRuns: long ? 20_000 : 500,
 }

@@ -16,7 +16,7 @@ import { asControlCommand, withControl, type ControlOptions, type ControlClient 
 import { attemptLine, eventLine } from './follow-deliveries.ts'
 import { printListening, startEmulator } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
-import type { Counts } from '../emulator/deliveries/port.ts'
+import type { Counts } from '../emulator/deliveries/delivery.ts'
 import { drawSecret } from '../emulator/random.ts'
 import { safeText } from '../base/log.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
@@ -167,7 +167,7 @@ async function readTls(
   }
   if (tls !== true) return null
   if (data !== undefined) return ownCertificate(dirname(fromCwd(data)), systemClock.now())
-  return cleanup.use(passingCertificate(systemClock.now()))
+  return cleanup.use(await passingCertificate(systemClock.now()))
 }
 
 const maxSeedNameLength = 200

@@ -2,11 +2,10 @@ import { hash } from 'node:crypto'
 import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import { type AccountStore, createAccounts } from './accounts/accounts.ts'
+import { type Accounts, createAccounts } from './accounts/accounts.ts'
 import { type PreviousRun, type WorldIdentity, openDataFile } from './data/data-file.ts'
-import { createTemporaryStorage } from './data/delivery-store.ts'
-import type { SavedState, SavedStates } from './data/saved-states.ts'
-import type { DeliveryStore } from './deliveries/port.ts'
+import type { SavedState } from './data/saved-states.ts'
+import type { DeliveryStore } from './deliveries/delivery.ts'
 import { formatDuration } from './duration.ts'
 import { type LoggedWorld, type OnProgress, createLoggedWorld } from './logged-world.ts'
 import type { RandomBytes } from './random.ts'
@@ -21,8 +20,8 @@ export interface EmulatorStateOptions {
   readonly base: Clock
   readonly wall: Clock
   readonly randomBytes: RandomBytes
-  /** Data file. Default: none; the state ends with the process. */
-  readonly dataFile?: string
+  /** Undefined: the state ends with the process. */
+  readonly dataFile: string | undefined
   /** Awaited between two steps of an advancing clock. */
   readonly settle: () => Promise<void> | undefined
   /** Called after a webhook or an alert is deleted. */
@@ -47,13 +46,12 @@ export interface Begun {
   readonly takenUpAt: number
 }
 
-/** The world, its clock and the accounts; kept across restarts if there is a data file. */
+/** The world, its clock and the accounts, kept across restarts if there is a data file. */
 export interface EmulatorState {
   readonly world: LoggedWorld
   readonly clock: WorldClock
-  readonly accounts: AccountStore
+  readonly accounts: Accounts
   readonly cursorSecret: string
-  /** Delivery store: in the data file, or temporary. */
   readonly deliveryStore: DeliveryStore
   /** Number of restores so far. Cursors and deliveries of an earlier epoch are void. */
   epoch(): number
@@ -74,7 +72,7 @@ export interface EmulatorState {
   /** Deletes a saved state. False if there is none of this name. */
   forget(name: string): boolean
   /** Saved states, oldest first. */
-  saved(): ReturnType<SavedStates['list']>
+  saved(): readonly { readonly name: string; readonly at: number }[]
   /** Restores world, accounts and clock. False if there is no saved state of this name. */
   restore(name: string): boolean
   /** Writes a checkpoint and closes the file. Idempotent. */
@@ -97,7 +95,7 @@ const maxSavedStates = 100
 /** Longest gap that a start simulates, at about a second per day. */
 const maxLeapMs = 62 * 86_400_000
 
-function refuseLeap(file: string, from: number, to: number): void {
+function expectShortLeap(file: string, from: number, to: number): void {
   if (to - from <= maxLeapMs) return
   const [left, now] = [from, to].map((at) => new Date(at).toISOString())
   throw new InboxError(
@@ -117,21 +115,11 @@ function identityOf({ world, accounts, tracked, thresholds, networks, stories }:
 
 /** Opens the data file, if any, and creates world, clock and accounts. Throws InboxError if the file can't be used. */
 export function createEmulatorState(options: EmulatorStateOptions): EmulatorState {
-  const { seed, base, wall, randomBytes, settle, onEndpointGone, prepare, onRestore, log } = options
+  const { seed, base, wall, randomBytes, dataFile: file, settle, onEndpointGone, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
-  const begunAt = (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
-  const data =
-    options.dataFile === undefined
-      ? null
-      : openDataFile({
-          file: options.dataFile,
-          identity: identityOf(seed),
-          startAt: pinnedAt ?? begunAt,
-          randomBytes,
-          leadMs: () => (advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, maxLeadMs)),
-        })
-  const startAt = data?.startAt ?? pinnedAt ?? begunAt
-  const inner = createWorld({ seed: name, startAt, ...settings })
+  const begunAt = pinnedAt ?? (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
+  const data = openDataFile({ file, identity: identityOf(seed), startAt: begunAt, randomBytes, wall, log })
+  const { startAt, states } = data
   const clock = createWorldClock({
     base,
     ...seed.clock,
@@ -141,37 +129,39 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     onError: (error) => log.error({ error: messageOf(error) }, 'world task failed'),
   })
   const world = createLoggedWorld({
-    world: inner,
+    world: createWorld({ seed: name, startAt, ...settings }),
     clock,
     wall,
-    ...(data !== null && { log: { ...data, reach: (at) => isBegun && data.reach(at) } }),
+    log: {
+      ...data,
+      reach(at) {
+        const lead = advances > 0 ? advanceLeadMs : Math.min(clock.state().speed * leadMs, maxLeadMs)
+        if (isBegun) data.reach(at, lead)
+      },
+    },
   })
-  const storage = data ?? createTemporaryStorage()
-  const { states, deliveries: deliveryStore } = storage
   const accounts = createAccounts({
     clock,
     randomBytes,
     execute: (command, change) => void world.execute(command, change),
     onEndpointGone,
     isOneShot: seed.alerts.oneShot,
-    ...(data !== null && { save: (change) => data.save(change) }),
+    save: data.save,
   })
-  const isPinned = pinnedAt !== null
   let checkpointTimer: Timer | undefined
   let isBegun = false
   /** Advances in progress. */
   let advances = 0
-  let epoch = data?.epoch() ?? 0
   let savedSeq = -1
   let isClosed = false
 
   function present(): SavedState {
-    return { at: inner.now(), accounts: accounts.state(), world: inner.snapshot() }
+    return { at: world.now(), accounts: accounts.state(), world: world.snapshot() }
   }
 
   async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
     prepareWorld(seed, world.commands)
-    clock.moveTo(isPinned || seed.clock.mode === 'manual' ? startAt + history : base.now())
+    clock.moveTo(pinnedAt !== null || seed.clock.mode === 'manual' ? startAt + history : base.now())
     await world.catchUp(onProgress)
     const drawn = applySeed(seed, accounts, world.commands)
     prepare(true)
@@ -183,16 +173,16 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     accounts.restore(left.accounts)
     world.restore(left.checkpoint.world)
     await world.replay(left.commands, onProgress)
-    const isWithWall = seed.clock.mode === 'real' && !isPinned
+    const isWithWall = seed.clock.mode === 'real' && pinnedAt === null
     const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
-    refuseLeap(options.dataFile ?? '', left.reachedAt, takenUpAt)
+    expectShortLeap(file ?? '', left.reachedAt, takenUpAt)
     clock.moveTo(takenUpAt)
     await world.catchUp(onProgress)
     prepare(false)
     return takenUpAt
   }
 
-  /** The world may lag behind its clock. Stops the clock where the world is, so that answers and dates agree. */
+  /** The world may lag behind its clock. Stops the clock where the world is, so that responses and dates agree. */
   function stopAt(at: number): number {
     world.advanceTo(at)
     const stoppedAt = Math.min(at, world.now())
@@ -202,38 +192,12 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
 
   /** Notes the exact moment, without the lead. */
   function noteReached(at: number): void {
-    if (isBegun && !isClosed) data?.stand(at)
-  }
-
-  async function advance(ms: number): Promise<void> {
-    const epoch = clock.epoch()
-    advances++
-    try {
-      await clock.advance(ms)
-      await world.catchUp()
-    } finally {
-      advances--
-      if (advances === 0) noteReached(clock.now())
-    }
-    if (clock.epoch() !== epoch) throw advanceEnded()
-  }
-
-  function save(as: string): number {
-    const others = states.list().filter((state) => state.name !== as && state.name !== originName)
-    if (others.length >= maxSavedStates) {
-      throw new InboxError(
-        'bad_request',
-        `expected at most ${maxSavedStates} saved states; delete one, or overwrite one`,
-      )
-    }
-    const state = present()
-    states.put(as, state)
-    return state.at
+    if (isBegun && !isClosed) data.stand(at)
   }
 
   function checkpoint(): void {
     // An incomplete world is created again at the next start.
-    if (data === null || !isBegun || savedSeq === world.seq()) return
+    if (file === undefined || !isBegun || savedSeq === world.seq()) return
     data.checkpoint(present())
     savedSeq = world.seq()
   }
@@ -249,53 +213,56 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     })
   }
 
-  function close(): void {
-    isClosed = true
-    world.stop()
-    checkpointTimer?.cancel()
-    const nextAt = world.nextAt()
-    const stoppedAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
-    // Ends an advance in progress.
-    clock.moveTo(stoppedAt)
-    try {
-      checkpoint()
-      if (isBegun) data?.stand(stoppedAt)
-    } finally {
-      storage.close()
-    }
-  }
-
   return {
     world,
     clock,
     accounts,
-    epoch: () => epoch,
-    deliveryStore,
-    cursorSecret: data?.secret ?? Buffer.from(randomBytes(32)).toString('base64url'),
+    epoch: data.epoch,
+    deliveryStore: data.deliveries,
+    cursorSecret: data.secret,
     async begin(onProgress) {
-      const left = data?.previousRun() ?? null
+      const left = data.previousRun()
       const begun =
         left === null
           ? { isNew: true, drawn: await make(onProgress), reachedAt: clock.now(), takenUpAt: clock.now() }
           : { isNew: false, drawn: [], reachedAt: left.reachedAt, takenUpAt: await takeUp(left, onProgress) }
-      data?.stand(clock.now())
+      data.stand(clock.now())
       isBegun = true
       checkpoint()
       return begun
     },
     run() {
       world.start()
-      if (data !== null) checkpointLater()
+      if (file !== undefined) checkpointLater()
     },
-    advance,
-    save,
-    forget: (as) => states.remove(as),
-    saved: () => states.list(),
+    async advance(ms) {
+      const epoch = clock.epoch()
+      advances++
+      try {
+        await clock.advance(ms)
+        await world.catchUp()
+      } finally {
+        advances--
+        if (advances === 0) noteReached(clock.now())
+      }
+      if (clock.epoch() !== epoch) throw advanceEnded()
+    },
+    save(as) {
+      const others = states.list().filter((state) => state.name !== as && state.name !== originName)
+      if (others.length >= maxSavedStates) {
+        const message = `expected at most ${maxSavedStates} saved states; delete one, or overwrite one`
+        throw new InboxError('bad_request', message)
+      }
+      const state = present()
+      states.put(as, state)
+      return state.at
+    },
+    forget: states.remove,
+    saved: states.list,
     restore(from) {
       const state = states.get(from)
       if (state === null) return false
-      data?.replace(state)
-      epoch = data?.epoch() ?? epoch + 1
+      data.replace(state)
       accounts.restore(state.accounts)
       clock.moveTo(state.at)
       world.restore(state.world)
@@ -303,7 +270,20 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       return true
     },
     close() {
-      if (!isClosed) close()
+      if (isClosed) return
+      isClosed = true
+      world.stop()
+      checkpointTimer?.cancel()
+      const nextAt = world.nextAt()
+      const stoppedAt = nextAt !== null && nextAt <= clock.now() ? world.now() : clock.now()
+      // Ends an advance in progress.
+      clock.moveTo(stoppedAt)
+      try {
+        checkpoint()
+        if (isBegun) data.stand(stoppedAt)
+      } finally {
+        data.close()
+      }
     },
   }
 }

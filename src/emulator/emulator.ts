@@ -5,15 +5,15 @@ import { InboxError } from '../base/errors.ts'
 import { createStream } from '../base/http/sse.ts'
 import { type Logger, silentLogger } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
-import type { Accounts } from './accounts/port.ts'
+import type { Accounts } from './accounts/accounts.ts'
 import { toShownAttempt } from './control/deliveries.ts'
 import type { StreamKind } from './control/route.ts'
 import { createDeliveries } from './deliveries/deliveries.ts'
-import type { AttemptReport, Deliveries } from './deliveries/port.ts'
+import type { AttemptReport, Deliveries } from './deliveries/delivery.ts'
+import { toTarget } from './deliveries/post.ts'
 import { createFaults } from './faults/faults.ts'
 import { type Begun, createEmulatorState } from './emulator-state.ts'
 import type { PlainEvent } from './overrides.ts'
-import { toTarget } from './post.ts'
 import { setPriceAlerts } from './price-alerts.ts'
 import { createRandomStream, drawSecret } from './random.ts'
 import { builtInSeed, parseSeed } from './seed/parse-seed.ts'
@@ -160,7 +160,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       sender.restart()
       triggering.begin()
     },
-    ...(options.dataFile !== undefined && { dataFile: options.dataFile }),
+    dataFile: options.dataFile,
   })
   const { world, clock, accounts } = state
   const faults = createFaults({ seed: seed.world.seed })

@@ -1,8 +1,7 @@
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import type { Accounts, Alert } from './accounts/port.ts'
+import type { Accounts, Alert, Endpoint } from './accounts/accounts.ts'
 import type { DeliveryEngine } from './deliveries/deliveries.ts'
-import type { Endpoint } from './deliveries/port.ts'
 import type { Begun } from './emulator-state.ts'
 import type { PlainEvent } from './overrides.ts'
 import { serialize, type SerializerProfile } from './serialize.ts'
@@ -21,27 +20,11 @@ interface EventSenderOptions {
   readonly log: Logger
 }
 
-/** Serializes the world's events and sends them to their recipients. */
-interface EventSender {
-  send(arisen: WorldEvent): void
-  /** Sends an event that did not arise in the world, to all subscribers of its type. */
-  sendRaw(event: PlainEvent): void
-  /**
-   * Sends events that the previous process no longer sent before it ended. Events of the time without a process are
-   * history and are not sent.
-   */
-  resume(begun: Begun): void
-  /** After a restore: marks all events of the world as sent. */
-  restart(): void
-  isComplete(): boolean
-  readonly completed: Promise<void>
-  end(): void
-}
-
 /** Recipients of an event and its number in the world; `seq` is null for an event that did not arise there. */
 type Routing = Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly seq: number | null }
 
-export function createEventSender(options: EventSenderOptions): EventSender {
+/** Serializes the world's events and sends them to their recipients. */
+export function createEventSender(options: EventSenderOptions) {
   const { world, accounts, deliveries, profile, isOneShot, count, onEvent, log } = options
   const completed = Promise.withResolvers<void>()
   let sent = 0
@@ -49,39 +32,35 @@ export function createEventSender(options: EventSenderOptions): EventSender {
   const isComplete = () => sent >= count
 
   function deliver(event: PlainEvent, { seq, alertIds, audience }: Routing): void {
+    if (isComplete()) return
     sent++
-    const body = serialize(event, profile)
+    const { id, type } = event
     deliveries.send(
-      { id: event.id, type: event.type, body },
-      recipientsOf({ event, alertIds, audience }, accounts),
+      { id, type, body: serialize(event, profile) },
+      recipientsOf({ type, alertIds, audience }, accounts),
       seq,
     )
-    runCallback(event, () => {
+    try {
       if (isOneShot) for (const alertId of alertIds) accounts.setAlertTriggered(alertId)
-    })
-    runCallback(event, () => onEvent(event))
+      onEvent(event)
+    } catch (error) {
+      // Events arise in the middle of a world task, so a failing callback must not throw into it.
+      log.error({ eventId: id, error: messageOf(error) }, 'event callback failed')
+    }
     if (isComplete()) completed.resolve()
   }
 
-  /** Events arise in the middle of a world task, so a failing callback must not throw into it. */
-  function runCallback(event: PlainEvent, fn: () => void): void {
-    try {
-      fn()
-    } catch (error) {
-      log.error({ eventId: event.id, error: messageOf(error) }, 'event callback failed')
-    }
-  }
-
-  function send(arisen: WorldEvent): void {
-    if (!isComplete()) deliver(arisen.event, arisen)
-  }
+  const send = (arisen: WorldEvent) => deliver(arisen.event, arisen)
 
   return {
     send,
-    sendRaw(event) {
-      if (!isComplete()) deliver(event, { seq: null, alertIds: [], audience: 'all' })
-    },
-    resume({ isNew, reachedAt, takenUpAt }) {
+    /** Sends an event that did not arise in the world, to all subscribers of its type. */
+    sendRaw: (event: PlainEvent) => deliver(event, { seq: null, alertIds: [], audience: 'all' }),
+    /**
+     * Sends events that the previous process no longer sent before it ended. Events of the time without a process are
+     * history and are not sent.
+     */
+    resume({ isNew, reachedAt, takenUpAt }: Begun): void {
       const last = world.lastEvent()
       const from = isNew ? last : (deliveries.worldSeq() ?? last)
       for (const arisen of world.eventsAfter(from, last - from)) {
@@ -90,6 +69,7 @@ export function createEventSender(options: EventSenderOptions): EventSender {
       }
       deliveries.sawWorldEvent(last)
     },
+    /** After a restore: marks all events of the world as sent. */
     restart: () => deliveries.sawWorldEvent(world.lastEvent()),
     isComplete,
     completed: completed.promise,
@@ -102,11 +82,7 @@ export function createEventSender(options: EventSenderOptions): EventSender {
  * A41). An alert URL that equals the URL of such a webhook of the same account gets no second delivery.
  */
 export function recipientsOf(
-  {
-    event,
-    alertIds,
-    audience,
-  }: Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly event: { readonly type: string } },
+  { type, alertIds, audience }: Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly type: string },
   accounts: Accounts,
 ): readonly Endpoint[] {
   const alerts = alertIds.flatMap((alertId) => accounts.anyAlert(alertId) ?? [])
@@ -114,10 +90,10 @@ export function recipientsOf(
   const webhooks = accounts
     .allWebhooks()
     .filter(({ accountId }) => audience === 'all' || (audience === 'owners' && owners.has(accountId)))
-    .filter(({ events }) => events.includes('*') || events.includes(event.type))
+    .filter(({ events }) => events.includes('*') || events.includes(type))
   const isAnswered = ({ accountId, webhookUrl }: Alert) =>
     webhooks.some((webhook) => webhook.accountId === accountId && webhook.url === webhookUrl)
-  const own = alerts.filter((alert) => !isAnswered(alert))
-  const ids = [...webhooks.map(({ webhookId }) => webhookId), ...own.map(({ alertId }) => alertId)]
+  const unanswered = alerts.filter((alert) => !isAnswered(alert))
+  const ids = [...webhooks.map(({ webhookId }) => webhookId), ...unanswered.map(({ alertId }) => alertId)]
   return ids.flatMap((id) => accounts.endpoint(id) ?? [])
 }

@@ -1,5 +1,5 @@
 import { type CommandResult, type World, type WorldCommand, WorldRefusal } from './world/port.ts'
-import type { AccountsState, AccountsChange } from './accounts/port.ts'
+import type { AccountsState, AccountsChange } from './accounts/accounts.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
 /** Durable log of commands and of the moments that readers may have seen. */
@@ -14,8 +14,7 @@ export interface WorldLog {
 
 export interface LoggedWorldOptions {
   readonly world: World
-  /** Default: nothing is logged. */
-  readonly log?: WorldLog
+  readonly log: WorldLog
   /** The world clock: commands are applied at its present, and tasks run when they are due on it. */
   readonly clock: Clock
   /** Times the retry after a failure. */
@@ -67,7 +66,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
 
   /** Records each moment before anyone can see it, and none far ahead of it. */
   function reach(at: number): void {
-    log?.reach(at)
+    log.reach(at)
     alone(() => world.advanceTo(at))
   }
 
@@ -87,11 +86,11 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
 
   function execute(command: WorldCommand, change?: AccountsChange): CommandResult {
     step(clock.now())
-    const id = log?.append(world.now(), command, change?.after)
+    const id = log.append(world.now(), command, change?.after)
     try {
       return alone(() => world.commands.apply(command))
     } catch (error) {
-      if (id !== undefined && error instanceof WorldRefusal) log?.drop(id, change?.before)
+      if (error instanceof WorldRefusal) log.drop(id, change?.before)
       throw error
     } finally {
       arm()

@@ -15,7 +15,7 @@ export type Overrides = Readonly<Record<string, unknown>>
 const maxPathLength = 200
 const maxDepth = 32
 /** Names that would reach the prototype of all objects. */
-const refusedNames: readonly string[] = ['__proto__', 'constructor', 'prototype']
+const forbiddenNames: readonly string[] = ['__proto__', 'constructor', 'prototype']
 
 /** Why a path of an override is invalid, for people; null if it is valid. */
 export function pathProblem(path: string): string | null {
@@ -26,8 +26,8 @@ export function pathProblem(path: string): string | null {
   if (names[0] === 'id') return 'the id of an event cannot be set: it is generated'
   if (names[0] === 'type') return 'the type of an event cannot be set: trigger another type instead'
   if (path === 'data') return 'expected a member of data, such as data.amount_usd'
-  const refused = names.find((name) => refusedNames.includes(name))
-  return refused === undefined ? null : `${refused} is not allowed as a member name`
+  const forbidden = names.find((name) => forbiddenNames.includes(name))
+  return forbidden === undefined ? null : `${forbidden} is not allowed as a member name`
 }
 
 /** Why a value of an override is invalid, for people; null if JSON can represent it. */
@@ -52,14 +52,14 @@ export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEve
   for (const [path, value] of Object.entries(overrides)) {
     const isTime = path !== 'created_at' || typeof value === 'string'
     const problem = pathProblem(path) ?? (isTime ? valueProblem(value) : 'expected text')
-    if (problem !== null) throw refusal(path, problem)
+    if (problem !== null) throw problemAt(path, problem)
     const names = path.split('.')
     const last = names.pop() ?? ''
     let place = changed as unknown as Record<string, unknown>
     for (const name of names) {
       const next = Object.hasOwn(place, name) ? place[name] : (place[name] = {})
       if (typeof next !== 'object' || next === null || Array.isArray(next)) {
-        throw refusal(path, `${name} is not an object, so it has no members to set`)
+        throw problemAt(path, `${name} is not an object, so it has no members to set`)
       }
       place = next as Record<string, unknown>
     }
@@ -68,6 +68,6 @@ export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEve
   return changed
 }
 
-function refusal(path: string, problem: string): InboxError {
+function problemAt(path: string, problem: string): InboxError {
   return new InboxError('usage', `${safeText(path, maxPathLength)}: ${problem}`)
 }

@@ -1,5 +1,5 @@
 import { networkIds } from '../../schema/index.ts'
-import { LimitReached, type Account, type Accounts } from './accounts/port.ts'
+import { LimitReached, type Account, type Accounts } from './accounts/accounts.ts'
 import type { RandomStream } from './random.ts'
 import type { Token, World } from './world/port.ts'
 

@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,21 +44,15 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
 }
 
 /**
- * A certificate for this process only: the key stays in memory. Disposing removes the temporary folder of `certFile`.
+ * A certificate for this process only. Disposing removes its temporary folder.
  *
  * @throws InboxError `config_invalid` if the temporary folder can't be written
  */
-export function passingCertificate(now: number): TlsPair & { readonly certFile: string } & Disposable {
-  const pair = makeCertificate(now)
-  try {
-    const dir = mkdtempSync(join(tmpdir(), 'onchain-inbox-tls-'))
-    const certFile = join(dir, 'tls-cert.pem')
-    writeFileSync(certFile, pair.cert, { mode: 0o600 })
-    return { ...pair, certFile, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
-  } catch (error) {
-    const message = `cannot write the certificate to ${tmpdir()}: ${messageOf(error)}; set --data or --tls-cert`
-    throw new InboxError('config_invalid', message, { cause: error })
-  }
+export async function passingCertificate(
+  now: number,
+): Promise<Awaited<ReturnType<typeof ownCertificate>> & Disposable> {
+  const dir = mkdtempSync(join(tmpdir(), 'onchain-inbox-tls-'))
+  return { ...(await ownCertificate(dir, now)), [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
 /**

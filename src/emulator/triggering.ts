@@ -2,12 +2,12 @@ import { type EventType, eventTypes } from '../../schema/index.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import type { Accounts } from './accounts/port.ts'
+import type { Accounts } from './accounts/accounts.ts'
 import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
 import { largerTokens, setAlertToTrigger } from './price-alerts.ts'
 import { type RandomBytes, createRandomStream } from './random.ts'
-import { type World, WorldRefusal } from './world/port.ts'
 import { toEventId } from './world/addresses.ts'
+import { type CommandResult, type World, WorldRefusal } from './world/port.ts'
 
 interface TriggeringOptions {
   readonly world: Pick<World, 'commands' | 'views' | 'onEvent' | 'rehearse'>
@@ -18,6 +18,7 @@ interface TriggeringOptions {
   /** Seed of all random choices except ids of raw events. */
   readonly seed: string
   readonly randomBytes: RandomBytes
+  /** Events per second of world time. */
   readonly rate: number
   /** True once enough events were sent. */
   readonly isComplete: () => boolean
@@ -40,129 +41,15 @@ export interface TriggerRequest {
   readonly set?: Overrides
 }
 
-/** Triggers events on request and at a rate. */
-export interface Triggering {
-  /**
-   * Runs the shortest story that leads to an event of this type. For `token.price_alert`, creates an alert first if
-   * there is none. With `set`, the story is rehearsed only, and its event is sent with these members and a new id and
-   * time. Throws `WorldRefusal`, and `usage` for an invalid override.
-   */
-  trigger(type: EventType, set?: Overrides): Triggered
-  /**
-   * Triggers `count` events and yields to the event loop in between. With a rate, returns the first; the others follow.
-   * Throws like `trigger`, and `bad_request` if the world is restored during the call.
-   */
-  many(request: TriggerRequest): Promise<readonly Triggered[]>
-  /** Starts triggering at the configured rate from now on, and stops other rates. May be called again. */
-  begin(): void
-  /** Idempotent. */
-  stop(): void
-}
-
 /** Events per turn of the event loop. */
 const triggersPerTurn = 20
 /** Fallback: a type that is nearly always possible. */
 const easiest = 'contract.ownership_changed'
-
-/** Triggers events in a world. At the configured rate it picks from all types, frequent ones more often. */
-export function createTriggering(options: TriggeringOptions): Triggering {
-  const { world, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
-  const stamp = createStamp(randomBytes)
-  const paces = new Set<Timer>()
-  let draw = streamsOf(seed)
-  let epoch = 0
-
-  function triggerInWorld(type: EventType): Triggered {
-    const { who, event } = triggerIn(world, type)
-    return { ...who, eventId: event?.id ?? null, isRaw: false }
-  }
-
-  function triggerOne(type: EventType): Triggered {
-    try {
-      return triggerInWorld(type)
-    } catch (error) {
-      const lacksAlert = error instanceof WorldRefusal && type === 'token.price_alert'
-      if (!lacksAlert || !setAlertToTrigger({ accounts, world, stream: draw.alerts })) throw error
-      return triggerInWorld(type)
-    }
-  }
-
-  /** Returns a function that triggers one event per call. */
-  function prepare(type: EventType, count: number, set: Overrides | undefined): () => Triggered {
-    if (set === undefined) return () => triggerOne(type)
-    const next = inTurn(rehearseEvents(world, type, Math.min(count, maxRehearsed)))
-    return () => {
-      const { who, event } = next()
-      const raw = withOverrides(stamp(event, clock.now()), set)
-      sendRaw(raw)
-      return { ...who, eventId: raw.id, isRaw: true }
-    }
-  }
-
-  /** Triggers an event of the type, or of the fallback type if the world refuses. */
-  function triggerSome(type: EventType): void {
-    try {
-      triggerOne(type)
-    } catch (error) {
-      if (!(error instanceof WorldRefusal)) throw error
-      triggerOne(easiest)
-    }
-  }
-
-  function followAtRate(perSecond: number, wanted: number, one: () => Triggered): void {
-    let left = wanted
-    const act = () => {
-      if (--left === 0) paces.delete(pace)
-      one()
-    }
-    const isDone = () => left <= 0 || isComplete()
-    const pace = startPace({ clock, rate: perSecond, firstInMs: 1000 / perSecond, act, isComplete: isDone, log })
-    if (left > 0) paces.add(pace)
-  }
-
-  function stop(): void {
-    epoch++
-    for (const pace of paces) pace.cancel()
-    paces.clear()
-  }
-
-  return {
-    trigger: (type, set) => prepare(type, 1, set)(),
-    async many({ type, count, rate: perSecond, set }) {
-      const begunIn = epoch
-      const one = prepare(type, count, set)
-      const triggered = [one()]
-      if (perSecond !== undefined) {
-        followAtRate(perSecond, count - 1, one)
-        return triggered
-      }
-      while (triggered.length < count) {
-        if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (epoch !== begunIn) {
-          const message = `the world was restored after ${triggered.length} of ${count} events were triggered`
-          throw new InboxError('bad_request', message)
-        }
-        triggered.push(one())
-      }
-      return triggered
-    },
-    begin() {
-      stop()
-      draw = streamsOf(seed)
-      if (rate === 0) return
-      const act = () => triggerSome(draw.types.pick(typesByWeight))
-      paces.add(startPace({ clock, rate, firstInMs: 0, act, isComplete, log }))
-    },
-    stop,
-  }
-}
-
-function streamsOf(seed: string) {
-  return {
-    types: createRandomStream(seed, 'triggered-types'),
-    alerts: createRandomStream(seed, 'triggered-alerts'),
-  }
-}
+/** A listing arises up to five seconds after its pool. */
+const maxListingWaitMs = 6_000
+/** Different events per request for raw events; more repeat them with other ids. */
+const maxRehearsed = 20
+const alertDistance = 0.02
 
 /** Relative frequency of each type. */
 const weights: Readonly<Record<EventType, number>> = {
@@ -177,63 +64,143 @@ const weights: Readonly<Record<EventType, number>> = {
   'contract.honeypot_detected': 2,
   'contract.liquidity_removed': 1,
 }
-
 /** Types repeated by weight, to pick from. */
-const typesByWeight: readonly EventType[] = eventTypes.flatMap((type) =>
-  Array.from({ length: weights[type] }, () => type),
-)
+const typesByWeight = eventTypes.flatMap((type) => Array.from({ length: weights[type] }, () => type))
 
-interface PaceOptions {
-  readonly clock: Clock
-  /** Per second. */
-  readonly rate: number
-  /** Delay of the first, in milliseconds. */
-  readonly firstInMs: number
-  readonly act: () => void
-  /** True once it should stop. */
-  readonly isComplete: () => boolean
-  readonly log: Logger
-}
+export type Triggering = ReturnType<typeof createTriggering>
 
-/** Limit per turn if the rate is higher than the machine can keep up with. */
-const maxPerTurn = 20
+/** Triggers events on request, and at the configured rate: of all types, frequent ones more often. */
+export function createTriggering(options: TriggeringOptions) {
+  const { world, sendRaw, accounts, clock, seed, randomBytes, rate, isComplete, log } = options
+  /** Rates in progress, each with its timer. */
+  const paces = new Set<{ timer?: Timer }>()
+  const streamOf = (name: string) => createRandomStream(seed, name)
+  let alertStream = streamOf('triggered-alerts')
+  let epoch = 0
+  let stamped = 0
 
-/** Calls `act` at a rate until complete or cancelled. A failure is logged once; later calls are still made. */
-function startPace(options: PaceOptions): Timer {
-  const { clock, rate, firstInMs, act, isComplete, log } = options
-  let dueAt = clock.now() + firstInMs
-  let isFailing = false
-  let timer: Timer | undefined
+  function triggerInWorld(type: EventType): Triggered {
+    const { who, event } = triggerIn(world, type)
+    return { ...who, eventId: event?.id ?? null, isRaw: false }
+  }
 
-  const tick = () => {
+  function triggerOne(type: EventType): Triggered {
     try {
-      for (let left = maxPerTurn; left > 0 && !isComplete() && dueAt <= clock.now(); left--) {
-        dueAt += 1000 / rate
-        act()
-        isFailing = false
-      }
+      return triggerInWorld(type)
     } catch (error) {
-      // Logged once: at a high rate it would fill the log.
-      if (!isFailing) log.error({ error: messageOf(error) }, 'event trigger failed')
-      isFailing = true
+      const lacksAlert = error instanceof WorldRefusal && type === 'token.price_alert'
+      if (!lacksAlert || !setAlertToTrigger({ accounts, world, stream: alertStream })) throw error
+      return triggerInWorld(type)
     }
+  }
+
+  /** Triggers an event of the type, or of the fallback type if the world refuses. */
+  function triggerSome(type: EventType): void {
+    try {
+      triggerOne(type)
+    } catch (error) {
+      if (!(error instanceof WorldRefusal)) throw error
+      triggerOne(easiest)
+    }
+  }
+
+  /** Returns a function that triggers one event per call. Raw events are rehearsed once, and sent in turn. */
+  function prepare(type: EventType, count: number, set: Overrides | undefined): () => Triggered {
+    if (set === undefined) return () => triggerOne(type)
+    const rehearsed = rehearse(world, type, Math.min(count, maxRehearsed))
+    let next = 0
+    return () => {
+      const { who, event } = rehearsed[next++ % rehearsed.length] as (typeof rehearsed)[number]
+      const now = clock.now()
+      const id = toEventId(now, ++stamped, Buffer.from(randomBytes(8)))
+      const raw = withOverrides({ ...event, id, created_at: new Date(now).toISOString() }, set)
+      sendRaw(raw)
+      return { ...who, eventId: raw.id, isRaw: true }
+    }
+  }
+
+  /** Calls `act` at a rate in world time, `count` times at most. A repeated failure is logged once. */
+  function startPace(perSecond: number, firstInMs: number, count: number, act: () => void): void {
+    const pace: { timer?: Timer } = {}
+    let dueAt = clock.now() + firstInMs
+    let left = count
+    let isFailing = false
+    const arm = (): void => {
+      if (left > 0 && !isComplete()) pace.timer = clock.after(dueAt - clock.now(), tick)
+      else paces.delete(pace)
+    }
+    const tick = (): void => {
+      try {
+        for (let turn = triggersPerTurn; turn > 0 && left > 0 && !isComplete() && dueAt <= clock.now(); turn--) {
+          dueAt += 1000 / perSecond
+          left--
+          act()
+          isFailing = false
+        }
+      } catch (error) {
+        if (!isFailing) log.error({ error: messageOf(error) }, 'event trigger failed')
+        isFailing = true
+      }
+      arm()
+    }
+    paces.add(pace)
     arm()
   }
-  const arm = () => {
-    if (!isComplete()) timer = clock.after(dueAt - clock.now(), tick)
+
+  function stop(): void {
+    epoch++
+    for (const { timer } of paces) timer?.cancel()
+    paces.clear()
   }
-  arm()
-  return { cancel: () => timer?.cancel() }
+
+  return {
+    /**
+     * Runs the shortest story that leads to an event of this type. For `token.price_alert`, creates an alert first if
+     * there is none. With `set`, the story is rehearsed only, and its event is sent with these members and a new id and
+     * time. Throws `WorldRefusal`, and `usage` for an invalid override.
+     */
+    trigger: (type: EventType, set?: Overrides) => prepare(type, 1, set)(),
+    /**
+     * Triggers `count` events and yields to the event loop in between. With a rate, returns the first; the others follow.
+     * Throws like `trigger`, and `bad_request` if the world is restored during the call.
+     */
+    async many({ type, count, rate: perSecond, set }: TriggerRequest): Promise<readonly Triggered[]> {
+      const begunIn = epoch
+      const triggerNext = prepare(type, count, set)
+      const triggered = [triggerNext()]
+      if (perSecond !== undefined) {
+        startPace(perSecond, 1000 / perSecond, count - 1, triggerNext)
+        return triggered
+      }
+      while (triggered.length < count) {
+        if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
+        if (epoch !== begunIn) {
+          const message = `the world was restored after ${triggered.length} of ${count} events were triggered`
+          throw new InboxError('bad_request', message)
+        }
+        triggered.push(triggerNext())
+      }
+      return triggered
+    },
+    /** Starts triggering at the configured rate from now on, and stops other rates. May be called again. */
+    begin(): void {
+      stop()
+      alertStream = streamOf('triggered-alerts')
+      const types = streamOf('triggered-types')
+      if (rate > 0) startPace(rate, 0, Infinity, () => triggerSome(types.pick(typesByWeight)))
+    },
+    /** Idempotent. */
+    stop,
+  }
 }
 
-/** A listing arises up to five seconds after its pool. */
-const maxListingWaitMs = 6_000
-/** Different events per request for raw events; more repeat them with other ids. */
-const maxRehearsed = 20
-const alertDistance = 0.02
+interface Found {
+  readonly who: CommandResult
+  readonly event: PlainEvent
+}
 
 /** Triggers events in the world and undoes everything. Throws `WorldRefusal`. */
-function rehearseEvents(real: Pick<World, 'rehearse'>, type: EventType, count: number) {
+function rehearse(real: Pick<World, 'rehearse'>, type: EventType, count: number): readonly Found[] {
   return real.rehearse((world) => {
     const tokens = largerTokens(world)
     return Array.from({ length: count }, (_, n) => {
@@ -251,27 +218,6 @@ function rehearseEvents(real: Pick<World, 'rehearse'>, type: EventType, count: n
   })
 }
 
-/** Returns a function that returns the items one after the other, over and over. */
-function inTurn<T>(items: readonly T[]): () => T {
-  let index = 0
-  return () => {
-    const item = items[index++ % items.length]
-    if (item === undefined) throw new RangeError('expected at least one item')
-    return item
-  }
-}
-
-/** Returns a function that gives events a new id and time. */
-function createStamp(randomBytes: RandomBytes): (event: PlainEvent, at: number) => PlainEvent {
-  let stamped = 0
-  return ({ type, data }, at) => ({
-    id: toEventId(at, ++stamped, Buffer.from(randomBytes(8))),
-    type,
-    created_at: new Date(at).toISOString(),
-    data,
-  })
-}
-
 /**
  * Triggers an event in a world and finds it among the events that arise. A listing arises up to five seconds later:
  * `wait` may let that time pass; otherwise `event` is null. Throws `WorldRefusal`.
@@ -282,17 +228,13 @@ function triggerIn(world: Pick<World, 'commands' | 'onEvent'>, type: EventType, 
     if (event.type === type) arisen.push(event)
   })
   try {
-    const who: Readonly<Record<string, unknown>> = world.commands.apply({ kind: 'trigger', type })
+    const who = world.commands.apply({ kind: 'trigger', type })
+    const isAbout = ({ data }: PlainEvent) =>
+      [who['token'], who['wallet']].every((address) => address === undefined || Object.values(data).includes(address))
     // The last match: a world that lags behind its clock catches up first.
-    const find = () => arisen.findLast((event) => isAbout(event, who)) ?? null
-    if (find() === null) wait()
-    return { who, event: find() }
+    if (!arisen.some(isAbout)) wait()
+    return { who, event: arisen.findLast(isAbout) ?? null }
   } finally {
     stop()
   }
-}
-
-function isAbout({ data }: PlainEvent, who: Readonly<Record<string, unknown>>): boolean {
-  const values = Object.values(data)
-  return [who['token'], who['wallet']].every((address) => address === undefined || values.includes(address))
 }

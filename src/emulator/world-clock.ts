@@ -111,7 +111,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
   }
 
   async function advanceBy(ms: number, begunIn: number): Promise<void> {
-    refuseOther(begunIn)
+    expectEpoch(begunIn)
     if (mode !== 'manual') {
       throw new InboxError(
         'bad_request',
@@ -120,18 +120,18 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
     }
     const until = anchor + ms
     await settle()
-    refuseOther(begunIn)
+    expectEpoch(begunIn)
     for (let dueAt = nextDueAt(); dueAt !== null && dueAt <= until; dueAt = nextDueAt()) {
       anchorTo(Math.max(anchor, dueAt))
       takeDue(timers, dueAt)?.fn()
       const settled = settle()
       if (settled !== undefined) await settled
-      refuseOther(begunIn)
+      expectEpoch(begunIn)
     }
     anchorTo(Math.max(anchor, until))
   }
 
-  function refuseOther(begunIn: number): void {
+  function expectEpoch(begunIn: number): void {
     if (epoch !== begunIn) throw advanceEnded()
   }
 

@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
-import { openDatabase } from '../../src/emulator/data/data-file.ts'
-import { createDeliveryStore, createTemporaryStorage } from '../../src/emulator/data/delivery-store.ts'
+import { openDatabase, openTemporary } from '../../src/emulator/data/data-file.ts'
+import type { Database } from 'better-sqlite3'
 import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
-import type { DeliveryStore } from '../../src/emulator/deliveries/port.ts'
+import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
-import { createPoster } from '../../src/emulator/post.ts'
+import { createPoster } from '../../src/emulator/deliveries/post.ts'
 import { silentLogger } from '../../src/base/log.ts'
 
 const endpoint = { id: 'wh_bench', secret: 'a secret of the bench' }
@@ -34,13 +34,14 @@ function bodyOf(n: number): Buffer {
 
 /** Posts with the same HTTP client alone: no signatures, no storage. */
 async function postAll(url: string, count: number, parallel: number): Promise<number> {
-  const poster = createPoster(systemClock)
+  const poster = createPoster({ clock: systemClock, wall: systemClock })
   const target = new URL(url)
   let next = 0
   const startedAt = performance.now()
   await Promise.all(
     Array.from({ length: parallel }, async () => {
-      while (next < count) await poster.post(target, bodyOf(next++), { 'Content-Type': 'application/json' })
+      while (next < count)
+        await poster.post({ url: target, body: bodyOf(next++), headers: { 'Content-Type': 'application/json' } })
     }),
   )
   const seconds = (performance.now() - startedAt) / 1000
@@ -49,11 +50,11 @@ async function postAll(url: string, count: number, parallel: number): Promise<nu
 }
 
 /** Posts through the delivery engine: signed, with fault rules, every attempt stored. */
-async function sendAll(url: string, count: number, parallel: number, store: DeliveryStore): Promise<number> {
+async function sendAll(url: string, count: number, parallel: number, db: Database): Promise<number> {
   const deliveries = createDeliveries({
     clock: systemClock,
     wall: systemClock,
-    store,
+    store: createDeliveryStore({ db, wall: systemClock, log: silentLogger }),
     faults: createFaults({ seed: 'bench' }),
     parallel,
     find: () => ({ ...endpoint, url }),
@@ -82,11 +83,11 @@ export async function measureSending(count: number, parallel: number) {
     await postAll(url, 2_000, parallel)
     const client = await postAll(url, count, parallel)
     const db = openDatabase(join(folder, 'bench.db'))
-    const durable = await sendAll(url, count, parallel, createDeliveryStore(db))
+    const durable = await sendAll(url, count, parallel, db)
     db.close()
-    const storage = createTemporaryStorage()
-    const temporary = await sendAll(url, count, parallel, storage.deliveries)
-    storage.close()
+    const temporaryDb = openTemporary()
+    const temporary = await sendAll(url, count, parallel, temporaryDb)
+    temporaryDb.close()
     const again = await postAll(url, count, parallel)
     const ceiling = Math.max(client, again)
     return { count, parallel, ceiling, durable, temporary, ratio: durable / ceiling }

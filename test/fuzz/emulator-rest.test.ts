@@ -1,7 +1,5 @@
 import fc from 'fast-check'
-import { base58 } from '@scure/base'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { networkIds } from '../../schema/index.ts'
 import { counts } from '../counts.ts'
 import { createRestStage, unseen, type RestStage } from '../integration/emulator-rest-stage.ts'
 import type { Json } from '../support/api-document.ts'
@@ -13,7 +11,6 @@ const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
 const timeout = 3_600_000
 const contract = createContract()
 const { operations } = contract.document
-const withBody = operations.filter(({ body }) => body !== null)
 
 let stage: RestStage
 let headers: Readonly<Record<string, string>>
@@ -162,69 +159,6 @@ test(
     )
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 404, 501]))
   },
-)
-
-const addressOf = (network: string) =>
-  network === 'solana'
-    ? fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => base58.encode(bytes))
-    : fc.stringMatching(/^[0-9a-fA-F]{40}$/).map((digits) => `0x${digits}`)
-const url = fc
-  .tuple(
-    fc.stringMatching(/^[a-z][a-z0-9-]{0,10}(\.[a-z][a-z0-9-]{0,10}){0,3}$/),
-    fc.option(
-      fc.integer({ min: 1, max: 65_535 }).map((port) => `:${port}`),
-      { nil: '' },
-    ),
-    fc.stringMatching(/^(\/([\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2}){0,20}){0,4}(\?[\w=&]{0,20})?$/),
-  )
-  .map(([host, port, path]) => `https://${host}${port}${path}`)
-const textFrom = (minLength: number) => fc.string({ unit: 'grapheme-composite', minLength, maxLength: 20 })
-
-/** Bodies that the document allows. */
-function rightBody({ members }: DocumentedOperation): fc.Arbitrary<Json> {
-  return fc.constantFrom(...networkIds).chain((network) => {
-    const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
-      network: fc.constant(network),
-      address: addressOf(network),
-      threshold: fc.double({ min: 0, minExcluded: true, noNaN: true, noDefaultInfinity: true }),
-      webhook_url: url,
-      url,
-      label: textFrom(1),
-      secret: textFrom(16).map((text) => `a${text}z`),
-    }
-    const each = members.map(({ name, schema }) => [name, values[name] ?? oneOfThose(schema)] as const)
-    const optional = members.filter(({ name, required }) => !required && name !== 'url').map(({ name }) => name)
-    const requiredKeys = members.map(({ name }) => name).filter((name) => !optional.includes(name))
-    return fc.record(Object.fromEntries(each), { requiredKeys })
-  })
-}
-
-function oneOfThose(schema: Json): fc.Arbitrary<unknown> {
-  if (schema['type'] !== 'array') return fc.constantFrom(...schema['enum'])
-  const names: readonly string[] = schema['items']['enum']
-  const some = fc.subarray(
-    names.filter((name) => name !== '*'),
-    { minLength: 1 },
-  )
-  return fc.oneof(some, fc.constant(['*']))
-}
-
-test.each(withBody)('R36 R37 R41 R58 R60 $id accepts any body that the document allows', { timeout }, (operation) =>
-  unchanged(
-    fc.asyncProperty(rightBody(operation), async (body) => {
-      const { accounts, accountId } = stage
-      const isNew = operation.method === 'POST'
-      const own = isNew ? null : accounts.addWebhook(accountId, { url: 'https://a.example/', events: ['*'] }).webhook
-      const target = `/v1${operation.path.replace(/\{\w+\}/, own?.webhookId ?? '')}`
-      const bytes = Buffer.from(JSON.stringify(body))
-      const answer = await send(operation, target, bytes)
-      expect(answer.status, answer.body.toString()).toBe(isNew ? 201 : 200)
-      const { address, secret: _secret, ...rest } = JSON.parse(bytes.toString())
-      expect(jsonOf(answer)).toMatchObject({ data: rest })
-      if (address !== undefined) expect(answer.body.toString().toLowerCase()).toContain(address.toLowerCase())
-      clear()
-    }),
-  ),
 )
 
 const oneOf = (texts: string) => fc.constantFrom(...texts.split('|'))

@@ -43,19 +43,6 @@ describe('a pool', () => {
     )
   })
 
-  it('quotes the formula, rounded down', () => {
-    fc.assert(
-      fc.property(reserve, reserve, trade, (coins, tokens, { amount, feeBps }) => {
-        const { received, fee, impactPct } = quoteBuy({ coins, tokens }, amount, feeBps)
-        const net = amount - fee
-        expect(received * (coins + net) <= net * tokens && (received + 1n) * (coins + net) > net * tokens).toBe(true)
-        expect(fee * 10_000n >= amount * BigInt(feeBps)).toBe(true)
-        expect(impactPct).toBeCloseTo((Number(net) / Number(coins + net)) * 100, 5)
-      }),
-      { numRuns: worldCounts.numberRuns },
-    )
-  })
-
   it('R100 keeps its price to one base unit when liquidity is removed', () => {
     const bps = fc.integer({ min: 0, max: 9999 })
     fc.assert(

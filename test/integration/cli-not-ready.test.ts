@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { runCli } from '../support/cli.ts'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { createEarlyRefusal } from '../../src/emulator/server.ts'
+import { createEarlyRejection } from '../../src/emulator/server.ts'
 
 /** An emulator that is still creating its world for some requests, and answers all others with `data`. */
 async function startLate(refusals: number, data: unknown) {
-  const refuse = createEarlyRefusal(systemClock, systemClock)
+  const reject = createEarlyRejection(systemClock, systemClock)
   let asked = 0
   const server = createServer((request, response) => {
     asked++
-    if (asked <= refusals) refuse(request, response)
+    if (asked <= refusals) reject(request, response)
     else response.end(JSON.stringify({ success: true, data }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,38 +1,15 @@
-import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { retryDelaysMs } from '../../src/base/ladder.ts'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createDeliveryStore, createTemporaryStorage, deliveryTables } from '../../src/emulator/data/delivery-store.ts'
-import type { DeliveryStore } from '../../src/emulator/deliveries/port.ts'
+import { retryDelaysMs } from '../../src/base/ladder.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { openDatabase, openTemporary } from '../../src/emulator/data/data-file.ts'
+import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { createDeliveryStage, outgoing, stageEndpoint } from './emulator-delivery-stage.ts'
 import { answerStatus, createTestReceiver } from './emulator-receiver.ts'
 
 type Stage = ReturnType<typeof createDeliveryStage>
-
-function openStore(file: string) {
-  const db = new Sqlite(file)
-  onTestFinished(() => void db.close())
-  if (db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'delivery'`).get() === undefined) db.exec(deliveryTables)
-  return createDeliveryStore(db)
-}
-
-/** A real store on a disk that can be full. */
-function createFullDisk() {
-  const storage = createTemporaryStorage()
-  onTestFinished(() => storage.close())
-  const disk = { isFull: false, writes: 0 }
-  const store: DeliveryStore = {
-    ...storage.deliveries,
-    write(batch) {
-      disk.writes++
-      if (disk.isFull) throw new Error('database or disk is full')
-      storage.deliveries.write(batch)
-    },
-  }
-  return { disk, store }
-}
 
 /** Lets all retries fail. */
 async function exhaustRetries({ deliveries, clock }: Stage): Promise<void> {
@@ -145,15 +122,15 @@ test('R81 R82 R83 R84 R85 R86 a ladder continues after a restart, to the second 
   const clock = createTestClock()
   const t0 = clock.now()
   const endpoints = [stageEndpoint(receiver.url)]
-  const first = createDeliveryStage(endpoints, { clock, store: openStore(file) })
+  const first = createDeliveryStage(endpoints, { clock, db: openDatabase(file) })
   first.send(outgoing())
   await first.deliveries.idle()
   await clock.advance(60_000)
   await first.deliveries.idle()
   await clock.advance(299_000)
-  first.deliveries.close()
+  first.close()
 
-  const second = createDeliveryStage(endpoints, { clock, store: openStore(file) })
+  const second = createDeliveryStage(endpoints, { clock, db: openDatabase(file) })
   expect(second.deliveries.counts()).toMatchObject({ pending: 1, attempts: 2 })
   second.deliveries.start()
   await second.deliveries.idle()
@@ -170,139 +147,35 @@ test('R81 R82 R83 R84 R85 R86 a ladder continues after a restart, to the second 
     [6, 38_160, 'undelivered'],
   ])
   expect(receiver.requests.map(({ body }) => body.toString())).toEqual(Array(6).fill(outgoing().body.toString()))
-  second.deliveries.close()
 })
 
 test('a start cancels pending deliveries of a deleted endpoint', async () => {
   await using dir = await createTempDir()
   const file = join(dir.path, 'deliveries.db')
   await using receiver = await createTestReceiver(answerStatus(500))
-  const first = createDeliveryStage([stageEndpoint(receiver.url)], { store: openStore(file) })
+  const first = createDeliveryStage([stageEndpoint(receiver.url)], { db: openDatabase(file) })
   first.send(outgoing())
   await first.deliveries.idle()
-  first.deliveries.close()
-  const second = createDeliveryStage([], { store: openStore(file) })
+  first.close()
+  const second = createDeliveryStage([], { db: openDatabase(file) })
   second.deliveries.start()
   await second.deliveries.settled()
   expect(second.deliveries.list({}, 10)).toMatchObject([{ state: 'cancelled', nextAttemptAt: null }])
-  second.deliveries.close()
-})
-
-test('clear deletes all deliveries; their events can be sent again', async () => {
-  await using receiver = await createTestReceiver(answerStatus(500))
-  const { clock, deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)])
-  send(outgoing())
-  await deliveries.idle()
-  deliveries.clear()
-  await clock.advance(86_400_000)
-  expect(receiver.requests).toHaveLength(1)
-  expect(deliveries.list({}, 10)).toEqual([])
-  expect(new Set(Object.values(deliveries.counts()))).toEqual(new Set([0]))
-  send(outgoing())
-  await deliveries.idle()
-  expect(deliveries.list({}, 10)).toMatchObject([{ eventId: outgoing().id, attempts: 1 }])
-})
-
-test('R45 a failing listener harms no delivery: acknowledged events are not sent again', async () => {
-  await using receiver = await createTestReceiver(answerStatus(200))
-  const { clock, deliveries, reports, send } = createDeliveryStage([stageEndpoint(receiver.url)])
-  reports.push = () => {
-    throw new Error('of the listener')
-  }
-  for (let n = 1; n <= 20; n++) send(outgoing(n))
-  await deliveries.settled()
-  await clock.advance(3_600_000)
-  expect(receiver.requests).toHaveLength(20)
-})
-
-test('R89 a full disk loses no event and no retry', async () => {
-  await using failing = await createTestReceiver(answerStatus(500))
-  await using accepting = await createTestReceiver(answerStatus(200))
-  const clock = createTestClock()
-  const { disk, store } = createFullDisk()
-  const endpoints = [stageEndpoint(failing.url, { id: 'wh_1' }), stageEndpoint(accepting.url, { id: 'wh_2' })]
-  const { deliveries, send } = createDeliveryStage(endpoints, { clock, wall: clock, store })
-  send(outgoing(1))
-  await deliveries.idle()
-  disk.isFull = true
-  for (let n = 2; n <= 400; n++) send(outgoing(n))
-  await accepting.received(10)
-  // The first retry falls due while the store can't be read.
-  await clock.advance(61_000)
-  expect(() => deliveries.list({}, 1)).toThrow('disk is full')
-  disk.isFull = false
-  await clock.advance(2_000)
-  await deliveries.idle()
-  const ids = new Set(accepting.requests.map(({ body }) => JSON.parse(body.toString()).id))
-  expect(ids.size).toBe(400)
-  expect(deliveries.counts()).toMatchObject({ acknowledged: 400, pending: 400 })
-  await clock.advance(12 * 3_600_000)
-  await deliveries.settled()
-  expect(deliveries.list({ endpoint: 'wh_1', state: 'undelivered' }, 1_000)).toHaveLength(400)
-  expect(failing.requests).toHaveLength(400 * 6)
-})
-
-test('writes to a full disk are retried once per second', async () => {
-  await using receiver = await createTestReceiver(answerStatus(200))
-  const clock = createTestClock()
-  const { disk, store } = createFullDisk()
-  const { send } = createDeliveryStage([stageEndpoint(receiver.url)], { clock, wall: clock, store })
-  disk.isFull = true
-  for (let n = 1; n <= 200; n++) send(outgoing(n))
-  await clock.advance(20)
-  for (let n = 201; n <= 3_000; n++) send(outgoing(n))
-  const before = disk.writes
-  await clock.advance(10_000)
-  expect(disk.writes - before).toBeLessThan(30)
-  disk.isFull = false
-})
-
-test('R87 a replay that fails to be stored is reported as failed, and sent once there is space', async () => {
-  await using receiver = await createTestReceiver(answerStatus(200))
-  const clock = createTestClock()
-  const { store } = createFullDisk()
-  let replayWrites = 0
-  const { deliveries, send } = createDeliveryStage([stageEndpoint(receiver.url)], {
-    clock,
-    wall: clock,
-    store: {
-      ...store,
-      write(batch) {
-        if (batch.deliveries.some(({ isReplay }) => isReplay) && ++replayWrites === 1) throw new Error('disk is full')
-        store.write(batch)
-      },
-    },
-  })
-  send(outgoing())
-  await deliveries.settled()
-  const [{ deliveryId } = { deliveryId: '' }] = deliveries.list({}, 1)
-  expect(() => deliveries.replay(deliveryId)).toThrow('disk is full')
-  await deliveries.settled()
-  await clock.advance(2_000)
-  expect(receiver.requests).toHaveLength(2)
-  expect(deliveries.list({}, 1)).toMatchObject([{ isReplay: true, state: 'acknowledged' }])
 })
 
 test('keeps the newest 100,000 settled deliveries, with their events and attempts', () => {
-  const storage = createTemporaryStorage()
-  onTestFinished(() => storage.close())
-  const store = storage.deliveries
-  const about = { endpointId: 'wh_1', url: '', isReplay: false, lastStatus: 200, lastFailure: null, createdAt: 0 }
-  const settled = { state: 'acknowledged', attempts: 1, nextAttemptAt: null } as const
-  const answer = { requestHeaders: {}, responseHeaders: {}, responseExcerpt: '', isExtra: false, faults: [] }
-  const attempt = { ...answer, attempt: 1, at: 0, status: 200, failure: null, latencyMs: 1, nextAttemptAt: null }
-  for (let from = 0; from < 105_000; from += 5_000) {
-    const events = Array.from({ length: 5_000 }, (_, n) => ({ seq: from + n + 1, ...outgoing(from + n + 1) }))
-    store.write({
-      events,
-      deliveries: events.map((event) => ({ ...about, ...settled, seq: event.seq, event })),
-      attempts: events.map(({ seq }) => ({ delivery: seq, attempt })),
-      worldSeq: 1,
-    })
-  }
+  const db = openTemporary()
+  onTestFinished(() => void db.close())
+  const store = createDeliveryStore({ db, wall: createTestClock(), log: silentLogger })
+  db.exec(`
+    WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < 105000)
+      INSERT INTO event SELECT seq, 'evt_' || seq, 'a', x'' FROM n;
+    INSERT INTO delivery SELECT seq, seq, 'wh_1', '', 'acknowledged', 1, 0, NULL, 0, 200, NULL FROM event;
+    INSERT INTO attempt SELECT seq, seq, 1, 0, 1, 200, NULL, 0, NULL, '{}' FROM event;
+  `)
   store.prune()
   expect(store.begin().counts).toMatchObject({ acknowledged: 100_000, attempts: 100_000 })
   expect([store.get(5_000), store.attempts(5_000)]).toEqual([null, []])
   expect(store.get(5_001)).not.toBeNull()
-  expect(store.list({ event: outgoing(5_000).id }, 1)).toEqual([])
+  expect(db.prepare('SELECT min(seq) FROM event').pluck().get()).toBe(5_001)
 })

@@ -1,47 +1,50 @@
+import type { Database } from 'better-sqlite3'
 import { onTestFinished } from 'vitest'
 import { createTestClock, type Clock, type TestClock } from '../../src/base/clock.ts'
-import { createTemporaryStorage } from '../../src/emulator/data/delivery-store.ts'
-import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
-import type { AttemptReport, DeliveryStore, Endpoint, OutgoingEvent } from '../../src/emulator/deliveries/port.ts'
-import { createFaults } from '../../src/emulator/faults/faults.ts'
-import type { AttemptPlan, Faults } from '../../src/emulator/faults/port.ts'
 import { silentLogger } from '../../src/base/log.ts'
+import type { Endpoint } from '../../src/emulator/accounts/accounts.ts'
+import { openTemporary } from '../../src/emulator/data/data-file.ts'
+import { createDeliveries } from '../../src/emulator/deliveries/deliveries.ts'
+import type { AttemptReport, OutgoingEvent } from '../../src/emulator/deliveries/delivery.ts'
+import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'
+import { createFaults, type AttemptPlan, type Faults } from '../../src/emulator/faults/faults.ts'
 
 export const stageSecret = 'whsec_0123456789abcdef'
 
 export interface DeliveryStageOptions {
   readonly clock?: TestClock
   readonly wall?: Clock
-  readonly store?: DeliveryStore
+  readonly db?: Database
   readonly faults?: Pick<Faults, 'holdMs' | 'planAttempt'>
 }
 
 /** The delivery engine over a real store. Events go to all endpoints. */
 export function createDeliveryStage(endpoints: readonly Endpoint[], options: DeliveryStageOptions = {}) {
-  const { clock = createTestClock(), wall = createTestClock(), store } = options
+  const { clock = createTestClock(), wall = createTestClock(), db = openTemporary() } = options
   const { faults = createFaults({ seed: 'stage' }) } = options
   const reports: AttemptReport[] = []
   const present = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
-  const own = store === undefined ? createTemporaryStorage() : null
   const deliveries = createDeliveries({
     clock,
     wall,
     faults,
-    store: store ?? own!.deliveries,
+    store: createDeliveryStore({ db, wall, log: silentLogger }),
     find: (id) => present.get(id) ?? null,
     log: silentLogger,
     onAttempt: (report) => reports.push(report),
   })
-  onTestFinished(() => {
-    deliveries.close()
-    own?.close()
-  })
+  const close = () => {
+    if (db.open) deliveries.close()
+    db.close()
+  }
+  onTestFinished(close)
   return {
     clock,
     deliveries,
     reports,
     endpoints: present,
     send: (event: OutgoingEvent) => deliveries.send(event, [...present.values()]),
+    close,
   }
 }
 

@@ -5,7 +5,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { createTestReceiver } from './emulator-receiver.ts'
-import { postJson, stageOf, startStage, testSeed, type Stage } from './emulator-stage.ts'
+import { stageOf, startStage, testSeed, type Stage } from './emulator-stage.ts'
 
 const secret = 'whsec_0123456789abcdef'
 const startAt = '2026-01-01T00:00:00.000Z'
@@ -122,16 +122,4 @@ test('A58 rejects cursors from before a reset, also after a restart', async () =
   expect(await pageAt(second, late)).toEqual([200, undefined])
   await second.control('POST', '/reset')
   expect(await pageAt(second, late)).toEqual(refused)
-})
-
-test('an account at its limit of alerts gets no alerts to trigger, and other events continue', async () => {
-  await using receiver = await createTestReceiver((response) => response.writeHead(200).end())
-  await using stage = await startStage({ endpoints: [{ url: receiver.url, secret }], rate: 10 })
-  const { address, network } = (await stage.control('GET', '/world')).json.data.newestTokens[0]
-  const alert = { type: 'whale_buy', address, network, threshold: 1e12, webhook_url: 'https://example.com/' }
-  for (let n = 0; n < 100; n++) expect((await stage.rest('/alerts', postJson(alert))).status).toBe(201)
-  const refused = await stage.control('POST', '/trigger', { type: 'token.price_alert' })
-  expect([refused.status, refused.json.error.code]).toEqual([409, 'refused_by_world'])
-  expect((await stage.control('POST', '/clock/advance', { ms: 5_000 })).status).toBe(200)
-  expect(receiver.requests.length).toBeGreaterThan(30)
 })

@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/rules.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 import { busiestWallet, createRestStage, type RestStage, type StageOptions } from './emulator-rest-stage.ts'
 
@@ -59,20 +59,17 @@ test('2.8 empty processes the request and responds 200 without a body', async ()
   expect(answer).toMatchObject({ status: 200, text: '' })
   expect([answer.headers.get('content-length'), answer.headers.has('x-ratelimit-limit')]).toEqual(['0', true])
   expect(rest.accounts.alerts(rest.accountId)).toHaveLength(1)
-  expect(exchanges).toMatchObject([{ status: 200, responseBody: '', faults: ['empty'] }])
+  expect(exchanges).toMatchObject([{ status: 200, faults: ['empty'] }])
 })
 
 test('2.8 malformed cuts the JSON; the framing is correct', async () => {
-  const { faults, ask, exchanges } = await startFaulty()
+  const { faults, ask } = await startFaulty()
   faults.add(rule({ kind: 'malformed' }))
   const answer = await ask('/v1/networks')
   expect(answer.status).toBe(200)
   expect(answer.text).toMatch(/^\{"success":true,"data":\[/)
   expect(answer.body).toBeUndefined()
   expect(answer.headers.has('x-ratelimit-remaining')).toBe(true)
-  // The journal has the whole response.
-  expect(exchanges[0]?.responseBody.startsWith(answer.text)).toBe(true)
-  expect(exchanges[0]?.responseBody.length).toBeGreaterThan(answer.text.length)
 })
 
 test('2.8 malformed-chunk breaks the framing', async () => {
@@ -145,9 +142,9 @@ test('R66, R110 faults apply to requests under /v1 with a valid key within its l
   expect(await statusOf('/v1/nothing')).toBe(500)
   const key = rest.newKey()
   for (let asked = 0; asked < 10; asked++) expect(await statusOf('/v1/networks', key)).toBe(500)
-  const refused = await ask('/v1/networks', { key })
-  expect(refused.status).toBe(429)
-  expect(refused.body.error.message).toContain('within a minute')
+  const rejected = await ask('/v1/networks', { key })
+  expect(rejected.status).toBe(429)
+  expect(rejected.body.error.message).toContain('within a minute')
   expect(exchanges.map((one) => one.faults?.join() ?? null).filter((names) => names === null)).toHaveLength(3)
   expect(faults.rules()[0]?.struck).toBe(11)
 })

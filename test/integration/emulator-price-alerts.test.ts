@@ -24,15 +24,3 @@ test('alerts of the seed are near present prices on all networks, and some fire 
   await emulator.advance(8 * 3_600_000)
   expect(receiver.requests.length).toBeGreaterThan(0)
 })
-
-test('triggered price alerts leave room for other alerts', async () => {
-  await using receiver = await createTestReceiver(answerStatus(200))
-  await using emulator = createEmulator({ seed: testSeed(), endpoints: [{ url: receiver.url, secret }] })
-  await emulator.start()
-  for (let n = 0; n < 25; n++) {
-    emulator.trigger('token.price_alert')
-    await emulator.advance(1_000)
-  }
-  const { accounts } = emulator
-  expect(accounts.alerts(accounts.accounts()[0]?.accountId ?? '').length).toBeLessThanOrEqual(20)
-})

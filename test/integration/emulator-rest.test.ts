@@ -147,15 +147,6 @@ describe('requests that are not plain JSON over HTTP', () => {
     expect([rejected.status, headerOf(rejected, 'connection')]).toEqual([404, 'close'])
   })
 
-  test('R117 HEAD gets the rate limit headers and no body', async () => {
-    const answer = await rawRequest(stage.port, { method: 'HEAD', target: '/v1/networks', headers: authorized })
-    expect([answer.status, headerOf(answer, 'x-ratelimit-limit') !== undefined, answer.body.length]).toEqual([
-      405,
-      true,
-      0,
-    ])
-  })
-
   test.each([
     ['no HTTP', 'hello\r\n\r\n', 400],
     ['a header without a colon', 'GET /v1/networks HTTP/1.1\r\nHost: a\r\nbroken\r\n\r\n', 400],
@@ -218,6 +209,14 @@ describe('networks', () => {
     expect(new Set(latencies).size).toBeGreaterThan(1)
     stage.world.commands.apply({ kind: 'network-status', network: 'bnb', status: 'operational' })
   })
+})
+
+test('R36 R37 R41 R58 a new alert is active, and its response repeats the request', async () => {
+  const alert = { type: 'whale_buy', network: 'base', address: unseen.evm, threshold: 1.5, webhook_url: url }
+  const { status, body } = await stage.request('/v1/alerts', { body: { ...alert, label: 'a label' } })
+  const created_at = new Date(stage.clock.now()).toISOString()
+  const alert_id = expect.stringMatching(/^alrt_/)
+  expect([status, body.data]).toEqual([201, { ...alert, alert_id, label: 'a label', status: 'active', created_at }])
 })
 
 describe('webhooks', () => {

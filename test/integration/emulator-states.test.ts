@@ -55,24 +55,6 @@ test('a reset cancels pending retries', async () => {
   expect((await stage.control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0, inFlight: 0 })
 })
 
-test('a webhook gets events from its registration until its deletion', async () => {
-  await using receiver = await createTestReceiver(answerStatus(200))
-  await using stage = await startStage()
-  const registered = await stage.rest(
-    '/webhooks',
-    postJson({ url: receiver.url, events: ['contract.ownership_changed'] }),
-  )
-  expect(registered.status).toBe(201)
-  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await stage.control('POST', '/trigger', { type: 'wallet.large_trade' })
-  await stage.emulator.deliveries.settled()
-  expect(receiver.requests.map(({ body }) => JSON.parse(body.toString()).type)).toEqual(['contract.ownership_changed'])
-  await stage.rest(`/webhooks/${registered.json.data.webhook_id}`, { method: 'DELETE' })
-  await stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
-  await stage.emulator.deliveries.settled()
-  expect(receiver.requests).toHaveLength(1)
-})
-
 test('R68 only the answer of its creation contains a key', async () => {
   await using stage = await startStage()
   const made = await stage.control('POST', '/keys', { account: 'desk', name: 'second', scopes: ['read:wallets'] })
@@ -80,7 +62,7 @@ test('R68 only the answer of its creation contains a key', async () => {
   const { value, keyId } = made.json.data
   const asked = (key: string) => stage.rest('/networks', { headers: { Authorization: `Bearer ${key}` } })
   expect((await asked(value)).status).toBe(200)
-  await stage.rest(`/networks?api_key=${value}`)
+  await stage.rest(`/networks/${value}?api_key=${value}`)
   await stage.rest('/webhooks', postJson({ ...newWebhook, secret: value }))
   await stage.control('POST', '/snapshot', { name: 'kept' })
   for (const path of ['/accounts', '/journal', '/snapshot', '/world', '/events']) {
@@ -101,8 +83,8 @@ test('the journal lists requests under /v1 without secrets, until it is cleared'
   const all = await find('')
   expect(all).toMatchObject([
     { seq: 1, method: 'GET', path: '/v1/networks', status: 200, at: expect.stringMatching(/Z$/) },
-    { seq: 2, path: '/v1/nowhere', status: 404 },
-    { seq: 3, method: 'POST', path: '/v1/webhooks', status: 201, requestBody: expect.stringContaining('127.0.0.1') },
+    { seq: 2, path: '/v1/nowhere', status: 404, error: 'not_found' },
+    { seq: 3, method: 'POST', path: '/v1/webhooks', status: 201, error: null },
     { seq: 4 },
   ])
   expect(JSON.stringify(all)).not.toMatch(/whsec_|sk_|Bearer/)

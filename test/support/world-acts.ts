@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { eventTypes, networkIds, type NetworkId } from '../../schema/index.ts'
 import { alertTypes } from '../../schema/rest/alert.ts'
 import { networkStatuses } from '../../schema/rest/network.ts'
-import { toWalletAddress } from '../../src/emulator/world/addresses.ts'
+import { toAddress } from '../../src/emulator/world/addresses.ts'
 import { honeypotTypes, storyNames, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
 import { asOfNow } from './world.ts'
 
@@ -50,13 +50,13 @@ function pick<T>(items: readonly T[], chance: number): T {
 function walletOf(world: World, on: NetworkId, chance: number): string {
   const known = world.views.wallets().filter(({ network }) => network === on)
   const place = Math.floor(chance * (known.length + 3))
-  return known[place]?.address ?? toWalletAddress(on, new Uint8Array(32).fill(place))
+  return known[place]?.address ?? toAddress(on, new Uint8Array(32).fill(place))
 }
 
 /** A token of the network; rarely an unknown one. */
 function tokenOf(world: World, on: NetworkId, chance: number): string {
   const known = world.views.tokens().filter(({ network }) => network === on)
-  return known[Math.floor(chance * (known.length + 0.2))]?.address ?? toWalletAddress(on, new Uint8Array(32).fill(99))
+  return known[Math.floor(chance * (known.length + 0.2))]?.address ?? toAddress(on, new Uint8Array(32).fill(99))
 }
 
 /** A wallet with a token that it holds, if any wallet holds one. */

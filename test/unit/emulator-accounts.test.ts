@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createAccounts, type AccountsOptions } from '../../src/emulator/accounts/accounts.ts'
 import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
-import { KeyTaken } from '../../src/emulator/accounts/port.ts'
+import { KeyTaken } from '../../src/emulator/accounts/accounts.ts'
 import { WorldRefusal } from '../../src/emulator/world/port.ts'
 
 function setUp(options: Partial<AccountsOptions> = {}) {
@@ -16,7 +16,6 @@ function setUp(options: Partial<AccountsOptions> = {}) {
 const address = '0x6982508145454Ce325dDbE47a25d4ec3d2311933'
 const alert = { type: 'price_above', address, network: 'ethereum', threshold: 2, label: null } as const
 const newAlert = { ...alert, webhookUrl: 'https://example.com/' }
-const newWebhook = { url: 'https://example.com/', events: ['*'] }
 
 test('R66 a key authenticates its account and scopes; unknown and revoked keys fail', async () => {
   const { clock, accounts, accountId } = setUp()
@@ -50,34 +49,6 @@ test('rejects the value of another key, even of a revoked one', () => {
   const { keyId, value } = accounts.addKey(accountId, { name: 'one', scopes })
   accounts.revokeKey(keyId)
   expect(() => accounts.addKey(accountId, { name: 'two', scopes, value })).toThrow(KeyTaken)
-})
-
-test('putAccount with an existing name keeps the id and changes the plan of its keys', () => {
-  const { accounts, accountId } = setUp()
-  const { value } = accounts.addKey(accountId, { name: 'one', scopes })
-  expect(accounts.putAccount('desk', 'free').accountId).toBe(accountId)
-  expect(accounts.authenticate(value)?.plan).toBe('free')
-  expect(accounts.accounts()).toHaveLength(1)
-})
-
-test('a change that fails to be stored is not applied', () => {
-  let isFull = false
-  const { accounts, accountId } = setUp({
-    save() {
-      if (isFull) throw new Error('disk full')
-    },
-  })
-  const { keyId, value } = accounts.addKey(accountId, { name: 'one', scopes })
-  const { webhookId } = accounts.addWebhook(accountId, newWebhook).webhook
-  const before = accounts.state()
-  isFull = true
-  expect(() => accounts.putAccount('desk', 'free')).toThrow('disk full')
-  expect(() => accounts.addKey(accountId, { name: 'two', scopes })).toThrow('disk full')
-  expect(() => accounts.revokeKey(keyId)).toThrow('disk full')
-  expect(() => accounts.addWebhook(accountId, newWebhook)).toThrow('disk full')
-  expect(() => accounts.removeWebhook(accountId, webhookId)).toThrow('disk full')
-  expect(accounts.state()).toEqual(before)
-  expect(accounts.authenticate(value)?.plan).toBe('pro')
 })
 
 test('an alert that the world rejects is not kept', () => {

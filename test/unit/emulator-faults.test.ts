@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
-import type { Faults, FaultTarget } from '../../src/emulator/faults/port.ts'
-import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/kinds.ts'
+import type { Faults, AttemptTarget } from '../../src/emulator/faults/faults.ts'
+import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/rules.ts'
 import { serialize } from '../../src/emulator/serialize.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
 
@@ -13,7 +13,7 @@ function faultsOf(rules: readonly FaultRuleInput[], seed = 'faults'): Faults {
   return faults
 }
 
-function targetOf(eventId: string, changes: Partial<FaultTarget> = {}): FaultTarget {
+function targetOf(eventId: string, changes: Partial<AttemptTarget> = {}): AttemptTarget {
   return {
     deliveryId: `dlv_${eventId}`,
     endpointId: 'wh_1',
@@ -25,7 +25,7 @@ function targetOf(eventId: string, changes: Partial<FaultTarget> = {}): FaultTar
 }
 
 const ids = Array.from({ length: 400 }, (_, index) => `evt_${index}`)
-const struckOf = (faults: Faults, target: FaultTarget, attempt = 1) => faults.planAttempt(target, attempt).faults
+const struckOf = (faults: Faults, target: AttemptTarget, attempt = 1) => faults.planAttempt(target, attempt).faults
 const out = (fault: FaultRuleInput['fault'], more: object = {}) =>
   ({ direction: 'out', fault, ...more }) as FaultRuleInput
 
@@ -51,7 +51,7 @@ test('a rate applies to its share, drawn by seed, rule and delivery in any order
   }
   // Rules, attempts and endpoints draw independently.
   expect(new Set([...struck.values()].map((names) => names.join()))).toHaveProperty('size', 4)
-  const differing = (changes: Partial<FaultTarget>, attempt: number) =>
+  const differing = (changes: Partial<AttemptTarget>, attempt: number) =>
     ids.filter((id) => struckOf(second, targetOf(id, changes), attempt).join() !== struck.get(id)?.join()).length
   expect(differing({}, 2)).toBeGreaterThan(50)
   expect(differing({ url: 'http://localhost/other' }, 1)).toBeGreaterThan(50)
@@ -152,7 +152,7 @@ test('R88 copies add up', () => {
 test('rejects more than 100 rules', () => {
   const rule = faultRuleSchema.parse(out({ kind: 'tamper' }))
   const faults = faultsOf(Array.from({ length: 100 }, () => rule))
-  expect(() => faults.add(rule)).toThrow(expect.objectContaining({ name: 'FaultRefused' }))
+  expect(() => faults.add(rule)).toThrow(expect.objectContaining({ name: 'LimitReached' }))
   expect([faults.remove('flt_7'), faults.remove('flt_7')]).toEqual([true, false])
   expect(faults.add(rule).id).toBe('flt_101')
   faults.clear()

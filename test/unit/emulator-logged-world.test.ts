@@ -37,14 +37,6 @@ test('a listener of an event cannot run later tasks', async () => {
   expect(seqs).toEqual(seqs.map((_, index) => index + 1))
 })
 
-test('a moment is recorded before readers see it, and never ahead of the world', () => {
-  const { world, reached } = setUp()
-  world.onEvent(({ event }) => expect(reached.at(-1)).toBeGreaterThanOrEqual(Date.parse(event.created_at)))
-  world.advanceTo(startAt + 24 * hourMs)
-  expect(world.now()).toBeLessThan(startAt + hourMs)
-  expect(Math.max(...reached)).toBe(world.now())
-})
-
 test('a failed task is thrown to the clock and retried every five seconds, until the world stops', async () => {
   const { wall, world, state, errors } = setUp()
   world.start()
@@ -64,15 +56,4 @@ test('a failed task is thrown to the clock and retried every five seconds, until
   expect(errors.length).toBeGreaterThan(failures)
   world.stop()
   expect(wall.nextTimerAt()).toBeNull()
-})
-
-test('catching up yields to the event loop', async () => {
-  const { clock, world } = setUp()
-  clock.moveTo(startAt + hourMs)
-  let isLate = false
-  setImmediate(() => (isLate = true))
-  const progress: boolean[] = []
-  await world.catchUp(() => progress.push(isLate))
-  expect(progress.slice(0, 2)).toEqual([false, true])
-  expect(world.now()).toBe(startAt + hourMs)
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createAccounts, type AccountStore } from '../../src/emulator/accounts/accounts.ts'
+import { createAccounts, type Accounts } from '../../src/emulator/accounts/accounts.ts'
 import { recipientsOf } from '../../src/emulator/event-sender.ts'
 
 const secret = 'whsec_0123456789abcdef'
@@ -13,16 +13,16 @@ function setUp() {
   return { accounts, own, other }
 }
 
-function addWebhook(accounts: AccountStore, accountId: string, path: string, events: readonly string[]): string {
+function addWebhook(accounts: Accounts, accountId: string, path: string, events: readonly string[]): string {
   return accounts.addWebhook(accountId, { url: `https://hooks.example/${path}`, events, secret }).webhook.webhookId
 }
 
-function addAlert(accounts: AccountStore, accountId: string, path: string): string {
+function addAlert(accounts: Accounts, accountId: string, path: string): string {
   const watched = { type: 'price_above', address: '0x1', network: 'base', threshold: 1, label: null } as const
   return accounts.addAlert(accountId, { ...watched, webhookUrl: `https://hooks.example/${path}` }).alertId
 }
 
-const graduation = { event: { type: 'pump.graduation' }, alertIds: [], audience: 'all' } as const
+const graduation = { type: 'pump.graduation', alertIds: [], audience: 'all' } as const
 
 test('R62 R78 R91 an event goes to the subscribed webhooks of all accounts', () => {
   const { accounts, own, other } = setUp()
@@ -37,7 +37,7 @@ test('R91 R127 an unknown type goes to subscribers of all types', () => {
   const { accounts, own } = setUp()
   const all = addWebhook(accounts, own, 'all', ['*'])
   addWebhook(accounts, own, 'some', ['token.price_alert'])
-  const unknown = { event: { type: 'token.of_the_future' }, alertIds: [], audience: 'all' } as const
+  const unknown = { type: 'token.of_the_future', alertIds: [], audience: 'all' } as const
   expect(recipientsOf(unknown, accounts).map(({ id }) => id)).toEqual([all])
 })
 
@@ -62,7 +62,7 @@ test('R104 A41 an event of an alert goes to the alert URL, with its secret, and 
   const hook = addWebhook(accounts, own, 'hook', ['*'])
   addWebhook(accounts, other, 'foreign', ['*'])
   const alertId = addAlert(accounts, own, 'alert')
-  const event = { event: { type: 'token.price_alert' }, alertIds: [alertId], audience: 'owners' } as const
+  const event = { type: 'token.price_alert', alertIds: [alertId], audience: 'owners' } as const
   const alertSecret = accounts.accounts()[0]!.alertSecret
   expect(recipientsOf(event, accounts)).toEqual([
     { id: hook, url: 'https://hooks.example/hook', secret },
@@ -74,7 +74,7 @@ test('A41 an event for alerts only goes to no webhook and to no deleted alert', 
   const { accounts, own } = setUp()
   addWebhook(accounts, own, 'hook', ['*'])
   const alertId = addAlert(accounts, own, 'alert')
-  const event = { event: { type: 'wallet.large_trade' }, alertIds: [alertId, 'alrt_gone'], audience: 'alerts' } as const
+  const event = { type: 'wallet.large_trade', alertIds: [alertId, 'alrt_gone'], audience: 'alerts' } as const
   expect(recipientsOf(event, accounts).map(({ id }) => id)).toEqual([alertId])
   accounts.removeAlert(own, alertId)
   expect(recipientsOf(event, accounts)).toEqual([])
@@ -84,6 +84,6 @@ test('A41 an alert with the URL of a subscribed webhook of its account gets no s
   const { accounts, own, other } = setUp()
   const hook = addWebhook(accounts, own, 'same', ['*'])
   const [ownAlert, foreignAlert] = [addAlert(accounts, own, 'same'), addAlert(accounts, other, 'same')]
-  const event = { event: { type: 'wallet.large_trade' }, alertIds: [ownAlert, foreignAlert], audience: 'all' } as const
+  const event = { type: 'wallet.large_trade', alertIds: [ownAlert, foreignAlert], audience: 'all' } as const
   expect(recipientsOf(event, accounts).map(({ id }) => id)).toEqual([hook, foreignAlert])
 })

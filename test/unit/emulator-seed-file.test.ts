@@ -65,14 +65,6 @@ test('A34 reads all settings of a seed file; addresses become canonical', () => 
   })
 })
 
-test('an empty file gives the defaults', () => {
-  expect(parseSeedFile('', 'seed.yaml')).toMatchObject({
-    world: { seed: 'demo', startAt: null, history: 86_400_000, activity: 1 },
-    clock: { mode: 'real', speed: 1 },
-    accounts: [],
-  })
-})
-
 test('reports all problems at once, each with line and path, in order, without the values', () => {
   const text = `world:
   histroy: 24h
@@ -121,14 +113,11 @@ test.each([
   ],
   ['accounts:\n  - plan: pro', 'line 2: accounts.0.name: it is missing; expected text'],
   ['accounts:\n  - name: a\n    webhooks:', 'line 3: accounts.0.webhooks: expected a list, got nothing'],
-  ['thresholds: { milestonesUsd: [] }', 'thresholds.milestonesUsd: expected at least 1 item'],
   ['thresholds: { largeTradeUsd: 0 }', 'thresholds.largeTradeUsd: expected a number above 0'],
-  ['settings: { maintenanceRetryAfterS: 1.5 }', 'settings.maintenanceRetryAfterS: expected a whole number'],
   ['settings: { v1DeprecatedOn: soon }', 'settings.v1DeprecatedOn: expected a day such as 2026-01-31'],
   ['settings: { strictChecksum: 1 }', 'settings.strictChecksum: expected true or false, got a number'],
   ['accounts: [', 'line 1: '],
   ['world: {seed: a}\nworld: {seed: b}', 'line 2: Map keys must be unique'],
-  ['just text', 'line 1: '],
   ['- a\n- b', 'line 1: '],
   ['accounts: [{ name: a }, { name: a }]', 'line 1: accounts.1.name: another account has this name'],
   [
@@ -141,9 +130,7 @@ test.each([
     'world.history: expected a whole number and a unit: 90s, 15m, 24h or 7d, or 0; at most 366d',
   ],
   ['world: { history: 367d }', 'world.history: expected a whole number and a unit'],
-  ['world: { history: 9000000000000000 }', 'world.history: expected a whole number and a unit'],
   ['world: { startAt: yesterday }', 'world.startAt: expected a UTC time from 2000 to 2099, such as'],
-  ['world: { startAt: 1999-12-31T23:59:59Z }', 'world.startAt: expected a UTC time from 2000 to 2099'],
 ])('rejects %j and names the line', (text, message) => {
   const error = messageOf(() => parseSeedFile(text, 'seed.yaml'))
   expect(error).toContain(message)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { eventTypes, type EventType } from '../../schema/index.ts'
+import { eventTypes } from '../../schema/index.ts'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -78,22 +78,6 @@ test('a refused type is replaced by the fallback type, and further events follow
   expect(logged).toHaveLength(1)
 })
 
-test('nothing is triggered before time moves on, and a second begin repeats the types', async () => {
-  const types: string[] = []
-  const { clock, triggering } = setUp((act) => {
-    if (act.kind === 'trigger') types.push(act.type)
-    return {}
-  }, 2)
-  triggering.begin()
-  expect(types).toEqual([])
-  await clock.advance(10_000)
-  const first = types.splice(0)
-  expect(first.length).toBe(21)
-  triggering.begin()
-  await clock.advance(10_000)
-  expect(types).toEqual(first)
-})
-
 const atOnce = eventTypes.filter((type) => type !== 'token.new_listing' && type !== 'token.price_alert')
 
 test.each(atOnce)('R92 %s: the returned id is that of the event', (type) => {
@@ -133,20 +117,6 @@ test.each(eventTypes)('%s with overrides is sent raw, and the world and its list
   })
 })
 
-test('many raw events have distinct ascending ids and are about several tokens', async () => {
-  const { triggering, raw } = setUpWorld()
-  const request = { type: 'contract.ownership_changed' as EventType, count: 50, set: { 'data.symbol': 'x' } }
-  const triggered = await triggering.many(request)
-  const ids = raw.map(({ id }) => id)
-  expect(triggered.map(({ eventId }) => eventId)).toEqual(ids)
-  expect(new Set(ids).size).toBe(50)
-  expect(ids.toSorted()).toEqual(ids)
-  expect(new Set(raw.map(({ data }) => data['contract_address'])).size).toBeGreaterThan(5)
-  const again = setUpWorld()
-  again.triggering.trigger('contract.ownership_changed', { 'data.symbol': 'x' })
-  expect(ids).not.toContain(again.raw[0]?.id)
-})
-
 test('many events yield to the event loop and fail when the world is restored', async () => {
   let applied = 0
   const { triggering } = setUp(() => {
@@ -178,16 +148,4 @@ test('with a rate the first event arises at once and the others follow in world 
   await clock.advance(10_000)
   expect(types).toEqual(Array.from({ length: 5 }, () => 'wallet.large_trade'))
   expect(clock.nextTimerAt()).toBeNull()
-})
-
-test.each(['begin', 'stop'] as const)('%s ends a requested rate', async (end) => {
-  let applied = 0
-  const { clock, triggering } = setUp(() => ({ applied: applied++ }), 0)
-  await triggering.many({ type: 'wallet.large_trade', count: 100, rate: 1 })
-  await clock.advance(3_000)
-  expect(applied).toBe(4)
-  triggering[end]()
-  expect(clock.nextTimerAt()).toBeNull()
-  await clock.advance(3_000)
-  expect(applied).toBe(4)
 })

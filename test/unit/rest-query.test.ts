@@ -1,17 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseQuery } from '../../src/emulator/rest/input.ts'
-
-test('R49 decodes any parameters in the query string', () => {
-  const pairs = fc.dictionary(fc.string({ minLength: 1 }), fc.string(), { noNullPrototype: false })
-  fc.assert(
-    fc.property(pairs, (given) => {
-      const target = `/v1/x?${new URLSearchParams(given).toString()}`
-      const parsed = parseQuery(target)
-      expect(parsed.ok && { ...parsed.values }).toEqual({ ...given })
-    }),
-  )
-})
 
 test.each([
   ['/v1/x', {}],

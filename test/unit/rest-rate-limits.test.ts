@@ -49,23 +49,3 @@ test('A56 the quota is full after Retry-After and at the second of the reset', (
     }),
   )
 })
-
-test('a wall clock that is set back begins a new window', () => {
-  let now = Date.UTC(2026, 0, 1)
-  const limits = new RateLimits({ now: () => now }, 10)
-  limits.take('a', 1)
-  now -= 3_600_000
-  expect(limits.take('a', 1)).toMatchObject({ isExceeded: false, resetAt: now + 60_000 })
-})
-
-test('beyond the capacity it forgets the oldest bucket, and expired ones first', async () => {
-  const { wall, limits } = setUp(2)
-  limits.take('a', 1)
-  limits.take('b', 1)
-  limits.take('c', 1)
-  expect(limits.take('b', 1).isExceeded).toBe(true)
-  expect(limits.take('c', 1).isExceeded).toBe(true)
-  expect(limits.take('a', 1).isExceeded).toBe(false)
-  await wall.advance(60_000)
-  expect(limits.take('a', 1).isExceeded).toBe(false)
-})

@@ -88,20 +88,6 @@ describe('an alert on a price', () => {
     expect(told()).toMatchObject([{ alert_type: 'price_above', current_price_usd: price() }])
   })
 
-  it('A17 fires a one-shot alert only once', () => {
-    const { wait, moveTo, told, threshold, events, alert, first } = watch('price_above', 5)
-    alert('alrt_once', 'price_above', first, threshold, true)
-    const rounds = () => {
-      moveTo(1)
-      moveTo(-5)
-      wait(10)
-      moveTo(-6)
-    }
-    for (let n = 0; n < 3; n++) rounds()
-    expect(told()).toHaveLength(4)
-    expect(events.map(({ alertIds }) => alertIds.join())).toEqual(['alrt_1', 'alrt_once', 'alrt_1', 'alrt_1'])
-  })
-
   it('R33 stays silent until a token is listed at its address', () => {
     const list = { kind: 'list', network: 'base', symbol: 'NEW', name: 'New', liquidityUsd: 1e6 } as const
     const address = String(openWorld('listed', { activity: 0 }).commands.apply(list)['token'])

@@ -1,8 +1,8 @@
-import { isAddress as isSolanaAddress, isOffCurveAddress, isSignature, type Address } from '@solana/kit'
+import { isAddress as isSolanaAddress, isSignature } from '@solana/kit'
 import { getAddress, isAddress, isHash } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { eventTypes, networkIds, type NetworkId } from '../../schema/index.ts'
-import { coinAddress, parseAddress } from '../../src/emulator/world/addresses.ts'
+import { parseAddress } from '../../src/emulator/world/addresses.ts'
 import type { TokenRef, Trade, WalletRef, World, WorldEvent } from '../../src/emulator/world/port.ts'
 import type { LogKind } from '../../src/emulator/world/state.ts'
 import { legOf } from '../../src/emulator/world/trade-log.ts'
@@ -175,27 +175,6 @@ describe.each(worldSeeds(worldCounts.dayLongWorlds))(`a day (seed %s of ${worldC
       readAll(world, (page) => world.views.trades(wallet, page, null)).map(({ tx_hash }) => tx_hash),
     )
     expect(new Set(ofTrades).size).toBe(ofTrades.length)
-  })
-
-  it('A9 pools on Solana belong to programs, wallets and mints to keys', () => {
-    const onSolana = dataOf(events, 'token.new_listing').filter(({ network }) => network === 'solana')
-    const pools = [
-      ...onSolana.map((data) => data.pool_address),
-      ...dataOf(events, 'pump.graduation').map((data) => data.raydium_pool),
-    ]
-    const keys = [...world.views.wallets(), ...world.views.tokens()].filter(({ network }) => network === 'solana')
-    expect(pools.length).toBeGreaterThan(10)
-    expect(pools.filter((pool) => !isOffCurveAddress(pool as Address))).toEqual([])
-    expect(keys.filter(({ address }) => isOffCurveAddress(address as Address))).toEqual([])
-  })
-
-  it('A9 no two of wallets, tokens and pools share an address', () => {
-    const { views } = world
-    const pools = dataOf(events, 'token.new_listing').map(({ network, pool_address }) => `${network}:${pool_address}`)
-    const rest = [...views.wallets(), ...views.tokens()].map(({ network, address }) => `${network}:${address}`)
-    const coins = networkIds.map((network) => `${network}:${coinAddress(network)}`)
-    const all = [...pools, ...rest, ...coins]
-    expect(new Set(all).size).toBe(all.length)
   })
 
   it('A11 finds every token, and every wallet that traded, holds a token or is named by an event', () => {

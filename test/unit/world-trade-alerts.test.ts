@@ -80,18 +80,6 @@ describe('an alert on the trades of a wallet', () => {
     ])
   })
 
-  it('A15 fires for each trade, without a rest period', () => {
-    const { alert, buy, sell, told } = watch()
-    alert('alrt_1', 'whale_buy', somebody, 1000)
-    alert('alrt_2', 'whale_sell', somebody, 1000)
-    for (let n = 0; n < 3; n++) {
-      buy(2000)
-      sell()
-    }
-    expect(told().map(({ alertIds }) => alertIds)).toEqual(['alrt_1', 'alrt_2', 'alrt_1', 'alrt_2', 'alrt_1', 'alrt_2'])
-    expect(new Set(told().map(({ tx_hash }) => tx_hash)).size).toBe(6)
-  })
-
   it('A17 fires once if one-shot', () => {
     const { alert, buy, told } = watch()
     alert('alrt_once', 'whale_buy', somebody, 1000, true)

@@ -131,36 +131,4 @@ describe('an alert on the volume of a token', () => {
     expect(after(1.5)).toBe(2)
     expect(after(1.2)).toBe(1)
   })
-
-  it('A17 waits if the threshold is passed already', () => {
-    const { buy, alert, wait, told } = watch()
-    buy(300)
-    alert('alrt_1')
-    buy(10)
-    expect(told()).toEqual([])
-    wait(61)
-    buy(1)
-    expect(told()).toEqual([])
-    buy(1000)
-    expect(told()).toHaveLength(1)
-  })
-
-  it('A17 fires once if one-shot, and never once removed', () => {
-    const { buy, alert, removeAlert, wait, events } = watch()
-    alert('alrt_once', undefined, true)
-    alert('alrt_gone')
-    alert('alrt_stays')
-    removeAlert('alrt_gone')
-    buy(300)
-    wait(61)
-    buy(1000)
-    wait(61)
-    buy(5000)
-    expect(events.map(({ alertIds }) => alertIds.join())).toEqual([
-      'alrt_once',
-      'alrt_stays',
-      'alrt_stays',
-      'alrt_stays',
-    ])
-  })
 })

@@ -1,19 +1,102 @@
 import { hash } from 'node:crypto'
+import type { NetworkId } from '../../../schema/index.ts'
+import type { AlertType } from '../../../schema/rest/alert.ts'
+import type { Scope } from '../../../schema/rest/scopes.ts'
 import type { Clock } from '../../base/clock.ts'
-import {
-  KeyTaken,
-  LimitReached,
-  type Account,
-  type Accounts,
-  type AccountsState,
-  type Alert,
-  type AccountsChange,
-  type ApiKey,
-  type Caller,
-  type StoredKey,
-} from './port.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
 import type { WorldCommand } from '../world/port.ts'
+
+/** Requests per minute by plan (R110–R113). `unlimited` is for load tests, never a default (A54). */
+export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
+export type Plan = keyof typeof planLimits
+
+/** A stored key: the SHA-256 of its value in hex, never the value (R68). */
+export interface StoredKey extends ApiKey {
+  readonly digest: string
+}
+
+/** Everything about accounts, as plain data; each list oldest first. */
+export interface AccountsState {
+  readonly accounts: readonly Account[]
+  readonly keys: readonly StoredKey[]
+  readonly webhooks: readonly Webhook[]
+  readonly alerts: readonly Alert[]
+}
+
+/** URL that gets events, signed with its own secret: a webhook (R62, R63), or the `webhook_url` of an alert (A41). */
+export interface Endpoint {
+  /** Unique, even among endpoints with the same URL (A24). */
+  readonly id: string
+  readonly url: string
+  readonly secret: string
+}
+
+/** Accounts before and after a change that goes with a world command. */
+export interface AccountsChange {
+  readonly before: AccountsState
+  readonly after: AccountsState
+}
+
+/** The sender of a request. */
+export interface Caller {
+  readonly accountId: string
+  readonly keyId: string
+  readonly plan: Plan
+  readonly scopes: readonly Scope[]
+}
+
+/** An API key without its value, which is shown once (R68). */
+export interface ApiKey {
+  readonly keyId: string
+  readonly accountId: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly createdAt: number
+  readonly revokedAt: number | null
+}
+
+export interface Webhook {
+  readonly webhookId: string
+  readonly accountId: string
+  readonly url: string
+  /** Type names, or the single `*`. */
+  readonly events: readonly string[]
+  readonly secret: string
+  readonly createdAt: number
+}
+
+export interface Alert {
+  readonly alertId: string
+  readonly accountId: string
+  readonly type: AlertType
+  readonly address: string
+  readonly network: NetworkId
+  readonly threshold: number
+  readonly webhookUrl: string
+  readonly label: string | null
+  readonly status: 'active' | 'triggered'
+  readonly createdAt: number
+}
+
+export type NewAlert = Pick<Alert, 'type' | 'address' | 'network' | 'threshold' | 'webhookUrl' | 'label'>
+
+export interface Account {
+  readonly accountId: string
+  readonly name: string
+  readonly plan: Plan
+  /** Signs what alerts send (A41). */
+  readonly alertSecret: string
+}
+
+/** Thrown beyond a limit: of alerts or webhooks of an account (A26), or of fault rules. */
+export class LimitReached extends Error {
+  override name = 'LimitReached'
+}
+
+/** Thrown if another key has, or had, the given value. */
+export class KeyTaken extends Error {
+  override name = 'KeyTaken'
+}
 
 /** A26 */
 const maxAlerts = 100
@@ -33,15 +116,13 @@ export interface AccountsOptions {
   readonly onEndpointGone?: () => void
 }
 
-/** The accounts, with snapshot and restore. */
-export interface AccountStore extends Accounts {
-  state(): AccountsState
-  /** Replaces everything. Stores nothing and leaves the world as it is. */
-  restore(state: AccountsState): void
-}
+export type Accounts = ReturnType<typeof createAccounts>
 
-/** Keeps accounts in memory; `save` persists them. */
-export function createAccounts(options: AccountsOptions): AccountStore {
+/**
+ * The accounts of the service, with their keys, webhooks and alerts; each list oldest first. All calls are synchronous;
+ * with `save`, changes are durable on return.
+ */
+export function createAccounts(options: AccountsOptions) {
   const { clock, randomBytes, isOneShot = false } = options
   const { save = () => {}, execute = () => {}, onEndpointGone = () => {} } = options
   let state: AccountsState = { accounts: [], keys: [], webhooks: [], alerts: [] }
@@ -83,53 +164,75 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     return account
   }
 
+  /** Null if the account has no such webhook. */
+  const webhookOf = (accountId: string, webhookId: string) =>
+    state.webhooks.find((one) => one.accountId === accountId && one.webhookId === webhookId) ?? null
+  const alertOf = (accountId: string, alertId: string) =>
+    state.alerts.find((one) => one.accountId === accountId && one.alertId === alertId) ?? null
+
   return {
-    authenticate: (key) => callers.get(digestOf(key)) ?? null,
+    /** Owner of the key; null if unknown or revoked. Compares digests, so timing reveals nothing. */
+    authenticate: (key: string) => callers.get(digestOf(key)) ?? null,
 
     accounts: () => state.accounts,
-    putAccount(name, plan) {
+    /** Creates an account, or sets the plan of an existing one with this name. */
+    putAccount(name: string, plan: Plan): Account {
       const known = state.accounts.find((account) => account.name === name)
-      const account = known
-        ? { ...known, plan }
-        : { accountId: drawId('acct', randomBytes), name, plan, alertSecret: drawSecret('whsec', randomBytes) }
-      commit({ accounts: put(state.accounts, known, account) })
+      if (known === undefined) {
+        const accountId = drawId('acct', randomBytes)
+        const account = { accountId, name, plan, alertSecret: drawSecret('whsec', randomBytes) }
+        commit({ accounts: [...state.accounts, account] })
+        return account
+      }
+      const account = { ...known, plan }
+      commit({ accounts: replaced(state.accounts, known, account) })
       return account
     },
-    setAlertSecret(accountId, alertSecret) {
+    /** Replaces the secret that signs what the account's alerts send. */
+    setAlertSecret(accountId: string, alertSecret: string): void {
       const known = find(accountId)
-      const account = { ...known, alertSecret }
-      commit({ accounts: put(state.accounts, known, account) })
-      return account
+      commit({ accounts: replaced(state.accounts, known, { ...known, alertSecret }) })
     },
 
-    keys: (accountId) => of(state.keys, accountId).map(withoutDigest),
-    addKey(accountId, { name, scopes, value = drawSecret('sk', randomBytes) }) {
+    keys: (accountId: string): readonly ApiKey[] => of(state.keys, accountId).map(withoutDigest),
+    /** Creates a key and returns its value, only here (R68). Without `value` one is generated. Throws `KeyTaken`. */
+    addKey(
+      accountId: string,
+      key: { readonly name: string; readonly scopes: readonly Scope[]; readonly value?: string | undefined },
+    ): ApiKey & { readonly value: string } {
       find(accountId)
+      const { name, scopes, value = drawSecret('sk', randomBytes) } = key
       const digest = digestOf(value)
-      if (state.keys.some((key) => key.digest === digest)) {
+      if (state.keys.some((other) => other.digest === digest)) {
         throw new KeyTaken(
           'this value is or was the value of another key; choose another, or omit it to have one generated',
         )
       }
       const keyId = drawId('key', randomBytes)
-      const key = { keyId, accountId, name, scopes: [...scopes], createdAt: clock.now(), revokedAt: null }
-      commit({ keys: [...state.keys, { ...key, digest }] })
-      return { ...key, value }
+      const added = { keyId, accountId, name, scopes: [...scopes], createdAt: clock.now(), revokedAt: null }
+      commit({ keys: [...state.keys, { ...added, digest }] })
+      return { ...added, value }
     },
-    revokeKey(keyId) {
+    /** Idempotent. Null if the key is unknown. */
+    revokeKey(keyId: string): ApiKey | null {
       const key = state.keys.find((one) => one.keyId === keyId)
       if (key === undefined) return null
-      if (key.revokedAt !== null) return withoutDigest(key)
-      const revoked = { ...key, revokedAt: clock.now() }
-      commit({ keys: put(state.keys, key, revoked) })
+      const revoked = { ...key, revokedAt: key.revokedAt ?? clock.now() }
+      commit({ keys: replaced(state.keys, key, revoked) })
       return withoutDigest(revoked)
     },
 
+    /** Webhooks of all accounts, oldest first. */
     allWebhooks: () => state.webhooks,
-    webhooks: (accountId) => of(state.webhooks, accountId),
-    addWebhook(accountId, { url, events, secret }) {
+    webhooks: (accountId: string) => of(state.webhooks, accountId),
+    webhook: webhookOf,
+    /** Throws `LimitReached` beyond 20 (A26). `isGenerated` is true if the secret was generated. */
+    addWebhook(
+      accountId: string,
+      { url, events, secret }: Pick<Webhook, 'url' | 'events'> & { readonly secret?: string | undefined },
+    ): { readonly webhook: Webhook; readonly isGenerated: boolean } {
       find(accountId)
-      refuseMore(of(state.webhooks, accountId).length, maxWebhooks, 'webhooks')
+      expectRoom(of(state.webhooks, accountId).length, maxWebhooks, 'webhooks')
       const webhook = {
         webhookId: drawId('wh', randomBytes),
         accountId,
@@ -141,35 +244,45 @@ export function createAccounts(options: AccountsOptions): AccountStore {
       commit({ webhooks: [...state.webhooks, webhook] })
       return { webhook, isGenerated: secret === undefined }
     },
-    updateWebhook(accountId, webhookId, change) {
-      const webhook = of(state.webhooks, accountId).find((one) => one.webhookId === webhookId)
-      if (webhook === undefined) return null
+    /** Null if the account has no such webhook. Undefined members stay unchanged. */
+    updateWebhook(
+      accountId: string,
+      webhookId: string,
+      change: { readonly [K in 'url' | 'events' | 'secret']?: Webhook[K] | undefined },
+    ): Webhook | null {
+      const webhook = webhookOf(accountId, webhookId)
+      if (webhook === null) return null
       const { url = webhook.url, events = webhook.events, secret = webhook.secret } = change
       const changed = { ...webhook, url, events, secret }
-      commit({ webhooks: put(state.webhooks, webhook, changed) })
+      commit({ webhooks: replaced(state.webhooks, webhook, changed) })
       return changed
     },
-    removeWebhook(accountId, webhookId) {
-      const webhook = of(state.webhooks, accountId).find((one) => one.webhookId === webhookId)
-      if (webhook === undefined) return false
+    /** False if the account has no such webhook. */
+    removeWebhook(accountId: string, webhookId: string): boolean {
+      const webhook = webhookOf(accountId, webhookId)
+      if (webhook === null) return false
       commit({ webhooks: state.webhooks.filter((one) => one !== webhook) })
       onEndpointGone()
       return true
     },
 
-    alerts: (accountId) => of(state.alerts, accountId),
-    alert: (accountId, alertId) => of(state.alerts, accountId).find((alert) => alert.alertId === alertId) ?? null,
-    addAlert(accountId, { type, address, network, threshold, webhookUrl, label }) {
+    alerts: (accountId: string) => of(state.alerts, accountId),
+    alert: alertOf,
+    /** An alert of any account; null if there is none of this id. */
+    anyAlert: (alertId: string) => state.alerts.find((alert) => alert.alertId === alertId) ?? null,
+    /** Throws `LimitReached` beyond 100 (A26). The world watches the alert from now on. */
+    addAlert(accountId: string, { type, address, network, threshold, webhookUrl, label }: NewAlert): Alert {
       find(accountId)
-      refuseMore(of(state.alerts, accountId).length, maxAlerts, 'alerts')
+      expectRoom(of(state.alerts, accountId).length, maxAlerts, 'alerts')
       const watched = { alertId: drawId('alrt', randomBytes), type, address, network, threshold }
       const alert = { ...watched, accountId, webhookUrl, label, status: 'active', createdAt: clock.now() } as const
       commitWith({ kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) }, [...state.alerts, alert])
       return alert
     },
-    removeAlert(accountId, alertId) {
-      const alert = of(state.alerts, accountId).find((one) => one.alertId === alertId)
-      if (alert === undefined) return false
+    /** False if the account has no such alert. */
+    removeAlert(accountId: string, alertId: string): boolean {
+      const alert = alertOf(accountId, alertId)
+      if (alert === null) return false
       commitWith(
         { kind: 'remove-alert', alertId },
         state.alerts.filter((one) => one !== alert),
@@ -177,13 +290,14 @@ export function createAccounts(options: AccountsOptions): AccountStore {
       onEndpointGone()
       return true
     },
-    anyAlert: (alertId) => state.alerts.find((alert) => alert.alertId === alertId) ?? null,
-    setAlertTriggered(alertId) {
+    /** Marks a one-shot alert as fired (A17). */
+    setAlertTriggered(alertId: string): void {
       const alert = state.alerts.find((one) => one.alertId === alertId)
-      if (alert !== undefined) commit({ alerts: put(state.alerts, alert, { ...alert, status: 'triggered' }) })
+      if (alert !== undefined) commit({ alerts: replaced(state.alerts, alert, { ...alert, status: 'triggered' }) })
     },
 
-    endpoint(endpointId) {
+    /** URL and secret of a webhook or alert; null once it is deleted. */
+    endpoint(endpointId: string): Endpoint | null {
       const webhook = state.webhooks.find((one) => one.webhookId === endpointId)
       if (webhook !== undefined) return { id: endpointId, url: webhook.url, secret: webhook.secret }
       const alert = state.alerts.find((one) => one.alertId === endpointId)
@@ -192,6 +306,7 @@ export function createAccounts(options: AccountsOptions): AccountStore {
     },
 
     state: () => state,
+    /** Replaces everything. Stores nothing and leaves the world as it is. */
     restore: load,
   }
 }
@@ -200,9 +315,8 @@ function of<T extends { readonly accountId: string }>(all: readonly T[], account
   return all.filter((one) => one.accountId === accountId)
 }
 
-/** Returns the list with `known` replaced by `item`, or with `item` appended if `known` is undefined. */
-function put<T>(all: readonly T[], known: T | undefined, item: T): readonly T[] {
-  return known === undefined ? [...all, item] : all.map((one) => (one === known ? item : one))
+function replaced<T>(all: readonly T[], known: T, item: T): readonly T[] {
+  return all.map((one) => (one === known ? item : one))
 }
 
 function digestOf(key: string): string {
@@ -213,7 +327,7 @@ function withoutDigest({ digest: _digest, ...key }: StoredKey): ApiKey {
   return key
 }
 
-function refuseMore(count: number, most: number, what: string): void {
-  if (count < most) return
-  throw new LimitReached(`an account has at most ${most} ${what}; delete one before you create another`)
+function expectRoom(count: number, max: number, what: string): void {
+  if (count < max) return
+  throw new LimitReached(`an account has at most ${max} ${what}; delete one before you create another`)
 }

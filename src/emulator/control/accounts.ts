@@ -9,7 +9,7 @@ import {
   type ApiKey,
   type Plan,
   type Webhook,
-} from '../accounts/port.ts'
+} from '../accounts/accounts.ts'
 import { drawSecret } from '../random.ts'
 import { HttpError } from '../rest/error.ts'
 import { keySchema } from '../seed/schema.ts'

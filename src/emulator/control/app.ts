@@ -5,11 +5,9 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import { bareExpress, groupByPath } from '../../base/http/bare-express.ts'
 import { type Logger, safeText } from '../../base/log.ts'
 import { readJsonBody } from '../rest/body.ts'
-import { splitTarget } from '../rest/journal.ts'
-import { HttpError, type Place, toInvalidRequest } from '../rest/error.ts'
+import { HttpError, type Place, shownPath, toInvalidRequest } from '../rest/error.ts'
 import { parseQuery } from '../rest/input.ts'
-import { KeyTaken, LimitReached } from '../accounts/port.ts'
-import { FaultRefused } from '../faults/port.ts'
+import { KeyTaken, LimitReached } from '../accounts/accounts.ts'
 import { WorldRefusal } from '../world/port.ts'
 import { createGuard } from './session.ts'
 import { type ControlContext, type Route, responseTaken } from './route.ts'
@@ -52,7 +50,7 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
       const { id = '' } = request.params
       const data = await route.answer(controlled, { body, query, id, request, response })
       if (request.method !== 'GET' && !route.isOpen)
-        log.info({ path: safeText(splitTarget(request.url, null).path) }, 'control request')
+        log.info({ path: safeText(shownPath(request.url)) }, 'control request')
       if (data !== responseTaken) send(response, route.status, { success: true, data, meta: metaOf(request) })
     }
   }
@@ -105,8 +103,7 @@ function parse(schema: NonNullable<Route['body']>, given: unknown, place: Place)
 function toHttpError(thrown: unknown): HttpError | null {
   if (thrown instanceof HttpError) return thrown
   if (thrown instanceof WorldRefusal) return new HttpError(409, 'refused_by_world', thrown.message, { cause: thrown })
-  if (thrown instanceof LimitReached || thrown instanceof FaultRefused)
-    return new HttpError(409, 'limit_reached', thrown.message, { cause: thrown })
+  if (thrown instanceof LimitReached) return new HttpError(409, 'limit_reached', thrown.message, { cause: thrown })
   if (thrown instanceof KeyTaken) return new HttpError(409, 'conflict', thrown.message, { cause: thrown })
   if (thrown instanceof InboxError && thrown.code === 'bad_request') {
     return new HttpError(409, 'conflict', thrown.message, { cause: thrown })

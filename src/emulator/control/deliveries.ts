@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/port.ts'
+import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/delivery.ts'
 import { HttpError } from '../rest/error.ts'
 import { type ControlContext, type Route, route, toTime } from './route.ts'
 import { limit } from '../values.ts'
@@ -71,7 +71,7 @@ export type ShownReport = ReturnType<typeof toShownAttempt<AttemptReport>>
 /** Body of a bulk replay. */
 export type ReplayRequest = z.input<typeof replayBody>
 
-function toShown({ createdAt, nextAttemptAt, ...delivery }: Delivery) {
+function toShown({ seq: _seq, eventSeq: _eventSeq, body: _body, createdAt, nextAttemptAt, ...delivery }: Delivery) {
   return {
     ...delivery,
     createdAt: toTime(createdAt),
@@ -79,8 +79,8 @@ function toShown({ createdAt, nextAttemptAt, ...delivery }: Delivery) {
   }
 }
 
-function toShownDetail({ body, log, ...delivery }: NonNullable<ReturnType<Deliveries['read']>>) {
-  return { ...toShown(delivery), body: body.toString(), log: log.map((attempt) => toShownAttempt(attempt)) }
+function toShownDetail({ log, ...delivery }: NonNullable<ReturnType<Deliveries['read']>>) {
+  return { ...toShown(delivery), body: delivery.body.toString(), log: log.map((attempt) => toShownAttempt(attempt)) }
 }
 
 /** Formats an attempt for responses and the stream. */

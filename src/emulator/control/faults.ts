@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { faultRuleSchema, listFaultKinds } from '../faults/kinds.ts'
+import { listFaultKinds } from '../faults/kinds.ts'
 import { packs } from '../faults/packs.ts'
+import { faultRuleSchema } from '../faults/rules.ts'
 import { HttpError } from '../rest/error.ts'
 import { type Route, route } from './route.ts'
 

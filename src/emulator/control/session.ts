@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { readCookies, toCookie } from '../../base/http/sign-in.ts'
 import { isLoopback, withoutBrackets } from '../../base/loopback.ts'
 import { HttpError } from '../rest/error.ts'
-import { readBearer } from '../rest/bearer.ts'
+import { readBearer } from '../rest/exchange.ts'
 import { type Sessions, sessionHours } from './sessions.ts'
 import { z } from 'zod'
 import { type Route, route } from './route.ts'
@@ -24,8 +24,8 @@ export function createGuard(token: string, sessions: Sessions): (request: Incomi
 
   return (request) => {
     if (sessions.userOf(sessionTokens(request)) !== null) {
-      refuseOtherOrigin(request)
-      if (sessions.published !== null) refuseOtherMachine(request)
+      rejectOtherOrigin(request)
+      if (sessions.published !== null) rejectOtherMachine(request)
       return
     }
     if (request.headers.authorization !== undefined) {
@@ -46,12 +46,12 @@ export function createGuard(token: string, sessions: Sessions): (request: Incomi
 }
 
 /** Throws 403 for requests from a page of another origin. */
-function refuseOtherOrigin(request: IncomingMessage): void {
+function rejectOtherOrigin(request: IncomingMessage): void {
   if (!isSameOrigin(request)) throw new HttpError(403, 'forbidden', 'the request comes from a page of another origin')
 }
 
 /** Throws 403 if the published login is used from another machine, or under a non-loopback host name. */
-function refuseOtherMachine(request: IncomingMessage): void {
+function rejectOtherMachine(request: IncomingMessage): void {
   if (isFromThisMachine(request) && namesThisMachine(request)) return
   const message =
     'the login of the demo is public, so it works on this machine only, under localhost, 127.0.0.1 or [::1]: ' +
@@ -119,8 +119,8 @@ export const sessionRoutes: readonly Route[] = [
     body: loginBody,
     status: 201,
     answer({ sessions }, { body, request, response }) {
-      refuseOtherOrigin(request)
-      if (sessions.published !== null) refuseOtherMachine(request)
+      rejectOtherOrigin(request)
+      if (sessions.published !== null) rejectOtherMachine(request)
       keepSession(request, response, sessions.signIn(body, request.socket.remoteAddress ?? ''))
       return { signedIn: true, user: body.user }
     },
@@ -128,7 +128,7 @@ export const sessionRoutes: readonly Route[] = [
   route('DELETE', '/session', {
     isOpen: true,
     answer({ sessions }, { request, response }) {
-      refuseOtherOrigin(request)
+      rejectOtherOrigin(request)
       sessions.signOut(sessionTokens(request))
       keepSession(request, response, null)
       return { signedIn: false }

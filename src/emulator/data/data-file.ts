@@ -1,16 +1,14 @@
-import Sqlite from 'better-sqlite3'
-import type { Database } from 'better-sqlite3'
-import { InboxError, messageOf } from '../../base/errors.ts'
-import type { RandomBytes } from '../random.ts'
-import type { AccountsState } from '../accounts/port.ts'
-import type { WorldLog } from '../logged-world.ts'
-import type { WorldCommand } from '../world/port.ts'
-import type { DeliveryStore } from '../deliveries/port.ts'
-import { createDeliveryStore, deliveryTables } from './delivery-store.ts'
-import { createStatesInFile, stateTables } from './saved-states-file.ts'
-import type { SavedState, SavedStates } from './saved-states.ts'
+import Sqlite, { type Database } from 'better-sqlite3'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { InboxError, messageOf } from '../../base/errors.ts'
+import type { Logger } from '../../base/log.ts'
+import type { AccountsState } from '../accounts/accounts.ts'
+import { createDeliveryStore, deliveryTables } from '../deliveries/store.ts'
+import type { RandomBytes } from '../random.ts'
+import type { WorldCommand } from '../world/port.ts'
+import { type SavedState, createSavedStates, stateTables } from './saved-states.ts'
 
 /** Inputs that determine a world. The identity of a data file never changes. */
 export interface WorldIdentity {
@@ -33,36 +31,14 @@ export interface PreviousRun {
 }
 
 export interface DataFileOptions {
-  readonly file: string
+  /** Undefined: an unnamed temporary file, which ends with the process. */
+  readonly file: string | undefined
   readonly identity: WorldIdentity
   /** Start of the history of a new world. */
   readonly startAt: number
   readonly randomBytes: RandomBytes
-  /** Lead of the noted moment over the world, in world time. */
-  readonly leadMs: () => number
-}
-
-/** The data file of accounts and world. Every call is durable when it returns. */
-export interface DataFile extends WorldLog {
-  /** Start of the world's history. */
-  readonly startAt: number
-  /** Secret that signs cursors of this world. */
-  readonly secret: string
-  /** Number of restores so far. */
-  epoch(): number
-  /** State of the previous process; null if the world isn't created yet. */
-  previousRun(): PreviousRun | null
-  readonly states: SavedStates
-  readonly deliveries: DeliveryStore
-  save(accounts: AccountsState): void
-  /** Replaces the checkpoint; `state` includes all commands so far. */
-  checkpoint(state: SavedState): void
-  /** Replaces accounts, world and moment by `state`, and starts a new epoch. */
-  replace(state: SavedState): void
-  /** Records the exact moment of the world. */
-  stand(at: number): void
-  /** Idempotent. */
-  close(): void
+  readonly wall: Clock
+  readonly log: Logger
 }
 
 const latest = 'latest'
@@ -70,119 +46,133 @@ const latest = 'latest'
 const archived = 'archive:'
 
 /**
- * Opens or creates a data file (SQLite).
+ * Opens or creates the data file (SQLite) of accounts, world and deliveries. Calls are durable when they return; calls
+ * of `deliveries` within 20 ms.
  *
  * @throws InboxError if it is in use, of another version, damaged, or belongs to another world
  */
-export function openDataFile(options: DataFileOptions): DataFile {
-  const db = openDatabase(options.file)
+export function openDataFile({ file, identity, startAt, randomBytes, wall, log }: DataFileOptions) {
+  const db = file === undefined ? openTemporary() : openDatabase(file)
   try {
-    return useDatabase(db, options)
+    const meta = createMeta(db)
+    const deliveries = createDeliveryStore({ db, wall, log })
+    if (meta.get('is_made') === undefined) {
+      // Removes leftovers of a process that died before its world was complete.
+      db.exec('DELETE FROM meta; DELETE FROM act; DELETE FROM state; DELETE FROM chunk')
+      deliveries.clear()
+      deliveries.commit()
+      meta.set('identity', JSON.stringify(identity))
+      meta.set('start_at', String(startAt))
+      meta.set('secret', Buffer.from(randomBytes(32)).toString('base64url'))
+      meta.set('reached_at', String(startAt))
+    }
+    expectSame(file ?? '', JSON.parse(meta.need('identity')) as WorldIdentity, identity)
+    return useDatabase(db, meta, deliveries)
   } catch (error) {
     db.close()
     throw error
   }
 }
 
-function useDatabase(db: Database, options: DataFileOptions): DataFile {
-  const { file, identity, startAt, randomBytes, leadMs } = options
-  const meta = createMeta(db)
-  if (meta.get('is_made') === undefined) {
-    // Removes leftovers of a process that died before its world was complete.
-    db.exec('DELETE FROM meta; DELETE FROM act; DELETE FROM state; DELETE FROM chunk')
-    createDeliveryStore(db).clear()
-    meta.set('identity', JSON.stringify(identity))
-    meta.set('start_at', String(startAt))
-    meta.set('secret', Buffer.from(randomBytes(32)).toString('base64url'))
-    meta.set('reached_at', String(startAt))
-  }
-  refuseOther(file, JSON.parse(meta.need('identity')) as WorldIdentity, identity)
-
-  const states = createStatesInFile(db)
-  const deliveries = createDeliveryStore(db)
+function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof createDeliveryStore>) {
+  const states = createSavedStates(db)
   const appendCommand = db.prepare<[number, string]>('INSERT INTO act (at, body) VALUES (?, ?)')
   const dropCommand = db.prepare<[number]>('DELETE FROM act WHERE id = ?')
   const dropCommands = db.prepare<[]>('DELETE FROM act')
   const listCommands = db.prepare<[], { at: number; body: string }>('SELECT at, body FROM act ORDER BY id')
   let reachedAt = Number(meta.need('reached_at'))
-  let isOpen = true
 
-  function note(at: number): void {
+  /** A separate transaction: the deliveries so far are committed before it. */
+  function durable<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
+    const transaction = db.transaction(fn)
+    return (...args) => {
+      deliveries.commit()
+      return transaction(...args)
+    }
+  }
+
+  let epoch = Number(meta.get('course') ?? 0)
+  const save = (accounts: AccountsState) => meta.set('accounts', JSON.stringify(accounts))
+  const stand = durable((at: number) => {
     meta.set('reached_at', String(at))
     reachedAt = at
-  }
-
-  const readEpoch = () => Number(meta.get('course') ?? 0)
-  const save = (accounts: AccountsState) => meta.set('accounts', JSON.stringify(accounts))
-
-  function readPreviousRun(): PreviousRun | null {
-    const checkpoint = states.get(latest)
-    if (meta.get('is_made') === undefined || checkpoint === null) return null
-    const commands = listCommands.all().map(({ at, body }) => ({ at, command: JSON.parse(body) as WorldCommand }))
-    const accounts = JSON.parse(meta.need('accounts')) as AccountsState
-    return { accounts, checkpoint, commands, reachedAt }
-  }
+  })
 
   return {
+    /** Start of the world's history. */
     startAt: Number(meta.need('start_at')),
+    /** Secret that signs cursors of this world. */
     secret: meta.need('secret'),
-    epoch: readEpoch,
-    previousRun: readPreviousRun,
+    /** Number of restores so far. */
+    epoch: () => epoch,
+    deliveries,
+    /** State of the previous process; null if the world isn't created yet. */
+    previousRun(): PreviousRun | null {
+      const checkpoint = states.get(latest)
+      if (meta.get('is_made') === undefined || checkpoint === null) return null
+      const commands = listCommands.all().map(({ at, body }) => ({ at, command: JSON.parse(body) as WorldCommand }))
+      return { accounts: JSON.parse(meta.need('accounts')) as AccountsState, checkpoint, commands, reachedAt }
+    },
     states: {
-      put: (name, state) => states.put(archived + name, state),
-      get: (name) => states.get(archived + name),
-      remove: (name) => states.remove(archived + name),
+      put: durable((name: string, state: SavedState) => states.put(archived + name, state)),
+      get: (name: string) => states.get(archived + name),
+      remove: durable((name: string) => states.remove(archived + name)),
       list: () =>
         states
           .list()
           .filter(({ name }) => name.startsWith(archived))
           .map(({ name, at }) => ({ name: name.slice(archived.length), at })),
     },
-    deliveries,
-    save,
-    append: db.transaction((at: number, command: WorldCommand, accounts?: AccountsState) => {
-      const id = Number(appendCommand.run(at, JSON.stringify(command)).lastInsertRowid)
+    save: durable(save),
+    /** Stores a command together with the accounts; returns its number. */
+    append: durable((at: number, command: WorldCommand, accounts?: AccountsState): number => {
       if (accounts !== undefined) save(accounts)
-      return id
+      return Number(appendCommand.run(at, JSON.stringify(command)).lastInsertRowid)
     }),
-    drop: db.transaction((id: number, accounts?: AccountsState) => {
+    /** Removes a command that the world refused. */
+    drop: durable((id: number, accounts?: AccountsState) => {
       dropCommand.run(id)
       if (accounts !== undefined) save(accounts)
     }),
-    reach(at) {
-      if (at > reachedAt) note(at + leadMs())
+    /** Records that readers may have seen the world as of `at`, or up to `leadMs` later. */
+    reach(at: number, leadMs: number): void {
+      if (at > reachedAt) stand(at + leadMs)
     },
-    stand: note,
-    checkpoint: db.transaction((state: SavedState) => {
+    /** Records the exact moment of the world. */
+    stand,
+    /** Replaces the checkpoint; `state` includes all commands so far. */
+    checkpoint: durable((state: SavedState) => {
       states.put(latest, state)
       save(state.accounts)
       dropCommands.run()
       meta.set('is_made', 'yes')
     }),
-    replace: db.transaction((state: SavedState) => {
-      save(state.accounts)
+    /** Replaces accounts, world and moment by `state`, and starts a new epoch. Deliveries belong to the previous one. */
+    replace: durable((state: SavedState) => {
       states.put(latest, state)
+      save(state.accounts)
       dropCommands.run()
-      // Deliveries belong to the previous epoch.
       deliveries.clear()
-      meta.set('course', String(readEpoch() + 1))
-      note(state.at)
+      meta.set('course', String(++epoch))
+      meta.set('reached_at', String(state.at))
+      reachedAt = state.at
     }),
-    close() {
-      if (!isOpen) return
-      isOpen = false
-      db.close()
-    },
+    /** Idempotent. */
+    close: () => void db.close(),
   }
 }
 
-function refuseOther(file: string, found: WorldIdentity, wanted: WorldIdentity): void {
-  const names = [...new Set([...Object.keys(found.settings), ...Object.keys(wanted.settings)])]
+function expectSame(file: string, actual: WorldIdentity, wanted: WorldIdentity): void {
+  const names = [...new Set([...Object.keys(actual.settings), ...Object.keys(wanted.settings)])]
   const differences = [
-    difference('seed', found.seed, wanted.seed),
-    ...names.map((name) => difference(name, found.settings[name], wanted.settings[name])),
-    found.contents === wanted.contents ? [] : ['accounts, tracked wallets, thresholds, networks or stories differ'],
-  ].flat()
+    ...['seed', ...names].flatMap((name) => {
+      const [theirs, ours] = [actual, wanted].map(({ seed, settings }) => JSON.stringify({ ...settings, seed }[name]))
+      return theirs === ours ? [] : [`${name} is ${theirs} in the file, ${ours} in the settings`]
+    }),
+    ...(actual.contents === wanted.contents
+      ? []
+      : ['accounts, tracked wallets, thresholds, networks or stories differ']),
+  ]
   if (differences.length === 0) return
   throw new InboxError(
     'config_invalid',
@@ -190,31 +180,27 @@ function refuseOther(file: string, found: WorldIdentity, wanted: WorldIdentity):
   )
 }
 
-function difference(name: string, found: unknown, wanted: unknown): string[] {
-  const [theirs, ours] = [found, wanted].map((value) => JSON.stringify(value ?? null))
-  return theirs === ours ? [] : [`${name} is ${theirs} in the file, ${ours} in the settings`]
-}
+type Meta = ReturnType<typeof createMeta>
 
 function createMeta(db: Database) {
-  const select = db.prepare<[string], { value: string }>('SELECT value FROM meta WHERE name = ?')
+  const select = db.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck()
   const upsert = db.prepare<[string, string]>(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   )
-  const get = (name: string) => select.get(name)?.value
+  const get = (name: string) => select.get(name)
   return {
     get,
     need(name: string): string {
       const value = get(name)
-      if (value === undefined)
-        throw new InboxError('database_corrupt', `the data file has no ${name}; choose another file`)
-      return value
+      if (value !== undefined) return value
+      throw new InboxError('database_corrupt', `the data file has no ${name}; choose another file`)
     },
     set: (name: string, value: string) => void upsert.run(name, value),
   }
 }
 
 /** Version of the tables and of the world's rules. */
-const format = 4
+const format = 5
 /** Marks a database as one of this program: "oiem". */
 const applicationId = 0x6f69656d
 
@@ -224,6 +210,15 @@ const tables = `
   ${stateTables}
   ${deliveryTables}
 `
+
+/** An unnamed database that ends with the process. */
+export function openTemporary(): Database {
+  const db = new Sqlite('')
+  db.pragma('synchronous = OFF')
+  db.pragma('journal_mode = MEMORY')
+  db.exec(tables)
+  return db
+}
 
 /**
  * Opens or creates the file, readable by its owner only and locked against other processes. A commit is on disk when
@@ -237,9 +232,22 @@ export function openDatabase(file: string): Database {
   try {
     // Before the first read: the lock is taken with it and ends with the process, however that dies.
     db.pragma('locking_mode = EXCLUSIVE')
-    const isNew = checkFormat(db, file)
+    const version = Number(db.pragma('user_version', { simple: true }))
+    if (version > format) {
+      throw new InboxError(
+        'database_newer',
+        `${file} was written by a newer version (format ${version}, expected ${format}). Run the newer version, or ` +
+          'choose another file',
+      )
+    }
+    if (version > 0 && version < format) {
+      throw new InboxError(
+        'database_older',
+        `${file} was written by an earlier version with another format. Delete it, or choose another file, to start over`,
+      )
+    }
     // Before WAL mode: the main file carries the application id from its first commit.
-    if (isNew)
+    if (version === 0)
       db.exec(
         `BEGIN IMMEDIATE; ${tables} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${format}; COMMIT`,
       )
@@ -254,29 +262,19 @@ export function openDatabase(file: string): Database {
   }
 }
 
-/** True if the file is empty. Throws if its format differs. */
-function checkFormat(db: Database, file: string): boolean {
-  const found = Number(db.pragma('user_version', { simple: true }))
-  if (found > format) {
-    throw new InboxError(
-      'database_newer',
-      `${file} was written by a newer version (format ${found}, expected ${format}). Run the newer version, or choose ` +
-        `another file`,
-    )
-  }
-  if (found > 0 && found < format) {
-    throw new InboxError(
-      'database_older',
-      `${file} was written by an earlier version with another format. Delete it, or choose another file, to start over`,
-    )
-  }
-  return found === 0
-}
-
+/** Creates a missing file and its folder, but no parents: a mistyped path must not create a tree of folders. */
 function makeOwnersOnly(file: string): void {
   try {
-    if (existsSync(file)) refuseForeign(file)
-    else makeEmpty(file)
+    if (existsSync(file)) expectOwn(file)
+    else {
+      const folder = dirname(file)
+      if (!existsSync(dirname(folder))) {
+        const message = `cannot create ${file}: the folder ${dirname(folder)} is missing; create it first`
+        throw new InboxError('config_invalid', message)
+      }
+      if (!existsSync(folder)) mkdirSync(folder)
+      closeSync(openSync(file, 'a', 0o600))
+    }
     chmodSync(file, 0o600)
   } catch (error) {
     if (error instanceof InboxError) throw error
@@ -284,25 +282,12 @@ function makeOwnersOnly(file: string): void {
   }
 }
 
-/** Creates the file's folder, but no parents: a mistyped path must not create a tree of folders. */
-function makeEmpty(file: string): void {
-  const folder = dirname(file)
-  if (!existsSync(folder)) {
-    const parent = dirname(folder)
-    if (!existsSync(parent)) {
-      throw new InboxError('config_invalid', `cannot create ${file}: the folder ${parent} is missing; create it first`)
-    }
-    mkdirSync(folder)
-  }
-  closeSync(openSync(file, 'a', 0o600))
-}
-
 const magic = 'SQLite format 3\0'
 const headerBytes = 100
 const applicationIdAt = 68
 
 /** Reads the header only: opening a database that wasn't closed would change it. */
-function refuseForeign(file: string): void {
+function expectOwn(file: string): void {
   const stats = statSync(file)
   if (!stats.isFile()) throw new InboxError('config_invalid', `${file} is not a regular file; choose another`)
   if (stats.size === 0) return
@@ -324,12 +309,10 @@ function refuseForeign(file: string): void {
 function toOpenError(file: string, cause: unknown): unknown {
   if (!(cause instanceof Sqlite.SqliteError)) return cause
   if (cause.code.startsWith('SQLITE_BUSY')) {
-    return new InboxError('database_in_use', `${file} is in use by another process: stop it, or choose another file`, {
-      cause,
-    })
+    const message = `${file} is in use by another process: stop it, or choose another file`
+    return new InboxError('database_in_use', message, { cause })
   }
   const what = cause.code === 'SQLITE_NOTADB' ? 'is not a data file of the emulator' : 'cannot be used'
-  return new InboxError('database_corrupt', `${file} ${what}: ${cause.message} (${cause.code}); choose another file`, {
-    cause,
-  })
+  const message = `${file} ${what}: ${cause.message} (${cause.code}); choose another file`
+  return new InboxError('database_corrupt', message, { cause })
 }

@@ -1,153 +1,190 @@
-import { type AttemptFault, type HoldFault, noFaults, hold, planAnswerOf, planAttemptOf } from './plans.ts'
-import type { BodyFault } from './body-faults.ts'
-import { type FaultRule, type InRule, type OutFault, type OutRule, inFault, outFault } from './kinds.ts'
-import { FaultRefused, type FaultTarget, type Faults } from './port.ts'
+import { sign } from '../../signature/sign.ts'
+import { LimitReached } from '../accounts/accounts.ts'
 import { type RandomStream, createRandomStream } from '../random.ts'
+import { serialize } from '../serialize.ts'
+import { type InEffect, type Json, type OutEffect, inEffectOf, outEffectOf } from './kinds.ts'
+import type { FaultRule, InRule, OutRule } from './rules.ts'
+
+/** A delivery about to be sent, for rules to match. */
+export interface FaultTarget {
+  /** A webhook or an alert. */
+  readonly endpointId: string
+  readonly url: string
+  readonly eventId: string
+  readonly eventType: string
+}
+
+export interface AttemptTarget extends FaultTarget {
+  readonly deliveryId: string
+}
+
+export interface StoredRule {
+  readonly id: string
+  readonly rule: FaultRule
+  /** Number of times the rule was applied. */
+  readonly struck: number
+}
 
 const maxRules = 100
 /** Maximum deliveries whose body faults are remembered for retries. */
 const maxRememberedBodies = 100_000
 
-interface Active<R extends FaultRule> {
-  readonly id: string
-  readonly rule: R
-  readonly counter: RuleCounter
+/** A fault that applies now, with its random stream. */
+interface Applied<E> {
+  readonly kind: string
+  readonly effect: E
+  readonly draw: () => RandomStream
 }
 
+/** A rule in use. `isStruck` counts a match; true if the fault applies to it. */
+interface Active<R, E> {
+  readonly id: string
+  readonly rule: R
+  readonly effect: E
+  readonly order: number
+  readonly isStruck: (draw: () => RandomStream) => boolean
+  readonly struck: () => number
+}
+
+export type Faults = ReturnType<typeof createFaults>
+export type AttemptPlan = ReturnType<Faults['planAttempt']>
+export type AnswerPlan = NonNullable<ReturnType<Faults['planAnswer']>>
+
 /**
- * Injects faults by rules (2.8). Random choices for deliveries depend only on seed, rule and delivery, so a run can be
- * repeated in any order of responses. Scripted rules and rules for REST responses depend on the order of calls.
+ * Injects faults by rules, for deliveries and for REST responses (2.8). Random choices for deliveries depend only on
+ * seed, rule and delivery, so a run can be repeated in any order of responses. Scripted rules and rules for REST
+ * responses depend on the order of calls.
  *
- * Faults compose in the order of `kinds.ts`; faults of one kind in the order of their rules. Body faults are decided at
- * the first attempt: later attempts have the same bytes, even if rules change. They are forgotten at a restart, and
- * beyond 100,000 deliveries oldest first. All other faults are decided for each attempt.
+ * Faults compose in the order of `kinds.ts`; faults of one kind in the order of their rules. Changes of the event are
+ * decided at the first attempt: later attempts have the same bytes, even if rules change. They are forgotten at a
+ * restart, and beyond 100,000 deliveries oldest first. All other faults are decided for each attempt.
  */
-export function createFaults({ seed }: { readonly seed: string }): Faults {
-  const active = new Map<string, Active<FaultRule>>()
-  let outRules: readonly Active<OutRule>[] = []
-  let inRules: readonly Active<InRule>[] = []
-  const bodyFaultsOf = new Map<string, readonly BodyFault[]>()
+export function createFaults({ seed }: { readonly seed: string }) {
+  let outRules: readonly Active<OutRule, OutEffect>[] = []
+  let inRules: readonly Active<InRule, InEffect>[] = []
+  const bodyFaultsOf = new Map<string, readonly Applied<OutEffect>[]>()
   let lastId = 0
   let requestCount = 0
 
-  const streamOf = (...names: readonly (string | number)[]) => createRandomStream(seed, ['fault', ...names].join('|'))
-  const toStored = ({ id, rule, counter }: Active<FaultRule>) => ({ id, rule, struck: counter.count() })
+  const numberOf = (id: string) => Number(id.slice('flt_'.length))
+  const all = () => [...outRules, ...inRules].toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
+  const toStored = ({ id, rule, struck }: Active<FaultRule, unknown>): StoredRule => ({ id, rule, struck: struck() })
 
-  function arrange(): void {
-    const all = [...active.values()]
-    outRules = all.filter(isOut).toSorted((a, b) => orderOf(a.rule) - orderOf(b.rule))
-    inRules = all.filter(isIn).toSorted((a, b) => orderOf(a.rule) - orderOf(b.rule))
+  /** `names`: what the random choices depend on, in addition to seed and rule. */
+  function apply<E>({ id, rule, effect, isStruck }: Active<FaultRule, E>, ...names: (string | number)[]): Applied<E>[] {
+    const draw = (what: string) => createRandomStream(seed, ['fault', id, ...names, what].join('|'))
+    return isStruck(() => draw('strikes')) ? [{ kind: rule.fault.kind, effect, draw: () => draw('how') }] : []
   }
 
-  /** Faults of a kind that apply now, each with its random stream. */
-  function matchingFaults<F extends OutFault>(
-    isOfKind: (fault: OutFault) => fault is F,
+  function applyOut(
     target: FaultTarget,
     occasion: string | number,
-  ): { readonly fault: F; readonly draw: () => RandomStream }[] {
-    return outRules.flatMap(({ id, rule, counter }) => {
-      const { fault } = rule
-      if (!isOfKind(fault) || !matchesDelivery(rule, target)) return []
-      const draw = (what: string) => streamOf(id, target.url, target.eventId, occasion, what)
-      return counter.next(() => draw('strikes')) ? [{ fault, draw: () => draw('how') }] : []
-    })
+    isMeant: (effect: OutEffect) => boolean,
+  ): readonly Applied<OutEffect>[] {
+    return outRules
+      .filter(({ rule, effect }) => isMeant(effect) && matchesDelivery(rule, target))
+      .flatMap((active) => apply(active, target.url, target.eventId, occasion))
   }
 
-  function decideBody(target: FaultTarget, attempt: number): readonly BodyFault[] {
-    const { deliveryId: delivery } = target
-    if (attempt > 1) return bodyFaultsOf.get(delivery) ?? []
-    bodyFaultsOf.delete(delivery)
-    const faults = matchingFaults(isBodyFault, target, 'body').map(({ fault }) => fault)
-    if (faults.length > 0) bodyFaultsOf.set(delivery, faults)
+  function bodyFaults(target: AttemptTarget, attempt: number): readonly Applied<OutEffect>[] {
+    const { deliveryId } = target
+    if (attempt > 1) return bodyFaultsOf.get(deliveryId) ?? []
+    bodyFaultsOf.delete(deliveryId)
+    const faults = applyOut(target, 'body', isOnBody)
+    if (faults.length > 0) bodyFaultsOf.set(deliveryId, faults)
     if (bodyFaultsOf.size > maxRememberedBodies) bodyFaultsOf.delete(bodyFaultsOf.keys().next().value ?? '')
     return faults
   }
 
   return {
-    rules: () => [...active.values()].map(toStored),
-    add(rule) {
-      if (active.size >= maxRules) {
-        throw new FaultRefused(`expected at most ${maxRules} fault rules; delete one`)
-      }
-      const added = { id: `flt_${++lastId}`, rule, counter: createRuleCounter(rule) }
-      active.set(added.id, added)
-      arrange()
-      return toStored(added)
+    rules: (): readonly StoredRule[] => all().map(toStored),
+    /** Throws `LimitReached` beyond 100 rules. */
+    add(rule: FaultRule): StoredRule {
+      if (all().length >= maxRules) throw new LimitReached(`expected at most ${maxRules} fault rules; delete one`)
+      const common = { id: `flt_${++lastId}`, ...createCounter(rule) }
+      const byOrder = (a: { readonly order: number }, b: { readonly order: number }) => a.order - b.order
+      if (rule.direction === 'out')
+        outRules = [...outRules, { ...common, rule, ...outEffectOf(rule.fault) }].toSorted(byOrder)
+      else inRules = [...inRules, { ...common, rule, ...inEffectOf(rule.fault) }].toSorted(byOrder)
+      return { id: common.id, rule, struck: 0 }
     },
-    remove(id) {
-      const isGone = active.delete(id)
-      arrange()
-      return isGone
+    /** False if there is none of this id. */
+    remove(id: string): boolean {
+      const before = all().length
+      outRules = outRules.filter((active) => active.id !== id)
+      inRules = inRules.filter((active) => active.id !== id)
+      return all().length < before
     },
-    clear() {
-      active.clear()
-      // The same rules, added again, make the same random choices.
+    /** Removes all rules. The same rules, added again, make the same random choices. */
+    clear(): void {
+      outRules = []
+      inRules = []
       lastId = 0
       requestCount = 0
-      arrange()
     },
-    holdMs(target, now) {
-      if (outRules.length === 0) return 0
-      const applied = matchingFaults(isHoldFault, target, 'hold')
-      return applied.reduce((at, { fault, draw }) => hold(fault, at, draw()), now) - now
+    /** Delay of a new delivery before its first attempt, in world time; 0 without a fault. */
+    holdMs(target: FaultTarget, now: number): number {
+      const applied = applyOut(target, 'hold', ({ hold }) => hold !== undefined)
+      return applied.reduce((at, { effect, draw }) => effect.hold?.(at, draw()) ?? at, now) - now
     },
-    planAttempt(target, attempt) {
-      if (outRules.length === 0 && bodyFaultsOf.size === 0) return noFaults
-      return planAttemptOf(decideBody(target, attempt), matchingFaults(isAttemptFault, target, attempt))
+    /** The faults of attempt 1 to 6 of a delivery. Call it once per attempt; its extra copies share the plan. */
+    planAttempt(target: AttemptTarget, attempt: number) {
+      const onBody = bodyFaults(target, attempt)
+      const applied = applyOut(target, attempt, (effect) => effect.hold === undefined && !isOnBody(effect))
+      const onWire = applied.findLast(({ effect }) => effect.wire !== undefined)
+      const injected = applied.filter((one) => one.effect.wire === undefined || one === onWire)
+      const total = (name: 'twins' | 'repeats') => applied.reduce((sum, { effect }) => sum + (effect[name] ?? 0), 0)
+      return {
+        /** Names of the faults, for the log. */
+        faults: namesOf([...onBody, ...injected]),
+        /** Returns the body to sign and send. All attempts of a delivery get the same body. */
+        alter: (body: Buffer) => alterBody(body, onBody),
+        /** Values of the signature header, one header each; empty = no header. */
+        sign: (body: Buffer, secret: string) =>
+          applied.reduce<readonly string[]>(
+            (values, { effect }) => effect.sign?.(values, body) ?? values,
+            [sign(body, secret)],
+          ),
+        /** Returns the bytes to send instead of the signed ones. */
+        tamper: (body: Buffer) =>
+          applied.reduce((bytes, { effect, draw }) => effect.bytes?.(bytes, draw) ?? bytes, body),
+        wire: onWire?.effect.wire ?? ({ mode: 'whole' } as const),
+        twins: total('twins'),
+        repeats: total('repeats'),
+        dropsAck: applied.some(({ effect }) => effect.dropsAck),
+      }
     },
-    planAnswer(request) {
+    /** The faults of one REST response: delays add up, changes accumulate, the last replacement wins. Null = no faults. */
+    planAnswer({ method, path }: { readonly method: string; readonly path: string }) {
       if (inRules.length === 0) return null
-      const number = ++requestCount
-      const applied = inRules.flatMap(({ id, rule, counter }) => {
-        if (!matchesRequest(rule, request)) return []
-        const draw = (what: string) => streamOf(id, number, what)
-        return counter.next(() => draw('strikes')) ? [{ fault: rule.fault, draw: () => draw('how') }] : []
-      })
-      return applied.length === 0 ? null : planAnswerOf(applied)
+      requestCount++
+      const applied = inRules
+        .filter(({ rule }) => matchesRequest(rule, method, path))
+        .flatMap((active) => apply(active, requestCount))
+      if (applied.length === 0) return null
+      const replacing = applied.findLast(({ effect }) => effect.instead !== undefined)
+      return {
+        faults: namesOf(applied.filter((one) => one.effect.instead === undefined || one === replacing)),
+        delayMs: applied.reduce((sum, { effect, draw }) => sum + (effect.delayMs?.(draw()) ?? 0), 0),
+        /** Replacement of the response; null = none. */
+        instead: replacing?.effect.instead ?? null,
+        /** Changes the envelope of a successful response. */
+        alter: (envelope: Json, cursor: string | null) =>
+          applied.reduce((answer, { effect }) => effect.alter?.(answer, cursor) ?? answer, envelope),
+      }
     },
   }
 }
 
-function isOut(one: Active<FaultRule>): one is Active<OutRule> {
-  return one.rule.direction === 'out'
-}
+const isOnBody = ({ event, serialize }: OutEffect) => event !== undefined || serialize !== undefined
 
-function isIn(one: Active<FaultRule>): one is Active<InRule> {
-  return one.rule.direction === 'in'
-}
-
-type When = 'hold' | 'body' | 'attempt'
-
-/** Faults decided once per delivery. All others are decided for each attempt. */
-const decisionPoints = {
-  delay: 'hold',
-  reorder: 'hold',
-  burst: 'hold',
-  skew: 'body',
-  'unknown-type': 'body',
-  'case-flip': 'body',
-  'extra-fields': 'body',
-  reserialise: 'body',
-  huge: 'body',
-} as const satisfies Record<(HoldFault | BodyFault)['kind'], When>
-
-const whenOf = ({ kind }: OutFault): When =>
-  kind in decisionPoints ? decisionPoints[kind as keyof typeof decisionPoints] : 'attempt'
-const isHoldFault = (fault: OutFault): fault is HoldFault => whenOf(fault) === 'hold'
-const isBodyFault = (fault: OutFault): fault is BodyFault => whenOf(fault) === 'body'
-const isAttemptFault = (fault: OutFault): fault is AttemptFault => whenOf(fault) === 'attempt'
-
-/** Decides when a rule applies, and counts it. */
-interface RuleCounter {
-  /** True if the rule applies to the next match. Counts it. `draw` returns the random stream. */
-  next(draw: () => RandomStream): boolean
-  count(): number
+function namesOf(applied: readonly Applied<unknown>[]): readonly string[] {
+  return [...new Set(applied.map(({ kind }) => kind))]
 }
 
 /** Applies by rate, by script, or always; at most `times` times. */
-function createRuleCounter(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepeats' | 'times'>): RuleCounter {
-  const { rate = 1, script, scriptRepeats = false, times = Infinity } = rule
-  let applied = 0
+function createCounter({ rate = 1, script, scriptRepeats = false, times = Infinity }: FaultRule) {
+  let struck = 0
   let step = 0
 
   const isNextStep = (steps: string) => {
@@ -155,44 +192,43 @@ function createRuleCounter(rule: Pick<FaultRule, 'rate' | 'script' | 'scriptRepe
     step++
     return steps[at] === 'x'
   }
-  const isDrawn = (draw: () => RandomStream) => rate >= 1 || (rate > 0 && draw().uniform() < rate)
 
   return {
-    next(draw) {
-      if (applied >= times) return false
-      const isApplied = script === undefined ? isDrawn(draw) : isNextStep(script)
-      if (isApplied) applied++
-      return isApplied
+    isStruck(draw: () => RandomStream): boolean {
+      if (struck >= times) return false
+      const isDrawn = script === undefined ? rate >= 1 || (rate > 0 && draw().uniform() < rate) : isNextStep(script)
+      if (isDrawn) struck++
+      return isDrawn
     },
-    count: () => applied,
+    struck: () => struck,
   }
 }
 
-/** True if a rule selects the delivery. */
 function matchesDelivery({ endpoint, types }: OutRule, { endpointId, url, eventType }: FaultTarget): boolean {
   const isEndpoint = endpoint === undefined || endpoint === endpointId || endpoint === url
   return isEndpoint && (types === undefined || types.some((wanted) => matches(eventType, wanted)))
 }
 
-/** True if a rule selects the request. `path` has no query. */
-function matchesRequest(
-  { path: wanted, methods }: InRule,
-  { method, path }: { readonly method: string; readonly path: string },
-): boolean {
-  const isMethod = methods === undefined || methods.some((one) => one === method)
-  return isMethod && (wanted === undefined || matches(path, wanted))
+function matchesRequest({ path: wanted, methods }: InRule, method: string, path: string): boolean {
+  return (methods?.some((one) => one === method) ?? true) && (wanted === undefined || matches(path, wanted))
 }
 
-function matches(text: string, wanted: string): boolean {
+/** `wanted` is the text, or a prefix with a trailing `*`. */
+export function matches(text: string, wanted: string): boolean {
   return wanted.endsWith('*') ? text.startsWith(wanted.slice(0, -1)) : text === wanted
 }
 
-const order: Readonly<Record<FaultRule['direction'], readonly string[]>> = {
-  out: outFault.options.map((option) => option.shape.kind.value),
-  in: inFault.options.map((option) => option.shape.kind.value),
-}
-
-/** Position of a rule in the composition order, which is the order of `kinds.ts`. */
-function orderOf({ direction, fault }: FaultRule): number {
-  return order[direction].indexOf(fault.kind)
+function alterBody(body: Buffer, applied: readonly Applied<OutEffect>[]): Buffer {
+  if (applied.length === 0) return body
+  const effects = applied.map(({ effect }) => effect)
+  const event = effects.reduce(
+    (changed, effect) => effect.event?.(changed) ?? changed,
+    JSON.parse(body.toString()) as Json,
+  )
+  const profile = effects.findLast((effect) => effect.serialize?.profile)?.serialize?.profile ?? 'spaced'
+  const minBytes = effects.findLast((effect) => effect.serialize?.minBytes)?.serialize?.minBytes ?? 0
+  const plain = serialize(event, profile)
+  if (plain.length >= minBytes) return plain
+  const padded = (padding: string) => serialize({ ...event, data: { ...(event['data'] as Json), padding } }, profile)
+  return padded('x'.repeat(Math.max(0, minBytes - padded('').length)))
 }

@@ -1,15 +1,64 @@
 import { z } from 'zod'
+import { sign } from '../../signature/sign.ts'
+import type { Wire } from '../deliveries/post.ts'
+import type { RandomStream } from '../random.ts'
+import { type SerializerProfile, serializerProfiles } from '../serialize.ts'
 import { numberFrom, wholeNumberFrom } from '../values.ts'
-import { serializerProfiles } from '../serialize.ts'
 
-// All kinds of faults with their parameters. The API and the dashboard show these descriptions.
+// All kinds of faults: their parameters, which the API and the dashboard show, and their effects.
 
 const dayMs = 86_400_000
 const yearMs = 366 * dayMs
 const mebibyte = 1_048_576
+const maxAnswerDelayMs = 60_000
 
-function kind<const K extends string, S extends z.core.$ZodLooseShape>(name: K, about: string, parameters: S) {
-  return z.strictObject({ kind: z.literal(name), ...parameters }).describe(about)
+export type Json = Readonly<Record<string, unknown>>
+
+/** Effect of a fault on a delivery. */
+export interface OutEffect {
+  /** Postpones a first attempt that is due at `at`, in world time. */
+  readonly hold?: (at: number, stream: RandomStream) => number
+  /** Changes the event before it is signed. */
+  readonly event?: (event: Json) => Json
+  /** Serializes the event again, in this profile or with at least this size. */
+  readonly serialize?: { readonly profile?: SerializerProfile; readonly minBytes?: number }
+  /** Changes the values of the signature header, one header each. */
+  readonly sign?: (values: readonly string[], body: Buffer) => readonly string[]
+  /** Changes the bytes after signing. */
+  readonly bytes?: (body: Buffer, draw: () => RandomStream) => Buffer
+  readonly wire?: Wire
+  /** Number of extra copies sent at the same time. */
+  readonly twins?: number
+  /** Number of extra copies sent one by one after the acknowledgement. */
+  readonly repeats?: number
+  /** True if a 2xx counts as a lost acknowledgement. */
+  readonly dropsAck?: boolean
+}
+
+/** Replaces the response of a request. */
+export type InsteadOfAnswer =
+  /** The request is not processed. */
+  | { readonly kind: 'error'; readonly status: 429 | 500 | 503; readonly retryAfterS?: number }
+  /** The request is processed and the response is lost. */
+  | { readonly kind: 'empty' | 'malformed' | 'malformed-chunk' | 'reset' }
+
+/** Effect of a fault on a REST response. */
+export interface InEffect {
+  /** Delay of the response in real time, in milliseconds. */
+  readonly delayMs?: (stream: RandomStream) => number
+  readonly instead?: InsteadOfAnswer
+  /** Changes the envelope of a successful response. `cursor`: of the requested page; null if none. */
+  readonly alter?: (envelope: Json, cursor: string | null) => Json
+}
+
+function kind<const K extends string, S extends z.core.$ZodLooseShape, E>(
+  name: K,
+  about: string,
+  parameters: S,
+  effect: (fault: z.output<z.ZodObject<S, z.core.$strict>>) => E,
+) {
+  const schema = z.strictObject({ kind: z.literal(name), ...parameters }).describe(about)
+  return { name, schema, effect: effect as (fault: object) => E }
 }
 
 /** Parameters of a delay in milliseconds: fixed, uniform, or log-normal. */
@@ -27,105 +76,258 @@ const lateness = (limitMs: number, defaultMs: number) => {
     sigma: numberFrom(0, 5).default(1).describe('spread, if lognormal'),
   }
 }
+type Lateness = z.output<z.ZodObject<ReturnType<typeof lateness>>>
 
-const copies = wholeNumberFrom(1, 20).default(1).describe('number of extra copies')
-const shareSent = numberFrom(0, 0.99).default(0.5).describe('share of the body that is sent')
+/** Draws whole milliseconds, at most `limitMs`. */
+function drawMs({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, limitMs: number, stream: RandomStream) {
+  const drawn = {
+    fixed: () => ms,
+    uniform: () => minMs + stream.uniform() * Math.max(0, maxMs - minMs),
+    lognormal: () => medianMs * Math.exp(sigma * stream.normal()),
+  }[distribution]()
+  return Math.min(limitMs, Math.round(drawn))
+}
+
+const copies = { copies: wholeNumberFrom(1, 20).default(1).describe('number of extra copies') }
+const shareSent = { share: numberFrom(0, 0.99).default(0.5).describe('share of the body that is sent') }
 const pieceBytes = (bytes: number) => wholeNumberFrom(1, mebibyte).default(bytes)
-const retryAfterS = (seconds: number) =>
-  wholeNumberFrom(1, 86_400).default(seconds).describe('value of Retry-After, in seconds')
+const retryAfter = {
+  retryAfterS: wholeNumberFrom(1, 86_400).default(1).describe('value of Retry-After, in seconds'),
+}
 
-/** Faults of deliveries. */
-export const outFault = z.discriminatedUnion(
-  'kind',
-  [
-    kind('delay', 'Waits before the first attempt, in world time.', lateness(dayMs, 10_000)),
-    kind(
-      'reorder',
-      'Waits for a random part of a window before the first attempt, so that later events arrive first.',
-      {
-        windowMs: wholeNumberFrom(1, dayMs).default(60_000).describe('the window, in world time'),
-      },
-    ),
-    kind('burst', 'Holds first attempts until the next whole multiple of an interval, so that they arrive in bursts.', {
-      everyMs: wholeNumberFrom(1, dayMs).default(60_000).describe('the interval, on the world clock'),
-    }),
-    kind('skew', 'Shifts created_at, as if the clock of the sender were wrong.', {
+/** Secret of a forger. */
+const wrongSecret = 'whsec_of-a-forger-not-of-the-receiver'
+/** Members that a later version of the service might add: readers must ignore them (R125). */
+const added = { added_later: { version: 2, labels: ['new', null, 'größer'], share: 0.25 } }
+
+function signature(name: string, about: string, change: NonNullable<OutEffect['sign']>) {
+  return kind(`signature-${name}`, about, {}, (): OutEffect => ({ sign: change }))
+}
+
+/** Faults of deliveries, in the order of their composition. */
+const outKinds = [
+  kind('delay', 'Waits before the first attempt, in world time.', lateness(dayMs, 10_000), (fault): OutEffect => ({
+    hold: (at, stream) => at + drawMs(fault, dayMs, stream),
+  })),
+  kind(
+    'reorder',
+    'Waits for a random part of a window before the first attempt, so that later events arrive first.',
+    { windowMs: wholeNumberFrom(1, dayMs).default(60_000).describe('the window, in world time') },
+    ({ windowMs }): OutEffect => ({ hold: (at, stream) => at + Math.floor(stream.uniform() * windowMs) }),
+  ),
+  kind(
+    'burst',
+    'Holds first attempts until the next whole multiple of an interval, so that they arrive in bursts.',
+    { everyMs: wholeNumberFrom(1, dayMs).default(60_000).describe('the interval, on the world clock') },
+    ({ everyMs }): OutEffect => ({ hold: (at) => Math.ceil(at / everyMs) * everyMs }),
+  ),
+  kind(
+    'skew',
+    'Shifts created_at, as if the clock of the sender were wrong.',
+    {
       ms: wholeNumberFrom(-yearMs, yearMs).default(3_600_000).describe('shift; negative values lie in the past'),
+    },
+    ({ ms }): OutEffect => ({
+      event: (event) => ({
+        ...event,
+        created_at: new Date(Date.parse(String(event['created_at'])) + ms).toISOString(),
+      }),
     }),
-    kind('unknown-type', 'Replaces the type of the event by an unknown one.', {
+  ),
+  kind(
+    'unknown-type',
+    'Replaces the type of the event by an unknown one.',
+    {
       type: z
         .string()
         .regex(/^[\w.-]{1,100}$/, 'expected 1 to 100 letters, digits, dots, hyphens or underscores')
         .default('token.unheard_of')
         .describe('the type'),
-    }),
-    kind('case-flip', 'Swaps the case of letters in EVM addresses; hashes and Solana addresses stay unchanged.', {}),
-    kind('extra-fields', 'Adds unknown members at the top level and in data.', {}),
-    kind('reserialise', 'Serializes the same event in another way.', {
-      profile: z.enum(serializerProfiles).default('canonical').describe('the serializer profile'),
-    }),
-    kind('huge', 'Adds a long member to data.', {
+    },
+    ({ type }): OutEffect => ({ event: (event) => ({ ...event, type }) }),
+  ),
+  kind(
+    'case-flip',
+    'Swaps the case of letters in EVM addresses; hashes and Solana addresses stay unchanged.',
+    {},
+    (): OutEffect => ({ event: (event) => ({ ...event, data: flipAddresses(event['data']) }) }),
+  ),
+  kind('extra-fields', 'Adds unknown members at the top level and in data.', {}, (): OutEffect => ({
+    event: (event) => ({ ...event, data: addMembers(event['data']), ...added }),
+  })),
+  kind(
+    'reserialise',
+    'Serializes the same event in another way.',
+    { profile: z.enum(serializerProfiles).default('canonical').describe('the serializer profile') },
+    ({ profile }): OutEffect => ({ serialize: { profile } }),
+  ),
+  kind(
+    'huge',
+    'Adds a long member to data.',
+    {
       bytes: wholeNumberFrom(1, 20 * mebibyte)
         .default(2 * mebibyte)
         .describe('size of the whole body; larger bodies stay unchanged'),
-    }),
-    kind('signature-wrong-secret', 'Signs with another secret.', {}),
-    kind('signature-bad', 'Changes one digit of the signature.', {}),
-    kind('signature-upper-case', 'Writes the signature in upper case.', {}),
-    kind('signature-prefixed', 'Prefixes the signature with sha256=.', {}),
-    kind('signature-repeated', 'Sends the signature header twice.', {}),
-    kind('signature-missing', 'Omits the signature.', {}),
-    kind('tamper', 'Changes one byte of the body after signing.', {}),
-    kind('truncate', 'Cuts the body after signing; the framing is correct.', { share: shareSent }),
-    kind('chunked', 'Sends the body in chunks, without Content-Length.', {
-      chunkBytes: pieceBytes(16).describe('bytes per chunk'),
-    }),
-    kind('slow', 'Sends the body slowly, piece by piece.', {
+    },
+    ({ bytes }): OutEffect => ({ serialize: { minBytes: bytes } }),
+  ),
+  signature('wrong-secret', 'Signs with another secret.', (_values, body) => [sign(body, wrongSecret)]),
+  signature('bad', 'Changes one digit of the signature.', (values) =>
+    values.map((value) => `${value[0] === '0' ? '1' : '0'}${value.slice(1)}`),
+  ),
+  signature('upper-case', 'Writes the signature in upper case.', (values) =>
+    values.map((value) => value.toUpperCase()),
+  ),
+  signature('prefixed', 'Prefixes the signature with sha256=.', (values) => values.map((value) => `sha256=${value}`)),
+  signature('repeated', 'Sends the signature header twice.', (values) => [...values, ...values]),
+  signature('missing', 'Omits the signature.', () => []),
+  kind('tamper', 'Changes one byte of the body after signing.', {}, (): OutEffect => ({ bytes: changeOneByte })),
+  kind('truncate', 'Cuts the body after signing; the framing is correct.', shareSent, ({ share }): OutEffect => ({
+    bytes: (body) => body.subarray(0, Math.floor(body.length * share)),
+  })),
+  kind(
+    'chunked',
+    'Sends the body in chunks, without Content-Length.',
+    { chunkBytes: pieceBytes(16).describe('bytes per chunk') },
+    ({ chunkBytes }): OutEffect => ({ wire: { mode: 'chunked', chunkBytes } }),
+  ),
+  kind(
+    'slow',
+    'Sends the body slowly, piece by piece.',
+    {
       bytes: pieceBytes(64).describe('bytes per piece'),
       everyMs: wholeNumberFrom(1, 60_000).default(200).describe('interval between pieces, in real time'),
-    }),
-    kind('cut', 'Closes the connection in the middle of the body.', { share: shareSent }),
-    kind('reset', 'Resets the connection in the middle of the body.', { share: shareSent }),
-    kind('duplicate-at-once', 'Sends the same delivery several times at once.', { copies }),
-    kind('duplicate', 'Sends the same delivery again after it is acknowledged.', { copies }),
-    kind('drop-ack', 'Ignores the acknowledgement, as if it were lost.', {}),
-  ],
-  { error: ({ input }) => wrongKind(input, 'out') },
-)
-export type OutFault = z.output<typeof outFault>
+    },
+    ({ bytes, everyMs }): OutEffect => ({ wire: { mode: 'slow', bytes, everyMs } }),
+  ),
+  kind('cut', 'Closes the connection in the middle of the body.', shareSent, ({ share }): OutEffect => ({
+    wire: { mode: 'cut', share },
+  })),
+  kind('reset', 'Resets the connection in the middle of the body.', shareSent, ({ share }): OutEffect => ({
+    wire: { mode: 'reset', share },
+  })),
+  kind('duplicate-at-once', 'Sends the same delivery several times at once.', copies, (fault): OutEffect => ({
+    twins: fault.copies,
+  })),
+  kind('duplicate', 'Sends the same delivery again after it is acknowledged.', copies, (fault): OutEffect => ({
+    repeats: fault.copies,
+  })),
+  kind('drop-ack', 'Ignores the acknowledgement, as if it were lost.', {}, (): OutEffect => ({ dropsAck: true })),
+] as const
 
-/** Faults of REST responses. */
-export const inFault = z.discriminatedUnion(
-  'kind',
-  [
-    kind('latency', 'Delays the response, in real time.', lateness(60_000, 1_000)),
-    kind('too-many-requests', 'Rejects with 429 within the quota; nothing is done.', {
-      retryAfterS: retryAfterS(1),
-    }),
-    kind('error-500', 'Rejects with 500; nothing is done.', {}),
-    kind('error-503', 'Rejects with 503; nothing is done.', { retryAfterS: retryAfterS(1) }),
-    kind('empty', 'Processes the request; responds 200 without a body.', {}),
-    kind('malformed', 'Processes the request; the JSON of the response breaks off.', {}),
-    kind('malformed-chunk', 'Processes the request; the framing of the response breaks in the middle.', {}),
-    kind('reset', 'Processes the request; resets the connection instead of responding.', {}),
-    kind('cursor-loop', 'Sets next_cursor to the same page again, from the second page on.', {}),
-    kind('cursor-missing', 'Omits next_cursor, though more items exist.', {}),
-    kind('extra-members', 'Adds unknown members to data and meta.', {}),
-  ],
-  { error: ({ input }) => wrongKind(input, 'in') },
-)
-export type InFault = z.output<typeof inFault>
-
-function wrongKind(input: unknown, direction: 'out' | 'in'): string {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    return 'expected an object such as {"kind": "delay"}'
+/** Flips EVM addresses anywhere in text. Longer runs of digits, such as hashes, don't match. */
+function flipAddresses(value: unknown): unknown {
+  if (typeof value === 'string') {
+    return value.replace(/(?<=\b0x)[\da-f]{40}\b/gi, (digits) =>
+      digits.replace(/[a-f]/gi, (letter) => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase())),
+    )
   }
-  const names = kindNames(direction === 'out' ? outFault : inFault)
-  return `expected a kind for the direction ${direction}: ${names.join(', ')}`
+  if (Array.isArray(value)) return value.map(flipAddresses)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, flipAddresses(member)]))
 }
 
-function kindNames(union: typeof outFault | typeof inFault): readonly string[] {
-  return union.options.map((option) => option.shape.kind.value)
+function changeOneByte(body: Buffer, draw: () => RandomStream): Buffer {
+  const changed = Buffer.from(body)
+  const at = draw().integer(0, body.length - 1)
+  changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+  return changed
+}
+
+/** Adds members to an object, or to each object of a list. */
+function addMembers(data: unknown): unknown {
+  return Array.isArray(data) ? data.map(addMembers) : { ...(data as Json), ...added }
+}
+
+const rejectWith =
+  (status: 429 | 503) =>
+  (fault: { readonly retryAfterS: number }): InEffect => ({
+    instead: { kind: 'error', status, retryAfterS: fault.retryAfterS },
+  })
+
+/** Changes the meta of a page that has a next one. */
+const nextPage =
+  (change: (meta: Json, cursor: string | null) => Json): NonNullable<InEffect['alter']> =>
+  (envelope, cursor) => {
+    const meta = envelope['meta'] as Json
+    return typeof meta['next_cursor'] === 'string' ? { ...envelope, meta: change(meta, cursor) } : envelope
+  }
+
+/** Faults of REST responses, in the order of their composition. */
+const inKinds = [
+  kind('latency', 'Delays the response, in real time.', lateness(maxAnswerDelayMs, 1_000), (fault): InEffect => ({
+    delayMs: (stream) => drawMs(fault, maxAnswerDelayMs, stream),
+  })),
+  kind('too-many-requests', 'Rejects with 429 within the quota; nothing is done.', retryAfter, rejectWith(429)),
+  kind('error-500', 'Rejects with 500; nothing is done.', {}, (): InEffect => ({
+    instead: { kind: 'error', status: 500 },
+  })),
+  kind('error-503', 'Rejects with 503; nothing is done.', retryAfter, rejectWith(503)),
+  kind('empty', 'Processes the request; responds 200 without a body.', {}, (): InEffect => ({
+    instead: { kind: 'empty' },
+  })),
+  kind('malformed', 'Processes the request; the JSON of the response breaks off.', {}, (): InEffect => ({
+    instead: { kind: 'malformed' },
+  })),
+  kind(
+    'malformed-chunk',
+    'Processes the request; the framing of the response breaks in the middle.',
+    {},
+    (): InEffect => ({ instead: { kind: 'malformed-chunk' } }),
+  ),
+  kind('reset', 'Processes the request; resets the connection instead of responding.', {}, (): InEffect => ({
+    instead: { kind: 'reset' },
+  })),
+  kind('cursor-loop', 'Sets next_cursor to the same page again, from the second page on.', {}, (): InEffect => ({
+    alter: nextPage((meta, cursor) => (cursor === null ? meta : { ...meta, next_cursor: cursor })),
+  })),
+  kind('cursor-missing', 'Omits next_cursor, though more items exist.', {}, (): InEffect => ({
+    alter: nextPage(({ next_cursor: _cursor, ...meta }) => meta),
+  })),
+  kind('extra-members', 'Adds unknown members to data and meta.', {}, (): InEffect => ({
+    alter: (envelope) => ({
+      ...envelope,
+      data: addMembers(envelope['data']),
+      meta: addMembers(envelope['meta']),
+    }),
+  })),
+] as const
+
+type SchemasOf<T extends readonly { readonly schema: z.ZodType }[]> = {
+  -readonly [I in keyof T]: T[I]['schema']
+}
+
+const outNames: readonly string[] = outKinds.map(({ name }) => name)
+const inNames: readonly string[] = inKinds.map(({ name }) => name)
+
+export const outFault = z.discriminatedUnion(
+  'kind',
+  outKinds.map(({ schema }) => schema) as unknown as SchemasOf<typeof outKinds>,
+  { error: ({ input }) => wrongKind(input, 'out', outNames) },
+)
+export const inFault = z.discriminatedUnion(
+  'kind',
+  inKinds.map(({ schema }) => schema) as unknown as SchemasOf<typeof inKinds>,
+  { error: ({ input }) => wrongKind(input, 'in', inNames) },
+)
+export type OutFault = z.output<typeof outFault>
+export type InFault = z.output<typeof inFault>
+
+function wrongKind(input: unknown, direction: 'out' | 'in', names: readonly string[]): string {
+  return typeof input === 'object' && input !== null && !Array.isArray(input)
+    ? `expected a kind for the direction ${direction}: ${names.join(', ')}`
+    : 'expected an object such as {"kind": "delay"}'
+}
+
+/** Effect of a fault, and its place in the order of composition. */
+export function outEffectOf(fault: OutFault): { readonly order: number; readonly effect: OutEffect } {
+  const order = outNames.indexOf(fault.kind)
+  return { order, effect: outKinds[order]?.effect(fault) ?? {} }
+}
+
+export function inEffectOf(fault: InFault): { readonly order: number; readonly effect: InEffect } {
+  const order = inNames.indexOf(fault.kind)
+  return { order, effect: inKinds[order]?.effect(fault) ?? {} }
 }
 
 /** A kind of fault, for display and for forms. */
@@ -144,15 +346,14 @@ export interface FaultParameter {
   readonly choices?: readonly unknown[]
 }
 
-/** All kinds of faults, derived from the rule schemas. */
 export function listFaultKinds(): readonly FaultKind[] {
   return [
-    ...outFault.options.map((option) => toKind('out', option)),
-    ...inFault.options.map((option) => toKind('in', option)),
+    ...outKinds.map(({ schema }) => toFaultKind('out', schema)),
+    ...inKinds.map(({ schema }) => toFaultKind('in', schema)),
   ]
 }
 
-function toKind(direction: 'out' | 'in', schema: z.ZodType): FaultKind {
+function toFaultKind(direction: 'out' | 'in', schema: z.ZodType): FaultKind {
   const { description = '', properties = {} } = z.toJSONSchema(schema, { io: 'input' })
   const { kind, ...parameters } = properties as Readonly<Record<string, z.core.JSONSchema.BaseSchema>>
   return {
@@ -165,80 +366,5 @@ function toKind(direction: 'out' | 'in', schema: z.ZodType): FaultKind {
       about: parameter.description ?? '',
       ...(parameter.enum !== undefined && { choices: parameter.enum }),
     })),
-  }
-}
-
-// Fault rules: kind, target and frequency.
-
-const scriptProblem = 'expected 1 to 1000 steps such as x.x.., where x injects the fault and . does not'
-
-const howOften = {
-  /** Share of matches that get the fault. Default: all. */
-  rate: z.exactOptional(numberFrom(0, 1)),
-  /** One step per match; no faults after its end. */
-  script: z.exactOptional(z.string(scriptProblem).regex(/^[x.]{1,1000}$/, scriptProblem)),
-  /** Restarts the script at its end. */
-  scriptRepeats: z.exactOptional(z.boolean()),
-  /** Maximum number of faults. */
-  times: z.exactOptional(wholeNumberFrom(1, 1_000_000)),
-}
-
-const typeProblem = 'expected an event type, a prefix such as wallet.*, or *'
-
-const outRule = z
-  .strictObject({
-    /** Applies to deliveries. */
-    direction: z.literal('out'),
-    fault: outFault,
-    /** Endpoint id or URL. Default: all. */
-    endpoint: z.exactOptional(z.string().min(1).max(2_048)),
-    types: z.exactOptional(
-      z
-        .array(z.string(typeProblem).regex(/^(?:\*|[\w.]{1,100}?(?:\.\*)?)$/, typeProblem))
-        .min(1)
-        .max(50),
-    ),
-    ...howOften,
-  })
-  .superRefine(refuseContradiction)
-
-const pathProblem = 'expected a path below /v1, or a prefix such as /v1/tokens*'
-
-const inRule = z
-  .strictObject({
-    /** Applies to REST responses. */
-    direction: z.literal('in'),
-    fault: inFault,
-    path: z.exactOptional(z.string(pathProblem).regex(/^\/v1[^*?]{0,500}\*?$/, pathProblem)),
-    methods: z.exactOptional(
-      z
-        .array(z.enum(['GET', 'POST', 'PATCH', 'DELETE']))
-        .min(1)
-        .max(4),
-    ),
-    ...howOften,
-  })
-  .superRefine(refuseContradiction)
-
-/** A rule as submitted. Unknown members are rejected: a misspelt one would change the meaning silently. */
-export const faultRuleSchema = z.discriminatedUnion('direction', [outRule, inRule], {
-  error: 'expected out (deliveries) or in (REST responses)',
-})
-
-export type FaultRule = z.output<typeof faultRuleSchema>
-/** A rule before defaults are applied. */
-export type FaultRuleInput = z.input<typeof faultRuleSchema>
-export type OutRule = z.output<typeof outRule>
-export type InRule = z.output<typeof inRule>
-
-function refuseContradiction(
-  rule: { readonly rate?: number; readonly script?: string; readonly scriptRepeats?: boolean },
-  context: z.core.$RefinementCtx,
-): void {
-  if (rule.rate !== undefined && rule.script !== undefined) {
-    context.addIssue({ code: 'custom', message: 'expected either a rate or a script', path: ['script'] })
-  }
-  if (rule.scriptRepeats !== undefined && rule.script === undefined) {
-    context.addIssue({ code: 'custom', message: 'expected only together with a script', path: ['scriptRepeats'] })
   }
 }

@@ -1,5 +1,5 @@
 import type { WorldCommand } from '../world/port.ts'
-import { faultRuleSchema, type FaultRule, type FaultRuleInput } from './kinds.ts'
+import { faultRuleSchema, type FaultRule, type FaultRuleInput } from './rules.ts'
 
 /** A scenario: fault rules and world commands that receivers and clients must survive. */
 export interface Pack {

@@ -1,7 +1,6 @@
 import { type ErrorCode, errorCodes } from '../../../schema/rest/error.ts'
 import type { z } from 'zod'
 import { safeText } from '../../base/log.ts'
-import { isSecretMember } from './journal.ts'
 
 /** An invalid place in a request. */
 export interface Problem {
@@ -125,6 +124,23 @@ function receivedAt(path: readonly PropertyKey[], given: unknown): string {
   // JSON would write null for NaN and Infinity.
   const text = typeof value === 'number' ? value.toString() : JSON.stringify(value)
   return `got ${safeText(text, maxShownLength)}`
+}
+
+const secretName = /secret|key|token|auth|passw/i
+/** Documented names that look like secrets but hold addresses, symbols or numbers. */
+const documented = new Set(['token', 'token_address', 'token_in', 'token_out', 'token_symbol', 'total_tokens_held'])
+const address = /^(?:0x[\da-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
+
+/** True if a member's name marks it as secret. Documented names are not, unless `token` holds no address. */
+function isSecretMember(name: string, value: unknown): boolean {
+  if (!secretName.test(name)) return false
+  return !documented.has(name) || (name === 'token' && typeof value === 'string' && !address.test(value))
+}
+
+/** Path of a request target for logs and the journal. API keys in it are hidden (R68). */
+export function shownPath(target: string): string {
+  const [path = ''] = target.split('?')
+  return path.replace(/\b(?:sk|whsec|ctl)_[\w-]{16,}/g, '[hidden]')
 }
 
 /** The value at a path; undefined if there is none. */

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
-import { planLimits, type Accounts, type Caller } from '../accounts/port.ts'
-import type { AnswerPlan } from '../faults/port.ts'
-import { readBearer, type Presented } from './bearer.ts'
-import type { HttpError } from './error.ts'
-import { excerptOf, excerptOfText, splitTarget, type RestExchange } from './journal.ts'
+import { planLimits, type Accounts, type Caller } from '../accounts/accounts.ts'
+import type { AnswerPlan } from '../faults/faults.ts'
+import { type HttpError, shownPath } from './error.ts'
+import type { RestExchange } from './journal.ts'
 import { parseQuery } from './input.ts'
 import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
 import type { RestSettings } from './input.ts'
@@ -22,8 +21,6 @@ export interface Exchange {
   readonly quota: Quota
   /** Seconds until the quota is full (A56). */
   retryAfter(): number
-  /** Keeps the body of the request for the journal. */
-  noteBody(body: unknown): void
   /** Sets the faults of the response. */
   applyFaults(plan: AnswerPlan): void
   /** `meta`: members in addition to `timestamp` and `latency_ms`. */
@@ -41,8 +38,6 @@ interface ExchangesOptions {
   /** Called once per answered request. */
   readonly onExchange?: ((exchange: RestExchange) => void) | undefined
 }
-
-export type Exchanges = ReturnType<typeof createExchanges>
 
 /** Responds in the envelope (R8–R14), with the headers of every response (R117–R119). */
 export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions) {
@@ -86,17 +81,15 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       const requestId = newId()
       const startedAt = wall.now()
       const presented = readBearer(request)
-      const presentedKey = presented.kind === 'key' ? presented.key : null
-      const caller = presentedKey === null ? null : accounts.authenticate(presentedKey)
+      const caller = presented.kind === 'key' ? accounts.authenticate(presented.key) : null
       const quota = takeQuota(caller, request.socket.remoteAddress)
-      let requestBody: string | null = null
       let plan: AnswerPlan | null = null
 
-      const send = (givenStatus: number, givenBody: string, extra: Readonly<Record<string, string>>) => {
+      const send = (fullStatus: number, fullBody: string, error: HttpError | null) => {
         const instead = plan?.instead?.kind ?? 'error'
-        const [status, body] = instead === 'empty' ? [200, ''] : [givenStatus, givenBody]
+        const [status, body] = instead === 'empty' ? [200, ''] : [fullStatus, fullBody]
         if (!response.headersSent && !response.destroyed) {
-          const headers = { ...headersOf(requestId, quota, body), ...extra }
+          const headers = { ...headersOf(requestId, quota, body), ...error?.headers }
           if (instead === 'error' || instead === 'empty') response.writeHead(status, headers).end(body)
           else sendBroken(instead, response, { status, headers, body })
         }
@@ -104,13 +97,12 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           requestId,
           at: startedAt,
           method: request.method ?? '',
-          ...splitTarget(request.url ?? '', presentedKey),
+          path: shownPath(request.url ?? ''),
           status,
+          error: error?.code ?? null,
           keyId: caller?.keyId ?? null,
           accountId: caller?.accountId ?? null,
           latencyMs: timeAndLatency(startedAt).latency_ms,
-          requestBody,
-          responseBody: excerptOfText(body, presentedKey),
           ...(plan !== null && { faults: plan.faults }),
         })
       }
@@ -120,9 +112,6 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
         caller,
         quota,
         retryAfter: () => retryAfterSeconds(quota, wall.now()),
-        noteBody(body) {
-          if (onExchange !== undefined) requestBody = excerptOf(body, presentedKey)
-        },
         applyFaults(given) {
           plan = given
         },
@@ -130,16 +119,16 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
           const { timestamp, latency_ms } = timeAndLatency(startedAt)
           const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
           const envelope = { success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }
-          const answer = plan === null ? envelope : plan.alter(envelope, { cursor: cursorOf(request) })
-          send(status, JSON.stringify(answer), {})
+          const answer = plan === null ? envelope : plan.alter(envelope, cursorOf(request))
+          send(status, JSON.stringify(answer), null)
         },
         fail(error) {
-          send(error.status, failure(error, requestId, startedAt), error.headers)
+          send(error.status, failure(error, requestId, startedAt), error)
         },
       }
     },
     /** The whole HTTP/1.1 response to a request that Node could not parse. */
-    refuseUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string {
+    rejectUnread(statusLine: string, error: HttpError, remoteAddress: string | undefined): string {
       const requestId = newId()
       const body = failure(error, requestId, wall.now())
       const quota = takeQuota(null, remoteAddress)
@@ -148,6 +137,34 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
       return [`HTTP/1.1 ${statusLine}`, ...lines, '', body].join('\r\n')
     },
   }
+}
+
+const bearer = /^Bearer +([\x21-\x7e]+)$/i
+
+/** The API key of a request (R66). */
+export type Presented =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'none' }
+  /** Another scheme, no key, a key with spaces, or the header twice. */
+  | { readonly kind: 'malformed' }
+
+/** Reads `Authorization: Bearer <API_KEY>`. */
+export function readBearer(request: IncomingMessage): Presented {
+  const { authorization } = request.headers
+  if (authorization === undefined) return { kind: 'none' }
+  const [, key] = bearer.exec(authorization) ?? []
+  if (key === undefined || isRepeated(request.rawHeaders)) return { kind: 'malformed' }
+  return { kind: 'key', key }
+}
+
+/** Node keeps the first of several such headers; a proxy in front may read the last. */
+function isRepeated(rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name !== undefined && name.length === 13 && name.toLowerCase() === 'authorization') count++
+  }
+  return count > 1
 }
 
 /** Cursor of the requested page; null if none. */

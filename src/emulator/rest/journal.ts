@@ -1,3 +1,25 @@
+import { matches } from '../faults/faults.ts'
+
+/** A request under `/v1` and the status of its response, without secrets. */
+export interface RestExchange {
+  /** Value of the header X-Request-Id. */
+  readonly requestId: string
+  /** Arrival in milliseconds since 1970 of real time. */
+  readonly at: number
+  readonly method: string
+  /** Path without the query. API keys in it are hidden (R68). */
+  readonly path: string
+  readonly status: number
+  /** Error code of the response; null if it succeeded. */
+  readonly error: string | null
+  /** Null without a valid key. */
+  readonly keyId: string | null
+  readonly accountId: string | null
+  readonly latencyMs: number
+  /** Names of injected faults, if any (2.8). */
+  readonly faults?: readonly string[]
+}
+
 /** A journal entry, numbered from 1. */
 export interface JournalEntry extends RestExchange {
   readonly seq: number
@@ -20,7 +42,7 @@ export interface JournalFilter {
 
 export type Journal = ReturnType<typeof createJournal>
 
-/** The latest `capacity` requests under `/v1`, with their responses. */
+/** The latest `capacity` requests under `/v1`. */
 export function createJournal(capacity: number) {
   let entries: JournalEntry[] = []
   let lastSeq = 0
@@ -32,10 +54,19 @@ export function createJournal(capacity: number) {
       if (entries.length >= 2 * capacity) entries = entries.slice(-capacity)
     },
     /** The newest `limit` matches, oldest first. */
-    find(filter: JournalFilter, limit: number): readonly JournalEntry[] {
+    find({ method, path = '*', status, key, since = 0, after = 0 }: JournalFilter, limit: number) {
+      const isStatus = (actual: string) => (status?.endsWith('xx') ? actual[0] === status[0] : actual === status)
       return entries
         .slice(-capacity)
-        .filter((entry) => matches(entry, filter))
+        .filter(
+          (entry) =>
+            (method === undefined || entry.method === method.toUpperCase()) &&
+            matches(entry.path, path) &&
+            (status === undefined || isStatus(String(entry.status))) &&
+            (key === undefined || entry.keyId === key) &&
+            entry.at >= since &&
+            entry.seq > after,
+        )
         .slice(-limit)
     },
     /** Deletes all entries; returns their number. */
@@ -45,143 +76,4 @@ export function createJournal(capacity: number) {
       return count
     },
   }
-}
-
-function matches(entry: JournalEntry, { method, path, status, key, since, after }: JournalFilter): boolean {
-  return (
-    (method === undefined || entry.method === method.toUpperCase()) &&
-    (path === undefined || matchesPath(entry.path, path)) &&
-    (status === undefined || matchesStatus(String(entry.status), status)) &&
-    (key === undefined || entry.keyId === key) &&
-    (since === undefined || entry.at >= since) &&
-    (after === undefined || entry.seq > after)
-  )
-}
-
-function matchesPath(path: string, wanted: string): boolean {
-  return wanted.endsWith('*') ? path.startsWith(wanted.slice(0, -1)) : path === wanted
-}
-
-function matchesStatus(status: string, wanted: string): boolean {
-  return wanted.endsWith('xx') ? status[0] === wanted[0] : status === wanted
-}
-
-/** A request under `/v1` and its response, without secrets. */
-export interface RestExchange {
-  /** Value of the header X-Request-Id. */
-  readonly requestId: string
-  /** Arrival in milliseconds since 1970 of real time. */
-  readonly at: number
-  readonly method: string
-  readonly path: string
-  /** Raw query without the question mark; empty if none. */
-  readonly query: string
-  readonly status: number
-  /** Null without a valid key. */
-  readonly keyId: string | null
-  readonly accountId: string | null
-  readonly latencyMs: number
-  /** Beginning of the body as JSON; null if missing or unreadable. */
-  readonly requestBody: string | null
-  readonly responseBody: string
-  /** Names of injected faults, if any (2.8). */
-  readonly faults?: readonly string[]
-}
-
-const maxExcerptLength = 4_096
-
-/** Beginning of a JSON value as text, without secrets and the presented key (R68). */
-export function excerptOf(value: unknown, presentedKey: string | null): string {
-  return beginOf(withoutKeys(toText(value), presentedKey))
-}
-
-/** The same for a response that is JSON text. Its secrets are members named `secret`. */
-export function excerptOfText(json: string, presentedKey: string | null): string {
-  if (json.includes('"secret"')) return excerptOf(JSON.parse(json), presentedKey)
-  return beginOf(withoutKeys(json, presentedKey))
-}
-
-function beginOf(text: string): string {
-  if (text.length <= maxExcerptLength) return text
-  // A slice would keep the whole text in memory.
-  return Buffer.from(text.slice(0, maxExcerptLength)).toString()
-}
-
-function toText(value: unknown): string {
-  try {
-    return JSON.stringify(value, (name, member: unknown) => (isSecretMember(name, member) ? hidden : member))
-  } catch {
-    return '"nested too deeply to be shown"'
-  }
-}
-
-/** Path and query of a request target. Keys in them, even percent-encoded, are hidden (R68). */
-export function splitTarget(
-  target: string,
-  presentedKey: string | null,
-): { readonly path: string; readonly query: string } {
-  const mark = target.indexOf('?')
-  const path = mark < 0 ? target : target.slice(0, mark)
-  const query = mark < 0 ? '' : target.slice(mark + 1)
-  const show = (part: string) => (hasKey(part, presentedKey) ? hidden : part)
-  return {
-    path: path.split('/').map(show).join('/'),
-    query: query
-      .split('&')
-      .map((pair) => {
-        const equals = pair.indexOf('=')
-        if (equals < 0) return show(pair)
-        const [name, value] = [pair.slice(0, equals), pair.slice(equals + 1)]
-        const isSecret = isSecretMember(decode(name), decode(value))
-        return `${show(name)}=${isSecret ? hidden : show(value)}`
-      })
-      .join('&'),
-  }
-}
-
-function hasKey(part: string, presentedKey: string | null): boolean {
-  return [part, decode(part)].some((text) => withoutKeys(text, presentedKey) !== text)
-}
-
-/** Malformed percent-encoding stays unchanged. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return text
-  }
-}
-
-const secretName = /secret|key|token|auth|passw/i
-/** Documented names that look like secrets but hold addresses, symbols or numbers. */
-const documented = new Set(['token', 'token_address', 'token_in', 'token_out', 'token_symbol', 'total_tokens_held'])
-const address = /^(?:0x[\da-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
-/** Secrets that this service generates. */
-const drawn = /\b(?:sk|whsec|ctl)_[\w-]{16,}/g
-/** Shorter keys don't exist; hiding shorter text would garble everything. */
-const minKeyLength = 8
-
-/** Placeholder for a secret. */
-const hidden = '[hidden]'
-
-/** True if a member's name marks it as secret. Documented names are not, unless `token` holds no address. */
-export function isSecretMember(name: string, value: unknown): boolean {
-  if (!secretName.test(name)) return false
-  return !documented.has(name) || (name === 'token' && typeof value === 'string' && !address.test(value))
-}
-
-/** Hides the presented key and all generated secrets in a text (R68). */
-function withoutKeys(text: string, presentedKey: string | null): string {
-  const forms = presentedKey === null || presentedKey.length < minKeyLength ? [] : formsOf(presentedKey)
-  return forms.reduce((rest, form) => rest.replaceAll(form, hidden), text).replace(drawn, hidden)
-}
-
-/** The key as is, escaped in JSON, and escaped twice for JSON within JSON. */
-function formsOf(key: string): readonly string[] {
-  const once = escaped(key)
-  return [...new Set([escaped(once), once, key])]
-}
-
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1)
 }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { Caller } from '../accounts/port.ts'
+import type { Caller } from '../accounts/accounts.ts'
 import type { AsOf, PageRequest } from '../world/port.ts'
 import { invalidRequest } from './error.ts'
 import type { Input } from './input.ts'
@@ -23,12 +23,6 @@ export interface KeyedPageRequest extends Omit<PageRequest, 'after'> {
   readonly after: number | string | null
 }
 
-export interface PageEnd {
-  /** Key of the last item if more exist, else null. */
-  readonly lastKey: number | string | null
-  readonly total: number
-}
-
 interface PagesOptions {
   /** Signs cursors: cursors of another world are rejected. */
   readonly secret: string
@@ -37,7 +31,7 @@ interface PagesOptions {
   readonly now: () => AsOf
 }
 
-const refusals = {
+const problems = {
   foreign:
     'expected the meta.next_cursor of a page of this service, unchanged, issued after the latest restore of the world; pass ' +
     'it unchanged, or start again without one',
@@ -62,10 +56,10 @@ export function createPages({ secret, epoch, now }: PagesOptions) {
     const bytes = Buffer.from(cursor, 'base64url')
     const isCanonical = bytes.length > macBytes && bytes.toString('base64url') === cursor
     const payload = bytes.subarray(macBytes).toString()
-    if (!isCanonical || !timingSafeEqual(bytes.subarray(0, macBytes), macOf(payload))) throw refused('foreign')
+    if (!isCanonical || !timingSafeEqual(bytes.subarray(0, macBytes), macOf(payload))) throw invalidCursor('foreign')
     const [, after, at, seq, digest] = JSON.parse(payload) as [number, number | string, number, number, string]
-    if (digest !== digestOf(list)) throw refused('other-list')
-    if (seq > now().seq) throw refused('ahead')
+    if (digest !== digestOf(list)) throw invalidCursor('other-list')
+    if (seq > now().seq) throw invalidCursor('ahead')
     return { after, asOf: { at, seq } }
   }
 
@@ -93,27 +87,10 @@ export function createPages({ secret, epoch, now }: PagesOptions) {
   }
 }
 
-function refused(reason: keyof typeof refusals) {
-  return invalidRequest([{ path: 'cursor', message: refusals[reason] }])
+function invalidCursor(reason: keyof typeof problems) {
+  return invalidRequest([{ path: 'cursor', message: problems[reason] }])
 }
 
 function digestOf(list: string): string {
   return createHash('sha256').update(list).digest('base64url').slice(0, 12)
-}
-
-/**
- * A page of an account's items, oldest first. New items go to the end and deleted ones leave no gap: the next page starts
- * after the last item of this one (R122).
- */
-export function pageOf<T extends { readonly createdAt: number }>(
-  items: readonly T[],
-  idOf: (item: T) => string,
-  { limit, after }: KeyedPageRequest,
-): { readonly items: readonly T[]; readonly page: PageEnd } {
-  const keyOf = (item: T) => `${String(item.createdAt).padStart(16, '0')} ${idOf(item)}`
-  const keyed = items.map((item) => ({ key: keyOf(item), item })).toSorted((a, b) => (a.key < b.key ? -1 : 1))
-  const rest = after === null ? keyed : keyed.filter(({ key }) => key > String(after))
-  const shown = rest.slice(0, limit)
-  const lastKey = rest.length > limit ? (shown.at(-1)?.key ?? null) : null
-  return { items: shown.map(({ item }) => item), page: { lastKey, total: items.length } }
 }

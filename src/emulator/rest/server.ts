@@ -7,30 +7,17 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { bareExpress, groupByPath } from '../../base/http/bare-express.ts'
 import { type Logger, safeText } from '../../base/log.ts'
-import type { Accounts } from '../accounts/port.ts'
-import type { AnswerPlan, Faults } from '../faults/port.ts'
-import { createAlertHandlers, createWebhookHandlers } from './alerts.ts'
+import { type Accounts, type Caller, LimitReached } from '../accounts/accounts.ts'
+import type { Faults } from '../faults/faults.ts'
+import type { InsteadOfAnswer } from '../faults/kinds.ts'
+import { type World, WorldRefusal } from '../world/port.ts'
 import { readJsonBody } from './body.ts'
-import type { Handlers } from './calls.ts'
-import { type PageAsked, type PageEnd, createPages } from './pages.ts'
-import { RestError } from './error.ts'
+import { type ErrorOptions, RestError, shownPath } from './error.ts'
 import { type Exchange, createExchanges } from './exchange.ts'
+import { type Handlers, createHandlers } from './handlers.ts'
 import { createInputReader, defaultRestSettings, type RestSettings } from './input.ts'
-import { type RestExchange, splitTarget } from './journal.ts'
-import {
-  callerOf,
-  createUnreadRefusal,
-  missingScope,
-  notDocumented,
-  nothingHere,
-  overLimit,
-  toRestError,
-  versionPrefix,
-  withoutHost,
-  wrongMethod,
-} from './refusals.ts'
-import { createNetworkHandlers, createTokenHandlers, createWalletHandlers } from './wallets.ts'
-import type { World } from '../world/port.ts'
+import type { RestExchange } from './journal.ts'
+import { createPages } from './pages.ts'
 
 export interface RestAppOptions {
   readonly world: World
@@ -53,12 +40,14 @@ export interface RestAppOptions {
 
 interface RestApp {
   (request: IncomingMessage, response: ServerResponse): void
-  /**
-   * For the server event `clientError`: answers bytes that are not HTTP in the envelope. A missing Host header gets
-   * there only with `requireHostHeader: false`.
-   */
+  /** For the server event `clientError`: answers bytes that are not HTTP in the envelope (R1, A3). */
   readonly onClientError: (error: Error, socket: Duplex) => void
+  /** For the server event `connect`: Node doesn't pass CONNECT requests to request handlers. */
+  readonly onConnect: (request: IncomingMessage, socket: Duplex) => void
 }
+
+/** Path prefix of the service (R124). */
+const versionPrefix = '/v1'
 
 /**
  * The REST service under `/v1` (R1, R2, R124): one route per operation. The same schemas validate input and generate
@@ -69,24 +58,17 @@ interface RestApp {
  * – existence and conflicts (404, 409). Faults are injected only for requests with a valid key within its limit.
  */
 export function createRestApp(options: RestAppOptions): RestApp {
-  const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange } = options
+  const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange, faults } = options
   const exchanges = createExchanges({ accounts, settings, clock, wall, onExchange })
   const current = new WeakMap<IncomingMessage, Exchange>()
-  const unread = createUnreadRefusal(exchanges)
-  const injectFaults = createFaultInjector(wall, options.faults)
-  const passNetwork = createNetworkGate(options)
+  /** The latest response of each connection. */
+  const latest = new WeakMap<Duplex, ServerResponse>()
   const pages = createPages({
     secret: options.cursorSecret,
     epoch: options.epoch ?? (() => 0),
     now: () => ({ at: world.now(), seq: world.seq() }),
   })
-  const handlers: Handlers = {
-    ...createNetworkHandlers(world),
-    ...createWalletHandlers(world, settings),
-    ...createTokenHandlers(world),
-    ...createAlertHandlers(accounts),
-    ...createWebhookHandlers(accounts),
-  }
+  const handlers: Handlers = createHandlers({ world, accounts, settings })
   const catchUp = () => world.advanceTo(Math.floor(clock.now()))
 
   const exchangeOf = (request: IncomingMessage): Exchange => {
@@ -95,108 +77,13 @@ export function createRestApp(options: RestAppOptions): RestApp {
     return exchange
   }
 
-  function createOperation(operation: Operation): RequestHandler {
-    const { id, scope, meta } = operation
-    const status = successStatus(operation)
-    const readInput = createInputReader(operation, settings)
-    const handle = handlers[operation.id as keyof Handlers] as (call: unknown) => HandlerResult
-
-    return async (request, response) => {
-      const exchange = exchangeOf(request)
-      const caller = callerOf(exchange)
-      if (scope !== null && !caller.scopes.includes(scope)) throw missingScope(scope)
-      const given = operation.body === null ? null : await readJsonBody(request, response)
-      if (given !== null) exchange.noteBody(given)
-
-      const input = readInput({ params: request.params, target: request.url, body: given })
-      catchUp()
-      const asked = meta === 'page' ? pages.ask(id, input, caller) : null
-      const waiting = input.network === null ? null : passNetwork(input.network)
-      if (waiting !== null) {
-        await waiting
-        catchUp()
-      }
-      const page = asked && pages.toRequest(asked)
-      const result = handle({ caller, params: input.params, query: input.query, body: input.body, page })
-      if (asked !== null && page !== null && result.page !== null) {
-        const cursor = pages.nextCursor(asked, page.asOf, result.page.lastKey)
-        exchange.succeed(status, result.data, pageMeta(asked, cursor, result.page), true)
-      } else {
-        exchange.succeed(status, result.data, meta === 'network' ? { network: input.network } : {}, false)
-      }
-    }
-  }
-
-  function pageMeta({ limit }: PageAsked, cursor: string | null, { total }: PageEnd) {
-    const isOmitted = cursor === null && settings.omitNextCursor
-    return { ...(!isOmitted && { next_cursor: cursor }), limit, total }
-  }
-
-  const app = bareExpress()
-  const routes = operations.map((operation) => {
-    return { path: `${versionPrefix}${operation.path.replaceAll(/\{(\w+)\}/g, ':$1')}`, operation }
-  })
-  for (const [path, same] of groupByPath(routes)) {
-    const operationsByMethod = new Map(
-      same.map(({ operation }) => [operation.method.toUpperCase(), createOperation(operation)]),
-    )
-    const allowed = [...operationsByMethod.keys()].join(', ')
-    app.all(path, (request, response, next) => {
-      const operation = operationsByMethod.get(request.method)
-      if (operation === undefined) throw wrongMethod(allowed)
-      return operation(request, response, next)
-    })
-  }
-  for (const group of undocumentedGroups) {
-    app.use(`${versionPrefix}/${group}`, (request) => {
-      callerOf(exchangeOf(request))
-      throw notDocumented(group)
-    })
-  }
-  app.use((error: unknown, request: Request, _response: Response, _next: NextFunction) => {
-    const known = toRestError(error)
-    if (known.code === 'internal') {
-      log.error(
-        { path: safeText(splitTarget(request.path, null).path), error: safeText(messageOf(error)) },
-        'request failed',
-      )
-    }
-    exchangeOf(request).fail(known)
-  })
-
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
-    unread.note(request, response)
-    const exchange = exchanges.begin(request, response)
-    if (exchange.quota.isExceeded) {
-      exchange.fail(overLimit(exchange))
-      return
-    }
-    if (request.headers.host === undefined && request.httpVersion === '1.1') {
-      exchange.fail(withoutHost())
-      return
-    }
-    current.set(request, exchange)
-    injectFaults(request, exchange, () =>
-      app(request as Request, response as Response, () => exchange.fail(nothingHere(request.url ?? ''))),
-    )
-  }
-  return Object.assign(listener, { onClientError: (error: Error, socket: Duplex) => unread.refuse(error, socket) })
-}
-
-interface HandlerResult {
-  readonly data: unknown
-  readonly page: PageEnd | null
-}
-
-/**
- * Applies the network status to requests (A18). Maintenance throws `network_unavailable`. Degraded returns a promise
- * that delays the request in real time. Null if there is nothing to wait for.
- */
-function createNetworkGate({ world, wall, settings = defaultRestSettings }: RestAppOptions) {
-  const { degradedMinMs, degradedMaxMs, maintenanceRetryAfterS } = settings
-
-  return (network: NetworkId): Promise<void> | null => {
+  /**
+   * Applies the network status to a request (A18). Maintenance throws `network_unavailable`. Degraded returns a promise
+   * that delays the request in real time. Null if there is nothing to wait for.
+   */
+  function passNetwork(network: NetworkId): Promise<void> | null {
     const status = world.views.networkStatus(network)
+    const { degradedMinMs, degradedMaxMs, maintenanceRetryAfterS } = settings
     if (status === 'operational') return null
     if (status === 'maintenance') {
       throw new RestError('network_unavailable', `${network} is in maintenance; retry later (see Retry-After)`, {
@@ -206,40 +93,174 @@ function createNetworkGate({ world, wall, settings = defaultRestSettings }: Rest
     const ms = degradedMinMs + wall.random() * Math.max(0, degradedMaxMs - degradedMinMs)
     return new Promise((resolve) => wall.after(ms, resolve))
   }
-}
 
-/** Processes a request, at once or delayed, or rejects it. */
-export type FaultInjector = (request: IncomingMessage, exchange: Exchange, process: () => void) => void
+  function createOperation(operation: Operation): RequestHandler {
+    const { id, scope, meta } = operation
+    const status = successStatus(operation)
+    const readInput = createInputReader(operation, settings)
+    const handle = handlers[id] as (call: object) => unknown
 
-/**
- * Injects response faults (2.8) under `/v1`, for requests with a valid key. Their quota is counted first, so that an
- * injected error carries it too (R117). Requests without a key are rejected as usual.
- */
-function createFaultInjector(wall: Clock, faults: Pick<Faults, 'planAnswer'> | undefined): FaultInjector {
-  return (request, exchange, process) => {
-    const { method = '', url = '' } = request
+    return async (request, response) => {
+      const exchange = exchangeOf(request)
+      const caller = callerOf(exchange)
+      if (scope !== null && !caller.scopes.includes(scope)) {
+        throw new RestError('insufficient_scope', `the API key lacks the scope ${scope}; use a key that has it`)
+      }
+      const received = operation.body === null ? null : await readJsonBody(request, response)
+      const { network, ...input } = readInput({ params: request.params, target: request.url, body: received })
+      catchUp()
+      const asked = meta === 'page' ? pages.ask(id, input, caller) : null
+      const waiting = network === null ? null : passNetwork(network)
+      if (waiting !== null) {
+        await waiting
+        catchUp()
+      }
+      const page = asked && pages.toRequest(asked)
+      const result = handle({ caller, ...input, page })
+      if (asked === null || page === null) {
+        exchange.succeed(status, result, meta === 'network' ? { network } : {}, false)
+        return
+      }
+      const { items, lastKey, total } = result as ReturnType<Handlers['listAlerts']>
+      const cursor = pages.nextCursor(asked, page.asOf, lastKey)
+      const isOmitted = cursor === null && settings.omitNextCursor
+      exchange.succeed(status, items, { ...(!isOmitted && { next_cursor: cursor }), limit: asked.limit, total }, true)
+    }
+  }
+
+  const app = bareExpress()
+  const routes = operations.map((operation) => {
+    return { path: `${versionPrefix}${operation.path.replaceAll(/\{(\w+)\}/g, ':$1')}`, operation }
+  })
+  for (const [path, same] of groupByPath(routes)) {
+    const byMethod = new Map(same.map(({ operation }) => [operation.method.toUpperCase(), createOperation(operation)]))
+    app.all(path, (request, response, next) => {
+      const operation = byMethod.get(request.method)
+      if (operation === undefined) throw wrongMethod([...byMethod.keys()].join(', '))
+      return operation(request, response, next)
+    })
+  }
+  for (const group of undocumentedGroups) {
+    app.use(`${versionPrefix}/${group}`, (request) => {
+      callerOf(exchangeOf(request))
+      const message = `operations under ${versionPrefix}/${group} are undocumented and not emulated`
+      throw new RestError('not_documented', message)
+    })
+  }
+  app.use(({ url }) => {
+    const isVersioned = url === versionPrefix || url.startsWith(`${versionPrefix}/`)
+    const hint = isVersioned ? 'check the spelling' : `every path begins with ${versionPrefix}/`
+    throw new RestError('not_found', `there is nothing at this path; ${hint}`)
+  })
+  app.use((error: unknown, request: Request, _response: Response, _next: NextFunction) => {
+    const known = toRestError(error)
+    if (known.code === 'internal') {
+      log.error({ path: safeText(shownPath(request.path)), error: safeText(messageOf(error)) }, 'request failed')
+    }
+    exchangeOf(request).fail(known)
+  })
+
+  /** Faults of the response to this request (2.8); null if none. Requests without a valid key are rejected as usual. */
+  function planFaults({ method = '', url = '' }: IncomingMessage, { caller }: Exchange) {
     const [path = ''] = url.split('?')
-    const isMeant = exchange.caller !== null && path.startsWith(`${versionPrefix}/`)
-    const plan = isMeant ? (faults?.planAnswer({ method, path }) ?? null) : null
-    if (plan === null) {
-      process()
+    const isMeant = caller !== null && path.startsWith(`${versionPrefix}/`)
+    return isMeant ? (faults?.planAnswer({ method, path }) ?? null) : null
+  }
+
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, response)
+    const exchange = exchanges.begin(request, response)
+    current.set(request, exchange)
+    if (exchange.quota.isExceeded) {
+      exchange.fail(overLimit(exchange))
       return
     }
-    exchange.applyFaults(plan)
-    const answer = () => {
-      const error = toInjected(plan)
-      if (error === null) process()
-      else exchange.fail(error)
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      exchange.fail(new RestError('invalid_request', 'expected the header Host; it is missing'))
+      return
     }
-    if (plan.delayMs > 0) wall.after(plan.delayMs, answer)
-    else answer()
+    const plan = planFaults(request, exchange)
+    const error = plan?.instead?.kind === 'error' ? toInjected(plan.instead) : null
+    const respond = () => (error === null ? app(request as Request, response as Response) : exchange.fail(error))
+    if (plan !== null) exchange.applyFaults(plan)
+    if (plan !== null && plan.delayMs > 0) wall.after(plan.delayMs, respond)
+    else respond()
   }
+
+  function rejectUnread(socket: Duplex, statusLine: string, error: RestError): void {
+    const response = latest.get(socket)
+    // An error can't be written into the middle of a response.
+    const isFree = response === undefined || !response.headersSent || response.writableFinished
+    if (!socket.writable || !isFree) {
+      socket.destroy()
+      return
+    }
+    const remoteAddress = 'remoteAddress' in socket ? String(socket.remoteAddress) : undefined
+    socket.end(exchanges.rejectUnread(statusLine, error, remoteAddress))
+  }
+
+  return Object.assign(listener, {
+    onClientError(error: Error, socket: Duplex) {
+      const code = 'code' in error ? String(error.code) : ''
+      const [statusLine, message] = unreadable[code] ?? malformed
+      if (code === 'ECONNRESET') socket.destroy()
+      else rejectUnread(socket, statusLine, new RestError('invalid_request', message))
+    },
+    onConnect(_request: IncomingMessage, socket: Duplex) {
+      rejectUnread(socket, '405 Method Not Allowed', wrongMethod('GET, POST, PATCH, DELETE'))
+    },
+  })
 }
 
-function toInjected({ instead }: AnswerPlan): RestError | null {
-  if (instead?.kind !== 'error') return null
-  if (instead.status === 500) return new RestError('internal', 'injected fault: internal error')
-  const message = 'injected fault: rejected; retry later (see Retry-After)'
-  const headers = { 'Retry-After': String(instead.retryAfterS) }
-  return new RestError(instead.status === 429 ? 'rate_limited' : 'network_unavailable', message, { headers })
+/** Status line and message by the code of Node's error. */
+const unreadable: Readonly<Record<string, readonly [string, string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not arrive in time; send it again'],
+}
+const malformed = [
+  '400 Bad Request',
+  'malformed HTTP/1.1 request: check its target, its headers and the framing of its body',
+] as const
+
+/** Returns the caller. Throws `invalid_api_key` without a valid key (R66, A28). */
+function callerOf({ caller, presented }: Exchange): Caller {
+  if (caller !== null) return caller
+  const expected = 'expected the header "Authorization: Bearer <API_KEY>"'
+  const messages = {
+    none: `${expected}; it is missing`,
+    malformed: `${expected} once, with one key; the header is malformed`,
+    key: 'the API key is unknown or revoked; use an active key of your account',
+  }
+  const challenge = presented.kind === 'none' ? 'Bearer' : 'Bearer error="invalid_token"'
+  throw new RestError('invalid_api_key', messages[presented.kind], { headers: { 'WWW-Authenticate': challenge } })
+}
+
+function wrongMethod(allowed: string): RestError {
+  return new RestError('method_not_allowed', `this path takes ${allowed} only`, { headers: { Allow: allowed } })
+}
+
+/** R107, A56 */
+function overLimit(exchange: Exchange): RestError {
+  const seconds = exchange.retryAfter()
+  const message = `more than ${exchange.quota.limit} requests within a minute; retry in ${seconds} s (see Retry-After)`
+  return new RestError('rate_limited', message, { headers: { 'Retry-After': String(seconds) } })
+}
+
+function toInjected({ status, retryAfterS }: Extract<InsteadOfAnswer, { kind: 'error' }>): RestError {
+  if (status === 500) return new RestError('internal', 'injected fault: internal error')
+  const options: ErrorOptions = { headers: { 'Retry-After': String(retryAfterS) } }
+  const code = status === 429 ? 'rate_limited' : 'network_unavailable'
+  return new RestError(code, 'injected fault: rejected; retry later (see Retry-After)', options)
+}
+
+/** Maps a thrown value to an error response. Unexpected errors reveal nothing. */
+function toRestError(thrown: unknown): RestError {
+  if (thrown instanceof RestError) return thrown
+  if (thrown instanceof LimitReached) return new RestError('limit_reached', thrown.message)
+  if (thrown instanceof WorldRefusal) return new RestError('invalid_request', thrown.message)
+  // Express throws this for broken percent-encoding.
+  if (thrown instanceof URIError) {
+    return new RestError('invalid_request', 'the path is not well-formed percent-encoding of UTF-8')
+  }
+  return new RestError('internal', 'internal error; see the log of the service', { cause: thrown })
 }

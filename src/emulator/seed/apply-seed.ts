@@ -1,6 +1,6 @@
 import { networkIds } from '../../../schema/index.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { Accounts } from '../accounts/port.ts'
+import type { Accounts } from '../accounts/accounts.ts'
 import { WorldRefusal, type World, type WorldCommand } from '../world/port.ts'
 import type { Seed } from './schema.ts'
 

@@ -5,10 +5,10 @@ import { networkStatuses } from '../../../schema/rest/network.ts'
 import { scopeNames } from '../../../schema/rest/scopes.ts'
 import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
-import { planLimits, type Plan } from '../accounts/port.ts'
+import { planLimits, type Plan } from '../accounts/accounts.ts'
 import { canonical, positive } from '../values.ts'
 import { durationForm, maxDurationMs, parseDuration } from '../duration.ts'
-import { faultRuleSchema } from '../faults/kinds.ts'
+import { faultRuleSchema } from '../faults/rules.ts'
 import { restSettingsSchema } from '../rest/input.ts'
 import { serializerProfiles } from '../serialize.ts'
 import { clockModes } from '../world-clock.ts'
@@ -132,7 +132,7 @@ export const seedSchema = z
     stories: z.array(z.enum(storyNames)).max(100).default([]),
   })
   .superRefine(({ accounts }, context) => {
-    refuseRepeated(
+    rejectRepeated(
       accounts.map((account, index) => ({ text: account.name, path: ['accounts', index, 'name'] })),
       'another account has this name',
       context,
@@ -140,7 +140,7 @@ export const seedSchema = z
     const keys = accounts.flatMap((account, index) =>
       account.keys.map(({ key }, number) => ({ text: key, path: ['accounts', index, 'keys', number, 'key'] })),
     )
-    refuseRepeated(keys, 'another key has this value', context)
+    rejectRepeated(keys, 'another key has this value', context)
   })
 
 export type Seed = z.output<typeof seedSchema>
@@ -152,7 +152,7 @@ interface Placed {
   readonly path: readonly (string | number)[]
 }
 
-function refuseRepeated(all: readonly Placed[], message: string, context: z.core.$RefinementCtx): void {
+function rejectRepeated(all: readonly Placed[], message: string, context: z.core.$RefinementCtx): void {
   const seen = new Set<string>()
   for (const { text, path } of all) {
     if (text === undefined) continue

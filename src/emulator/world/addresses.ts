@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import { base58 } from '@scure/base'
 import type { NetworkId } from '../../../schema/index.ts'
 
@@ -69,34 +69,10 @@ export function toChecksumAddress(hex: string): string {
   return `0x${letters.join('')}`
 }
 
-/** Wallet address from 32 random bytes: the tail of a hash on EVM networks, an ed25519 public key on Solana. */
-export function toWalletAddress(network: NetworkId, entropy: Uint8Array): string {
+/** Address from 32 random bytes: the tail of a hash on EVM networks, an ed25519 public key on Solana. */
+export function toAddress(network: NetworkId, entropy: Uint8Array): string {
   if (network === 'solana') return base58.encode(ed25519.getPublicKey(entropy))
   return toChecksumAddress(bytesToHex(keccak_256(entropy).subarray(12)))
-}
-
-/** Contract address of CREATE: the last 20 bytes of keccak(rlp([sender, nonce])). */
-export function toContractAddress(sender: string, nonce: number): string {
-  const list = concatBytes(rlpBytes(hexToBytes(sender.slice(2))), rlpBytes(toMinimalBytes(nonce)))
-  const encoded = concatBytes(Uint8Array.of(0xc0 + list.length), list)
-  return toChecksumAddress(bytesToHex(keccak_256(encoded).subarray(12)))
-}
-
-/** A string of less than 56 bytes in RLP. */
-function rlpBytes(bytes: Uint8Array): Uint8Array {
-  if (bytes.length === 1 && (bytes[0] ?? 0) < 0x80) return bytes
-  return concatBytes(Uint8Array.of(0x80 + bytes.length), bytes)
-}
-
-function toMinimalBytes(value: number): Uint8Array {
-  if (value === 0) return new Uint8Array()
-  const hex = value.toString(16)
-  return hexToBytes(hex.length % 2 === 0 ? hex : `0${hex}`)
-}
-
-/** The mint of a Solana token: an ed25519 public key. */
-export function toMint(entropy: Uint8Array): string {
-  return base58.encode(ed25519.getPublicKey(entropy))
 }
 
 /** A mint on the curve that ends in `pump`, as on the launch platform. */
@@ -121,16 +97,6 @@ function isOnCurve(bytes: Uint8Array): boolean {
   } catch {
     return false
   }
-}
-
-/** A program-derived address without a private key: the first one off the curve, from bump 255 down. */
-export function toProgramAddress(seeds: readonly Uint8Array[], programId: string): string {
-  const tail = concatBytes(base58.decode(programId), utf8ToBytes('ProgramDerivedAddress'))
-  for (let bump = 255; bump >= 0; bump--) {
-    const bytes = sha256(concatBytes(...seeds, Uint8Array.of(bump), tail))
-    if (!isOnCurve(bytes)) return base58.encode(bytes)
-  }
-  throw new RangeError('no program address: every bump gives a point on the curve')
 }
 
 /** Pseudo token address of a network's coin. */

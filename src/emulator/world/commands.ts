@@ -19,7 +19,7 @@ import {
   type WorldCommands,
 } from './port.ts'
 import { priceUsd, worth } from './prices.ts'
-import { startStory } from './stories.ts'
+import { runStory } from './stories.ts'
 import { createListedToken } from './token-creation.ts'
 import { graduateNow, trigger } from './triggers.ts'
 import { fund, openWallet } from './wallets.ts'
@@ -71,7 +71,7 @@ const handlers: { readonly [K in CommandKind]: (core: Core, command: CommandOf<K
     return { network, status }
   },
   trigger: (core, { type }) => trigger(core, type),
-  story: (core, { story }) => startStory(core, story),
+  story: (core, { story }) => runStory(core, story),
   activity: (core, { factor }) => changeActivity(core, factor),
   track(core, command) {
     const wallet = openWallet(core, command.network, command.wallet)

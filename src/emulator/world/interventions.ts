@@ -12,12 +12,12 @@ import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 type Move = { readonly kind: 'buy' | 'sell'; readonly amount: bigint }
 
 /** Brings the pool's price to `ratio` times its present value by one trade. False, and nothing has changed, if it can't. */
-export function movePrice(core: Core, token: number, ratio: number, buyer = 'mover'): boolean {
+export function movePrice(core: Core, token: number, ratio: number): boolean {
   const move = planMove(core, token, ratio)
   if (move === null) return false
   const moved = tokenAt(core, token)
   // A seller never buys, so that it sells whole positions only (A12).
-  const name = move.kind === 'buy' ? buyer : 'seller'
+  const name = move.kind === 'buy' ? 'mover' : 'seller'
   const wallet = openWallet(core, moved.network, addressFor(core, moved.network, name))
   if (move.kind === 'buy') {
     fund(core, wallet, move.amount)
@@ -28,16 +28,6 @@ export function movePrice(core: Core, token: number, ratio: number, buyer = 'mov
   }
   moved.fair = poolRatio(moved)
   return true
-}
-
-/** Raises the price like `movePrice`, calls `act`, then lets the price fall back. */
-export function atRaisedPrice(core: Core, token: number, ratio: number, act: () => void): void {
-  const { network } = tokenAt(core, token)
-  movePrice(core, token, ratio, 'raiser')
-  act()
-  executeSellAll(core, openWallet(core, network, addressFor(core, network, 'raiser')), token)
-  const moved = tokenAt(core, token)
-  moved.fair = poolRatio(moved)
 }
 
 export function canMovePrice(core: Core, token: number, ratio: number): boolean {

@@ -1,5 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import { toContractAddress, toMint, toProgramAddress, toPumpMint } from './addresses.ts'
+import { toAddress, toPumpMint } from './addresses.ts'
 import { nobody } from './contracts.ts'
 import { type Core, coinsForUsd, emit, newStream, plan, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import {
@@ -44,10 +44,7 @@ export function createListedToken(core: Core, wanted: NewToken): number {
   const stream = newStream(`token:${number}:${network}:${wanted.symbol}`)
   const creator = openCreator(core, network)
   const deployer = walletAt(core, creator)
-  const address =
-    network === 'solana'
-      ? toMint(core.chance.bytes(`mint:${number}`))
-      : toContractAddress(deployer.address, core.chance.integer(stream, 0, 400))
+  const address = toAddress(network, core.chance.bytes(`mint:${number}`))
   const decimals = network === 'solana' ? core.chance.pick(stream, [6, 9]) : core.chance.pick(stream, [18, 18, 9])
   const supply = BigInt(core.chance.pick(stream, [1e6, 1e8, 1e9])) * pow10(decimals)
   const allocation = (supply * BigInt(Math.round(wanted.allocationPct * 100))) / 10_000n
@@ -58,7 +55,7 @@ export function createListedToken(core: Core, wanted: NewToken): number {
   const pool = {
     coins,
     tokens: supply - allocation,
-    address: poolAddress(core, network, dex.name, address),
+    address: addressFor(core, network, `pool:${address}`),
     dex: dex.name,
   }
   const token: TokenState = {
@@ -121,7 +118,7 @@ export function graduate(core: Core, token: number): void {
   graduated.pool = {
     coins: curve.realCoins - migrationFee,
     tokens: migrationTokens,
-    address: poolAddress(core, network, dex, address),
+    address: addressFor(core, network, `pool:${address}`),
     dex,
     feeBps,
   }
@@ -219,12 +216,4 @@ function addToken(core: Core, token: TokenState): number {
 /** Creator wallet of the next token. */
 function openCreator(core: Core, network: NetworkId): number {
   return openWallet(core, network, addressFor(core, network, `creator:${core.state.tokens.length}`))
-}
-
-function poolAddress(core: Core, network: NetworkId, dex: string, token: string): string {
-  if (network === 'solana') {
-    const program = addressFor(core, network, `program:${dex}`)
-    return toProgramAddress([Buffer.from('pool'), core.chance.bytes(`pool:${token}`)], program)
-  }
-  return toContractAddress(addressFor(core, network, `factory:${dex}`), core.state.tokens.length + 1)
 }

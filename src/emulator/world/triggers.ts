@@ -1,29 +1,36 @@
 import { networkIds, type EventType } from '../../../schema/index.ts'
-import { isHoneypot, isRenounced } from './audit.ts'
-import { changeContract, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
+import { isOnPrice, isResting, isSpent } from './alerts.ts'
+import { isHoneypot } from './audit.ts'
+import { changeContract, makeHoneypot } from './contracts.ts'
 import { holdingOf, tokenAt, walletAt, type Core } from './core.ts'
 import { placeOf } from './directory.ts'
-import { executeBuy } from './trading.ts'
-import { isOnPrice, isResting, isSpent } from './alerts.ts'
 import { canEarn, canMovePrice, earn, movePrice, openTracked } from './interventions.ts'
 import { freshName } from './names.ts'
-import { canWithdraw } from './exchange.ts'
 import { honeypotTypes, maxTradeUsd, WorldRefusal, type CommandResult } from './port.ts'
-import { marketsOf, priceUsd } from './prices.ts'
+import { priceUsd } from './prices.ts'
 import { auditOf } from './rules.ts'
 import type { AlertState, ContractState } from './state.ts'
-import { establishedOf, spend, startListing, trackedOf } from './stories.ts'
+import {
+  about,
+  allEstablished,
+  buyOnCurve,
+  establishedOf,
+  pickFrom,
+  pickYoungToken,
+  runStory,
+  spend,
+  trackedOf,
+} from './stories.ts'
 import { createCurveToken } from './token-creation.ts'
-import { addressFor, fund } from './wallets.ts'
 
 /** Runs the shortest story that leads to an event of the type. Throws `WorldRefusal` if there is none now. */
 export function trigger(core: Core, type: EventType): CommandResult {
-  return { type, ...stories[type](core) }
+  return { type, ...triggers[type](core) }
 }
 
-const stories: Readonly<Record<EventType, (core: Core) => CommandResult>> = {
+const triggers: Readonly<Record<EventType, (core: Core) => CommandResult>> = {
   'token.price_alert': crossNearestThreshold,
-  'token.new_listing': (core) => ({ token: tokenAt(core, startListing(core, pickNetwork(core))).address }),
+  'token.new_listing': (core) => runStory(core, 'listing'),
   'token.risk_change': upgradeSomeContract,
   'wallet.large_trade': tradeLargely,
   'wallet.new_position': openSomePosition,
@@ -31,23 +38,10 @@ const stories: Readonly<Record<EventType, (core: Core) => CommandResult>> = {
   'contract.honeypot_detected': (core) => {
     const token = pickYoungToken(core)
     makeHoneypot(core, token, core.chance.pick(core.state.streams.acts, honeypotTypes))
-    return { token: tokenAt(core, token).address }
+    return about(core, token)
   },
-  'contract.liquidity_removed': (core) => {
-    const token = pickYoungToken(core)
-    removeLiquidity(core, token, core.chance.integer(core.state.streams.acts, 2500, 9000))
-    return { token: tokenAt(core, token).address }
-  },
-  'contract.ownership_changed': (core) => {
-    const owned = networkIds
-      .flatMap((network) => marketsOf(core, network))
-      .filter((token) => !isRenounced(tokenAt(core, token).owner))
-    if (owned.length === 0) throw new WorldRefusal('no token has an owner; list a new one')
-    const token = core.chance.pick(core.state.streams.acts, owned)
-    const { network, address } = tokenAt(core, token)
-    transferOwner(core, token, addressFor(core, network, `owner:${token}:${core.state.seq}`))
-    return { token: address }
-  },
+  'contract.liquidity_removed': (core) => runStory(core, 'withdrawal'),
+  'contract.ownership_changed': (core) => runStory(core, 'ownership'),
   'pump.graduation': (core) => graduateNow(core, null, {}),
 }
 
@@ -70,7 +64,7 @@ function crossNearestThreshold(core: Core): CommandResult {
   }
   const { token, targets, alert } = nearest
   for (const target of targets) movePrice(core, token, target / priceUsd(core, token))
-  return { token: tokenAt(core, token).address, alert: alert.alertId }
+  return { ...about(core, token), alert: alert.alertId }
 }
 
 /** How trades could make a price alert fire; null if they can't now. */
@@ -100,15 +94,7 @@ export function graduateNow(
   }
   const fresh = freshName(core.chance, core.state.streams.names)
   const token = known ?? createCurveToken(core, names.symbol ?? fresh.symbol, names.name ?? fresh.name)
-  const crowd = core.state.wallets.flatMap(({ network, archetype }, wallet) =>
-    network === 'solana' && archetype !== null && archetype !== 'bot' ? [wallet] : [],
-  )
-  while (tokenAt(core, token).curve !== null) {
-    const wallet = core.chance.pick(core.state.streams.acts, crowd)
-    const coins = BigInt(Math.round(core.chance.between(core.state.streams.acts, 3, 9) * 1e9))
-    fund(core, wallet, coins)
-    executeBuy(core, wallet, token, coins)
-  }
+  while (tokenAt(core, token).curve !== null) buyOnCurve(core, token, core.state.streams.acts, 3, 9)
   return { token: tokenAt(core, token).address, pool: tokenAt(core, token).pool?.address }
 }
 
@@ -144,8 +130,7 @@ function pairsOf(core: Core): readonly Pair[] {
 }
 
 function pickPair(core: Core, pairs: readonly Pair[]): Pair {
-  if (pairs.length === 0) throw new WorldRefusal('no tracked wallet can trade; track another one')
-  return core.chance.pick(core.state.streams.acts, pairs)
+  return pickFrom(core, pairs, 'no tracked wallet can trade; track another one')
 }
 
 /** Each has more findings than the previous one; the last has none. */
@@ -158,18 +143,15 @@ const upgrades: readonly Partial<ContractState>[] = [
 
 /** Changes an established contract so that its score moves: more owner powers, or none. */
 function upgradeSomeContract(core: Core): CommandResult {
-  const possible = networkIds
-    .flatMap((network) => establishedOf(core, network))
-    .flatMap((token) => {
-      const change = upgrades.find((one) => isReported(core, token, one))
-      return change === undefined ? [] : [{ token, change }]
-    })
+  const possible = allEstablished(core).flatMap((token) => {
+    const change = upgrades.find((upgrade) => isReported(core, token, upgrade))
+    return change === undefined ? [] : [{ token, change }]
+  })
   const { riskSensitivity } = core.state.rules
-  if (possible.length === 0)
-    throw new WorldRefusal(`no score can change by more than riskSensitivity (${riskSensitivity}); lower it`)
-  const { token, change } = core.chance.pick(core.state.streams.acts, possible)
+  const refusal = `no score can change by more than riskSensitivity (${riskSensitivity}); lower it`
+  const { token, change } = pickFrom(core, possible, refusal)
   changeContract(core, token, change)
-  return { token: tokenAt(core, token).address, network: tokenAt(core, token).network }
+  return about(core, token)
 }
 
 /** True if a change moves the score far enough for an event. */
@@ -185,29 +167,10 @@ function isReported(core: Core, token: number, change: Partial<ContractState>): 
 function earnAMilestone(core: Core): CommandResult {
   const [milestone = 1] = core.state.rules.milestonesUsd
   const [stakeUsd, gainUsd] = [Math.max(1, milestone * 4), milestone * 1.01 + 0.01]
-  const possible = networkIds
-    .flatMap((network) => establishedOf(core, network))
-    .filter((token) => canEarn(core, token, stakeUsd, gainUsd))
-  if (possible.length === 0) throw new WorldRefusal(`no trade earns ${milestone} USD at once; set a smaller milestone`)
-  const token = core.chance.pick(core.state.streams.acts, possible)
+  const possible = allEstablished(core).filter((token) => canEarn(core, token, stakeUsd, gainUsd))
+  const token = pickFrom(core, possible, `no trade earns ${milestone} USD at once; set a smaller milestone`)
   const { network } = tokenAt(core, token)
   const wallet = openTracked(core, network, 'earner')
   earn(core, wallet, token, stakeUsd, gainUsd)
   return { wallet: walletAt(core, wallet).address, network }
-}
-
-/** A sellable token that is not from the initial world; lists a new one if there is none. */
-function pickYoungToken(core: Core): number {
-  const young = networkIds.flatMap((network) =>
-    marketsOf(core, network).filter((token) => {
-      const { isEstablished, contract, pool } = tokenAt(core, token)
-      if (isEstablished || contract.wasLiquidityRemoved || isHoneypot(tokenAt(core, token))) return false
-      return pool !== null && canWithdraw(pool, 9000)
-    }),
-  )
-  return young.length > 0 ? core.chance.pick(core.state.streams.acts, young) : startListing(core, pickNetwork(core))
-}
-
-function pickNetwork(core: Core) {
-  return core.chance.pick(core.state.streams.acts, networkIds)
 }

@@ -1,5 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import { toWalletAddress } from './addresses.ts'
+import { toAddress } from './addresses.ts'
 import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, walletAt } from './core.ts'
 import { placeOf } from './directory.ts'
 import type { Archetype } from './port.ts'
@@ -44,7 +44,7 @@ export function see(core: Core, wallet: number): void {
 
 /** Address derived from a name. */
 export function addressFor(core: Core, network: NetworkId, name: string): string {
-  return toWalletAddress(network, core.chance.bytes(`address:${network}:${name}`))
+  return toAddress(network, core.chance.bytes(`address:${network}:${name}`))
 }
 
 /** Mints the coins that a wallet lacks to pay `coins`. */

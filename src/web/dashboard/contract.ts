@@ -11,9 +11,9 @@ export type { ShownWorld as World } from '../../emulator/control/world.ts'
 export type { ShownSession as Session } from '../../emulator/control/session.ts'
 export type { ShownClock as WorldClock } from '../../emulator/control/clock.ts'
 export type { ShownTriggered as Triggered } from '../../emulator/control/trigger.ts'
-export type { Counts as DeliveryCounts, DeliveryState } from '../../emulator/deliveries/port.ts'
+export type { Counts as DeliveryCounts, DeliveryState } from '../../emulator/deliveries/delivery.ts'
 export type { FaultKind } from '../../emulator/faults/kinds.ts'
-export type { StoredRule as StoredFault } from '../../emulator/faults/port.ts'
+export type { StoredRule as StoredFault } from '../../emulator/faults/faults.ts'
 export type { Thresholds, WorldEvent } from '../../emulator/world/port.ts'
 
 export interface Scenario {

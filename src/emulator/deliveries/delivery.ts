@@ -1,10 +1,6 @@
-/** A URL that gets events, signed with its own secret: a webhook (R62, R63), or the `webhook_url` of an alert (A41). */
-export interface Endpoint {
-  /** Unique, even among endpoints with the same URL (A24). */
-  readonly id: string
-  readonly url: string
-  readonly secret: string
-}
+import type { Endpoint } from '../accounts/accounts.ts'
+
+// Part of the package's types: imports no database.
 
 /** An event to send. Its bytes are serialized once and never again (R72, R89). */
 export interface OutgoingEvent {
@@ -17,24 +13,27 @@ export type DeliveryState = 'pending' | 'acknowledged' | 'undelivered' | 'cancel
 
 /** One event for one endpoint. Times are milliseconds since 1970 on the world clock. */
 export interface Delivery {
+  readonly seq: number
   readonly deliveryId: string
+  readonly eventSeq: number
   readonly eventId: string
   readonly eventType: string
+  readonly body: Buffer
   readonly endpointId: string
   /** URL of the last attempt, or of the first one before it. */
-  readonly url: string
-  readonly state: DeliveryState
+  url: string
+  state: DeliveryState
   /** Attempts so far, without extra ones. */
-  readonly attempts: number
+  attempts: number
   readonly createdAt: number
   /** Null if there is no further attempt. */
-  readonly nextAttemptAt: number | null
+  nextAttemptAt: number | null
   /** True for a requested replay: one attempt, no ladder (A46). */
   readonly isReplay: boolean
   /** Status of the latest attempt; null before the first attempt, or without a response. */
-  readonly lastStatus: number | null
+  lastStatus: number | null
   /** Failure of the latest attempt; null before the first attempt, or if it was acknowledged. */
-  readonly lastFailure: string | null
+  lastFailure: string | null
 }
 
 /** One POST and its result. Latency is on the wall clock. */
@@ -57,6 +56,24 @@ export interface Attempt {
   readonly responseExcerpt: string
   /** Null if there is no further attempt. */
   readonly nextAttemptAt: number | null
+}
+
+export interface DeliveryFilter {
+  /** `failed`: undelivered, or pending after a failure. */
+  readonly state?: DeliveryState | 'failed'
+  readonly endpoint?: string
+  readonly event?: string
+  readonly type?: string
+  /** Only deliveries older than this one. */
+  readonly after?: string
+}
+
+/** Selects undelivered events to replay (A46). */
+export interface ReplayFilter {
+  /** Only deliveries created at this moment or later. */
+  readonly since: number
+  readonly endpoint?: string
+  readonly type?: string
 }
 
 /** An attempt as reported when it ends. */
@@ -83,39 +100,13 @@ export interface Counts {
   readonly duplicates: number
 }
 
-export interface DeliveryFilter {
-  /** `failed`: undelivered, or pending after a failure. */
-  readonly state?: DeliveryState | 'failed'
-  readonly endpoint?: string
-  readonly event?: string
-  readonly type?: string
-  /** Only deliveries older than this one. */
-  readonly after?: string
-}
-
-/** Selects undelivered events to replay (A46). */
-export interface ReplayFilter {
-  /** Only deliveries created at this moment or later. */
-  readonly since: number
-  readonly endpoint?: string
-  readonly type?: string
-}
-
+/** The deliveries of an emulator, for users of the package. */
 export interface Deliveries {
-  /** Resumes deliveries of the previous process. Call it once. */
-  start(): void
-  /**
-   * Sends an event to these endpoints, with retries by the ladder (R78, R81–R86). `worldSeq` is its number among the
-   * events of the world; null if it did not arise there.
-   */
-  send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
-  /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
-  endpointsChanged(): void
   counts(): Counts
   /** Newest first. */
   list(filter: DeliveryFilter, limit: number): readonly Delivery[]
-  /** A delivery with its bytes and its attempts, oldest first; null if there is none. */
-  read(deliveryId: string): (Delivery & { readonly body: Buffer; readonly log: readonly Attempt[] }) | null
+  /** A delivery with its attempts, oldest first; null if there is none. */
+  read(deliveryId: string): (Delivery & { readonly log: readonly Attempt[] }) | null
   /**
    * Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is
    * deleted.
@@ -127,75 +118,44 @@ export interface Deliveries {
   idle(): Promise<void>
   /** Resolves when nothing is pending. */
   settled(): Promise<void>
-  /** Deletes everything, after a restore. */
-  clear(): void
-  /** Aborts requests in flight and stores pending changes. Pending deliveries stay pending. Idempotent. */
-  close(): void
 }
 
-/** A delivery in the store. */
-export interface StoredDelivery {
-  readonly seq: number
-  readonly event: StoredEvent
-  readonly endpointId: string
-  url: string
-  state: DeliveryState
-  attempts: number
-  readonly createdAt: number
-  nextAttemptAt: number | null
-  readonly isReplay: boolean
-  lastStatus: number | null
-  lastFailure: string | null
-}
-
-export interface StoredEvent extends OutgoingEvent {
-  readonly seq: number
-}
-
-/** Changes to store in one transaction. */
-export interface Batch {
-  readonly events: readonly StoredEvent[]
-  /** Current states; they replace the stored ones. */
-  readonly deliveries: readonly StoredDelivery[]
-  readonly attempts: readonly { readonly delivery: number; readonly attempt: Attempt }[]
-  /** Number of the newest world event that was handled. */
-  readonly worldSeq: number
-}
-
-/** Store of deliveries. With a data file, each call is durable when it returns. */
+/** Changes can be read at once; a commit follows within 20 ms. */
 export interface DeliveryStore {
-  /** Last numbers in use, counts, and endpoints with pending deliveries. */
+  /** State of the previous process: counts, the newest handled world event, and endpoints with pending deliveries. */
   begin(): {
-    readonly eventSeq: number
-    readonly deliverySeq: number
     readonly worldSeq: number | null
     readonly counts: Omit<Counts, 'inFlight'>
     readonly endpoints: readonly string[]
   }
-  write(batch: Batch): void
+  /** Adds an event with its deliveries. `worldSeq` is its number in the world; null if it did not arise there. */
+  add(
+    event: OutgoingEvent,
+    targets: readonly { readonly endpoint: Endpoint; readonly dueAt: number }[],
+    now: number,
+    worldSeq: number | null,
+  ): void
+  /** Adds a replay of an event; returns its delivery. */
+  addReplay(delivery: Delivery, endpoint: Endpoint, now: number): Delivery
+  save(delivery: Delivery): void
+  /** Adds an attempt and saves its delivery. */
+  addAttempt(delivery: Delivery, attempt: Attempt): void
+  /** Marks all events of the world up to this one as handled. */
+  sawWorldEvent(seq: number): void
   /** Pending deliveries of an endpoint due at `now`, earliest first. */
-  due(endpointId: string, now: number, limit: number): StoredDelivery[]
+  due(endpointId: string, now: number, limit: number): Delivery[]
   /** Time of the next due delivery of an endpoint after `now`, or null. */
   nextDueAt(endpointId: string, now: number): number | null
-  list(filter: DeliveryFilter, limit: number): StoredDelivery[]
-  get(seq: number): StoredDelivery | null
+  list(filter: DeliveryFilter, limit: number): readonly Delivery[]
+  get(seq: number): Delivery | null
   attempts(seq: number): readonly Attempt[]
-  /** Matching undelivered events without a successful delivery since. */
+  /** Matching undelivered events without a successful delivery since, as their latest deliveries. */
   undelivered(filter: ReplayFilter): readonly { readonly seq: number; readonly endpointId: string }[]
   /** Cancels all pending deliveries of an endpoint; returns their number. */
   cancel(endpointId: string): number
   /** Deletes the oldest settled deliveries beyond a limit per state. */
   prune(): void
   clear(): void
-}
-
-/** Public id of a delivery. */
-export function deliveryIdOf(seq: number): string {
-  return `dlv_${String(seq).padStart(12, '0')}`
-}
-
-/** Parses a delivery id; undefined if invalid. */
-export function seqOf(deliveryId: string): number | undefined {
-  const [, digits] = /^dlv_(\d{12,15})$/.exec(deliveryId) ?? []
-  return digits === undefined ? undefined : Number(digits)
+  /** Makes all changes so far durable. */
+  commit(): void
 }
