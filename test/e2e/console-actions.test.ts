@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
 
   test('R43 R44 R79 R115 shows five figures, each with the page that explains it', async () => {
     const page = await pages.visit('/', { 'GET /overview': ok({ ...overview, sender }) })
-    const tile = (name: RegExp) => page.locator('.console-tile').filter({ hasText: name })
+    const tile = (name: RegExp) => page.locator('.ui-tile').filter({ hasText: name })
     await tile(/Success rate99.9 %10,000 deliveries, 10 failed/).waitFor()
     await tile(/Acknowledgement p992.75 sof 5 s allowed · p50 4.3 ms/).waitFor()
     await tile(/Pending runs3/).waitFor()

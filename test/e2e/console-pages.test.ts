@@ -224,6 +224,7 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
       await page.keyboard.press('Control+k')
       await page.getByLabel('Jump to', { exact: true }).fill(text)
       await page.getByRole('button', { name: option }).click()
+      await page.getByLabel('Jump to', { exact: true }).waitFor({ state: 'detached' })
     }
     await jump('conf', /Conflicts/)
     await page.getByRole('tab', { name: 'Conflicts', selected: true }).waitFor()

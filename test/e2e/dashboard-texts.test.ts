@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser)('the dashboard with sample answers (needs Chromium:
   test('after a break of the stream everything is read again; an ended session returns to the sign-in', () =>
     visit('/', async (page, api) => {
       const table = page.getByRole('table', { name: 'Newest events' })
-      await page.getByText('live', { exact: true }).waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
       await table.getByRole('row').nth(12).waitFor()
       api.answer('GET /events', ok([sampleEvent(99), ...(sampleAnswers['/events'] as object[])]))
       api.breakStreams()

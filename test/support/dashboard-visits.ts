@@ -62,7 +62,7 @@ export function setUpVisits(): Visits {
       const page = await open(path)
       await signIn(page, stage.login)
       // Earlier messages of the stream would be missed.
-      await page.getByText('live', { exact: true }).waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
       return page
     },
   }

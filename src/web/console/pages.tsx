@@ -1,12 +1,12 @@
-import { Button } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
-import { Link, Redirect, Route, Switch } from 'wouter'
-import { useApi, useGet } from '../ui/api.tsx'
+import type { ReactNode } from 'react'
+import { Redirect, Route, Switch } from 'wouter'
+import { useGet } from '../ui/api.tsx'
 import { formatDuration } from '../ui/format.ts'
-import { useIsLive } from '../ui/live.tsx'
+import { LiveState } from '../ui/live.tsx'
 import { useHashSearch } from '../ui/router.tsx'
-import { Page, Shell, type NavLink } from '../ui/shell.tsx'
-import { Empty } from '../ui/states.tsx'
+import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
+import { Status } from '../ui/status.tsx'
 import type { HandlerListJson, OverviewJson } from './contract.ts'
 import { DeadLettersPage } from './dead-letters.tsx'
 import { DeliveriesPage } from './deliveries/deliveries.tsx'
@@ -31,7 +31,7 @@ const moved: Readonly<Record<string, string>> = {
   '/audit': '/system/audit',
 }
 
-export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
+export function Pages({ signOut }: { readonly signOut: ReactNode }) {
   const overview = useGet<OverviewJson>('/overview').data
   const handlers = useGet<HandlerListJson>('/handlers').data
   useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
@@ -42,10 +42,15 @@ export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
       tools={
         <>
           <Jump handlers={handlers?.data ?? []} />
-          <LiveState isPaused={overview?.paused === true} />
+          {overview?.paused === true ? <Status tone="warning">Handlers paused</Status> : <LiveState />}
         </>
       }
-      end={<SessionEnd overview={overview} onSignedOut={onSignedOut} />}
+      end={
+        <>
+          {signOut}
+          <Process overview={overview} />
+        </>
+      }
     >
       <Switch>
         <Route path="/" component={OverviewPage} />
@@ -62,11 +67,7 @@ export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
           </Route>
         ))}
         <Route>
-          <Page title="Not found">
-            <Empty title="There is no page here">
-              <Link href="/">Overview</Link>
-            </Empty>
-          </Page>
+          <NotFound />
         </Route>
       </Switch>
     </Shell>
@@ -94,40 +95,19 @@ function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | u
   ]
 }
 
-function LiveState({ isPaused }: { readonly isPaused: boolean }) {
-  const isLive = useIsLive()
-  if (isPaused) return <span className="console-live console-live-off">Handlers paused</span>
-  return (
-    <span className={isLive ? 'console-live' : 'console-live console-live-off'} role="status">
-      {isLive ? 'Live' : 'Reconnecting'}
-    </span>
-  )
-}
-
-interface SessionEndProps {
-  readonly overview: OverviewJson | undefined
-  readonly onSignedOut: () => void
-}
-
-function SessionEnd({ overview, onSignedOut }: SessionEndProps) {
-  const api = useApi()
+function Process({ overview }: { readonly overview: OverviewJson | undefined }) {
   const role = useIsOperator() ? 'operator' : 'viewer'
   const { version, now, started_at: startedAt } = overview ?? {}
   return (
-    <>
-      <Button variant="default" onClick={() => void api.send('DELETE', '/session').finally(onSignedOut)}>
-        Sign out
-      </Button>
-      <span>
-        {version !== undefined && `v${version} · `}
-        {role}
-        {now !== undefined && startedAt !== undefined && startedAt !== null && (
-          <>
-            <br />
-            up {formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}
-          </>
-        )}
-      </span>
-    </>
+    <span>
+      {version !== undefined && `v${version} · `}
+      {role}
+      {now !== undefined && startedAt !== undefined && startedAt !== null && (
+        <>
+          <br />
+          up {formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}
+        </>
+      )}
+    </span>
   )
 }

@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
+import type { Field, ValueOf } from '../ui/form.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { List } from '../ui/list.tsx'
 import { namesOf, networks } from '../ui/names.ts'
@@ -12,7 +13,7 @@ import type { Column } from '../ui/table.tsx'
 import { Line, shortText } from '../ui/text.tsx'
 import { OnChain } from '../ui/values.tsx'
 import type { Account, Alert } from './contract.ts'
-import { accountField, FormAction, given, Secret, toNumber, type Field, type ValueOf } from './form.tsx'
+import { accountField, filledIn, Secret, toNumber } from './fields.tsx'
 
 /** Units of the thresholds. */
 const units: Readonly<Record<AlertType, string>> = {
@@ -51,42 +52,35 @@ const columns: readonly Column<Alert>[] = [
 
 /** Alerts on tokens and wallets (R57), and the secret that signs what they post (A41). */
 export function AlertsPage() {
-  const accounts = useGet<ListJson<Account>>('/accounts').data?.data ?? []
+  const accounts = useGet<ListJson<Account>>('/accounts').data?.data
   return (
     <Page
       title="Alerts"
       isFilling
       actions={
         <>
-          <FormAction
+          <Action
             isPrimary
             label="Add alert"
-            submit="Add alert"
             fields={(value) => [...accountField(accounts), ...alertFields(value)]}
-            run={async (api, value) => {
-              await api.send('POST', '/alerts', {
-                ...given(value, 'account', 'type', 'network', 'webhookUrl', 'label'),
-                address: value('address'),
+            run={async ({ api, value }) =>
+              void (await api.send('POST', '/alerts', {
+                ...filledIn(value, 'account', 'type', 'network', 'address', 'webhookUrl', 'label'),
                 threshold: toNumber(value('threshold')),
-              })
-              return null
-            }}
+              }))
+            }
           />
-          <FormAction
+          <Action
             label="Replace secret"
-            submit="Replace secret"
             fields={accountField(accounts)}
-            run={async (api, value) => {
-              const made = await api.send<{ readonly alertSecret: string }>(
-                'POST',
-                '/alert-secret',
-                given(value, 'account'),
-              )
+            run={async ({ api, value }) => {
+              const body = filledIn(value, 'account')
+              const made = await api.send<{ readonly alertSecret: string }>('POST', '/alert-secret', body)
               return <Secret value={made.alertSecret} what="alert secret" />
             }}
           >
-            <p>A new secret signs everything that alerts post from now on. Receivers with the old one reject it.</p>
-          </FormAction>
+            A new secret signs everything that alerts post from now on. Receivers with the old one reject it.
+          </Action>
         </>
       }
     >
@@ -104,7 +98,7 @@ export function AlertsPage() {
 
 function alertFields(value: ValueOf): readonly Field[] {
   const types = namesOf(units)
-  const type = types.find((one) => one === value('type')) ?? 'price_above'
+  const type = types.find((name) => name === value('type')) ?? 'price_above'
   return [
     { name: 'type', label: 'Type', choices: types },
     { name: 'network', label: 'Network', choices: networks },

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { Link } from 'wouter'
 import { EventLine } from '../ui/event-line.tsx'
 import { formatCount } from '../ui/format.ts'
 import { JsonView } from '../ui/json-view.tsx'
@@ -12,9 +13,8 @@ import { Empty } from '../ui/states.tsx'
 import type { Column } from '../ui/table.tsx'
 import { Line } from '../ui/text.tsx'
 import { Id, Time } from '../ui/values.tsx'
-import { Link } from 'wouter'
 import type { WorldEvent } from './contract.ts'
-import { useRefresh } from './use-refresh.ts'
+import { useRefresh } from './refresh.ts'
 
 export const eventColumns: readonly Column<WorldEvent>[] = [
   { header: 'Time (UTC)', width: '10rem', narrow: 'plain', cell: ({ event }) => <Time at={event.created_at} /> },
@@ -26,6 +26,12 @@ export const eventKey = ({ seq }: WorldEvent) => String(seq)
 
 /** Paths of the world's events. */
 export const eventPaths = /^\/events/
+
+export const noEvents = (
+  <Empty title="No events yet">
+    The world produces events by itself. <Link href="/triggers">Trigger one</Link> to see it at once.
+  </Empty>
+)
 
 /** The world's events as they arise, newest first. */
 export function EventsPage() {
@@ -66,11 +72,7 @@ export function EventsPage() {
           render: (_seq, row) =>
             row === undefined ? <Empty title="Not among the loaded events" /> : <Event row={row} />,
         }}
-        empty={
-          <Empty title="No events yet">
-            The world produces events by itself. <Link href="/triggers">Trigger one</Link> to see it at once.
-          </Empty>
-        }
+        empty={noEvents}
       />
     </Page>
   )

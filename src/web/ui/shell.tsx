@@ -3,12 +3,14 @@ import {
   CloseButton,
   Drawer,
   NativeSelect,
+  NavLink as NavItem,
   useMantineColorScheme,
   type MantineColorScheme,
 } from '@mantine/core'
 import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
+import { Empty } from './states.tsx'
 import { Status, type Tone } from './status.tsx'
 
 export interface NavLink {
@@ -61,9 +63,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
         Skip to content
       </button>
       <aside className="ui-side">
-        <Link href="/" className="ui-brand">
-          {name}
-        </Link>
+        <strong>{name}</strong>
         {navigation}
       </aside>
       <main ref={main} tabIndex={-1}>
@@ -85,20 +85,26 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
 
 function Navigation({ nav, path }: Pick<ShellProps, 'nav'> & { readonly path: string }) {
   return (
-    <nav className="ui-nav" aria-label="Pages">
+    <nav aria-label="Pages">
       {nav.map(({ label, path: to, badge }) => (
-        <Link
+        <NavItem
           key={to}
+          component={Link}
           href={to}
+          label={label}
           aria-current={path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined}
-        >
-          {label}
-          {badge !== undefined && badge.count > 0 && (
-            <Status tone={badge.tone}>
-              <span title={`${formatCount(badge.count)} ${badge.label}`}>{formatNumber(badge.count)}</span>
-            </Status>
-          )}
-        </Link>
+          color="var(--ui-info)"
+          bdrs="sm"
+          py={5}
+          rightSection={
+            badge !== undefined &&
+            badge.count > 0 && (
+              <Status tone={badge.tone}>
+                <span title={`${formatCount(badge.count)} ${badge.label}`}>{formatNumber(badge.count)}</span>
+              </Status>
+            )
+          }
+        />
       ))}
     </nav>
   )
@@ -147,10 +153,20 @@ export function Page({ title, actions, isFilling = false, children }: PageProps)
           {title}
         </h1>
         {actions}
-        <div className="ui-head-tools">{tools}</div>
+        <div className="ui-row ui-bar-end">{tools}</div>
       </div>
       <div className="ui-body">{children}</div>
     </div>
+  )
+}
+
+export function NotFound() {
+  return (
+    <Page title="Not found">
+      <Empty title="There is no page here">
+        <Link href="/">Overview</Link>
+      </Empty>
+    </Page>
   )
 }
 
@@ -173,7 +189,7 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
         <span className="ui-note">{note}</span>
         {actions}
       </div>
-      <div className={isFlush ? undefined : 'ui-panel-body'}>{children}</div>
+      <div className={isFlush ? undefined : 'ui-stack ui-panel-body'}>{children}</div>
     </section>
   )
 }
@@ -207,9 +223,9 @@ export interface SidePanelProps {
 export function SidePanel({ title, label, actions, onClose, children }: SidePanelProps) {
   return (
     <aside className="ui-sidepanel" aria-label={label}>
-      <div className="ui-sidepanel-head">
-        <h2>{title}</h2>
-        <span className="ui-row">{actions}</span>
+      <div className="ui-row">
+        <h2 className="ui-grow">{title}</h2>
+        {actions}
         <CloseButton aria-label="Close panel" title="Close (Esc)" onClick={onClose} />
       </div>
       {children}

@@ -13,10 +13,10 @@ export function DeliveriesPage({ tab }: { readonly tab: string | undefined }) {
       tab={tab}
       tabs={[
         { path: '', label: 'Health', content: () => <DeliveryHealth /> },
-        { path: 'rejected', label: 'Rejected', isFilling: true, content: () => <RejectedList /> },
-        { path: 'quarantine', label: 'Quarantine', isFilling: true, content: () => <QuarantineList /> },
-        { path: 'conflicts', label: 'Conflicts', isFilling: true, content: () => <ConflictList /> },
-        { path: 'drift', label: 'Drift', isFilling: true, content: () => <DriftList /> },
+        { path: 'rejected', label: 'Rejected', content: () => <RejectedList /> },
+        { path: 'quarantine', label: 'Quarantine', content: () => <QuarantineList /> },
+        { path: 'conflicts', label: 'Conflicts', content: () => <ConflictList /> },
+        { path: 'drift', label: 'Drift', content: () => <DriftList /> },
       ]}
     />
   )

@@ -76,7 +76,7 @@ export function Downtime({ gaps, missing }: DowntimeProps) {
       }
     >
       {missing > 0 && (
-        <p className="ui-failure">
+        <p className="ui-error">
           {formatCount(missing)} accepted events are missing from the database: the file was damaged or replaced.
         </p>
       )}

@@ -1,8 +1,6 @@
-import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
-import { Sparkline, type SparklineProps } from '../../ui/sparkline.tsx'
 import { shortText } from '../../ui/text.tsx'
+import { Tile } from '../../ui/tile.tsx'
 import type { ActivityJson, HandlerJson, OverviewJson } from '../contract.ts'
 
 export interface TilesProps {
@@ -21,7 +19,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
   const newDead = dead - (backlog[0]?.dead_letters ?? dead)
   const isSlow = sender !== null && sender.p99_ms !== null && sender.p99_ms > sender.budget_ms / 2
   return (
-    <div className="console-tiles">
+    <div className="ui-tiles">
       <Tile
         title="Events / min"
         href="/events"
@@ -88,23 +86,4 @@ function rateOf(buckets: ActivityJson['buckets'], bucketS: number): number {
   const full = buckets.slice(0, -1).slice(bucketS === 60 ? -5 : -1)
   if (full.length === 0) return 0
   return full.reduce((sum, { events }) => sum + events, 0) / full.length / (bucketS / 60)
-}
-
-interface TileProps extends Pick<SparklineProps, 'values' | 'tone'> {
-  readonly title: string
-  readonly href: string
-  readonly value: ReactNode
-  readonly note: string
-  readonly isBad?: boolean
-}
-
-function Tile({ title, href, value, note, values, tone = 'info', isBad = false }: TileProps) {
-  return (
-    <Link href={href} className="console-tile">
-      <span className="ui-dim">{title}</span>
-      <strong className={isBad ? 'ui-text-bad' : undefined}>{value}</strong>
-      <small className="ui-dim">{note}</small>
-      <Sparkline values={values} tone={tone} label={`${title} over time`} />
-    </Link>
-  )
 }

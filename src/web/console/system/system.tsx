@@ -21,10 +21,10 @@ export function SystemPage({ tab }: { readonly tab: string | undefined }) {
       path="/system"
       tab={tab}
       tabs={[
-        { path: '', label: 'Settings', isFilling: true, content: () => <Settings /> },
+        { path: '', label: 'Settings', content: () => <Settings /> },
         { path: 'secrets', label: 'Secrets', content: () => <Secrets /> },
         { path: 'replicas', label: 'Replicas', content: () => <Replicas /> },
-        { path: 'audit', label: 'Audit', isFilling: true, content: () => <AuditList /> },
+        { path: 'audit', label: 'Audit', content: () => <AuditList /> },
         { path: 'database', label: 'Database', content: () => <Database /> },
       ]}
     />
