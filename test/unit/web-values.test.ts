@@ -3,13 +3,37 @@ import { describe, expect, test } from 'vitest'
 import { largestSeries } from '../../src/web/ui/chart.tsx'
 import { exactDigits, parseExact } from '../../src/web/ui/exact-json.ts'
 import { explorerLink } from '../../src/web/ui/explorers.ts'
-import * as format from '../../src/web/ui/format.ts'
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  formatShare,
+  formatTime,
+  formatUsd,
+  shortAddress,
+} from '../../src/web/ui/format.ts'
 import { toHexLines } from '../../src/web/ui/hex-view.tsx'
 import { indentJson } from '../../src/web/ui/indent-json.ts'
 import { shortText } from '../../src/web/ui/text.tsx'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
+
+const formats = {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatMs,
+  formatNumber,
+  formatPercent,
+  formatShare,
+  formatUsd,
+}
 
 describe('figures', () => {
   test.each([
@@ -57,25 +81,25 @@ describe('figures', () => {
     ['formatShare', 0, '0 %'],
     ['formatShare', null, '–'],
   ] as const)('R115 %s of %s is %s', (name, value, text) => {
-    expect((format[name] as (value: unknown) => string)(value)).toBe(text)
+    expect((formats[name] as (value: unknown) => string)(value)).toBe(text)
   })
 
   test.each(['formatNumber', 'formatCount', 'formatUsd', 'formatPercent', 'formatBytes'] as const)(
     '%s shows a dash for what is no number',
     (name) => {
-      for (const value of [undefined, null, '1', {}, Number.NaN, Infinity]) expect(format[name](value)).toBe('–')
+      for (const value of [undefined, null, '1', {}, Number.NaN, Infinity]) expect(formats[name](value)).toBe('–')
     },
   )
 
   test('a time is in UTC, whatever its offset; an invalid one is a dash', () => {
-    expect(format.formatTime('2026-01-31T15:03:22.999+01:00')).toBe('2026-01-31 14:03:22')
-    expect(format.formatTime(0)).toBe('1970-01-01 00:00:00')
-    expect(format.formatTime('yesterday')).toBe('–')
+    expect(formatTime('2026-01-31T15:03:22.999+01:00')).toBe('2026-01-31 14:03:22')
+    expect(formatTime(0)).toBe('1970-01-01 00:00:00')
+    expect(formatTime('yesterday')).toBe('–')
   })
 
   test('both ends of an address are shown; a short one is whole', () => {
-    expect(format.shortAddress('0x1bCC0123456789abcdef0123456789abcdefc800')).toBe('0x1bCC…c800')
-    expect(format.shortAddress('evt_123456789')).toBe('evt_123456789')
+    expect(shortAddress('0x1bCC0123456789abcdef0123456789abcdefc800')).toBe('0x1bCC…c800')
+    expect(shortAddress('evt_123456789')).toBe('evt_123456789')
   })
 })
 
