@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
-import { quarantineReasons, rejectReasons, verdicts } from '../../src/web/console/deliveries/reasons.ts'
+import { driftKinds, quarantineReasons, rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
 import { diffLines } from '../../src/web/console/deliveries/diff.ts'
-import { toReplayRequest } from '../../src/web/console/replays/replay-request.ts'
 import { largestSeries } from '../../src/web/ui/chart.tsx'
 import { exactDigits, parseExact } from '../../src/web/ui/exact-json.ts'
 import { explorerLink } from '../../src/web/ui/explorers.ts'
@@ -107,6 +106,8 @@ describe('the filter of events', () => {
   test('is read back from its text', () => {
     const filter = filterOf({ status: 'dead', from: '2d', q: 'a b', open: 'evt_1' })
     expect(parseFilter(formatFilter(filter))).toEqual({ status: 'dead', from: '2d', q: 'a b' })
+    const group = String.raw`Error: no "a\b" at run (h/a.ts:1:2)`
+    expect(parseFilter(formatFilter({ group, handler: 'ledger' }))).toEqual({ group, handler: 'ledger' })
   })
 
   test('turns a duration into a time, and leaves times as they are', () => {
@@ -117,6 +118,7 @@ describe('the filter of events', () => {
       type: 'x',
     })
     expect(toQuery({ from: '2d' }, now)).toEqual({ from: '2026-01-29T14:00:00.000Z' })
+    expect(toQuery({ from: '2026-01-31T12:00' }, now)).toEqual({ from: '2026-01-31T12:00Z' })
   })
 })
 
@@ -138,40 +140,6 @@ describe('a line diff', () => {
   })
 })
 
-describe('the request of a replay', () => {
-  const fields = {
-    type: '',
-    network: '',
-    address: '',
-    status: '',
-    from: '',
-    to: '',
-    handler: '',
-    perSecond: '',
-    isNewKeys: false,
-  }
-
-  test('has the fields that are filled in, with times in UTC', () => {
-    const given = { ...fields, type: ' a.b ', from: '2026-01-31 12:00', perSecond: '2.5', isNewKeys: true }
-    expect(toReplayRequest(given)).toEqual({
-      type: 'a.b',
-      from: '2026-01-31T12:00:00.000Z',
-      per_second: 2.5,
-      new_keys: true,
-    })
-    expect(toReplayRequest({ ...fields, to: '2026-01-31T12:00:00+02:00' })).toEqual({ to: '2026-01-31T10:00:00.000Z' })
-  })
-
-  test.each([
-    [{}, 'at least one filter'],
-    [{ from: 'yesterday' }, '2026-01-31 12:00'],
-    [{ type: 'a', perSecond: '0' }, 'above 0'],
-    [{ type: 'a', perSecond: '100001' }, 'at most 100000'],
-  ])('%j is refused', (given, message) => {
-    expect(() => toReplayRequest({ ...fields, ...given })).toThrow(message)
-  })
-})
-
 test('a chart has the largest series, and the sum of the others', () => {
   const series = ['a', 'b', 'c', 'd'].map((name, index) => ({ name, values: [index, 1] }))
   expect(largestSeries(series, 3)).toEqual([series[0], series[1], { name: 'other', values: [5, 2] }])
@@ -190,9 +158,9 @@ test('a text is cut between characters, and its invisible characters are codes',
   expect(shortText('a\u202eb\u0007')).toBe('a\\u{202e}b\\u{7}')
 })
 
-test.each(Object.entries({ ...quarantineReasons, ...rejectReasons, ...verdicts }))(
+test.each(Object.entries({ ...quarantineReasons, ...rejectReasons, ...driftKinds }))(
   '%s has a title of at most five words, and says what to do',
-  (_code, { title, text }) => {
+  (_code, [title, text]) => {
     expect(title.split(' ').length).toBeLessThanOrEqual(5)
     expect(text.length).toBeGreaterThan(20)
   },

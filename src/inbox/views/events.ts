@@ -47,6 +47,9 @@ const runConditions: Partial<Record<EventStatus, RawBuilder<boolean>>> = {
   dead: sql<boolean>`state = ${stateOf('dead')}`,
 }
 
+/** As in the partial index of dead letters. */
+const isDeadRun = sql<boolean>`run.state >= 4 and run.state <= 5`
+
 function stateOf(state: (typeof runStates)[number]) {
   return sql.lit(runStates.indexOf(state))
 }
@@ -67,21 +70,16 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     return first === null || last === null ? null : { lowest: Number(first), highest: Number(last) }
   }
 
-  /** Events with a run that this status requires, newest first; null if there are too many. */
-  async function seqsByRuns(status: EventStatus | undefined): Promise<readonly number[] | null> {
-    const condition = status && runConditions[status]
+  /** Events with a run that this status or group requires, newest first; null if there are too many. */
+  async function seqsByRuns({ status, group }: EventQuery): Promise<readonly number[] | null> {
+    const condition = group === undefined ? status && runConditions[status] : sql<boolean>`error_group = ${group}`
     if (condition === undefined) return null
-    const isDead = status === 'dead' || status === 'held'
+    const isDead = group !== undefined || status === 'dead' || status === 'held'
     // Ordered like the partial index, so that the planner uses it.
     const runs = db
       .selectFrom('run')
-      .select(['event_seq', 'state'])
-      .$if(isDead, (query) =>
-        query
-          .where(sql<boolean>`state >= 4 and state <= 5`)
-          .orderBy('ended_at')
-          .orderBy('id'),
-      )
+      .select(['event_seq', 'state', 'error_group'])
+      .$if(isDead, (query) => query.where(isDeadRun).orderBy('ended_at').orderBy('id'))
       .$if(!isDead, (query) =>
         query
           .where(sql<boolean>`state < 5`)
@@ -108,7 +106,7 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
   }
 
   async function* portionsOf(query: EventQuery, below: number): AsyncGenerator<Portion> {
-    const seqs = await seqsByRuns(query.status)
+    const seqs = await seqsByRuns(query)
     if (seqs !== null) {
       const older = seqs.filter((seq) => seq < below)
       for (let at = 0; at < older.length; at += maxSeqs) {
@@ -153,7 +151,7 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
 
   /** Events of a portion that match all filters except status. */
   async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
-    const { type, network, address, from, to, handler } = query
+    const { type, network, address, from, to, handler, group } = query
     // The limit makes PostgreSQL use the index, even with outdated statistics.
     const looked = db
       .selectFrom('event')
@@ -174,13 +172,18 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     // Expressions keep planners from using the index of keys.
     if (network !== undefined) found = found.where(startsWith(sql.ref('e.key'), `${network}:`))
     if (address !== undefined) found = found.where(endsWith(sql.ref('e.key'), `:${address}`))
-    if (handler !== undefined) {
+    if (handler !== undefined || group !== undefined) {
+      const id = db
+        .selectFrom('handler')
+        .select('handler.id')
+        .where('handler.name', '=', handler ?? '')
       const run = db
         .selectFrom('run')
         .select('run.id')
         .whereRef('run.event_seq', '=', 'e.seq' as never)
-      const id = db.selectFrom('handler').select('handler.id').where('handler.name', '=', handler)
-      found = found.where((eb) => eb.exists(run.where('run.handler_id', '=', id)))
+        .$if(handler !== undefined, (runs) => runs.where('run.handler_id', '=', id))
+        .$if(group !== undefined, (runs) => runs.where(isDeadRun).where('run.error_group', '=', group ?? ''))
+      found = found.where((eb) => eb.exists(run))
     }
     for (const term of terms) {
       const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`

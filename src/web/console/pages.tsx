@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
-import { Link, Redirect, Route, Switch } from 'wouter'
+import { Link, Route, Switch } from 'wouter'
 import { useApi, useGet } from '../ui/api.tsx'
 import { formatDuration } from '../ui/format.ts'
 import { useIsLive } from '../ui/live.tsx'
-import { useHashSearch } from '../ui/router.tsx'
 import { Page, Shell, type NavLink } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
+import { Status } from '../ui/status.tsx'
 import type { HandlerListJson, OverviewJson } from './contract.ts'
 import { DeadLettersPage } from './dead-letters.tsx'
 import { DeliveriesPage } from './deliveries/deliveries.tsx'
@@ -19,17 +19,6 @@ import { ReplaysPage } from './replays/replays.tsx'
 import { useIsOperator } from './role.ts'
 import { SystemPage } from './system/system.tsx'
 import './console.css'
-
-/** Places of earlier versions, which warnings and bookmarks still name. */
-const moved: Readonly<Record<string, string>> = {
-  '/health': '/deliveries',
-  '/rejects': '/deliveries/rejected',
-  '/quarantine': '/deliveries/quarantine',
-  '/conflicts': '/deliveries/conflicts',
-  '/drift': '/deliveries/drift',
-  '/settings': '/system',
-  '/audit': '/system/audit',
-}
 
 export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
   const overview = useGet<OverviewJson>('/overview').data
@@ -56,11 +45,6 @@ export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
         <Route path="/deliveries/:tab?">{({ tab }) => <DeliveriesPage tab={tab} />}</Route>
         <Route path="/replays" component={ReplaysPage} />
         <Route path="/system/:tab?">{({ tab }) => <SystemPage tab={tab} />}</Route>
-        {Object.entries(moved).map(([from, to]) => (
-          <Route key={from} path={from}>
-            <Moved to={to} />
-          </Route>
-        ))}
         <Route>
           <Page title="Not found">
             <Empty title="There is no page here">
@@ -71,11 +55,6 @@ export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
       </Switch>
     </Shell>
   )
-}
-
-function Moved({ to }: { readonly to: string }) {
-  const search = useHashSearch()
-  return <Redirect to={search === '' ? to : `${to}?${search}`} replace />
 }
 
 function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | undefined): readonly NavLink[] {
@@ -96,10 +75,13 @@ function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | u
 
 function LiveState({ isPaused }: { readonly isPaused: boolean }) {
   const isLive = useIsLive()
-  if (isPaused) return <span className="console-live console-live-off">Handlers paused</span>
   return (
-    <span className={isLive ? 'console-live' : 'console-live console-live-off'} role="status">
-      {isLive ? 'Live' : 'Reconnecting'}
+    <span role="status">
+      {isPaused ? (
+        <Status tone="warning">Handlers paused</Status>
+      ) : (
+        <Status tone={isLive ? 'good' : 'warning'}>{isLive ? 'Live' : 'Reconnecting'}</Status>
+      )}
     </span>
   )
 }
@@ -121,12 +103,7 @@ function SessionEnd({ overview, onSignedOut }: SessionEndProps) {
       <span>
         {version !== undefined && `v${version} · `}
         {role}
-        {now !== undefined && startedAt !== undefined && startedAt !== null && (
-          <>
-            <br />
-            up {formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}
-          </>
-        )}
+        {now && startedAt && ` · up ${formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}`}
       </span>
     </>
   )

@@ -1,6 +1,6 @@
 import { Button, PasswordInput } from '@mantine/core'
-import { useEffect, useState, type SubmitEvent } from 'react'
-import { useApi } from '../ui/api.tsx'
+import { useEffect, useState } from 'react'
+import { useAction } from '../ui/api.tsx'
 import { Failure } from '../ui/states.tsx'
 import type { SessionJson } from './contract.ts'
 
@@ -12,28 +12,26 @@ export interface SignInProps {
 
 /** Exchanges a token for a session cookie. */
 export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
-  const api = useApi()
   const [token, setToken] = useState('')
-  const [error, setError] = useState<Error | null>(null)
-  const [isBusy, setBusy] = useState(false)
+  const signIn = useAction((api) => api.send<SessionJson>('POST', '/session', { token: token.trim() }))
   useEffect(() => {
     document.title = 'Sign in – Inbox'
   }, [])
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    setBusy(true)
-    setError(null)
-    api.send<SessionJson>('POST', '/session', { token: token.trim() }).then(onSignedIn, (thrown: Error) => {
-      setBusy(false)
-      setError(thrown)
-    })
-  }
   return (
     <main className="ui-center">
-      <form className="ui-panel ui-sign-in" onSubmit={submit} aria-label="Sign in">
+      <form
+        className="ui-panel ui-panel-body"
+        aria-label="Sign in"
+        onSubmit={(event) => {
+          event.preventDefault()
+          signIn.mutate(undefined, { onSuccess: onSignedIn })
+        }}
+      >
         <h1>onchain-inbox</h1>
         {hasEnded && <p role="status">Your session has ended. Sign in again.</p>}
         <PasswordInput
+          w={320}
+          maw="100%"
           label="Token"
           description={
             <>
@@ -50,8 +48,8 @@ export function SignIn({ hasEnded, onSignedIn }: SignInProps) {
           value={token}
           onChange={(event) => setToken(event.currentTarget.value)}
         />
-        <Failure error={error} />
-        <Button type="submit" size="sm" loading={isBusy} disabled={token.trim() === ''}>
+        <Failure error={signIn.error} />
+        <Button type="submit" size="sm" loading={signIn.isPending} disabled={token.trim() === ''}>
           Sign in
         </Button>
       </form>

@@ -10,15 +10,15 @@ export interface LiveProps {
   readonly children: ReactNode
 }
 
-/** Keeps one stream open for the page. After a break everything is read again. */
+/** Keeps one stream open for the page. When it opens, everything is read again: changes before that were not reported. */
 export function Live({ url, kinds, children }: LiveProps) {
   const [stream, setStream] = useState<Stream | null>(null)
   const client = useQueryClient()
   useEffect(() => {
     const opened = createStream(url, kinds)
     setStream(opened)
-    const unwatch = opened.onState((isOpen, isAgain) => {
-      if (isOpen && isAgain) void client.invalidateQueries()
+    const unwatch = opened.onState((isOpen) => {
+      if (isOpen) void client.invalidateQueries()
     })
     return () => {
       unwatch()

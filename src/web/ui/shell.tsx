@@ -10,6 +10,7 @@ import { createContext, useContext, useEffect, useRef, useState, type ReactNode 
 import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
 import { Status, type Tone } from './status.tsx'
+import { Text } from './text.tsx'
 
 export interface NavLink {
   readonly label: string
@@ -178,7 +179,7 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
   )
 }
 
-/** Names and values in two columns. Null entries are left out. */
+/** Names and values in two columns. Null entries are left out; a null value is a dash. Strings are external text. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
   return (
     <dl className="ui-facts">
@@ -187,7 +188,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: str
           fact !== null && (
             <div key={fact[0]}>
               <dt>{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
+              <dd>{typeof fact[1] === 'string' || fact[1] === null ? <Text value={fact[1]} /> : fact[1]}</dd>
             </div>
           ),
       )}

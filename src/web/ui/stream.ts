@@ -2,8 +2,8 @@
 export interface Stream {
   /** Calls `listener` with the data of each message of a kind. Returns the function that removes it. */
   on(kind: string, listener: (data: unknown) => void): () => void
-  /** Calls `listener` now and at each change. `isAgain`: the connection was open, or failed, before. Returns the function that removes it. */
-  onState(listener: (isOpen: boolean, isAgain: boolean) => void): () => void
+  /** Calls `listener` now and at each change. Returns the function that removes it. */
+  onState(listener: (isOpen: boolean) => void): () => void
   /** Idempotent. */
   close(): void
 }
@@ -13,9 +13,8 @@ const retryMs = 3_000
 /** Opens the stream at `url`. `kinds`: names of the server's messages. */
 export function createStream(url: string, kinds: readonly string[]): Stream {
   const listeners = new Map(kinds.map((kind) => [kind, new Set<(data: unknown) => void>()]))
-  const watchers = new Set<(isOpen: boolean, isAgain: boolean) => void>()
+  const watchers = new Set<(isOpen: boolean) => void>()
   let isOpen = false
-  let isAgain = false
   let timer: number | undefined
   let source = connect()
 
@@ -40,12 +39,9 @@ export function createStream(url: string, kinds: readonly string[]): Stream {
   }
 
   function report(state: boolean): void {
-    if (state !== isOpen) {
-      isOpen = state
-      for (const watcher of watchers) watcher(state, isAgain)
-    }
-    // Also after a failed first attempt: other requests may have failed at the same time.
-    isAgain = true
+    if (state === isOpen) return
+    isOpen = state
+    for (const watcher of watchers) watcher(state)
   }
 
   return {
@@ -55,7 +51,7 @@ export function createStream(url: string, kinds: readonly string[]): Stream {
     },
     onState(listener) {
       watchers.add(listener)
-      listener(isOpen, isAgain)
+      listener(isOpen)
       return () => watchers.delete(listener)
     },
     close() {
