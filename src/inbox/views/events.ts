@@ -16,13 +16,14 @@ import { hourMs } from '../tally.ts'
 import { errorOf } from './event-detail.ts'
 import { turn, type ViewStore } from './tables.ts'
 
-/** A page ends early after this time and has a cursor to continue. */
-const budgetMs = 500
+/** A page ends early after this time and has a cursor to continue. With the last portion and details, a page takes 50 ms at most. */
+const budgetMs = 25
 /** A portion is one statement. Its size shrinks when the previous one took longer than this. */
-const portionMs = 10
+const portionMs = 8
 const firstPortion = 256
 const maxPortion = 8_192
-/** Maximum range of accept-sequence numbers for one lookup of a key. */
+/** Ranges of accept-sequence numbers for one lookup of a key. */
+const firstRange = 16_384
 const maxRange = 4_194_304
 /** Maximum events per lookup of runs, and of events by number. */
 const maxSeqs = 500
@@ -106,34 +107,34 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
   }
 
   async function* portionsOf(query: EventQuery, below: number): AsyncGenerator<Portion> {
-    const seqs = await seqsByRuns(query)
-    if (seqs !== null) {
-      const older = seqs.filter((seq) => seq < below)
-      for (let at = 0; at < older.length; at += maxSeqs) {
-        const some = older.slice(at, at + maxSeqs)
-        yield { seqs: some, reached: some.at(-1) ?? 1 }
-      }
-      return
-    }
     const range =
       query.from === undefined && query.to === undefined ? { lowest: 1, highest: below } : await rangeOf(query)
     if (range === null) return
     const { lowest } = range
     const start = Math.min(below, range.highest + 1)
+    const seqs = await seqsByRuns(query)
+    if (seqs !== null) {
+      const inRange = seqs.filter((seq) => seq < start && seq >= lowest)
+      for (let at = 0; at < inRange.length; at += maxSeqs) {
+        const some = inRange.slice(at, at + maxSeqs)
+        yield { seqs: some, reached: some.at(-1) ?? 1 }
+      }
+      return
+    }
     yield* query.network !== undefined && query.address !== undefined
       ? byKey(`${query.network}:${query.address}`, start, lowest)
       : inOrder(start, lowest)
   }
 
   async function* byKey(key: string, below: number, lowest: number): AsyncGenerator<Portion> {
-    let size = firstPortion
+    let size = firstRange
     for (let reached = below; reached > lowest;) {
+      const startedAt = performance.now()
       const from = Math.max(lowest, reached - size)
       const seqs = await seqsOfKey(key, { below: reached, from }, maxSeqs)
-      const isAll = seqs.length < maxSeqs
-      reached = isAll ? from : (seqs.at(-1) ?? from)
-      size = isAll ? Math.min(maxRange, size * 4) : firstPortion
-      if (seqs.length > 0) yield { seqs, reached }
+      reached = seqs.length < maxSeqs ? from : (seqs.at(-1) ?? from)
+      yield { seqs, reached }
+      size = nextSize(size, startedAt, maxRange)
     }
   }
 
@@ -144,9 +145,12 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
       const portion = { below: reached, reached: Math.max(lowest, reached - size) }
       yield portion
       ;({ reached } = portion)
-      size =
-        performance.now() - startedAt < portionMs ? Math.min(maxPortion, size * 2) : Math.max(16, Math.floor(size / 2))
+      size = nextSize(size, startedAt, maxPortion)
     }
+  }
+
+  function nextSize(size: number, startedAt: number, max: number): number {
+    return performance.now() - startedAt < portionMs ? Math.min(max, size * 2) : Math.max(16, Math.floor(size / 2))
   }
 
   /** Events of a portion that match all filters except status. */
@@ -286,7 +290,8 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     for await (const portion of portionsOf(query, below)) {
       // Status is derived after the read, so only a query without status can limit it.
       const max = status === undefined ? limit - data.length : null
-      const rows = await select(portion, query, terms, max)
+      const isEmpty = 'seqs' in portion && portion.seqs.length === 0
+      const rows = isEmpty ? [] : await select(portion, query, terms, max)
       for (const summary of await summariesOf(rows)) {
         if (status !== undefined && summary.status !== status) continue
         data.push(summary)

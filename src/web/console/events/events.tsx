@@ -20,6 +20,8 @@ import { filterNames, filterOf, formatFilter, parseFilter, toQuery, type EventFi
 import { eventStatuses, RunDots } from './runs.tsx'
 
 const pageSize = 100
+/** A response of the server searches for some milliseconds. A search goes on for this time, then needs a click. */
+const searchMs = 500
 /** A longer list isn't read again by itself. */
 const maxLivePages = 2
 const spans = [
@@ -49,8 +51,11 @@ export function EventsPage() {
   const filter = filterOf(place.parameters)
   const text = formatFilter(filter)
   const { open: openId = null } = place.parameters
-  const pages = usePages<EventListJson>(`/events ${text}`, (cursor) =>
-    pathWith('/events', { ...toQuery(filter, Date.now()), details: 'true', limit: pageSize, cursor: cursor ?? '' }),
+  const pages = usePages<EventListJson>(
+    `/events ${text}`,
+    (cursor) =>
+      pathWith('/events', { ...toQuery(filter, Date.now()), details: 'true', limit: pageSize, cursor: cursor ?? '' }),
+    { minRows: pageSize, searchMs },
   )
   const rows = useMemo(() => {
     const all = pages.data?.pages.flatMap(({ data }) => data)
@@ -75,7 +80,6 @@ export function EventsPage() {
   const change = (next: EventFilter) =>
     place.go({ ...Object.fromEntries(filterNames.map((name) => [name, next[name] ?? ''])), open: '' })
   const last = pages.data?.pages.at(-1)
-  // The server ends a search after a while. The next one needs a click.
   const isCutShort = last !== undefined && last.next_cursor !== null && last.data.length < pageSize
   const more = () => void pages.fetchNextPage()
   const exportLink = (format: 'csv' | 'ndjson') => (
