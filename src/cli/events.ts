@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson, EventSummaryJson } from '../admin/events.ts'
 import { safeText } from '../base/log.ts'
-import { handlerFrame } from '../dispatch/run-error.ts'
+import { handlerFrame } from '../inbox/error-group.ts'
 import { time } from './arguments.ts'
 import { asEventCommand, asListCommand, withEvents, type EventCommandOptions } from './event-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'

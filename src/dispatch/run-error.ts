@@ -1,4 +1,5 @@
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
+import { handlerFrame } from '../inbox/error-group.ts'
 import type { RunError, Outcome } from '../inbox/port.ts'
 import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
@@ -49,17 +50,6 @@ function messageOfCause(cause: unknown): string {
 function text(value: unknown, maxLength: number): string | undefined {
   if (value === undefined) return undefined
   return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, maxLength).toWellFormed()
-}
-
-const ownFiles = new URL('..', import.meta.url).href
-
-/** The first stack frame in the user's own code: `at run (/…/handlers/trades.ts:8:11)`. Undefined if there is none. */
-export function handlerFrame(stack: string | null | undefined): string | undefined {
-  const frames = (stack ?? '').split('\n').filter((line) => /^ +at .*\/.*:\d+:\d+\)?$/.test(line))
-  return frames
-    .find((line) => !/node:|\/node_modules\//.test(line) && !line.includes(ownFiles))
-    ?.trim()
-    .replace('file://', '')
 }
 
 /** Log fields of an attempt. */

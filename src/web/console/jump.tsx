@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core'
 import { Spotlight, spotlight } from '@mantine/spotlight'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
@@ -31,22 +32,20 @@ interface Target {
 }
 
 function targetsOf(text: string, handlers: readonly HandlerJson[]): readonly Target[] {
-  const words = text.toLowerCase()
-  const has = (name: string) => name.toLowerCase().includes(words)
+  const has = (name: string) => name.toLowerCase().includes(text.toLowerCase())
   const named = [
     ...pages.filter(([label]) => has(label)).map(([label, path]) => ({ label, note: 'Page', path })),
     ...handlers
-      .filter(({ name }) => words !== '' && has(name))
+      .filter(({ name }) => text !== '' && has(name))
       .slice(0, 8)
       .map(({ name }) => ({ label: shortText(name), note: 'Handler', path: pathWith('/handlers', { open: name }) })),
   ]
-  if (words === '') return named
+  if (text === '') return named
   const isAddress = /^0x[0-9a-f]{40}$/i.test(text) || /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(text)
+  const isId = named.length === 0 && !/\s/.test(text)
   return [
     ...(isAddress ? [{ label: text, note: 'Address', path: pathWith('/events', { address: text }) }] : []),
-    ...(/\s/.test(text) || named.length > 0
-      ? []
-      : [{ label: text, note: 'Event id', path: `/events/${encodeURIComponent(text)}` }]),
+    ...(isId ? [{ label: text, note: 'Event id', path: `/events/${encodeURIComponent(text)}` }] : []),
     ...named,
     { label: text, note: 'Search bodies', path: pathWith('/events', { q: text }) },
   ]
@@ -58,11 +57,9 @@ export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }
   const [, navigate] = useLocation()
   return (
     <>
-      <button type="button" className="console-jump" onClick={spotlight.open}>
-        <Icon name="search" />
-        <span>Jump to event, address, handler</span>
-        <kbd>Ctrl K</kbd>
-      </button>
+      <Button variant="default" leftSection={<Icon name="search" />} onClick={spotlight.open}>
+        Jump
+      </Button>
       <Spotlight.Root
         query={text}
         onQueryChange={setText}
@@ -74,11 +71,7 @@ export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }
         <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
         <Spotlight.ActionsList>
           {targetsOf(text.trim(), handlers).map(({ label, note, path }) => (
-            <Spotlight.Action key={`${note} ${path}`} onClick={() => navigate(path)}>
-              <span className="console-jump-target">
-                <bdi>{label}</bdi> <span className="ui-dim">{note}</span>
-              </span>
-            </Spotlight.Action>
+            <Spotlight.Action key={`${note} ${path}`} label={label} description={note} onClick={() => navigate(path)} />
           ))}
         </Spotlight.ActionsList>
       </Spotlight.Root>

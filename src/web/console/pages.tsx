@@ -1,10 +1,9 @@
 import { useHotkeys } from '@mantine/hooks'
 import type { ReactNode } from 'react'
-import { Redirect, Route, Switch } from 'wouter'
+import { Route, Switch } from 'wouter'
 import { useGet } from '../ui/api.tsx'
 import { formatDuration } from '../ui/format.ts'
 import { LiveState } from '../ui/live.tsx'
-import { useHashSearch } from '../ui/router.tsx'
 import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
 import { Status } from '../ui/status.tsx'
 import type { HandlerListJson, OverviewJson } from './contract.ts'
@@ -19,17 +18,6 @@ import { ReplaysPage } from './replays/replays.tsx'
 import { useIsOperator } from './role.ts'
 import { SystemPage } from './system/system.tsx'
 import './console.css'
-
-/** Places of earlier versions, which warnings and bookmarks still name. */
-const moved: Readonly<Record<string, string>> = {
-  '/health': '/deliveries',
-  '/rejects': '/deliveries/rejected',
-  '/quarantine': '/deliveries/quarantine',
-  '/conflicts': '/deliveries/conflicts',
-  '/drift': '/deliveries/drift',
-  '/settings': '/system',
-  '/audit': '/system/audit',
-}
 
 export function Pages({ signOut }: { readonly signOut: ReactNode }) {
   const overview = useGet<OverviewJson>('/overview').data
@@ -61,22 +49,12 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
         <Route path="/deliveries/:tab?">{({ tab }) => <DeliveriesPage tab={tab} />}</Route>
         <Route path="/replays" component={ReplaysPage} />
         <Route path="/system/:tab?">{({ tab }) => <SystemPage tab={tab} />}</Route>
-        {Object.entries(moved).map(([from, to]) => (
-          <Route key={from} path={from}>
-            <Moved to={to} />
-          </Route>
-        ))}
         <Route>
           <NotFound />
         </Route>
       </Switch>
     </Shell>
   )
-}
-
-function Moved({ to }: { readonly to: string }) {
-  const search = useHashSearch()
-  return <Redirect to={search === '' ? to : `${to}?${search}`} replace />
 }
 
 function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | undefined): readonly NavLink[] {
@@ -102,12 +80,7 @@ function Process({ overview }: { readonly overview: OverviewJson | undefined }) 
     <span>
       {version !== undefined && `v${version} · `}
       {role}
-      {now !== undefined && startedAt !== undefined && startedAt !== null && (
-        <>
-          <br />
-          up {formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}
-        </>
-      )}
+      {now && startedAt && ` · up ${formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}`}
     </span>
   )
 }

@@ -1,6 +1,7 @@
 import type { Scope } from '../../../schema/rest/scopes.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
+import { textColumn, timeColumn } from '../ui/columns.tsx'
 import { Form, type Field } from '../ui/form.tsx'
 import { shortAddress } from '../ui/format.ts'
 import { namesOf, networks } from '../ui/names.ts'
@@ -8,15 +9,14 @@ import { Page, Panel } from '../ui/shell.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
 import { DataTable, type Column } from '../ui/table.tsx'
-import { Line, shortText } from '../ui/text.tsx'
-import { OnChain, Time } from '../ui/values.tsx'
-import type { Account, ApiKey, Thresholds, World } from './contract.ts'
-import { accountField, filledIn, Secret, toList, toNumber } from './fields.tsx'
+import { shortText } from '../ui/text.tsx'
+import { OnChain } from '../ui/values.tsx'
+import type { Account, ApiKey, World } from './contract.ts'
+import { accountField, filledIn, Secret, toList } from './fields.tsx'
 
-/** Accounts with their API keys (R67, R68), tracked wallets and thresholds (A34). */
+/** API keys of all accounts (R67, R68), and tracked wallets. */
 export function AccountPage() {
   const accounts = useGet<ListJson<Account>>('/accounts')
-  const thresholds = useGet<Thresholds>('/thresholds')
   const world = useGet<World>('/world')
   return (
     <Page title="Account">
@@ -34,25 +34,6 @@ export function AccountPage() {
               rows={data.flatMap((account) => account.keys)}
               rowKey={({ keyId }) => keyId}
               empty={<Empty title="No keys yet">Create one to call the REST API.</Empty>}
-            />
-          )}
-        </Loaded>
-      </Panel>
-      <Panel title="Thresholds" note="When the world sends an event">
-        <Loaded query={thresholds}>
-          {(data) => (
-            <Form
-              isRow
-              submit="Save thresholds"
-              fields={thresholdFields(data)}
-              run={async ({ api, value }) => {
-                await api.send('POST', '/world/thresholds', {
-                  largeTradeUsd: toNumber(value('largeTrade')),
-                  milestonesUsd: toList(value('milestones')).map(toNumber),
-                  riskSensitivity: toNumber(value('risk')),
-                })
-                return 'Saved.'
-              }}
             />
           )}
         </Loaded>
@@ -127,9 +108,9 @@ function CreateKey({ accounts }: { readonly accounts: readonly Account[] }) {
 }
 
 const keyColumns: readonly Column<ApiKey>[] = [
-  { header: 'Name', isName: true, cell: ({ name }) => <Line value={name} /> },
+  textColumn('Name', 'name', { isName: true }),
   { header: 'Scopes', cell: (key) => key.scopes.join(', ') },
-  { header: 'Created (UTC)', width: '10rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  timeColumn('Created (UTC)', 'createdAt'),
   {
     header: 'State',
     width: '6rem',
@@ -156,36 +137,13 @@ const keyColumns: readonly Column<ApiKey>[] = [
   },
 ]
 
-function thresholdFields({ largeTradeUsd, milestonesUsd, riskSensitivity }: Thresholds): readonly Field[] {
-  return [
-    {
-      name: 'largeTrade',
-      label: 'Large trade (USD)',
-      description: 'wallet.large_trade',
-      initial: String(largeTradeUsd),
-    },
-    {
-      name: 'milestones',
-      label: 'Milestones (USD)',
-      description: 'wallet.pnl_milestone',
-      initial: milestonesUsd.join(', '),
-    },
-    {
-      name: 'risk',
-      label: 'Risk change (points)',
-      description: 'token.risk_change',
-      initial: String(riskSensitivity),
-    },
-  ]
-}
-
 const walletColumns: readonly Column<World['trackedWallets'][number]>[] = [
   {
     header: 'Wallet',
     isName: true,
     cell: ({ network, address }) => <OnChain kind="address" network={network} value={address} />,
   },
-  { header: 'Network', cell: ({ network }) => network },
+  textColumn('Network', 'network'),
   {
     header: 'Action',
     width: '8rem',

@@ -1,7 +1,7 @@
-import { Link } from 'wouter'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
+import { textColumn } from '../ui/columns.tsx'
 import type { Field, ValueOf } from '../ui/form.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { List } from '../ui/list.tsx'
@@ -13,6 +13,7 @@ import type { Column } from '../ui/table.tsx'
 import { Line, shortText } from '../ui/text.tsx'
 import { OnChain } from '../ui/values.tsx'
 import type { Account, Alert } from './contract.ts'
+import { deliveriesColumn } from './deliveries/deliveries.tsx'
 import { accountField, filledIn, Secret, toNumber } from './fields.tsx'
 
 /** Units of the thresholds. */
@@ -26,13 +27,13 @@ const units: Readonly<Record<AlertType, string>> = {
 
 const columns: readonly Column<Alert>[] = [
   { header: 'Label', isName: true, cell: ({ label }) => <Line value={label} fallback="No label" /> },
-  { header: 'Type', width: '8rem', cell: ({ type }) => type },
+  textColumn('Type', 'type', { width: '8rem' }),
   {
     header: 'Address',
     width: '10rem',
     cell: ({ network, address }) => <OnChain kind="address" network={network} value={address} />,
   },
-  { header: 'Network', width: '6rem', cell: ({ network }) => network },
+  textColumn('Network', 'network', { width: '6rem' }),
   { header: 'Threshold', width: '7rem', isNumber: true, cell: ({ threshold }) => formatNumber(threshold) },
   {
     header: 'Status',
@@ -40,13 +41,8 @@ const columns: readonly Column<Alert>[] = [
     narrow: 'plain',
     cell: ({ status }) => <Status tone={status === 'active' ? 'good' : 'neutral'}>{status}</Status>,
   },
-  { header: 'URL', isOptional: true, cell: ({ webhookUrl }) => <Line value={webhookUrl} /> },
-  {
-    header: 'Deliveries',
-    width: '6rem',
-    narrow: 'plain',
-    cell: ({ alertId }) => <Link href={`/deliveries?endpoint=${encodeURIComponent(alertId)}`}>Deliveries</Link>,
-  },
+  textColumn('URL', 'webhookUrl', { isOptional: true }),
+  deliveriesColumn(({ alertId }) => alertId),
   { header: 'Action', width: '6rem', narrow: 'plain', cell: (alert) => <Delete alert={alert} /> },
 ]
 

@@ -1,12 +1,7 @@
-import { Button } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { EventLine } from '../ui/event-line.tsx'
-import { formatCount } from '../ui/format.ts'
 import { JsonView } from '../ui/json-view.tsx'
 import { List } from '../ui/list.tsx'
-import { useLive } from '../ui/live.tsx'
 import { eventTypes } from '../ui/names.ts'
 import { Facts, Page } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
@@ -35,31 +30,9 @@ export const noEvents = (
 
 /** The world's events as they arise, newest first. */
 export function EventsPage() {
-  const [isPaused, setPaused] = useState(false)
-  const [unseen, setUnseen] = useState(0)
-  const client = useQueryClient()
-  useRefresh('event', eventPaths, !isPaused)
-  useLive('event', () => isPaused && setUnseen((before) => before + 1))
-  const toggle = () => {
-    setPaused(!isPaused)
-    setUnseen(0)
-    if (isPaused) void client.invalidateQueries()
-  }
+  useRefresh('event', eventPaths)
   return (
-    <Page
-      title="Events"
-      isFilling
-      actions={
-        <>
-          <Button variant="default" onClick={toggle}>
-            {isPaused ? 'Resume' : 'Pause'}
-          </Button>
-          <span role="status" className="ui-dim">
-            {isPaused && `Paused, ${formatCount(unseen)} new`}
-          </span>
-        </>
-      }
-    >
+    <Page title="Events" isFilling>
       <List
         caption="Events"
         path="/events?order=newest"

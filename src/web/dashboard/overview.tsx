@@ -55,7 +55,7 @@ function Figures() {
           <Tile
             title="Undelivered"
             value={formatCount(undelivered)}
-            isBad={undelivered > 0}
+            tone={undelivered > 0 ? 'bad' : 'good'}
             href="/deliveries?state=undelivered"
           />
           <Tile title="Duplicates" value={formatCount(duplicates)} note={duplicateNote(rules)} href="/faults" />

@@ -61,17 +61,6 @@ export function TriggersPage() {
           doneText={(story) => `Story ${story} has begun.`}
         />
       </Panel>
-      <Panel title="Activity" note="Spontaneous trades">
-        <Form
-          isRow
-          submit="Set activity"
-          fields={[{ name: 'factor', label: 'Factor', description: '1 is usual; 0 stops them', initial: '1' }]}
-          run={async ({ api, value }) => {
-            await api.send('POST', '/world/activity', { factor: toNumber(value('factor')) })
-            return `Activity is ×${value('factor')}.`
-          }}
-        />
-      </Panel>
     </Page>
   )
 }

@@ -1,6 +1,6 @@
-import { Link } from 'wouter'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
+import { textColumn, timeColumn } from '../ui/columns.tsx'
 import type { Field, ValueOf } from '../ui/form.tsx'
 import { List } from '../ui/list.tsx'
 import { eventTypes } from '../ui/names.ts'
@@ -8,23 +8,16 @@ import { Page } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
 import type { Column } from '../ui/table.tsx'
 import { Line, shortText } from '../ui/text.tsx'
-import { Time } from '../ui/values.tsx'
 import type { Account, Webhook } from './contract.ts'
+import { deliveriesColumn } from './deliveries/deliveries.tsx'
 import { accountField, filledIn, Secret, toList } from './fields.tsx'
 
-const isForAll = ({ events }: Webhook) => events.includes('*')
-
 const columns: readonly Column<Webhook>[] = [
-  { header: 'URL', isName: true, cell: ({ url }) => <Line value={url} /> },
-  { header: 'Events', cell: (webhook) => <Line value={isForAll(webhook) ? 'all' : webhook.events.join(', ')} /> },
+  textColumn('URL', 'url', { isName: true }),
+  { header: 'Events', cell: ({ events }) => <Line value={events.includes('*') ? 'all' : events.join(', ')} /> },
   { header: 'Account', width: '8rem', cell: ({ accountId }) => <AccountName id={accountId} /> },
-  { header: 'Created (UTC)', width: '10rem', isOptional: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  {
-    header: 'Deliveries',
-    width: '6rem',
-    narrow: 'plain',
-    cell: ({ webhookId }) => <Link href={`/deliveries?endpoint=${encodeURIComponent(webhookId)}`}>Deliveries</Link>,
-  },
+  timeColumn('Created (UTC)', 'createdAt', { isOptional: true }),
+  deliveriesColumn(({ webhookId }) => webhookId),
   { header: 'Actions', width: '13rem', narrow: 'plain', cell: (webhook) => <Actions webhook={webhook} /> },
 ]
 
@@ -44,7 +37,7 @@ export function WebhooksPage() {
         <Action
           isPrimary
           label="Add webhook"
-          fields={(value) => [...accountField(accounts), ...webhookFields(value, null)]}
+          fields={[...accountField(accounts), ...webhookFields(null)]}
           run={async ({ api, value }) => {
             const body = { ...filledIn(value, 'account'), ...webhookBody(value) }
             const { secret } = await api.send<{ readonly secret?: string }>('POST', '/webhooks', body)
@@ -66,27 +59,16 @@ export function WebhooksPage() {
 }
 
 /** Fields of a new webhook (null), or of a change. */
-function webhookFields(value: ValueOf, webhook: Webhook | null): readonly Field[] {
-  const which = webhook === null || isForAll(webhook) ? 'all' : 'some'
-  const types: Field = {
-    name: 'events',
-    label: 'Event types',
-    choices: eventTypes,
-    isMany: true,
-    initial: which === 'some' ? (webhook?.events.join(' ') ?? '') : '',
-  }
+function webhookFields(webhook: Webhook | null): readonly Field[] {
   return [
     { name: 'url', label: 'URL', description: 'https, or http on this machine', initial: webhook?.url ?? '' },
     {
-      name: 'which',
+      name: 'events',
       label: 'Events',
-      initial: which,
-      choices: [
-        { value: 'all', label: 'All, and types to come' },
-        { value: 'some', label: 'Some types' },
-      ],
+      isMany: true,
+      initial: webhook?.events.join(' ') ?? '*',
+      choices: [{ value: '*', label: 'All, and types to come' }, ...eventTypes],
     },
-    ...((value('which') || which) === 'some' ? [types] : []),
     {
       name: 'secret',
       label: webhook === null ? 'Secret' : 'New secret',
@@ -97,8 +79,8 @@ function webhookFields(value: ValueOf, webhook: Webhook | null): readonly Field[
 }
 
 function webhookBody(value: ValueOf): object {
-  const events = value('which') === 'all' ? ['*'] : toList(value('events'))
-  return { url: value('url'), events, ...filledIn(value, 'secret') }
+  const events = toList(value('events'))
+  return { url: value('url'), events: events.includes('*') ? ['*'] : events, ...filledIn(value, 'secret') }
 }
 
 function Actions({ webhook }: { readonly webhook: Webhook }) {
@@ -110,7 +92,7 @@ function Actions({ webhook }: { readonly webhook: Webhook }) {
         label="Change"
         name={`Change ${url}`}
         submit="Save"
-        fields={(value) => webhookFields(value, webhook)}
+        fields={webhookFields(webhook)}
         run={async ({ api, value }) => void (await api.send('PATCH', path, webhookBody(value)))}
       />
       <Action

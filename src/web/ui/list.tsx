@@ -159,13 +159,14 @@ export function useSelection(keys: readonly string[]): Selection<string> {
   }
 }
 
-interface FilterFieldProps {
+export interface FilterFieldProps {
   readonly filter: Filter
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-function FilterField({ filter: { label, values }, value, onChange }: FilterFieldProps) {
+/** A select, or a text field. */
+export function FilterField({ filter: { label, values }, value, onChange }: FilterFieldProps) {
   if (values === undefined) return <TextFilter label={label} value={value} onChange={onChange} />
   const known = values.map((one) => (typeof one === 'string' ? { value: one, label: shortText(one) } : one))
   const isKnown = value === '' || known.some((one) => one.value === value)

@@ -13,25 +13,25 @@ export interface LiveProps {
   readonly children: ReactNode
 }
 
-/** Keeps one stream of Server-Sent Events open for the page. After a break everything is read again. */
+/**
+ * Keeps one stream of Server-Sent Events open for the page. When it opens, everything is read again: changes before that were not
+ * reported.
+ */
 export function Live({ url, kinds, children }: LiveProps) {
   const [messages] = useState(() => new EventTarget())
   const [isLive, setLive] = useState(false)
   const client = useQueryClient()
   useEffect(() => {
-    // Also after a failed first attempt: other requests may have failed at the same time.
-    let hasFailed = false
     let timer: number | undefined
     let source = connect()
     function connect(): EventSource {
       const opened = new EventSource(url)
       opened.onopen = () => {
         setLive(true)
-        if (hasFailed) void client.invalidateQueries()
+        void client.invalidateQueries()
       }
       opened.onerror = () => {
         setLive(false)
-        hasFailed = true
         // Browsers retry after a break, but not after a response that isn't a stream.
         if (opened.readyState === EventSource.CLOSED) timer = window.setTimeout(() => (source = connect()), retryMs)
       }

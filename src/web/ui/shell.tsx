@@ -12,6 +12,7 @@ import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
 import { Empty } from './states.tsx'
 import { Status, type Tone } from './status.tsx'
+import { Text } from './text.tsx'
 
 export interface NavLink {
   readonly label: string
@@ -194,7 +195,7 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
   )
 }
 
-/** Names and values in two columns. Null entries are left out. */
+/** Names and values in two columns. Null entries are left out; a null value is a dash. Strings are external text. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
   return (
     <dl className="ui-facts">
@@ -203,7 +204,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: str
           fact !== null && (
             <div key={fact[0]}>
               <dt>{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
+              <dd>{typeof fact[1] === 'string' || fact[1] === null ? <Text value={fact[1]} /> : fact[1]}</dd>
             </div>
           ),
       )}

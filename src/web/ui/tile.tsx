@@ -8,15 +8,14 @@ export interface TileProps extends Partial<Pick<SparklineProps, 'values' | 'tone
   readonly href: string
   readonly value: ReactNode
   readonly note?: ReactNode
-  readonly isBad?: boolean
 }
 
 /** A figure that links to a page, with its course if there are `values`. Tiles stand in an element of the class `ui-tiles`. */
-export function Tile({ title, href, value, note, isBad = false, values, tone = 'info' }: TileProps) {
+export function Tile({ title, href, value, note, values, tone = 'info' }: TileProps) {
   return (
     <Link href={href} className="ui-tile">
       <span className="ui-dim">{title}</span>
-      <strong className={isBad ? 'ui-text-bad' : undefined}>{value}</strong>
+      <strong className={tone === 'bad' ? 'ui-text-bad' : undefined}>{value}</strong>
       <span className="ui-dim">{note}</span>
       {values !== undefined && <Sparkline values={values} tone={tone} label={`${title} over time`} />}
     </Link>

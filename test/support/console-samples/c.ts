@@ -53,7 +53,8 @@ export const deadGroups: DeadGroupsJson = {
   data: [
     {
       handler: 'large-trades',
-      group: 'TypeError: cannot read amount #',
+      group: 'TypeError: cannot read amount # at run (handlers/large-trades.ts:8:11)',
+      frame: 'at run (handlers/large-trades.ts:8:11)',
       count: 1_204,
       held: 3,
       first_died_at: at(1),
@@ -63,6 +64,7 @@ export const deadGroups: DeadGroupsJson = {
     {
       handler: nasty.bidi,
       group: nasty.markup,
+      frame: null,
       count: 1,
       held: 1,
       first_died_at: at(6),

@@ -7,6 +7,7 @@ import { Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
+import { countColumn, timeColumn } from '../../ui/columns.tsx'
 import type { GapJson } from '../contract.ts'
 import { useIsOperator } from '../role.ts'
 
@@ -20,7 +21,7 @@ const causes: Readonly<Record<GapJson['kind'], string>> = {
 const isOpen = ({ lost, acknowledged_at: at }: GapJson) => lost !== null && at === null
 
 const columns: readonly Column<GapJson>[] = [
-  { header: 'From', width: '10rem', isName: true, cell: ({ from }) => <Time at={from} /> },
+  timeColumn('From', 'from', { isName: true }),
   {
     header: 'Duration',
     width: '7rem',
@@ -28,8 +29,8 @@ const columns: readonly Column<GapJson>[] = [
     cell: ({ from, to }) => formatDuration(Math.max(0, Date.parse(to) - Date.parse(from))),
   },
   { header: 'Cause', width: '12rem', cell: ({ kind }) => causes[kind] },
-  { header: 'Arrived late', width: '6.5rem', isNumber: true, cell: ({ arrived }) => formatCount(arrived) },
-  { header: 'Retries until', width: '10rem', cell: ({ retried_until: at }) => <Time at={at} /> },
+  countColumn('Arrived late', 'arrived', { width: '6.5rem' }),
+  timeColumn('Retries until', 'retried_until'),
   { header: 'Lost', narrow: 'plain', cell: (gap) => <Lost gap={gap} /> },
 ]
 

@@ -4,8 +4,9 @@ import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
-import { Line, Text } from '../../ui/text.tsx'
-import { Age, Time } from '../../ui/values.tsx'
+import { Time } from '../../ui/values.tsx'
+import { ageColumn, codeColumn, textColumn } from '../../ui/columns.tsx'
+
 import type { HealthJson, SenderMeterJson, SilenceJson } from '../contract.ts'
 import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
@@ -52,7 +53,7 @@ function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
             ['In time', formatCount(sender.acknowledged)],
             ['Late', formatCount(sender.late)],
             ['Refused (503)', formatCount(sender.refused)],
-            sender.unusable === 0 ? null : ['Unusable (422)', formatCount(sender.unusable)],
+            ['Unusable (422)', formatCount(sender.unusable)],
           ]}
         />
         <Facts
@@ -61,26 +62,7 @@ function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
             ['p99', formatMs(p99)],
             ['Slowest', formatMs(sender.max_ms)],
             ['Limit', formatMs(budget)],
-            [
-              'Limit used',
-              p99 === null ? (
-                '–'
-              ) : (
-                <span key="used">
-                  <meter
-                    className="console-progress"
-                    min={0}
-                    max={budget}
-                    low={budget / 2}
-                    high={budget * 0.8}
-                    optimum={0}
-                    value={p99}
-                    aria-label="Limit used by p99"
-                  />{' '}
-                  {formatShare(p99 / budget)}
-                </span>
-              ),
-            ],
+            ['Limit used', p99 === null ? null : `${formatShare(p99 / budget)} by p99`],
           ]}
         />
       </div>
@@ -99,17 +81,16 @@ const silenceTones: Readonly<Record<SilenceJson['state'], Tone>> = {
   gone: 'neutral',
 }
 
+const duration = (header: string, member: 'silent_ms' | 'usual_ms' | 'alarm_after_ms'): Column<SilenceJson> => ({
+  header,
+  width: '7rem',
+  isNumber: true,
+  cell: (silence) => formatDuration(silence[member]),
+})
+
 const silenceColumns: readonly Column<SilenceJson>[] = [
-  {
-    header: 'Type',
-    isName: true,
-    cell: ({ type }) => (
-      <code>
-        <Line value={type} max={80} />
-      </code>
-    ),
-  },
-  { header: 'Network', width: '9rem', cell: ({ network }) => <Line value={network} max={40} /> },
+  codeColumn('Type', 'type', { isName: true }),
+  textColumn('Network', 'network', { width: '9rem' }),
   {
     header: 'State',
     width: '19rem',
@@ -126,10 +107,10 @@ const silenceColumns: readonly Column<SilenceJson>[] = [
       </>
     ),
   },
-  { header: 'Silent for', width: '7rem', isNumber: true, cell: ({ silent_ms: ms }) => formatDuration(ms) },
-  { header: 'Usual gap', width: '7rem', isNumber: true, cell: ({ usual_ms: ms }) => formatDuration(ms) },
-  { header: 'Alarm after', width: '7rem', isNumber: true, cell: ({ alarm_after_ms: ms }) => formatDuration(ms) },
-  { header: 'Last event', width: '6rem', isNumber: true, cell: ({ last_at: at }) => <Age at={at} /> },
+  duration('Silent for', 'silent_ms'),
+  duration('Usual gap', 'usual_ms'),
+  duration('Alarm after', 'alarm_after_ms'),
+  ageColumn('Last event', 'last_at', { width: '6rem' }),
 ]
 
 function Silences({ silences }: { readonly silences: readonly SilenceJson[] }) {
@@ -173,11 +154,11 @@ function Registration({ subscription }: Pick<HealthJson, 'subscription'>) {
               {state}
             </Status>,
           ],
-          ['URL', <Text key="url" value={url} />],
-          ['Events', <Text key="events" value={events.join(', ')} />],
-          ['Secret', <Text key="label" value={label} />],
+          ['URL', url],
+          ['Events', events.join(', ')],
+          ['Secret', label],
           ['Since', <Time key="at" at={at} />],
-          answer === null ? null : ['Response', <Text key="answer" value={answer} />],
+          ['Response', answer],
         ]}
       />
       {state === 'begun' && (

@@ -18,6 +18,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
   const oldest = handlers.find(({ oldest_open_at: at }) => at !== null && at === oldestAt)
   const newDead = dead - (backlog[0]?.dead_letters ?? dead)
   const isSlow = sender !== null && sender.p99_ms !== null && sender.p99_ms > sender.budget_ms / 2
+  const oldestMs = oldestAt === null ? null : Math.max(0, Date.parse(now) - Date.parse(oldestAt))
   return (
     <div className="ui-tiles">
       <Tile
@@ -36,10 +37,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
             ? 'no receiver here'
             : `${formatCount(sender.deliveries)} deliveries, ${formatCount(failed)} failed`
         }
-        values={buckets.map(({ acks }) =>
-          acks === null ? null : acks.acknowledged / Math.max(1, acks.acknowledged + acks.refused),
-        )}
-        isBad={failed > 0}
+        values={buckets.map(({ acks }) => acks && acks.acknowledged / Math.max(1, acks.acknowledged + acks.refused))}
         tone={failed > 0 ? 'bad' : 'good'}
       />
       <Tile
@@ -48,7 +46,6 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         value={formatMs(sender?.p99_ms)}
         note={`of ${(sender?.budget_ms ?? 5_000) / 1_000} s allowed · p50 ${formatMs(sender?.p50_ms)}`}
         values={buckets.map(({ acks }) => acks?.p99_ms ?? null)}
-        isBad={isSlow}
         tone={isSlow ? 'bad' : 'info'}
       />
       <Tile
@@ -56,9 +53,9 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         href="/handlers"
         value={formatCount(open)}
         note={
-          oldestAt === null
+          oldestMs === null
             ? 'nothing waits'
-            : `oldest ${formatDuration(Math.max(0, Date.parse(now) - Date.parse(oldestAt)))}${oldest === undefined ? '' : ` · ${shortText(oldest.name, 24)}`}`
+            : `oldest ${formatDuration(oldestMs)}${oldest === undefined ? '' : ` · ${shortText(oldest.name, 24)}`}`
         }
         values={lastHour(backlog.map(({ open_runs: runs }) => runs))}
         tone={open > 0 ? 'warning' : 'info'}
@@ -69,7 +66,6 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         value={formatCount(dead)}
         note={newDead > 0 ? `+${formatCount(newDead)} in the last hour` : 'none new in the last hour'}
         values={lastHour(backlog.map(({ dead_letters: letters }) => letters))}
-        isBad={dead > 0}
         tone={dead > 0 ? 'bad' : 'good'}
       />
     </div>
