@@ -134,7 +134,12 @@ export async function findBarriers(page: Page): Promise<readonly string[]> {
   // Installed once per load of the page: its source has half a megabyte.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
   const { violations } = await page.evaluate(
-    (exclude) => axe.run({ include: ['html'], exclude }, { resultTypes: ['violations'] }),
+    // Not the import: the function runs in the page.
+    (exclude) =>
+      (globalThis as unknown as { readonly axe: typeof axe }).axe.run(
+        { include: ['html'], exclude },
+        { resultTypes: ['violations'] },
+      ),
     rows,
   )
   return violations.flatMap(({ id, impact, help, nodes }) =>
