@@ -31,9 +31,6 @@ const columns: readonly Column<Delivery>[] = [
   textColumn('Endpoint', 'url', { isOptional: true }),
 ]
 
-import { Link } from 'wouter'
-import type { Column } from '../../ui/table.tsx'
-
 /** A link to the deliveries of an endpoint. */
 export function deliveriesColumn<Row>(endpointOf: (row: Row) => string): Column<Row> {
   return {
