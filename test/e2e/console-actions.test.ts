@@ -50,12 +50,10 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     expect(pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
   })
 
-  test('stacks the largest types, with all values as a table; the window is in the address', async () => {
+  test('stacks the largest types, described in words; the window is in the address', async () => {
     const page = await pages.visit('/')
     await page.getByRole('img', { name: /Events by type: kind.number_0 [\d,]+, at most/ }).waitFor()
     expect(await page.locator('figcaption').innerText()).toMatch(/kind.number_4[\s\S]*other/)
-    await page.getByText('Show as table').click()
-    await page.getByRole('columnheader', { name: 'other' }).waitFor()
     pages.api.answer('GET /activity', ok(activityOf('day')))
     await page.getByLabel('Window').selectOption('day')
     await page.getByText('Events per 15 minutes by type').waitFor()

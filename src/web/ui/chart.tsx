@@ -1,4 +1,4 @@
-import { Table, useComputedColorScheme } from '@mantine/core'
+import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import { formatCount, formatTime } from './format.ts'
@@ -22,7 +22,7 @@ const height = 168
 /** Of the series. They stand out on both a light and a dark page. */
 const colors = ['#4a72e8', '#2fa08f', '#e07b26', '#8b6cf6', '#7a8496', '#a9b0bc'] as const
 
-/** Counts over time (UTC), stacked as areas. The legend shows the values under the pointer, else the sums; a table has all of them. */
+/** Counts over time (UTC), stacked as areas. The legend shows the values under the pointer, else the sums. */
 export function StackedChart({ title, times, series }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
@@ -66,41 +66,7 @@ export function StackedChart({ title, times, series }: ChartProps) {
         ))}
         <span className="ui-dim">{at === undefined ? 'total' : `at ${formatTime(at).slice(11, 16)} UTC`}</span>
       </figcaption>
-      <Values times={times} series={series} />
     </figure>
-  )
-}
-
-/** All values, newest first. Rendered while it is open only. */
-function Values({ times, series }: Omit<ChartProps, 'title'>) {
-  const [isOpen, setOpen] = useState(false)
-  const rowAt = (at: string, index: number) => [
-    formatTime(at),
-    ...series.map(({ values }) => formatCount(values[index])),
-  ]
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Show as table</summary>
-      {isOpen && (
-        <Table.ScrollContainer
-          minWidth={0}
-          maxHeight={256}
-          type="native"
-          tabIndex={0}
-          aria-label="Values"
-          role="region"
-        >
-          <Table
-            tabularNums
-            verticalSpacing={2}
-            data={{
-              head: ['From (UTC)', ...series.map(({ name }) => shortText(name, 40))],
-              body: times.map(rowAt).toReversed(),
-            }}
-          />
-        </Table.ScrollContainer>
-      )}
-    </details>
   )
 }
 

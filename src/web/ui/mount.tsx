@@ -25,7 +25,7 @@ const theme = createTheme({
   components: {
     Anchor: Anchor.extend({ defaultProps: { inherit: true } }),
     Badge: Badge.extend({ defaultProps: { tt: 'none', lts: 0, px: 5, maw: '100%' } }),
-    Button: Button.extend(compact),
+    Button: Button.extend({ defaultProps: { size: 'xs', maw: '100%' } }),
     NativeSelect: NativeSelect.extend(compact),
     NumberInput: NumberInput.extend(compact),
     PasswordInput: PasswordInput.extend(compact),
