@@ -7,7 +7,8 @@ import { useIsLive } from '../ui/live.tsx'
 import { Page, Shell, type NavLink } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
-import type { HandlerListJson, OverviewJson } from './contract.ts'
+import type { HandlerListJson } from '../../admin/handlers.ts'
+import type { OverviewJson } from '../../admin/overview.ts'
 import { DeadLettersPage } from './dead-letters.tsx'
 import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventPage } from './events/event.tsx'
@@ -23,14 +24,15 @@ import './console.css'
 export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
   const overview = useGet<OverviewJson>('/overview').data
   const handlers = useGet<HandlerListJson>('/handlers').data
+  const nav = navOf(overview, handlers)
   useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
   return (
     <Shell
       name="onchain-inbox"
-      nav={navOf(overview, handlers)}
+      nav={nav}
       tools={
         <>
-          <Jump handlers={handlers?.data ?? []} />
+          <Jump pages={nav} handlers={handlers?.data ?? []} />
           <LiveState isPaused={overview?.paused === true} />
         </>
       }

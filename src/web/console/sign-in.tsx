@@ -2,7 +2,7 @@ import { Button, PasswordInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useAction } from '../ui/api.tsx'
 import { Failure } from '../ui/states.tsx'
-import type { SessionJson } from './contract.ts'
+import type { SessionJson } from '../../admin/session.ts'
 
 export interface SignInProps {
   /** True after a session has expired or was ended elsewhere. */

@@ -3,7 +3,8 @@ import { Link } from 'wouter'
 import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
 import { Sparkline, type SparklineProps } from '../../ui/sparkline.tsx'
 import { shortText } from '../../ui/text.tsx'
-import type { ActivityJson, HandlerJson, OverviewJson } from '../contract.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
+import type { ActivityJson, OverviewJson } from '../../../admin/overview.ts'
 
 export interface TilesProps {
   readonly overview: OverviewJson
