@@ -47,17 +47,17 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await press(page, 'Try now: chat')
     await page.getByText('inbox-0: sent one item, breaker closed').waitFor()
     await page.getByText('inbox-1: failed: answered 503').waitFor()
-    expect(pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
+    await expect.poll(() => pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
   })
 
-  test('stacks the largest types, described in words; the window is in the address', async () => {
+  test('stacks the largest types, has a table of all values, and keeps the window in the address', async () => {
     const page = await pages.visit('/')
     await page.getByRole('img', { name: /Events by type: kind.number_0 [\d,]+, at most/ }).waitFor()
     expect(await page.locator('figcaption').innerText()).toMatch(/kind.number_4[\s\S]*other/)
     pages.api.answer('GET /activity', ok(activityOf('day')))
     await page.getByLabel('Window').selectOption('day')
     await page.getByText('Events per 15 minutes by type').waitFor()
-    expect(page.url()).toMatch(/#\/\?window=day$/)
+    await expect.poll(() => page.url()).toMatch(/#\/\?window=day$/)
     await expect.poll(() => pages.api.read).toContain('/activity?window=day')
   })
 
@@ -69,14 +69,14 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     expect(names).toEqual(['chat', 'old-one', 'ledger', 'large-trades'])
     await rows.nth(2).click()
     await page.getByRole('complementary', { name: 'Handler' }).getByText('Blocked keys').waitFor()
-    expect(page.url()).toContain('#/handlers?open=ledger')
+    await expect.poll(() => page.url()).toContain('#/handlers?open=ledger')
   })
 })
 
 describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', () => {
   const pages = setUpConsolePages()
 
-  test('a row has type, summary, the state of each run by name, and the error of a failed run', async () => {
+  test('a row shows type, summary, the state of each run by name, and the error of a failed run', async () => {
     const page = await pages.visit('/events')
     const [first] = [rowsIn(page, 'Events').first()]
     await first.waitFor()
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await panel.getByText('number.twenty').waitFor()
     await page.keyboard.press('j')
     await panel.getByText('number.nineteen').waitFor()
-    expect(page.url()).toContain(`open=${idOf(19)}`)
+    await expect.poll(() => page.url()).toContain(`open=${idOf(19)}`)
     await page.keyboard.press('k')
     await panel.getByText('number.twenty').waitFor()
     await page.keyboard.press('Escape')
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await panel.waitFor()
   })
 
-  test('the filter line and the selects are one filter, which is in the address', async () => {
+  test('the filter line and the selects set one filter, and the address contains it', async () => {
     const page = await pages.visit('/events')
     await rowsIn(page, 'Events').first().waitFor()
     await page.keyboard.press('/')
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     expect(csv).toMatch(/^\.\/api\/v1\/export\?type=wallet.large_trade&handler=ledger&from=.*&q=two\+words&format=csv$/)
   })
 
-  test('new events appear at the top; a reader further down is asked', async () => {
+  test('new events appear at the top, or behind a button while the list is scrolled down', async () => {
     const total = 80
     const list = (newest: number) => ({
       data: Array.from({ length: total }, (_, index) => rowOf(newest - index)),
@@ -159,7 +159,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await expect.poll(hrefOf).toContain(idOf(202))
   })
 
-  test('thousands of rows load while scrolling, and only those in sight are in the page', async () => {
+  test('loads thousands of rows while scrolling, and renders only the visible ones', async () => {
     const page = await pages.visit('/events', {
       'GET /events': (query) => {
         const newest = Number(query.get('cursor') ?? counts.scrolledRows)
@@ -184,15 +184,14 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await page.getByText(`${counts.scrolledRows.toLocaleString('en-US')} loaded`).waitFor()
   })
 
-  test('a search that the server cut short says how far it went, and continues on request', async () => {
+  test('a search that runs out of time shows how far it got, and continues with a button', async () => {
+    const cut = { next_cursor: 'c', searched_to: '2026-01-01T00:00:00.000Z' }
     const page = await pages.visit('/events?q=rare', {
-      'GET /events': (query) =>
-        query.get('cursor') === null
-          ? ok({ data: [rowOf(9)], next_cursor: 'c', searched_to: '2026-01-01T00:00:00.000Z' })
-          : ok({ data: [rowOf(3)], next_cursor: null, searched_to: null }),
+      'GET /events': (query) => ok({ data: query.get('cursor') === null ? [rowOf(9)] : [], ...cut }),
     })
     await page.getByText('searched to 2026-01-01 00:00:00 UTC').waitFor()
     expect(await rowsIn(page, 'Events').count()).toBe(1)
+    pages.api.answer('GET /events', ok({ data: [rowOf(3)], next_cursor: null, searched_to: null }))
     await press(page, 'Search further')
     await expect.poll(() => rowsIn(page, 'Events').count()).toBe(2)
   })
@@ -219,7 +218,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await page.getByRole('region', { name: 'Body' }).getByText('00000000  7b 22 69 64').waitFor()
   })
 
-  test('an event is replayed by all handlers or one, and its dead runs are requeued or dropped', async () => {
+  test('replays an event for one handler, and requeues or drops its dead runs', async () => {
     const page = await pages.visit(`/events/${idOf(7)}`, {
       'POST /replays': ok(replayOf(9)),
       'POST /dead-letters/requeue': ok({ requeued: 1, complete: true }),
@@ -237,19 +236,21 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await press(page, 'Drop ledger')
     await page.getByRole('dialog').getByText('the disk is gone').waitFor()
     pages.forget()
-    expect(pages.api.asked).toEqual([
-      { call: 'POST /replays', body: { ids: [idOf(7)], handler: 'ledger' } },
-      { call: 'POST /dead-letters/requeue', body: { run_ids: [32], dryRun: true } },
-      { call: 'POST /dead-letters/requeue', body: { run_ids: [32] } },
-      { call: 'POST /dead-letters/drop', body: { run_ids: [32], reason: 'preview', dryRun: true } },
-    ])
+    await expect
+      .poll(() => pages.api.asked)
+      .toEqual([
+        { call: 'POST /replays', body: { ids: [idOf(7)], handler: 'ledger' } },
+        { call: 'POST /dead-letters/requeue', body: { run_ids: [32], dryRun: true } },
+        { call: 'POST /dead-letters/requeue', body: { run_ids: [32] } },
+        { call: 'POST /dead-letters/drop', body: { run_ids: [32], reason: 'preview', dryRun: true } },
+      ])
   })
 })
 
 describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', () => {
   const pages = setUpConsolePages()
 
-  test('dead letters are requeued by group, by row and all, counted first', async () => {
+  test('requeues dead letters by group and by row after counting them', async () => {
     let count = 3
     const page = await pages.visit('/dead-letters', {
       'POST /dead-letters/requeue': () => ok({ requeued: count, complete: count < 3 }),
@@ -266,15 +267,12 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await inDialog(page, 'Requeue selected')
     await page.getByText('1 dead letter requeued.').waitFor()
     const filter = { handler: 'large-trades', group: deadGroups.data[0]?.group }
-    expect(pages.api.asked.map(({ body }) => body)).toEqual([
-      { filter, dryRun: true },
-      { filter },
-      { run_ids: [2], dryRun: true },
-      { run_ids: [2] },
-    ])
+    await expect
+      .poll(() => pages.api.asked.map(({ body }) => body))
+      .toEqual([{ filter, dryRun: true }, { filter }, { run_ids: [2], dryRun: true }, { run_ids: [2] }])
   })
 
-  test('a group filters the dead letters below it; nothing to drop can’t be confirmed', async () => {
+  test('a group filters the dead letters below it, and an action on none can’t be confirmed', async () => {
     const page = await pages.visit('/dead-letters', {
       'POST /dead-letters/drop': ok({ dropped: 0, complete: true, dry_run: true }),
     })
@@ -286,7 +284,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     expect(await page.getByRole('dialog').getByRole('button', { name: 'Drop matching' }).isDisabled()).toBe(true)
   })
 
-  test('more rows load at the end, and what changed is read again', async () => {
+  test('loads more rows at the end, and reads a changed list again', async () => {
     const page = await pages.visit('/dead-letters', {
       'GET /dead-letters': (query) => {
         const from = Number(query.get('cursor') ?? 0)
@@ -310,7 +308,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await expect.poll(() => pages.api.read.slice(before).some((path) => path.startsWith('/dead-letters?'))).toBe(true)
   })
 
-  test('quarantined bodies are retried after a dry run, and downloaded byte for byte', async () => {
+  test('retries quarantined bodies after a dry run, and downloads one byte for byte', async () => {
     const result = { accepted: 2, known: 1, still_unusable: 1, unusable: [] }
     const page = await pages.visit(`/deliveries/quarantine?reason=not_utf8&open=${encodeURIComponent(bodyId)}`, {
       'POST /quarantine/retry': ok(result),
@@ -327,7 +325,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     expect(Buffer.concat(chunks)).toEqual(Buffer.from(unusableBytes))
   })
 
-  test('a replay is counted, then started with exactly what was counted, and cancelled', async () => {
+  test('counts a replay, starts it with the counted request, and cancels it', async () => {
     let answer: object = { dry_run: true, events: 12, skipped: 1 }
     const page = await pages.visit('/replays?start=1&status=dead', {
       'POST /replays': () => ok(answer),
@@ -344,11 +342,13 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await inDialog(page, 'Cancel replay')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     const request = { type: 'wallet.large_trade', status: 'dead' }
-    expect(pages.api.asked).toEqual([
-      { call: 'POST /replays', body: { ...request, dryRun: true } },
-      { call: 'POST /replays', body: request },
-      { call: 'POST /replays/3/cancel', body: null },
-    ])
+    await expect
+      .poll(() => pages.api.asked)
+      .toEqual([
+        { call: 'POST /replays', body: { ...request, dryRun: true } },
+        { call: 'POST /replays', body: request },
+        { call: 'POST /replays/3/cancel', body: null },
+      ])
   })
 
   test('a replay that the server rejects shows why', async () => {
@@ -360,7 +360,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     pages.forget()
   })
 
-  test('R73 the signature explainer says what is wrong and what to do', async () => {
+  test('R73 shows the cause of a rejected signature and the remedy', async () => {
     const page = await pages.visit('/deliveries/rejected?open=r1')
     await page.getByText('The digest is written in base64. Send it as 64 hex digits.').waitFor()
   })
@@ -369,7 +369,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
 describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_PATH)', () => {
   const pages = setUpConsolePages()
 
-  test('a handler is paused, resumed with a word about its breaker, and its concurrency set and reset', async () => {
+  test('resumes a handler with a note about its breaker, and sets and resets a concurrency', async () => {
     const shut = handlerOf('chat', { ...handlers.data[2], paused: true })
     const page = await pages.visit('/handlers?open=ledger', {
       'GET /handlers': ok({ ...handlers, data: [...handlers.data.slice(0, 2), shut] }),
@@ -393,15 +393,17 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
     await press(page, 'Resume chat')
     await inDialog(page, 'Resume')
     await page.getByText('The breaker is still open').waitFor()
-    expect(pages.api.asked).toEqual([
-      { call: 'POST /handlers/ledger/resume', body: null },
-      { call: 'PATCH /handlers/ledger', body: { concurrency: 3 } },
-      { call: 'PATCH /handlers/ledger', body: { concurrency: null } },
-      { call: 'POST /handlers/chat/resume', body: null },
-    ])
+    await expect
+      .poll(() => pages.api.asked)
+      .toEqual([
+        { call: 'POST /handlers/ledger/resume', body: null },
+        { call: 'PATCH /handlers/ledger', body: { concurrency: 3 } },
+        { call: 'PATCH /handlers/ledger', body: { concurrency: null } },
+        { call: 'POST /handlers/chat/resume', body: null },
+      ])
   })
 
-  test('runs of a handler that is gone are dropped with a reason; a name is one part of the path', async () => {
+  test('drops the runs of a removed handler with a reason, whatever its name', async () => {
     const name = 'a/b?c#d%2F'
     const gone = { ...handlers.data[3], name } as (typeof handlers.data)[number]
     const call = `POST /handlers/${encodeURIComponent(name)}/drop`
@@ -414,10 +416,10 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
     await page.getByRole('dialog').getByLabel('Reason').fill('replaced')
     await inDialog(page, 'Drop runs')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(pages.api.asked).toEqual([{ call, body: { reason: 'replaced' } }])
+    await expect.poll(() => pages.api.asked).toEqual([{ call, body: { reason: 'replaced' } }])
   })
 
-  test('health shows silences that learn, downtime that is acknowledged, and a reconcile of lost time', async () => {
+  test('health shows a learning silence alarm, acknowledges downtime and reconciles lost time', async () => {
     const page = await pages.visit('/deliveries', {
       'POST /gaps/acknowledge': ok({ missing_sequence_numbers: 0, gaps: 1 }),
       'POST /reconcile': ok({ ...reconciled, state: 'running' }),
@@ -431,9 +433,11 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
     pages.api.answer('GET /health', ok({ ...health, reconcile: reconciled }))
     await press(page, 'Find missing trades')
     await page.getByText('1 trades without an event').waitFor()
-    expect(pages.api.asked).toEqual([
-      { call: 'POST /gaps/acknowledge', body: null },
-      { call: 'POST /reconcile', body: { from: '2026-01-30T17:59:59.000Z', to: '2026-01-30T23:00:00.000Z' } },
-    ])
+    await expect
+      .poll(() => pages.api.asked)
+      .toEqual([
+        { call: 'POST /gaps/acknowledge', body: null },
+        { call: 'POST /reconcile', body: { from: '2026-01-30T17:59:59.000Z', to: '2026-01-30T23:00:00.000Z' } },
+      ])
   })
 })

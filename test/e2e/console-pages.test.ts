@@ -19,7 +19,7 @@ const places: readonly (readonly [place: string, text: string])[] = [
   ['/handlers', 'Breaker open'],
   [`/handlers?${open('chat')}`, '5 sends failed in a row'],
   ['/deliveries', 'Downtime'],
-  ['/deliveries/rejected', 'signature_mismatch'],
+  ['/deliveries/rejected', '203.0.113.9'],
   [`/deliveries/rejected?${open('r1')}`, 'The digest is written in base64'],
   ['/deliveries/quarantine', 'evt_1'],
   [`/deliveries/quarantine?${open(bodyId)}`, 'compressed, cut'],

@@ -4,26 +4,21 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { pathWith } from '../ui/api.tsx'
 import { Icon } from '../ui/icons.tsx'
+import type { NavLink } from '../ui/shell.tsx'
 import { shortText } from '../ui/text.tsx'
-import type { HandlerJson } from './contract.ts'
+import type { HandlerJson } from '../../admin/handlers.ts'
+import { deliveryTabs } from './deliveries/deliveries.tsx'
+import { systemTabs } from './system/system.tsx'
 
-const pages: readonly (readonly [label: string, path: string])[] = [
-  ['Overview', '/'],
-  ['Events', '/events'],
-  ['Dead letters', '/dead-letters'],
-  ['Handlers', '/handlers'],
-  ['Delivery health', '/deliveries'],
-  ['Rejected', '/deliveries/rejected'],
-  ['Quarantine', '/deliveries/quarantine'],
-  ['Conflicts', '/deliveries/conflicts'],
-  ['Drift', '/deliveries/drift'],
-  ['Replays', '/replays'],
-  ['Settings', '/system'],
-  ['Secrets', '/system/secrets'],
-  ['Replicas', '/system/replicas'],
-  ['Audit', '/system/audit'],
-  ['Database', '/system/database'],
+const tabs = [
+  ...deliveryTabs.map(({ label, path }) => ({ label, path: `/deliveries/${path}`.replace(/\/$/, '') })),
+  ...systemTabs.map(({ label, path }) => ({ label, path: `/system/${path}`.replace(/\/$/, '') })),
 ]
+
+export interface JumpProps {
+  readonly pages: readonly NavLink[]
+  readonly handlers: readonly HandlerJson[]
+}
 
 interface Target {
   readonly label: string
@@ -31,10 +26,10 @@ interface Target {
   readonly path: string
 }
 
-function targetsOf(text: string, handlers: readonly HandlerJson[]): readonly Target[] {
+function targetsOf(text: string, { pages, handlers }: JumpProps): readonly Target[] {
   const has = (name: string) => name.toLowerCase().includes(text.toLowerCase())
   const named = [
-    ...pages.filter(([label]) => has(label)).map(([label, path]) => ({ label, note: 'Page', path })),
+    ...[...pages, ...tabs].filter(({ label }) => has(label)).map(({ label, path }) => ({ label, note: 'Page', path })),
     ...handlers
       .filter(({ name }) => text !== '' && has(name))
       .slice(0, 8)
@@ -52,7 +47,7 @@ function targetsOf(text: string, handlers: readonly HandlerJson[]): readonly Tar
 }
 
 /** Jumps to a page, handler, event id or address. Opens with Ctrl-K or Cmd-K. */
-export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }) {
+export function Jump(props: JumpProps) {
   const [text, setText] = useState('')
   const [, navigate] = useLocation()
   return (
@@ -70,7 +65,7 @@ export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }
       >
         <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
         <Spotlight.ActionsList>
-          {targetsOf(text.trim(), handlers).map(({ label, note, path }) => (
+          {targetsOf(text.trim(), props).map(({ label, note, path }) => (
             <Spotlight.Action key={`${note} ${path}`} label={label} description={note} onClick={() => navigate(path)} />
           ))}
         </Spotlight.ActionsList>

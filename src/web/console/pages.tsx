@@ -6,7 +6,8 @@ import { formatDuration } from '../ui/format.ts'
 import { LiveState } from '../ui/live.tsx'
 import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
 import { Status } from '../ui/status.tsx'
-import type { HandlerListJson, OverviewJson } from './contract.ts'
+import type { HandlerListJson } from '../../admin/handlers.ts'
+import type { OverviewJson } from '../../admin/overview.ts'
 import { DeadLettersPage } from './dead-letters.tsx'
 import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventPage } from './events/event.tsx'
@@ -22,14 +23,15 @@ import './console.css'
 export function Pages({ signOut }: { readonly signOut: ReactNode }) {
   const overview = useGet<OverviewJson>('/overview').data
   const handlers = useGet<HandlerListJson>('/handlers').data
+  const nav = navOf(overview, handlers)
   useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
   return (
     <Shell
       name="onchain-inbox"
-      nav={navOf(overview, handlers)}
+      nav={nav}
       tools={
         <>
-          <Jump handlers={handlers?.data ?? []} />
+          <Jump pages={nav} handlers={handlers?.data ?? []} />
           {overview?.paused === true ? <Status tone="warning">Handlers paused</Status> : <LiveState />}
         </>
       }

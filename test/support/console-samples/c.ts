@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto'
-import type {
-  ConflictDetailJson,
-  ConflictJson,
-  DeadGroupsJson,
-  DeadLetterJson,
-  DriftJson,
-  QuarantinedDetailJson,
-  QuarantinedJson,
-  QuarantineGroupsJson,
-  RejectExplanationJson,
-  RejectGroupJson,
-  RejectListJson,
-  ReplayJson,
-} from '../../../src/web/console/contract.ts'
+import type { ConflictDetailJson, ConflictJson } from '../../../src/admin/conflicts.ts'
+import type { DeadGroupsJson, DeadLetterJson } from '../../../src/admin/dead-letters.ts'
+import type { DriftJson } from '../../../src/admin/health.ts'
+import type { QuarantinedDetailJson, QuarantinedJson, QuarantineGroupsJson } from '../../../src/admin/quarantine.ts'
+import type { RejectExplanationJson, RejectGroupJson, RejectListJson } from '../../../src/admin/rejects.ts'
+import type { ReplayJson } from '../../../src/admin/replays.ts'
 import type { ListJson } from '../../../src/web/ui/api.tsx'
 import { nasty } from './nasty.ts'
 

@@ -7,7 +7,7 @@ import { Empty, Loaded } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { Id, Time } from '../../ui/values.tsx'
 import { ageColumn, bytesColumn, codeColumn, countColumn } from '../../ui/columns.tsx'
-import type { ConflictDetailJson, ConflictJson } from '../contract.ts'
+import type { ConflictDetailJson, ConflictJson } from '../../../admin/conflicts.ts'
 import { EventId } from '../events/event-id.tsx'
 import { Comparison } from './comparison.tsx'
 

@@ -8,7 +8,7 @@ import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
 import { countColumn, timeColumn } from '../../ui/columns.tsx'
-import type { GapJson } from '../contract.ts'
+import type { GapJson } from '../../../admin/health.ts'
 import { useIsOperator } from '../role.ts'
 
 const causes: Readonly<Record<GapJson['kind'], string>> = {

@@ -5,13 +5,13 @@ import { Empty } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
 import { ageColumn, codeColumn, countColumn, textColumn } from '../../ui/columns.tsx'
-import type { DriftJson } from '../contract.ts'
+import type { DriftJson } from '../../../admin/health.ts'
 import { EventId } from '../events/event-id.tsx'
-import { choicesOf, driftKinds, reasonOf } from './reasons.ts'
+import { choicesOf, driftKinds, reasonOf, wordsOf } from './reasons.ts'
 
 const columns: readonly Column<DriftJson>[] = [
   ageColumn('Last', 'last_at'),
-  { header: 'Kind', width: '9rem', isName: true, cell: ({ kind }) => reasonOf(driftKinds, kind).title },
+  { header: 'Kind', width: '9rem', isName: true, cell: ({ kind }) => wordsOf(kind) },
   codeColumn('Type', 'type', { width: '13rem' }),
   codeColumn('Field', 'path', { width: '13rem' }),
   textColumn('Documented', 'expected'),
@@ -43,14 +43,12 @@ export function DriftList() {
 }
 
 function Drift({ drift }: { readonly drift: DriftJson }) {
-  const { title, text } = reasonOf(driftKinds, drift.kind)
   return (
     <>
-      <p>
-        <strong>{title}.</strong> {text}
-      </p>
+      <p>{reasonOf(driftKinds, drift.kind).text}</p>
       <Facts
         facts={[
+          ['Kind', wordsOf(drift.kind)],
           ['Type', drift.type],
           ['Field', drift.path],
           ['Documented', drift.expected],

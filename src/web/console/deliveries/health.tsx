@@ -7,7 +7,7 @@ import { DataTable, type Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
 import { ageColumn, codeColumn, textColumn } from '../../ui/columns.tsx'
 
-import type { HealthJson, SenderMeterJson, SilenceJson } from '../contract.ts'
+import type { HealthJson, SenderMeterJson, SilenceJson } from '../../../admin/health.ts'
 import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
 import { ReconcilePanel } from './reconcile.tsx'

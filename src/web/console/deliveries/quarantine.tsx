@@ -8,15 +8,20 @@ import type { Column } from '../../ui/table.tsx'
 import { Id, Time } from '../../ui/values.tsx'
 import { BulkAction, selectionOf } from '../bulk-action.tsx'
 import { ageColumn, bytesColumn, codeColumn, countColumn, textColumn } from '../../ui/columns.tsx'
-import type { DroppedBodiesJson, QuarantinedDetailJson, QuarantinedJson, RetriedJson } from '../contract.ts'
+import type {
+  DroppedBodiesJson,
+  QuarantinedDetailJson,
+  QuarantinedJson,
+  RetriedJson,
+} from '../../../admin/quarantine.ts'
 import { ErrorBox } from '../error-box.tsx'
 import { Bytes } from '../events/body.tsx'
 import { useIsOperator } from '../role.ts'
-import { choicesOf, quarantineReasons, reasonOf } from './reasons.ts'
+import { choicesOf, quarantineReasons, reasonOf, wordsOf } from './reasons.ts'
 
 const columns: readonly Column<QuarantinedJson>[] = [
   ageColumn('Received', 'received_at'),
-  { header: 'Reason', width: '11rem', isName: true, cell: ({ reason }) => reasonOf(quarantineReasons, reason).title },
+  { header: 'Reason', width: '11rem', isName: true, cell: ({ reason }) => wordsOf(reason) },
   codeColumn('Body', 'preview', { narrow: 'plain' }),
   bytesColumn('Size', 'size_bytes'),
   countColumn('Count', 'count'),

@@ -1,90 +1,59 @@
-/** `text`: what happened, and what to do. */
-type Reason = readonly [title: string, text: string]
-type Reasons = Readonly<Record<string, Reason>>
+import { shortText } from '../../ui/text.tsx'
+
+/** What happened, and what to do, by code. */
+type Reasons = Readonly<Record<string, string>>
 
 const resend = 'Once the sender is fixed, ask it to send these events again.'
 const unknownSource = 'From an unknown address it is an attempt of a stranger: nothing was stored.'
 
 /** Why a signed body is not a usable event: the codes of src/receiver/envelope.ts. */
 export const quarantineReasons: Reasons = {
-  not_utf8: [
-    'Not UTF-8',
-    `The bytes are compressed, cut or in another encoding. They begin with 1f 8b for gzip, ff fe for UTF-16. ${resend}`,
-  ],
-  byte_order_mark: ['Byte-order mark', `A byte-order mark (ef bb bf) precedes the JSON, which JSON forbids. ${resend}`],
-  not_json: ['Not JSON', `The text is empty, cut or in another format. ${resend}`],
-  too_deep: [
-    'Nested too deeply',
+  not_utf8: `The bytes are compressed, cut or in another encoding. They begin with 1f 8b for gzip, ff fe for UTF-16. ${resend}`,
+  byte_order_mark: `A byte-order mark (ef bb bf) precedes the JSON, which JSON forbids. ${resend}`,
+  not_json: `The text is empty, cut or in another format. ${resend}`,
+  too_deep:
     'The JSON has more than 64 levels. No documented event has. Rotate the secret if the sender knows nothing of it.',
-  ],
-  not_an_envelope: [
-    'Not an envelope',
+  not_an_envelope:
     'type, created_at or data is missing or has another type. If the format is new, update onchain-inbox, then retry.',
-  ],
-  own_type: [
-    'Reserved type',
-    'Types that begin with inbox. are notifications of the inbox itself. Find out who signs with your secret.',
-  ],
-  bad_id: [
-    'Unusable id',
-    `The id is missing, empty, longer than 255 characters, or not well-formed Unicode. ${resend}`,
-  ],
+  own_type: 'Types that begin with inbox. are notifications of the inbox itself. Find out who signs with your secret.',
+  bad_id: `The id is missing, empty, longer than 255 characters, or not well-formed Unicode. ${resend}`,
 }
 
 /** Why a request was rejected: codes of docs/errors.md. */
 export const rejectReasons: Reasons = {
-  signature_missing: [
-    'No signature',
-    `Check that the sender signs, and that no proxy drops the header INBOX_SIGNATURE_HEADER. ${unknownSource}`,
-  ],
-  signature_malformed: [
-    'Malformed signature',
-    `The header is not one digest of 64 hex digits. Common: a prefix, base64, or a repeated header. ${unknownSource}`,
-  ],
-  signature_mismatch: [
-    'Wrong signature',
-    `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${unknownSource}`,
-  ],
-  body_too_large: [
-    'Body too large',
-    'The body exceeds INBOX_BODY_LIMIT. If the sender means it, raise the limit: it retries by itself.',
-  ],
-  content_encoding_unsupported: [
-    'Compressed',
-    'A compressed body differs from the signed bytes. Turn compression off.',
-  ],
-  bad_request: [
-    'Malformed HTTP',
-    `Contradicting lengths, two Host headers or broken chunks, often from a proxy. ${unknownSource}`,
-  ],
-  body_incomplete: [
-    'Incomplete body',
-    `The connection ended, or the time limit passed, before the whole body arrived. ${unknownSource}`,
-  ],
-  not_found: [
-    'Wrong path',
-    'Only INBOX_PATH takes deliveries. Correct the URL at the sender. Scanners try many paths.',
-  ],
-  method_not_allowed: ['Wrong method', 'Only POST is allowed. Health checks use /healthz and /readyz.'],
-  body_already_read: ['Body read before', 'A body parser of your app came first. Mount the inbox router before it.'],
+  signature_missing: `Check that the sender signs, and that no proxy drops the header INBOX_SIGNATURE_HEADER. ${unknownSource}`,
+  signature_malformed: `The header is not one digest of 64 hex digits. Common: a prefix, base64, or a repeated header. ${unknownSource}`,
+  signature_mismatch: `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${unknownSource}`,
+  body_too_large: 'The body exceeds INBOX_BODY_LIMIT. If the sender means it, raise the limit: it retries by itself.',
+  content_encoding_unsupported: 'A compressed body differs from the signed bytes. Turn compression off.',
+  bad_request: `Contradicting lengths, two Host headers or broken chunks, often from a proxy. ${unknownSource}`,
+  body_incomplete: `The connection ended, or the time limit passed, before the whole body arrived. ${unknownSource}`,
+  not_found: 'Only INBOX_PATH takes deliveries. Correct the URL at the sender. Scanners try many paths.',
+  method_not_allowed: 'Only POST is allowed. Health checks use /healthz and /readyz.',
+  body_already_read: 'A body parser of your app came first. Mount the inbox router before it.',
 }
 
 /** How events differ from their documentation, with what to do. */
 export const driftKinds: Reasons = {
-  unknown_type: ['Unknown type', 'Only handlers of * get it. Write a handler, or update onchain-inbox.'],
-  new_field: ['New field', 'Nothing breaks: unknown fields are passed on.'],
-  missing_field: ['Missing field', 'Handlers that read it get undefined. Guard them, and ask the sender.'],
-  wrong_type: ['Wrong type', 'Handlers that compute with it may fail or compute something wrong. Check them first.'],
-  out_of_range: ['Out of range', 'The value is outside its documented range. Check what your handlers assume.'],
+  unknown_type: 'Only handlers of * get it. Write a handler, or update onchain-inbox.',
+  new_field: 'Nothing breaks: unknown fields are passed on.',
+  missing_field: 'Handlers that read it get undefined. Guard them, and ask the sender.',
+  wrong_type: 'Handlers that compute with it may fail or compute something wrong. Check them first.',
+  out_of_range: 'The value is outside its documented range. Check what your handlers assume.',
+}
+
+/** `not_json` becomes `Not json`. */
+export function wordsOf(code: string): string {
+  const words = shortText(code, 40).replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 export function reasonOf(reasons: Reasons, code: string): { readonly title: string; readonly text: string } {
-  const known = Object.hasOwn(reasons, code) ? reasons[code] : undefined
-  const [title, text] = known ?? ['Other', 'This console doesn’t know the code. See docs/errors.md.']
-  return { title, text }
+  const text = Object.hasOwn(reasons, code) ? reasons[code] : undefined
+  return { title: wordsOf(code), text: text ?? 'This console doesn’t know the code. See docs/errors.md.' }
 }
 
 /** Values of a filter by reason. */
-export function choicesOf(reasons: Reasons): readonly { readonly value: string; readonly label: string }[] {
-  return Object.entries(reasons).map(([value, [label]]) => ({ value, label }))
+export function choicesOf(reasons: Reasons) {
+  return Object.keys(reasons).map((value) => ({ value, label: wordsOf(value) }))
 }

@@ -10,7 +10,8 @@ import { DataTable, type Column } from '../../ui/table.tsx'
 import { Text } from '../../ui/text.tsx'
 import { OnChain, Time } from '../../ui/values.tsx'
 import { textColumn, timeColumn } from '../../ui/columns.tsx'
-import type { GapJson, ReconcileJson } from '../contract.ts'
+import type { GapJson } from '../../../admin/health.ts'
+import type { ReconcileJson } from '../../../admin/reconcile.ts'
 import { useIsOperator } from '../role.ts'
 
 type Candidate = ReconcileJson['candidates'][number]

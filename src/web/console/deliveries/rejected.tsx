@@ -6,15 +6,14 @@ import { Empty, Loaded } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { Line, Text, TextBlock } from '../../ui/text.tsx'
 import { Time } from '../../ui/values.tsx'
-import { ageColumn, codeColumn, countColumn, textColumn } from '../../ui/columns.tsx'
-import type { RejectExplanationJson, RejectGroupJson } from '../contract.ts'
+import { ageColumn, countColumn, textColumn } from '../../ui/columns.tsx'
+import type { RejectExplanationJson, RejectGroupJson } from '../../../admin/rejects.ts'
 import { ErrorBox, Headers } from '../error-box.tsx'
-import { choicesOf, reasonOf, rejectReasons } from './reasons.ts'
+import { choicesOf, reasonOf, rejectReasons, wordsOf } from './reasons.ts'
 
 const columns: readonly Column<RejectGroupJson>[] = [
   ageColumn('Last', 'last_at'),
-  { header: 'Reason', width: '13rem', isName: true, cell: ({ reason }) => reasonOf(rejectReasons, reason).title },
-  codeColumn('Code', 'reason', { width: '14rem', narrow: 'hidden' }),
+  { header: 'Reason', width: '14rem', isName: true, cell: ({ reason }) => wordsOf(reason) },
   textColumn('Address', 'source', { width: '11rem' }),
   { header: 'Request', cell: ({ method, path }) => <Line value={`${method} ${path}`} /> },
   countColumn('Count', 'count'),

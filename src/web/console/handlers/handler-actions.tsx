@@ -5,7 +5,7 @@ import { useAction } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
-import type { HandlerJson, TriedJson } from '../contract.ts'
+import type { HandlerJson, TriedJson } from '../../../admin/handlers.ts'
 import { useIsOperator } from '../role.ts'
 import { pendingOf } from './handler.ts'
 
@@ -17,37 +17,38 @@ interface HandlerProps {
 
 /** Pauses or resumes one handler. */
 export function PauseAction({ handler: { name, paused, shut } }: HandlerProps) {
-  const verb = paused ? 'Resume' : 'Pause'
+  const isBroken = paused && shut?.reason === 'breaker'
+  return <Pause label={paused ? 'Resume' : 'Pause'} of={shortText(name)} path={pathOf(name)} isBroken={isBroken} />
+}
+
+/** Pauses or resumes all handlers together. Handlers that were paused one by one stay paused. */
+export function PauseAllAction({ isPaused }: { readonly isPaused: boolean }) {
+  return <Pause label={isPaused ? 'Resume' : 'Pause'} of="all handlers" path="" />
+}
+
+interface PauseProps {
+  readonly label: 'Pause' | 'Resume'
+  readonly of: string
+  readonly path: string
+  /** True for a sink whose breaker is open. */
+  readonly isBroken?: boolean
+}
+
+function Pause({ label, of, path, isBroken = false }: PauseProps) {
   return (
     <Action
-      label={verb}
-      name={`${verb} ${shortText(name)}`}
-      title={`${verb} ${shortText(name)}?`}
+      label={label}
+      name={`${label} ${of}`}
+      title={`${label} ${of}?`}
       run={async ({ api }) => {
-        await api.send('POST', `${pathOf(name)}/${verb.toLowerCase()}`)
-        if (paused && shut?.reason === 'breaker')
+        await api.send('POST', `${path}/${label.toLowerCase()}`)
+        if (isBroken)
           return 'Resumed. The breaker is still open: the next item is sent when its wait is over, or with Try now.'
       }}
     >
-      {paused
-        ? 'Its runs start again, the oldest first.'
-        : 'No more of its runs start, also after a restart. Events are still accepted and stored.'}
-    </Action>
-  )
-}
-
-/** Pauses or resumes all handlers together. */
-export function PauseAllAction({ isPaused }: { readonly isPaused: boolean }) {
-  const verb = isPaused ? 'Resume all' : 'Pause all'
-  return (
-    <Action
-      label={verb}
-      title={`${verb} handlers?`}
-      run={async ({ api }) => void (await api.send('POST', isPaused ? '/resume' : '/pause'))}
-    >
-      {isPaused
-        ? 'Runs start again, the oldest first. Handlers that were paused one by one stay paused.'
-        : 'No run of any handler starts, also after a restart. Events are still accepted and stored.'}
+      {label === 'Resume'
+        ? 'Runs start again, the oldest first.'
+        : 'No more runs start, also after a restart. Events are still accepted and stored.'}
     </Action>
   )
 }

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from
 import { Facts } from '../../ui/shell.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Age, Time, Until } from '../../ui/values.tsx'
-import type { HandlerJson } from '../contract.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
 import { ErrorBox } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
 import { concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'

@@ -7,7 +7,7 @@ import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import { ageColumn, textColumn } from '../../ui/columns.tsx'
-import type { HandlerJson } from '../contract.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
 import { byTrouble, concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
 
 /** Columns of the overview. */

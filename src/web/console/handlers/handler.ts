@@ -1,6 +1,6 @@
 import { formatCount, formatDuration } from '../../ui/format.ts'
 import type { Tone } from '../../ui/status.tsx'
-import type { HandlerJson } from '../contract.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
 
 /** Runs that wait for a slot or for their turn. */
 export function pendingOf({ waiting, ready, suspect }: HandlerJson): number {

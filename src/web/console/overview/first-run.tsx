@@ -3,7 +3,7 @@ import { useGet } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Panel } from '../../ui/shell.tsx'
 import { Copy } from '../../ui/values.tsx'
-import type { SettingsJson } from '../contract.ts'
+import type { SettingsJson } from '../../../admin/health.ts'
 
 /** A command for a terminal, with a copy button. */
 export function Command({ line }: { readonly line: string }) {

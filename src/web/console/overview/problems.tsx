@@ -7,7 +7,10 @@ import { Panel } from '../../ui/shell.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import { Age, Until } from '../../ui/values.tsx'
-import type { DeadGroupsJson, HandlerJson, WarningJson } from '../contract.ts'
+import type { DeadGroupsJson } from '../../../admin/dead-letters.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
+import type { WarningJson } from '../../../admin/health.ts'
+import { wordsOf } from '../deliveries/reasons.ts'
 import { pendingOf } from '../handlers/handler.ts'
 import { TryNow } from '../handlers/handler-actions.tsx'
 
@@ -111,11 +114,9 @@ function deadLetters({ name, dead, held }: HandlerJson, groups: DeadGroupsJson['
 }
 
 function toProblem({ code, subject, level, title, text, since, href }: WarningJson): Problem {
-  const words = shortText(code, 24).replaceAll('_', ' ')
   return {
     key: `${code} ${subject}`,
-    // `ack_slow` becomes `Ack slow`.
-    label: words.charAt(0).toUpperCase() + words.slice(1),
+    label: wordsOf(code),
     tone: tones[level],
     text: (
       <span title={shortText(text, 500)}>

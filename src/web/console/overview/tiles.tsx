@@ -1,7 +1,8 @@
 import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
 import { shortText } from '../../ui/text.tsx'
 import { Tile } from '../../ui/tile.tsx'
-import type { ActivityJson, HandlerJson, OverviewJson } from '../contract.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
+import type { ActivityJson, OverviewJson } from '../../../admin/overview.ts'
 
 export interface TilesProps {
   readonly overview: OverviewJson

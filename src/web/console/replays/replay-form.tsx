@@ -4,7 +4,8 @@ import { useAction, useGet } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import { shortText } from '../../ui/text.tsx'
-import type { HandlerListJson, ReplayCountJson, ReplayJson } from '../contract.ts'
+import type { HandlerListJson } from '../../../admin/handlers.ts'
+import type { ReplayCountJson, ReplayJson } from '../../../admin/replays.ts'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../events/filter.ts'
 
 export interface ReplayFormProps {

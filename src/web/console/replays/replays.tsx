@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { Dialog, Action } from '../../ui/action.tsx'
-import { formatCount, formatNumber, formatTime } from '../../ui/format.ts'
+import { formatCount, formatNumber } from '../../ui/format.ts'
 import { List } from '../../ui/list.tsx'
 import { usePlace } from '../../ui/router.tsx'
 import { Facts, Page } from '../../ui/shell.tsx'
@@ -10,7 +10,8 @@ import type { Column } from '../../ui/table.tsx'
 import { Line } from '../../ui/text.tsx'
 import { Time } from '../../ui/values.tsx'
 import { ageColumn, countColumn } from '../../ui/columns.tsx'
-import type { ReplayJson } from '../contract.ts'
+import type { ReplayJson } from '../../../admin/replays.ts'
+import { filterOf, formatFilter } from '../events/filter.ts'
 import { useIsOperator } from '../role.ts'
 import { ReplayForm } from './replay-form.tsx'
 
@@ -67,13 +68,9 @@ export function ReplaysPage() {
   )
 }
 
-/** `type wallet.large_trade, network base, from 2026-01-31 14:00:00 UTC`. */
-function filterText(filter: ReplayJson['filter']): string {
-  const parts = Object.entries(filter).map(([name, value]) => {
-    if (Array.isArray(value)) return value.length === 1 ? `event ${value[0]}` : `${value.length} events by id`
-    return `${name} ${name === 'from' || name === 'to' ? `${formatTime(String(value))} UTC` : String(value)}`
-  })
-  return parts.join(', ')
+function filterText({ ids, ...filter }: ReplayJson['filter']): string {
+  const text = formatFilter(filterOf(filter as Readonly<Record<string, string>>))
+  return Array.isArray(ids) ? `${ids.length} events by id ${text}` : text
 }
 
 function Progress({ replay: { id, progress } }: { readonly replay: ReplayJson }) {

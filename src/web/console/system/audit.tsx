@@ -6,7 +6,7 @@ import type { Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import { Time } from '../../ui/values.tsx'
 import { textColumn, timeColumn } from '../../ui/columns.tsx'
-import type { AuditJson } from '../contract.ts'
+import type { AuditJson } from '../../../admin/health.ts'
 
 const columns: readonly Column<AuditJson>[] = [
   timeColumn('Time (UTC)', 'at', { width: '10.5rem' }),

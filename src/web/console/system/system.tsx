@@ -7,26 +7,22 @@ import { DataTable, type Column } from '../../ui/table.tsx'
 import { TabbedPage } from '../../ui/tabs.tsx'
 import { Line, Text } from '../../ui/text.tsx'
 import { ageColumn, countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
-import type { OverviewJson, ReplicaJson, SecretUseJson, SettingsJson } from '../contract.ts'
+import type { ReplicaJson, SecretUseJson, SettingsJson } from '../../../admin/health.ts'
+import type { OverviewJson } from '../../../admin/overview.ts'
 import { AuditList } from './audit.tsx'
 
 type Setting = SettingsJson['settings'][number]
 
+export const systemTabs = [
+  { path: '', label: 'Settings', content: () => <Settings /> },
+  { path: 'secrets', label: 'Secrets', content: () => <Secrets /> },
+  { path: 'replicas', label: 'Replicas', content: () => <Replicas /> },
+  { path: 'audit', label: 'Audit', content: () => <AuditList /> },
+  { path: 'database', label: 'Database', content: () => <Database /> },
+]
+
 export function SystemPage({ tab }: { readonly tab: string | undefined }) {
-  return (
-    <TabbedPage
-      title="System"
-      path="/system"
-      tab={tab}
-      tabs={[
-        { path: '', label: 'Settings', content: () => <Settings /> },
-        { path: 'secrets', label: 'Secrets', content: () => <Secrets /> },
-        { path: 'replicas', label: 'Replicas', content: () => <Replicas /> },
-        { path: 'audit', label: 'Audit', content: () => <AuditList /> },
-        { path: 'database', label: 'Database', content: () => <Database /> },
-      ]}
-    />
-  )
+  return <TabbedPage title="System" path="/system" tab={tab} tabs={systemTabs} />
 }
 
 const settingColumns: readonly Column<Setting>[] = [
