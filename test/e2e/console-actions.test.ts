@@ -5,8 +5,8 @@ import { counts } from '../counts.ts'
 import { detail, idOf, overview, rowOf } from '../support/console-samples/a.ts'
 import { activityOf, handlerOf, handlers, health, reconciled, sender, warnings } from '../support/console-samples/b.ts'
 import { bodyId, deadGroups, letterOf, replayOf, unusableBytes } from '../support/console-samples/c.ts'
-import { setUpConsolePages } from '../support/console-pages.ts'
-import { failed, ok } from '../support/fake-console-api.ts'
+import { setUpSamplePages } from '../support/sample-pages.ts'
+import { failed, ok, startFakeApi } from '../support/fake-console-api.ts'
 
 const rowsIn = (page: Page, caption: string) =>
   page.getByRole('table', { name: caption }).locator('tbody tr[data-index]')
@@ -15,7 +15,7 @@ const inDialog = (page: Page, name: string | RegExp) =>
   page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
 
 describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)', () => {
-  const pages = setUpConsolePages()
+  const pages = setUpSamplePages('console', startFakeApi)
 
   test('R43 R44 R79 R115 shows five figures, each with the page that explains it', async () => {
     const page = await pages.visit('/', { 'GET /overview': ok({ ...overview, sender }) })
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
 })
 
 describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', () => {
-  const pages = setUpConsolePages()
+  const pages = setUpSamplePages('console', startFakeApi)
 
   test('a row shows type, summary, the state of each run by name, and the error of a failed run', async () => {
     const page = await pages.visit('/events')
@@ -248,7 +248,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
 })
 
 describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', () => {
-  const pages = setUpConsolePages()
+  const pages = setUpSamplePages('console', startFakeApi)
 
   test('requeues dead letters by group and by row after counting them', async () => {
     let count = 3
@@ -367,7 +367,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
 })
 
 describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_PATH)', () => {
-  const pages = setUpConsolePages()
+  const pages = setUpSamplePages('console', startFakeApi)
 
   test('resumes a handler with a note about its breaker, and sets and resets a concurrency', async () => {
     const shut = handlerOf('chat', { ...handlers.data[2], paused: true })

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { findBarriers, hasBrowser, sidewaysScroll } from '../support/browser.ts'
 import { bodyId, conflict } from '../support/console-samples/c.ts'
 import { idOf, overview } from '../support/console-samples/a.ts'
-import { hostileTexts, setUpConsolePages, walkMs, withTexts } from '../support/console-pages.ts'
+import { hostileTexts, setUpSamplePages, walkMs, withTexts } from '../support/sample-pages.ts'
 import type { FakeAnswer } from '../support/fake-api-server.ts'
-import { consoleSamples, failed, ok } from '../support/fake-console-api.ts'
+import { consoleSamples, failed, ok, startFakeApi } from '../support/fake-console-api.ts'
 
 const open = (key: string) => `open=${encodeURIComponent(key)}`
 
@@ -46,7 +46,7 @@ const allOf = (answerOf: (path: string) => FakeAnswer) =>
 const walk = { timeout: walkMs }
 
 describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHROMIUM_PATH)', () => {
-  const pages = setUpConsolePages()
+  const pages = setUpSamplePages('console', startFakeApi)
 
   test.each([
     ['light', 1280],
@@ -190,7 +190,7 @@ describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHR
 })
 
 describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHROMIUM_PATH)', () => {
-  const pages = setUpConsolePages()
+  const pages = setUpSamplePages('console', startFakeApi)
   const signedOut = failed(401, 'unauthorized', 'sign in first')
 
   test('a wrong token shows the reason, a valid one opens the requested page', async () => {

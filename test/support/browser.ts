@@ -127,20 +127,16 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   }
 }
 
-/** Accessibility violations that axe finds on the page, one line per element. */
-export async function findBarriers(page: Page): Promise<readonly string[]> {
+/** Accessibility violations that axe finds within an element of the page, one line per element. */
+export async function findBarriers(page: Page, within = 'html'): Promise<readonly string[]> {
   // Checks only the first rows of a list, because all rows are alike and axe takes ten seconds for a hundred.
-  const rows = ['tbody tr', '.ui-feed li', '[data-row]'].map((row) => `${row}:nth-child(n + 5)`)
+  const context = { include: [within], exclude: ['tbody tr:nth-child(n + 5)'] }
   // Installed once per load of the page: its source has half a megabyte.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
   const { violations } = await page.evaluate(
     // Not the import: the function runs in the page.
-    (exclude) =>
-      (globalThis as unknown as { readonly axe: typeof axe }).axe.run(
-        { include: ['html'], exclude },
-        { resultTypes: ['violations'] },
-      ),
-    rows,
+    (parts) => (globalThis as unknown as { readonly axe: typeof axe }).axe.run(parts, { resultTypes: ['violations'] }),
+    context,
   )
   return violations.flatMap(({ id, impact, help, nodes }) =>
     nodes.map(({ html, failureSummary = '' }) => `${impact} ${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
