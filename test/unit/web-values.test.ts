@@ -85,13 +85,13 @@ describe('figures', () => {
   })
 
   test.each(['formatNumber', 'formatCount', 'formatUsd', 'formatPercent', 'formatBytes'] as const)(
-    '%s shows a dash for what is no number',
+    '%s shows a dash for a value that isn’t a number',
     (name) => {
       for (const value of [undefined, null, '1', {}, Number.NaN, Infinity]) expect(formats[name](value)).toBe('–')
     },
   )
 
-  test('a time is in UTC, whatever its offset; an invalid one is a dash', () => {
+  test('a time of any offset is shown in UTC; an invalid one is a dash', () => {
     expect(formatTime('2026-01-31T15:03:22.999+01:00')).toBe('2026-01-31 14:03:22')
     expect(formatTime(0)).toBe('1970-01-01 00:00:00')
     expect(formatTime('yesterday')).toBe('–')

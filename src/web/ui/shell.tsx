@@ -39,7 +39,7 @@ const ShellContext = createContext<{ readonly site: string; readonly tools: Reac
   menu: null,
 })
 
-/** Navigation beside the page, or in a drawer on narrow screens. */
+/** Navigation to the left of the page, or in a drawer on narrow screens. */
 export function Shell({ name, site = 'Inbox', nav, tools, end, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const [path] = useLocation()
@@ -48,7 +48,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
   const navigation = (
     <>
       <Navigation nav={nav} path={path} />
-      <div className="ui-nav-end">
+      <div className="ui-stack ui-nav-end">
         <ColorScheme />
         {end}
       </div>
@@ -63,7 +63,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
       <button type="button" className="ui-skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <aside className="ui-side">
+      <aside className="ui-stack ui-side">
         <strong>{name}</strong>
         {navigation}
       </aside>
@@ -78,7 +78,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        <div className="ui-drawer">{navigation}</div>
+        <div className="ui-stack">{navigation}</div>
       </Drawer>
     </div>
   )
@@ -223,7 +223,7 @@ export interface SidePanelProps {
 /** Details at the right of a list; over the list on narrow screens. */
 export function SidePanel({ title, label, actions, onClose, children }: SidePanelProps) {
   return (
-    <aside className="ui-sidepanel" aria-label={label}>
+    <aside className="ui-stack ui-sidepanel" aria-label={label}>
       <div className="ui-row">
         <h2 className="ui-grow">{title}</h2>
         {actions}

@@ -10,7 +10,7 @@ export interface TileProps extends Partial<Pick<SparklineProps, 'values' | 'tone
   readonly note?: ReactNode
 }
 
-/** A figure that links to a page, with its course if there are `values`. Tiles stand in an element of the class `ui-tiles`. */
+/** A figure that links to a page, with its course if there are `values`. Wrap tiles in an element of the class `ui-tiles`. */
 export function Tile({ title, href, value, note, values, tone = 'info' }: TileProps) {
   return (
     <Link href={href} className="ui-tile">

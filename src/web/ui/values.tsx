@@ -55,8 +55,8 @@ function onTick(listener: () => void): () => void {
   }
 }
 
-/** Milliseconds since 1970. */
-function useNow(): number {
+/** Milliseconds since 1970, updated every second. */
+export function useNow(): number {
   return useSyncExternalStore(onTick, () => (clock.listeners.size === 0 ? (clock.now = Date.now()) : clock.now))
 }
 

@@ -23,7 +23,7 @@ export function FaultForm({ kinds }: { readonly kinds: readonly FaultKind[] }) {
   )
 }
 
-/** Limits of every rule, and those of one direction. */
+/** Limits of every rule, and of one direction. */
 const limits = [
   { name: 'rate', label: 'Rate', description: '0 to 1; empty: always', isOptional: true },
   { name: 'script', label: 'Script', description: 'x applies, . skips: x.x..', isOptional: true },
