@@ -83,7 +83,7 @@ const groupColumns: readonly Column<Group>[] = [
     width: '5rem',
     narrow: 'plain',
     cell: ({ handler, group }) => (
-      <Link href={pathWith('/events', { status: 'dead', handler, group })} aria-label={`Events of ${shortText(group)}`}>
+      <Link href={pathWith('/events', { handler, group })} aria-label={`Events of ${shortText(group)}`}>
         Events
       </Link>
     ),

@@ -12,7 +12,7 @@ import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
 import { ReconcilePanel } from './reconcile.tsx'
 
-/** How the sender sees this receiver, what is silent, and what may be missing. */
+/** Answers as the sender counts them, silent types, downtime, reconcile and registration. */
 export function DeliveryHealth() {
   const query = useGet<HealthJson>('/health', { pollMs: 15_000 })
   return (
