@@ -147,7 +147,7 @@ function skippedWarning(count: number, now: number): Warning {
     title: `${countText(count, 'notification was', 'notifications were')} skipped`,
     text: `At most ${maxPerHour} are sent per hour. The console shows all warnings.`,
     since: now,
-    href: '/health',
+    href: '/deliveries',
   }
 }
 

@@ -276,12 +276,18 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     const page = await pages.visit('/dead-letters', {
       'POST /dead-letters/drop': ok({ dropped: 0, complete: true, dry_run: true }),
     })
-    await page.getByRole('link', { name: 'TypeError: cannot read amount #', exact: true }).click()
-    await expect.poll(() => pages.api.read.at(-1)).toContain('group=TypeError')
+    const group = page.getByRole('row', { name: /cannot read amount #/ })
+    await group.getByText('at run (handlers/large-trades.ts:8:11)').waitFor()
+    await group.getByRole('link', { name: 'TypeError: cannot read amount #', exact: true }).click()
+    const ofGroup = new URLSearchParams({ handler: 'large-trades', group: deadGroups.data[0]?.group ?? '' }).toString()
+    await expect.poll(() => pages.api.read.at(-1)).toContain(`/dead-letters?${ofGroup}`)
     await press(page, 'Drop matching')
     await page.getByText('0 dead letters selected.').waitFor()
     await page.getByRole('dialog').getByLabel('Reason').fill('x')
     expect(await page.getByRole('dialog').getByRole('button', { name: 'Drop matching' }).isDisabled()).toBe(true)
+    await inDialog(page, 'Cancel')
+    await group.getByRole('link', { name: /^Events of/ }).click()
+    await expect.poll(() => pages.api.read.at(-1)).toContain(`/events?${ofGroup}`)
   })
 
   test('loads more rows at the end, and reads a changed list again', async () => {
@@ -403,7 +409,7 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
       ])
   })
 
-  test('drops the runs of a removed handler with a reason, whatever its name', async () => {
+  test('drops the runs of a removed handler, also one with / and ? in its name', async () => {
     const name = 'a/b?c#d%2F'
     const gone = { ...handlers.data[3], name } as (typeof handlers.data)[number]
     const call = `POST /handlers/${encodeURIComponent(name)}/drop`

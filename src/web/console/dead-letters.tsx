@@ -3,7 +3,7 @@ import { pathWith, useGet } from '../ui/api.tsx'
 import { formatCount } from '../ui/format.ts'
 import { List, useSelection, type Target } from '../ui/list.tsx'
 import { usePlace } from '../ui/router.tsx'
-import { Facts, Page } from '../ui/shell.tsx'
+import { Facts, Page, Panel } from '../ui/shell.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
 import { DataTable, type Column } from '../ui/table.tsx'
@@ -83,7 +83,7 @@ const groupColumns: readonly Column<Group>[] = [
     width: '5rem',
     narrow: 'plain',
     cell: ({ handler, group }) => (
-      <Link href={pathWith('/events', { status: 'dead', handler, group })} aria-label={`Events of ${shortText(group)}`}>
+      <Link href={pathWith('/events', { handler, group })} aria-label={`Events of ${shortText(group)}`}>
         Events
       </Link>
     ),
@@ -110,31 +110,32 @@ function Groups({ path }: { readonly path: string }) {
         if (data.length === 0) return null
         const selected = data.filter((row) => selection.keys.has(keyOf(row)))
         return (
-          <section aria-label="Error groups" className="console-groups">
-            <div className="ui-bar">
-              <h2>Error groups</h2>
-              <span className="ui-dim">
-                {complete ? formatCount(data.length) : `${formatCount(data.length)} among the newest dead letters`}
-              </span>
-              {isOperator && selected.length > 0 && (
-                <span className="ui-row ui-bar-end">
+          <div className="console-groups">
+            <Panel
+              title="Error groups"
+              note={complete ? formatCount(data.length) : `${formatCount(data.length)} among the newest dead letters`}
+              isFlush
+              actions={
+                isOperator &&
+                selected.length > 0 && (
                   <LetterActions
                     what={selected.length === 1 ? 'group' : `${selected.length} groups`}
                     which={selected.map((row) => ({ filter: { handler: row.handler, group: row.group } }))}
                   />
-                </span>
-              )}
-            </div>
-            <DataTable
-              caption="Error groups"
-              columns={groupColumns}
-              rows={data}
-              rowKey={keyOf}
-              openKey={keyOf({ handler, group })}
-              hrefOf={(row) => place.hrefWith({ handler: row.handler, group: row.group, open: '' })}
-              {...(isOperator && { selection })}
-            />
-          </section>
+                )
+              }
+            >
+              <DataTable
+                caption="Error groups"
+                columns={groupColumns}
+                rows={data}
+                rowKey={keyOf}
+                openKey={keyOf({ handler, group })}
+                hrefOf={(row) => place.hrefWith({ handler: row.handler, group: row.group, open: '' })}
+                {...(isOperator && { selection })}
+              />
+            </Panel>
+          </div>
         )
       }}
     </Loaded>

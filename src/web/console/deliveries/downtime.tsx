@@ -21,7 +21,7 @@ const causes: Readonly<Record<GapJson['kind'], string>> = {
 const isOpen = ({ lost, acknowledged_at: at }: GapJson) => lost !== null && at === null
 
 const columns: readonly Column<GapJson>[] = [
-  timeColumn('From', 'from', { isName: true }),
+  timeColumn('From', 'from', { width: '11rem', isName: true }),
   {
     header: 'Duration',
     width: '7rem',

@@ -12,7 +12,7 @@ import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
 import { ReconcilePanel } from './reconcile.tsx'
 
-/** How the sender sees this receiver, what is silent, and what may be missing. */
+/** Answers as the sender counts them, silent types, downtime, reconcile and registration. */
 export function DeliveryHealth() {
   const query = useGet<HealthJson>('/health', { pollMs: 15_000 })
   return (
@@ -40,32 +40,23 @@ function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
   const { window_s: seconds, success_rate: rate, p99_ms: p99, budget_ms: budget } = sender
   return (
     <Panel title="Answers" note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}>
-      <div className="console-columns">
-        <Facts
-          facts={[
-            [
-              'Success rate',
-              <span key="rate" className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>
-                {formatShare(rate)}
-              </span>,
-            ],
-            ['Deliveries', formatCount(sender.deliveries)],
-            ['In time', formatCount(sender.acknowledged)],
-            ['Late', formatCount(sender.late)],
-            ['Refused (503)', formatCount(sender.refused)],
-            ['Unusable (422)', formatCount(sender.unusable)],
-          ]}
-        />
-        <Facts
-          facts={[
-            ['p50', formatMs(sender.p50_ms)],
-            ['p99', formatMs(p99)],
-            ['Slowest', formatMs(sender.max_ms)],
-            ['Limit', formatMs(budget)],
-            ['Limit used', p99 === null ? null : `${formatShare(p99 / budget)} by p99`],
-          ]}
-        />
-      </div>
+      <Facts
+        facts={[
+          [
+            'Success rate',
+            <span key="rate" className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>
+              {formatShare(rate)}
+            </span>,
+          ],
+          ['Deliveries', formatCount(sender.deliveries)],
+          ['In time', formatCount(sender.acknowledged)],
+          ['Late', formatCount(sender.late)],
+          ['Overloaded (503)', formatCount(sender.refused)],
+          ['Unusable (422)', formatCount(sender.unusable)],
+          ['Latency', `p50 ${formatMs(sender.p50_ms)} · p99 ${formatMs(p99)} · maximum ${formatMs(sender.max_ms)}`],
+          ['Limit', `${formatMs(budget)}${p99 === null ? '' : `, ${formatShare(p99 / budget)} used by p99`}`],
+        ]}
+      />
       <p className="ui-dim">
         A delivery succeeds with any 2xx within {formatMs(budget)}. Otherwise the sender retries after 1 min, 5 min, 30
         min, 2 h and 8 h, then gives the event up. Rejected requests aren’t counted.

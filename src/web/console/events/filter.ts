@@ -40,7 +40,7 @@ export function formatFilter(filter: EventFilter): string {
   return [...named, ...(filter.q === undefined ? [] : [filter.q])].join(' ')
 }
 
-/** Values with spaces or quotes, such as error groups, stand in quotes. */
+/** Quotes values with spaces or quotes, such as error groups. */
 function quoted(value: string): string {
   return /[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"` : value
 }

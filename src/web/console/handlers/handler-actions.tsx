@@ -18,35 +18,37 @@ interface HandlerProps {
 /** Pauses or resumes one handler. */
 export function PauseAction({ handler: { name, paused, shut } }: HandlerProps) {
   const isBroken = paused && shut?.reason === 'breaker'
-  return <Pause label={paused ? 'Resume' : 'Pause'} of={shortText(name)} path={pathOf(name)} isBroken={isBroken} />
+  return <Pause verb={paused ? 'Resume' : 'Pause'} of={shortText(name)} path={pathOf(name)} isBroken={isBroken} />
 }
 
 /** Pauses or resumes all handlers together. Handlers that were paused one by one stay paused. */
 export function PauseAllAction({ isPaused }: { readonly isPaused: boolean }) {
-  return <Pause label={isPaused ? 'Resume' : 'Pause'} of="all handlers" path="" />
+  const verb = isPaused ? 'Resume' : 'Pause'
+  return <Pause verb={verb} label={`${verb} all`} of="all handlers" path="" />
 }
 
 interface PauseProps {
-  readonly label: 'Pause' | 'Resume'
+  readonly verb: 'Pause' | 'Resume'
+  readonly label?: string
   readonly of: string
   readonly path: string
   /** True for a sink whose breaker is open. */
   readonly isBroken?: boolean
 }
 
-function Pause({ label, of, path, isBroken = false }: PauseProps) {
+function Pause({ verb, label = verb, of, path, isBroken = false }: PauseProps) {
   return (
     <Action
       label={label}
-      name={`${label} ${of}`}
-      title={`${label} ${of}?`}
+      name={`${verb} ${of}`}
+      title={`${verb} ${of}?`}
       run={async ({ api }) => {
-        await api.send('POST', `${path}/${label.toLowerCase()}`)
+        await api.send('POST', `${path}/${verb.toLowerCase()}`)
         if (isBroken)
           return 'Resumed. The breaker is still open: the next item is sent when its wait is over, or with Try now.'
       }}
     >
-      {label === 'Resume'
+      {verb === 'Resume'
         ? 'Runs start again, the oldest first.'
         : 'No more runs start, also after a restart. Events are still accepted and stored.'}
     </Action>

@@ -12,7 +12,7 @@ import { byTrouble, concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesO
 
 /** Columns of the overview. */
 const columns: readonly Column<HandlerJson>[] = [
-  textColumn('Name', 'name', { width: '19%', isName: true }),
+  textColumn('Name', 'name', { width: '16%', isName: true }),
   {
     header: 'State',
     width: '7.25rem',
@@ -74,16 +74,28 @@ const columns: readonly Column<HandlerJson>[] = [
 
 /** Columns of the page Handlers. */
 const allColumns: readonly Column<HandlerJson>[] = [
-  ...columns.slice(0, -1),
+  ...columns.filter(({ header }) => header !== 'Last 5 min' && header !== 'Last error'),
   { header: 'p50', width: '4rem', isNumber: true, isOptional: true, cell: ({ pace }) => formatMs(pace?.p50_ms) },
-  { header: 'Concurrency', width: '6rem', isNumber: true, isOptional: true, cell: concurrencyOf },
+  {
+    header: 'Concurrency',
+    width: '6.5rem',
+    isNumber: true,
+    isOptional: true,
+    cell: (handler) => <span title={concurrencyOf(handler)}>{formatCount(handler.settings?.concurrency)}</span>,
+  },
   {
     header: 'Retries',
-    width: '9rem',
+    width: '4.5rem',
+    isNumber: true,
     isOptional: true,
-    cell: (handler) => <Line value={retriesOf(handler)} />,
+    cell: (handler) => {
+      const { retry } = handler.settings ?? {}
+      return (
+        <span title={retriesOf(handler)}>{retry === null ? 'custom' : formatCount(retry && retry.attempts - 1)}</span>
+      )
+    },
   },
-  ...columns.slice(-1),
+  ...columns.filter(({ header }) => header === 'Last error'),
 ]
 
 export interface HandlerTableProps {

@@ -70,7 +70,7 @@ export function ReplaysPage() {
 
 function filterText({ ids, ...filter }: ReplayJson['filter']): string {
   const text = formatFilter(filterOf(filter as Readonly<Record<string, string>>))
-  return Array.isArray(ids) ? `${ids.length} events by id ${text}` : text
+  return Array.isArray(ids) ? `${ids.length} by id ${text}` : text
 }
 
 function Progress({ replay: { id, progress } }: { readonly replay: ReplayJson }) {
