@@ -159,7 +159,7 @@ export function usePages<P extends ListJson<unknown>>(
   { minRows = 0, searchMs = 0 }: PagesOptions = {},
 ) {
   const api = useApi()
-  const pages = useInfiniteQuery<P, Error, InfiniteData<P, string | null>, readonly unknown[], string | null>({
+  return useInfiniteQuery<P, Error, InfiniteData<P, string | null>, readonly unknown[], string | null>({
     queryKey: [key, 'pages'],
     async queryFn({ signal, pageParam }) {
       const until = performance.now() + searchMs
@@ -173,8 +173,6 @@ export function usePages<P extends ListJson<unknown>>(
     initialPageParam: null,
     getNextPageParam: (last) => last.next_cursor,
   })
-  // Reads every member now, so that the caller renders again when one changes: lists use some of them in callbacks only.
-  return { ...pages }
 }
 
 /** An action of the operator. Afterwards everything on the page is read again. */

@@ -82,8 +82,10 @@ export function List<Row>(props: ListProps<Row>) {
   const close = () => place.go({ [openName]: '' }, { replace: true })
   useHotkeys([['Escape', () => openKey !== null && close()]])
   const clear = () => place.go(Object.fromEntries([...names].map((name) => [name, ''])))
+  // Read here, so that React renders again when a fetch ends: a query reports only members that were read.
+  const canLoadMore = pages.hasNextPage && !pages.isFetching && !pages.isError
   const loadMore = () => {
-    if (pages.hasNextPage && !pages.isFetching && !pages.isError) void pages.fetchNextPage()
+    if (canLoadMore) void pages.fetchNextPage()
   }
 
   return (

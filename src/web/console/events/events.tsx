@@ -81,6 +81,7 @@ export function EventsPage() {
     place.go({ ...Object.fromEntries(filterNames.map((name) => [name, next[name] ?? ''])), open: '' })
   const last = pages.data?.pages.at(-1)
   const isCutShort = last !== undefined && last.next_cursor !== null && last.data.length < pageSize
+  const canLoadMore = pages.hasNextPage && !isCutShort && !pages.isFetching && !pages.isError
   const more = () => void pages.fetchNextPage()
   const exportLink = (format: 'csv' | 'ndjson') => (
     <Button
@@ -133,9 +134,7 @@ export function EventsPage() {
               hrefOf={({ id }) => place.hrefWith({ open: id })}
               openKey={openId}
               onTop={setTop}
-              onEnd={() => {
-                if (pages.hasNextPage && !isCutShort && !pages.isFetching && !pages.isError) more()
-              }}
+              onEnd={() => canLoadMore && more()}
             />
           )}
           <div className="ui-foot">
