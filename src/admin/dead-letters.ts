@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { maxDeadIds, type DeadFilter, type DeadLetter, type InboxStats, type QueryStore } from '../inbox/port.ts'
-import { bulkBody, page, reason, text } from './parse.ts'
+import { bulkBody, errorGroup as group, page, reason, text } from './parse.ts'
 import { numberOf, route } from './route.ts'
 import { component, count, listOf, runError, time, toPage, toWire } from './wire.ts'
 
@@ -22,7 +22,8 @@ const deadGroups = component('DeadGroups', {
   data: z.array(
     z.object({
       handler: z.string(),
-      group: z.string().describe('the error without numbers and addresses: a filter'),
+      group: z.string().describe('error without numbers and addresses, and top frame: a filter'),
+      frame: z.string().nullable().describe('the top frame in `group`; null without one'),
       count,
       held: count,
       first_died_at: time,
@@ -43,7 +44,6 @@ export type RequeuedJson = z.output<typeof requeued>
 export type DroppedJson = z.output<typeof dropped>
 
 const filterParameters = { handler: text('the name of a handler'), type: text('an event type') }
-const group = text('the group of an error, from dead-letters/groups,')
 
 const runIds = z.array(z.int().min(1)).min(1).max(10_000)
 const filter = z
@@ -72,7 +72,7 @@ export const deadLetterRoutes = {
   }),
   groupDeadLetters: route({
     at: 'GET /dead-letters/groups',
-    summary: 'Group dead letters by handler and error, largest group first',
+    summary: 'Group dead letters by handler, error and top frame, largest group first',
     query: z.strictObject(filterParameters),
     gives: deadGroups,
     async answer({ inbox }, { query }) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
+import { maxErrorGroup } from '../inbox/error-group.ts'
 import { eventStatuses } from '../inbox/port.ts'
 import { foldAddress } from '../inbox/route-key.ts'
 import { safeText } from '../base/log.ts'
@@ -25,6 +26,10 @@ const timeWords = 'a time in ISO 8601 with its offset, for example 2026-01-31T14
 export const neededTime = timeText.describe(timeWords)
 const time = z.exactOptional(timeText).describe(timeWords)
 
+export const errorGroup = z
+  .exactOptional(z.string().min(1).max(maxErrorGroup))
+  .describe(`an error group, from dead-letters/groups, of 1 to ${maxErrorGroup} characters`)
+
 /** Filters of events. */
 export const eventFilter = {
   type: text('an event type'),
@@ -39,6 +44,7 @@ export const eventFilter = {
 export const eventQuery = {
   ...eventFilter,
   handler: text('the name of a handler that has a run of the event,'),
+  group: errorGroup,
   q: z.exactOptional(words.regex(/\S/)).describe('words that the body must contain, 1 to 255 characters'),
 }
 

@@ -13,10 +13,7 @@ interface BulkOptions extends InboxOptions {
 const filters = [
   option('--handler <name>', 'only dead letters of this handler'),
   option('--type <type>', 'only dead letters of events of this type'),
-  option(
-    '--group <error>',
-    'only dead letters with this error, as the console groups them (without numbers and addresses)',
-  ),
+  option('--group <error>', 'only dead letters of this group, as in the console: error and top frame'),
 ]
 const filterNames = filters.map((filter) => filter.attributeName())
 

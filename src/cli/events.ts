@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AttemptJson, EventDetailJson } from '../admin/events.ts'
 import { safeText } from '../base/log.ts'
-import { handlerFrame } from '../dispatch/run-error.ts'
+import { handlerFrame } from '../inbox/error-group.ts'
 import { time } from './arguments.ts'
 import { addInboxCommand, addListCommand, option, type InboxOptions } from './inbox-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'

@@ -1,4 +1,5 @@
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
+import { handlerFrame } from '../inbox/error-group.ts'
 import type { Lease, Outcome, RunError } from '../inbox/port.ts'
 import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
@@ -51,22 +52,6 @@ function messageOfCause(cause: unknown): string {
 function text(value: unknown, maxLength: number): string | undefined {
   if (value === undefined) return undefined
   return (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, maxLength).toWellFormed()
-}
-
-const programFiles = new URL('..', import.meta.url).href
-/** The demo's handler lies among the program's files and is shown like a user's. */
-const demoHandlers = new URL('../cli/demo/', import.meta.url).href
-
-/** The first stack frame in the user's own code: `at run (/…/handlers/trades.ts:8:11)`. Undefined if there is none. */
-export function handlerFrame(stack: string | null | undefined): string | undefined {
-  const frames = (stack ?? '').split('\n').filter((line) => /^ +at .*\/.*:\d+:\d+\)?$/.test(line))
-  return frames
-    .find((line) => {
-      const isProgram = line.includes(programFiles) && !line.includes(demoHandlers)
-      return !isProgram && !/node:|\/node_modules\//.test(line)
-    })
-    ?.trim()
-    .replace('file://', '')
 }
 
 /** Log fields of an attempt. */

@@ -26,7 +26,7 @@ const maxBegun = 2_000
 const maxEnds = 2 * maxBegun
 const pageSize = 200
 /** Maximum pages read per list, because filtered pages may be short. */
-const maxPages = 200
+const maxPages = 4_000
 const skippedCode = 'notifications_left_out'
 /** Maximum queued notifications while the store is not writable. */
 const maxPending = 200
@@ -147,7 +147,7 @@ function skippedWarning(count: number, now: number): Warning {
     title: `${countText(count, 'notification was', 'notifications were')} skipped`,
     text: `At most ${maxPerHour} are sent per hour. The console shows all warnings.`,
     since: now,
-    href: '/health',
+    href: '/deliveries',
   }
 }
 

@@ -56,6 +56,8 @@ export interface EventQuery extends PageQuery {
   readonly to?: number
   /** Only events with a run of this handler. */
   readonly handler?: string
+  /** Only events with a dead letter in this error group; with `handler`, one of that handler. */
+  readonly group?: string
   /** Adds `detail` to each event. */
   readonly isDetailed?: boolean
 }
@@ -185,6 +187,8 @@ export interface DeadFilter {
 export interface DeadGroup {
   readonly handler: string
   readonly group: string
+  /** The top frame in `group`; null without one. */
+  readonly frame: string | null
   readonly count: number
   readonly held: number
   readonly firstDiedAt: number
@@ -207,7 +211,7 @@ export interface QuarantineGroup {
 }
 
 /** Selects the stored events of a replay. All conditions must hold, and at least one is required. */
-export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q' | 'isDetailed'> {
+export interface ReplayFilter extends Omit<EventQuery, 'limit' | 'cursor' | 'q' | 'group' | 'isDetailed'> {
   /** At most `maxReplayIds`. */
   readonly ids?: readonly string[]
   /** Creates runs of this handler only. Default: of every registered handler that takes the event. */

@@ -46,6 +46,34 @@ export function describeFindings(harness: ConformanceHarness): void {
     }
     const group = errorGroupOf(timeout(0))
 
+    test('with the same error are one group per top frame, and only its events have it', async ({ stage }) => {
+      const errorAt = (line: number): RunError => ({
+        name: 'TypeError',
+        message: `no amount in ${line}`,
+        stack: `TypeError: no amount\n    at run (/srv/handlers/ledger.ts:${line}:9)`,
+      })
+      await stage.inbox.register([{ ...ordered, onDead: 'hold' }, loose])
+      for (const [index, error] of [errorAt(1), errorAt(1), errorAt(2), timeout(0)].entries()) {
+        await stage.accept(anEvent(`e${index}`, { key: `solana:${index}` }))
+        for (const handlers of [['ordered'], ['loose']]) {
+          const { runId, token } = await stage.claimOne({ handlers })
+          const isDead = handlers[0] === 'ordered'
+          const times = { runId, token, startedAt: 0, endedAt: stage.clock.now() }
+          await stage.inbox.settle([isDead ? { ...times, kind: 'dead', error } : { ...times, kind: 'done' }])
+        }
+      }
+      const { groups } = await stage.inbox.deadGroups({})
+      expect(new Set(groups.map(({ frame, count }) => `${count} ${frame}`))).toEqual(
+        new Set(['2 at run (handlers/ledger.ts:1:9)', '1 at run (handlers/ledger.ts:2:9)', '1 null']),
+      )
+      const idsOf = async (query: { readonly group: string; readonly handler?: string }) =>
+        (await stage.inbox.events({ ...query, limit: 9 })).data.map(({ id }) => id)
+      expect(await idsOf({ group: errorGroupOf(errorAt(1)), handler: 'ordered' })).toEqual(['e1', 'e0'])
+      expect(await idsOf({ group: errorGroupOf(errorAt(2)) })).toEqual(['e2'])
+      expect(await idsOf({ group: errorGroupOf(timeout(0)) })).toEqual(['e3'])
+      expect(await idsOf({ group: errorGroupOf(errorAt(1)), handler: 'loose' })).toEqual([])
+    })
+
     const filters: [DeadFilter, string[]][] = [
       [
         {},

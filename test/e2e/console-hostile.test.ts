@@ -9,24 +9,24 @@ import { adminToken } from '../integration/admin-app.ts'
 import { startAdmin } from '../integration/admin-server.ts'
 import { hasBrowser, launchBrowser } from '../support/browser.ts'
 
-/** Stands in the data alone. */
+/** An id that only the data has. */
 const secret = 'evt_nobody_else_may_see'
-const page = '<!doctype html><title>a page</title><p id="own">own text</p>'
+const html = '<!doctype html><title>a page</title><p>text of the page</p>'
 
-/** Any page will do as the console: what guards it are the headers of the server and its checks. */
+/** Replaces the console: the headers and checks of the server protect any page. */
 const pages: Pages = {
   isFor: ({ url }) => url === '/',
   handle(_request, response) {
     const policy = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
     const headers = { 'Content-Security-Policy': policy, 'Cross-Origin-Opener-Policy': 'same-origin' }
-    response.writeHead(200, { 'Content-Type': 'text/html', ...headers }).end(page)
+    response.writeHead(200, { 'Content-Type': 'text/html', ...headers }).end(html)
   },
 }
 
-/** A page of somebody else, on all addresses of loopback. */
-async function startHostile() {
+/** Serves a page of another origin on loopback. */
+async function startForeignServer() {
   const server = createServer((_request, response) => {
-    response.writeHead(200, { 'Content-Type': 'text/html' }).end(page)
+    response.writeHead(200, { 'Content-Type': 'text/html' }).end(html)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -40,16 +40,16 @@ async function startHostile() {
   }
 }
 
-/** What a page tries against the admin side at `target`, in the page itself. Gives what it got to see of it, as text. */
+/** Runs in a foreign page: calls the admin port at `target` in every way a page can. Returns the text that each way could read. */
 async function attack(target: string): Promise<Record<string, string>> {
   const seen: Record<string, string> = {}
   const settled = <T>(work: Promise<T>): Promise<T | string> =>
     Promise.race([
-      work.catch((error: unknown) => `refused ${String(error)}`),
+      work.catch((error: unknown) => `blocked ${String(error)}`),
       new Promise<string>((resolve) => setTimeout(() => resolve('nothing'), 2_000)),
     ])
-  const note = async (what: string, work: Promise<string>) => {
-    seen[what] = await settled(work)
+  const note = async (way: string, work: Promise<string>) => {
+    seen[way] = await settled(work)
   }
   const read = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${target}${path}`, { credentials: 'include', ...init })
@@ -75,13 +75,13 @@ async function attack(target: string): Promise<Record<string, string>> {
       Object.assign(form, { method: 'POST', action: `${target}${path}`, enctype: type, target: frame.name })
       form.innerHTML = `<input name='{"all":true,"x":"' value='"}'>`
       document.body.append(frame, form)
-      // The first is that of the empty frame.
+      // The first load is that of the empty frame.
       frame.addEventListener('load', () => {
         try {
           if (frame.contentWindow?.location.href === 'about:blank') return
           resolve(`read ${frame.contentDocument?.body.innerText}`)
         } catch (error) {
-          resolve(`refused ${String(error)}`)
+          resolve(`blocked ${String(error)}`)
         }
       })
       form.submit()
@@ -94,7 +94,7 @@ async function attack(target: string): Promise<Record<string, string>> {
         try {
           resolve(`read ${frame.contentDocument?.body.innerText ?? 'null'}`)
         } catch (error) {
-          resolve(`refused ${String(error)}`)
+          resolve(`blocked ${String(error)}`)
         }
       })
       document.body.append(frame)
@@ -121,7 +121,7 @@ async function attack(target: string): Promise<Record<string, string>> {
       opened.postMessage({ type: 'sign-out' }, '*')
       heard.push(`read ${opened.document.body.innerText}`)
     } catch (error) {
-      heard.push(`refused ${String(error)}`)
+      heard.push(`blocked ${String(error)}`)
     }
     return heard.join()
   }
@@ -130,11 +130,11 @@ async function attack(target: string): Promise<Record<string, string>> {
 
   await Promise.all([
     note('fetch', read('/api/v1/events')),
-    note('fetch of one', read('/api/v1/events/evt_nobody_else_may_see')),
-    note('fetch of its bytes', read('/api/v1/events/evt_nobody_else_may_see/raw')),
+    note('fetch of an event', read('/api/v1/events/evt_nobody_else_may_see')),
+    note('fetch of the bytes of an event', read('/api/v1/events/evt_nobody_else_may_see/raw')),
     note('fetch of metrics', read('/metrics')),
     note('fetch of the session', read('/api/v1/session')),
-    note('fetch, not asking', read('/api/v1/events', { mode: 'no-cors' })),
+    note('fetch without CORS', read('/api/v1/events', { mode: 'no-cors' })),
     note('fetch of the page', read('/')),
     note('post as JSON', read('/api/v1/dead-letters/requeue', json)),
     note('post as text', read('/api/v1/dead-letters/requeue', { ...plain, mode: 'no-cors' })),
@@ -161,26 +161,27 @@ async function attack(target: string): Promise<Record<string, string>> {
   return seen
 }
 
-describe.skipIf(!hasBrowser)('a hostile page beside a signed-in one (needs Chromium: set CHROMIUM_PATH)', () => {
+describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chromium: set CHROMIUM_PATH)', () => {
   let browser: Browser
-  let hostile: Awaited<ReturnType<typeof startHostile>>
+  let foreign: Awaited<ReturnType<typeof startForeignServer>>
   let stage: Awaited<ReturnType<typeof startAdmin>>
   let context: BrowserContext
-  let own: Page
+  /** The signed-in page of the admin port. */
+  let adminPage: Page
 
   beforeAll(async () => {
-    // What Chromium itself does against such pages is no part of this: not every browser does it.
+    // Not every browser has these protections of Chromium, so they are off.
     const features = 'LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessSendPreflights'
     browser = await launchBrowser([
       '--host-resolver-rules=MAP evil.example 127.0.0.1',
       '--disable-popup-blocking',
       `--disable-features=${features}`,
     ])
-    hostile = await startHostile()
+    foreign = await startForeignServer()
   }, 60_000)
   afterAll(async () => {
     await browser.close()
-    await hostile[Symbol.asyncDispose]()
+    await foreign[Symbol.asyncDispose]()
   })
 
   beforeEach(async () => {
@@ -188,18 +189,18 @@ describe.skipIf(!hasBrowser)('a hostile page beside a signed-in one (needs Chrom
     await stage.inbox.accept([arrivalOf(secret)])
     await createDeadLetters(stage.inbox, ['evt_dead'])
     context = await browser.newContext({ locale: 'en-US' })
-    own = await context.newPage()
-    await own.goto(`http://127.0.0.1:${stage.port}/`)
+    adminPage = await context.newPage()
+    await adminPage.goto(`http://127.0.0.1:${stage.port}/`)
     const body = JSON.stringify({ token: adminToken })
-    expect(await callFrom(own, '/api/v1/session', { method: 'POST', body })).toMatchObject({ status: 201 })
+    expect(await callFrom(adminPage, '/api/v1/session', { method: 'POST', body })).toMatchObject({ status: 201 })
   })
   afterEach(async () => {
     await context.close()
     await stage[Symbol.asyncDispose]()
   })
 
-  const callFrom = (from: Page, path: string, init: { method?: string; body?: string } = {}) =>
-    from.evaluate(
+  const callFrom = (page: Page, path: string, init: { method?: string; body?: string } = {}) =>
+    page.evaluate(
       async ([url, options]) => {
         const response = await fetch(url, { ...options, headers: { 'Content-Type': 'application/json' } })
         return { status: response.status, text: await response.text() }
@@ -207,25 +208,24 @@ describe.skipIf(!hasBrowser)('a hostile page beside a signed-in one (needs Chrom
       [path, init] as const,
     )
 
-  /** Nothing was changed, and the session is still there. */
+  /** The server rejected every request but that for the page, which holds no data. Nothing changed, and the session is valid. */
   async function expectUntouched() {
-    // What it tried has come here and was refused; of the page, which holds no data, it could not read what it got.
-    const tried = stage.answered.slice(1 + stage.answered.findIndex(({ method }) => method === 'POST'))
-    const taken = tried.filter(({ status }) => ![401, 403, 404, 405].includes(status))
-    expect(taken.filter(({ method, url }) => method !== 'GET' || url !== '/')).toEqual([])
-    expect(tried.filter(({ url }) => url.startsWith('/api/v1')).length).toBeGreaterThan(4)
+    const requests = stage.answered.slice(1 + stage.answered.findIndex(({ method }) => method === 'POST'))
+    const accepted = requests.filter(({ status }) => ![401, 403, 404, 405].includes(status))
+    expect(accepted.filter(({ method, url }) => method !== 'GET' || url !== '/')).toEqual([])
+    expect(requests.filter(({ url }) => url.startsWith('/api/v1')).length).toBeGreaterThan(4)
     const { paused, handlers } = await stage.inbox.stats()
     expect([paused, handlers]).toMatchObject([
       false,
       [{ handler: 'trades', dead: 1, paused: false, concurrency: null }],
     ])
-    expect((await callFrom(own, '/api/v1/events')).text).toContain(secret)
+    expect((await callFrom(adminPage, '/api/v1/events')).text).toContain(secret)
   }
 
-  test('the own page may do everything that the hostile one tries', async () => {
-    const events = await callFrom(own, '/api/v1/events')
+  test('the signed-in page may make all the calls that hostile pages try', async () => {
+    const events = await callFrom(adminPage, '/api/v1/events')
     expect([events.status, events.text]).toEqual([200, expect.stringContaining(secret)])
-    const opened = await own.evaluate(
+    const opened = await adminPage.evaluate(
       () =>
         new Promise((resolve) => {
           const source = new EventSource('/api/v1/stream')
@@ -234,75 +234,83 @@ describe.skipIf(!hasBrowser)('a hostile page beside a signed-in one (needs Chrom
         }),
     )
     expect(opened).toBeUndefined()
-    expect((await callFrom(own, '/api/v1/pause', { method: 'POST' })).status).toBe(200)
+    expect((await callFrom(adminPage, '/api/v1/pause', { method: 'POST' })).status).toBe(200)
     const body = '{"all":true}'
-    expect((await callFrom(own, '/api/v1/dead-letters/requeue', { method: 'POST', body })).status).toBe(200)
+    expect((await callFrom(adminPage, '/api/v1/dead-letters/requeue', { method: 'POST', body })).status).toBe(200)
     expect(await stage.inbox.stats()).toMatchObject({ paused: true, handlers: [{ dead: 0 }] })
   })
 
   test.each([
-    // Of the same site: it is the same host, so the cookie goes along.
-    ['on another port of this host', '127.0.0.1'],
-    ['on another name of this machine', 'localhost'],
-    ['of another site', 'evil.example'],
-  ])('a page %s reads nothing and changes nothing', { timeout: 60_000 }, async (_where, host) => {
+    // The same site: the browser sends the cookie.
+    ['another port of the host', '127.0.0.1'],
+    ['another name of the machine', 'localhost'],
+    ['another site', 'evil.example'],
+  ])('a page on %s reads nothing and changes nothing', { timeout: 60_000 }, async (_where, host) => {
     const other = await context.newPage()
-    await other.goto(`http://${host}:${hostile.port}/`)
+    await other.goto(`http://${host}:${foreign.port}/`)
     const seen = await other.evaluate(attack, `http://127.0.0.1:${stage.port}`)
     expectNothingSeen(seen)
     await expectWindowsEmpty()
     await expectUntouched()
   })
 
-  test('nor does one that has its own name resolved to this machine', { timeout: 60_000 }, async () => {
-    const other = await context.newPage()
-    const origin = `http://evil.example:${stage.port}`
-    // What its name stood for before: its own server, on the same port. From then on it stands for the receiver.
-    await other.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: page }), { times: 1 })
-    await other.goto(`${origin}/`)
-    const answers = await other.evaluate(async () => {
-      const call = async (path: string, init: RequestInit = {}) => {
-        const response = await fetch(path, { headers: { 'Content-Type': 'application/json' }, ...init })
-        return [path, response.status, await response.text()] as const
+  test(
+    'a page whose name is rebound to this machine reads nothing and changes nothing',
+    { timeout: 60_000 },
+    async () => {
+      const other = await context.newPage()
+      const origin = `http://evil.example:${stage.port}`
+      // The name first leads to the attacker's server on the same port, then to the admin port.
+      await other.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: html }), { times: 1 })
+      await other.goto(`${origin}/`)
+      const responses = await other.evaluate(async () => {
+        const call = async (path: string, init: RequestInit = {}) => {
+          const response = await fetch(path, { headers: { 'Content-Type': 'application/json' }, ...init })
+          return [path, response.status, await response.text()] as const
+        }
+        return [
+          await call('/'),
+          await call('/api/v1/events'),
+          await call('/api/v1/session'),
+          await call('/api/v1/session', { method: 'POST', body: '{"token":"x"}' }),
+          await call('/api/v1/pause', { method: 'POST' }),
+          await call('/metrics'),
+          await call('/api/v1/stream'),
+        ]
+      })
+      for (const [path, status, text] of responses) {
+        expect([path, status]).toEqual([path, 403])
+        expect(text).toContain('the Host header does not name this server')
       }
-      return [
-        await call('/'),
-        await call('/api/v1/events'),
-        await call('/api/v1/session'),
-        await call('/api/v1/session', { method: 'POST', body: '{"token":"x"}' }),
-        await call('/api/v1/pause', { method: 'POST' }),
-        await call('/metrics'),
-        await call('/api/v1/stream'),
-      ]
-    })
-    for (const [path, status, text] of answers) {
-      expect([path, status]).toEqual([path, 403])
-      expect(text).toContain('the Host header does not name this server')
-    }
-    await expectUntouched()
-  })
+      await expectUntouched()
+    },
+  )
 
-  test('nor does one that calls this machine by that name from a page of its own', { timeout: 60_000 }, async () => {
-    const other = await context.newPage()
-    await other.goto(`http://evil.example:${hostile.port}/`)
-    expectNothingSeen(await other.evaluate(attack, `http://evil.example:${stage.port}`))
-    await expectWindowsEmpty()
-    await expectUntouched()
-  })
+  test(
+    'a page that gives this machine another name reads nothing and changes nothing',
+    { timeout: 60_000 },
+    async () => {
+      const other = await context.newPage()
+      await other.goto(`http://evil.example:${foreign.port}/`)
+      expectNothingSeen(await other.evaluate(attack, `http://evil.example:${stage.port}`))
+      await expectWindowsEmpty()
+      await expectUntouched()
+    },
+  )
 
   function expectNothingSeen(seen: Readonly<Record<string, string>>) {
     expect(Object.keys(seen)).toHaveLength(28)
-    for (const [what, text] of Object.entries(seen)) {
-      expect([what, text]).toEqual([what, expect.not.stringMatching(/evt_|own text|"data"|inbox_|role|operator/)])
-      const isHarmless = /^(refused|failed|nothing|opaque 0 $|no window|read null$|$)/.test(text)
-      expect([what, text, isHarmless || what === 'beacon']).toEqual([what, text, true])
+    for (const [way, text] of Object.entries(seen)) {
+      expect([way, text]).toEqual([way, expect.not.stringMatching(/evt_|text of the page|"data"|inbox_|role|operator/)])
+      const isHarmless = /^(blocked|failed|nothing|opaque 0 $|no window|read null$|$)/.test(text)
+      expect([way, text, isHarmless || way === 'beacon']).toEqual([way, text, true])
     }
   }
 
-  /** Windows that it opened show no data, not even to whoever sits before them. */
+  /** Windows that the hostile page opened show no data. */
   async function expectWindowsEmpty() {
-    const opened = context.pages().filter((one) => one.url().includes('/api/v1/events'))
+    const opened = context.pages().filter((page) => page.url().includes('/api/v1/events'))
     expect(opened).toHaveLength(1)
-    for (const one of opened) expect(await one.content()).not.toContain(secret)
+    for (const page of opened) expect(await page.content()).not.toContain(secret)
   }
 })

@@ -127,7 +127,11 @@ test('rejected and aborted requests cause a warning with the reasons', async () 
   await until(async () => (await health()).warnings.length > 0, 'a health check')
   const { warnings, sender } = await health()
   const found = warnings.find(({ code }) => code === 'deliveries_rejected')
-  expect(found).toMatchObject({ level: 'warning', title: expect.stringMatching(/^4 requests/), href: '/rejects' })
+  expect(found).toMatchObject({
+    level: 'warning',
+    title: expect.stringMatching(/^4 requests/),
+    href: '/deliveries/rejected',
+  })
   expect(found?.text).toMatch(/INBOX_BODY_LIMIT.*compressed.*incomplete.*INBOX_UNUSABLE_STATUS/)
   expect(sender).toMatchObject({ deliveries: 1, unusable: 1, acknowledged: 0, success_rate: 0 })
 })

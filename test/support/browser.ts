@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AxeBuilder } from '@axe-core/playwright'
 import sparticuz from '@sparticuz/chromium'
+import axe from 'axe-core'
 import { chromium, type Browser, type BrowserServer, type LaunchOptions, type Page } from 'playwright-core'
 import { shared } from './shared.ts'
 
@@ -127,14 +127,17 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   }
 }
 
-/** Accessibility violations that axe finds on the page, one line per element. */
-export async function findBarriers(page: Page): Promise<readonly string[]> {
+/** Accessibility violations that axe finds within an element of the page, one line per element. */
+export async function findBarriers(page: Page, within = 'html'): Promise<readonly string[]> {
   // Checks only the first rows of a list, because all rows are alike and axe takes ten seconds for a hundred.
-  const rows = ['tbody tr', '.ui-feed li', '[data-row]'].map((row) => `${row}:nth-child(n + 5)`)
-  // Legacy mode opens no second page to combine the results of frames. Our pages have no frames.
-  const whole = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
-  const builder = rows.reduce((axe, row) => axe.exclude(row), whole)
-  const { violations } = await builder.analyze()
+  const context = { include: [within], exclude: ['tbody tr:nth-child(n + 5)'] }
+  // Installed once per load of the page: its source has half a megabyte.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
+  const { violations } = await page.evaluate(
+    // Not the import: the function runs in the page.
+    (parts) => (globalThis as unknown as { readonly axe: typeof axe }).axe.run(parts, { resultTypes: ['violations'] }),
+    context,
+  )
   return violations.flatMap(({ id, impact, help, nodes }) =>
     nodes.map(({ html, failureSummary = '' }) => `${impact} ${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
   )

@@ -62,7 +62,7 @@ export function setUpVisits(): Visits {
       const page = await open(path)
       await signIn(page, stage.login)
       // Earlier messages of the stream would be missed.
-      await page.getByText('live', { exact: true }).waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
       return page
     },
   }
@@ -95,7 +95,7 @@ const wall = {
   after: (ms: number, fn: () => void) => systemClock.after(ms === 5_000 ? 600_000 : ms, fn),
 }
 
-/** An emulator with a short history and a manual clock. It serves the built dashboard and sends to one endpoint. */
+/** An emulator with a short history, a manual clock and no spontaneous events. It serves the built dashboard and sends to one endpoint. */
 async function startDashboardStage(folder: string): Promise<DashboardStage> {
   const login = { user: 'ada', password: 'password-of-the-test-0001' }
   const endpoint = await startEndpoint()
@@ -118,6 +118,8 @@ async function startDashboardStage(folder: string): Promise<DashboardStage> {
     wall,
   })
   await emulator.start()
+  // Without spontaneous trades, hours pass within milliseconds.
+  emulator.world.commands.apply({ kind: 'activity', factor: 0 })
   return {
     url: emulator.url ?? '',
     login,

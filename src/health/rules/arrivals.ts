@@ -33,7 +33,7 @@ function silences({ silences: all }: StoredFacts): Finding[] {
         `The last one arrived at ${timeText(lastAt)}; downtime of this receiver is not counted. Either nothing happened, or ` +
         'the sender is faulty, or the webhook was disabled, deleted, or lost this type. Check the webhook in the upstream ' +
         'dashboard (or onchain-inbox webhooks list), and its delivery log.',
-      href: '/health',
+      href: '/deliveries',
     }))
 }
 
@@ -65,7 +65,7 @@ function drifts({ now, drift }: ProcessFacts): Finding[] {
           ? 'Harmless: such events are stored and handled like others. A newer version may document them.'
           : 'Handlers that rely on the documentation may fail on such events or misread them. The Drift page shows an ' +
             'example and the documentation.'),
-      href: '/drift',
+      href: '/deliveries/drift',
     }))
 }
 
@@ -78,7 +78,7 @@ function conflicts({ now }: ProcessFacts, { newestConflictAt }: StoredFacts): Fi
     text:
       'The first body is kept and was handled; the other was not. Either the sender is faulty, or someone ' +
       'who knows a secret forges events. The Conflicts page shows both bodies.',
-    href: '/conflicts',
+    href: '/deliveries/conflicts',
   }
 }
 

@@ -31,7 +31,7 @@ function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: 
         lastAt === undefined
           ? 'If it is meant to replace the other one, set it in the upstream, which does not sign with it yet. Otherwise remove it.'
           : `Its last event arrived at ${timeText(lastAt)}. If another one replaced it, the rotation is done: remove it from the secrets.`,
-      href: '/settings',
+      href: '/system',
     }
   })
 }
@@ -56,7 +56,7 @@ function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: 
           ? 'Signatures are rejected, and no authentic delivery arrives: the sender most likely still signs with it. Add it ' +
             'again until the sender uses another one.'
           : 'If the sender still signs with it, its deliveries are rejected: add it again. Otherwise there is nothing to do.',
-        href: '/rejects',
+        href: '/deliveries/rejected',
       }
     })
 }

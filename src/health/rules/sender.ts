@@ -29,7 +29,7 @@ function refused({ lately }: ProcessFacts, before: Before): Finding {
       `${percentText(count / deliveries)} of the deliveries of the last five minutes were rejected. ${ladderText} Nothing is lost as ` +
       'long as one attempt succeeds. The log has the reason (overloaded, not_committed_in_time, store_full, ' +
       'store_unavailable): provide a faster disk, more space or fewer concurrent connections.',
-    href: '/health',
+    href: '/deliveries',
   }
 }
 
@@ -46,7 +46,7 @@ function slowAcks({ lately }: ProcessFacts, before: Before): Finding {
       `The sender counts a later response as a failure, even though the event is stored. A ` +
       'response waits only for the durable commit, so the disk is slow or shared (run onchain-inbox ' +
       'doctor to check), or the machine lacks CPU.',
-    href: '/health',
+    href: '/deliveries',
   }
 }
 
@@ -69,7 +69,7 @@ function failures({ lastHour }: ProcessFacts, before: Before): Finding {
     text:
       `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${ladderText} The sender retries all of them: you have ` +
       'hours to fix this before the first event is lost. The warnings about rejected and slow deliveries name the cause.',
-    href: '/health',
+    href: '/deliveries',
   }
 }
 
@@ -88,7 +88,7 @@ function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: Proces
         `Compare them; during a rotation set both (INBOX_SECRETS). ${ladderText}`
       : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. The ' +
         'Rejects page shows their source.',
-    href: '/rejects',
+    href: '/deliveries/rejected',
   }
 }
 
@@ -126,6 +126,6 @@ export function findRejectionWarning({ rejections: counts, lately }: ProcessFact
     text:
       `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${ladderText} The Rejects page shows their ` +
       'source; ignore unknown sources.',
-    href: '/rejects',
+    href: '/deliveries/rejected',
   }
 }

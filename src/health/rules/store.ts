@@ -21,7 +21,7 @@ function unwritable({ store }: ProcessFacts): Finding {
     text:
       'Commits fail, so every delivery gets 503 and is retried later. The log has the error. Check the disk and the ' +
       'permissions of the database folder. If the process does not recover, restart it.',
-    href: '/health',
+    href: '/deliveries',
   }
 }
 
@@ -37,7 +37,7 @@ function lowDisk({ store, freeBytes, reserveBytes }: ProcessFacts, before: Befor
     text:
       `Below ${Math.floor(reserveBytes / 1024 ** 2)} MB (INBOX_DISK_RESERVE) deliveries get 503 until space is freed. Free some, ` +
       'shorten the retention (INBOX_RETENTION_DAYS, INBOX_RETENTION_BYTES), or run onchain-inbox prune.',
-    href: '/health',
+    href: '/deliveries',
   }
 }
 
@@ -54,7 +54,7 @@ export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
             text:
               'The database was damaged, or replaced by an older copy. Restore the newest backup, or replay the deliveries of that time in the ' +
               "upstream's dashboard. Then run onchain-inbox doctor --acknowledge.",
-            href: '/health',
+            href: '/deliveries',
           },
         ]
   const lost = gaps.filter((gap) => gap.lost !== null && gap.acknowledgedAt === null).slice(0, maxGaps)
@@ -66,7 +66,7 @@ export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
       level: 'critical',
       title: `Events were lost: out of service from ${timeText(gap.from)} to ${timeText(gap.to)}`,
       text: describeGap(gap).join('\n'),
-      href: '/health',
+      href: '/deliveries',
     })),
   ]
 }

@@ -81,7 +81,7 @@ function quarantine({ now }: ProcessFacts, { stats, newestQuarantinedAt }: Store
     text:
       'They have a valid signature but are not usable events, so they were stored and not handled. Check one ' +
       'of each reason: the sender is faulty, or its format changed. If a newer version can read them, retry them.',
-    href: '/quarantine',
+    href: '/deliveries/quarantine',
   }
 }
 

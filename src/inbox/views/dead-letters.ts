@@ -1,5 +1,5 @@
 import { decodeCursorPair, encodeCursor } from '../cursor.ts'
-import { errorGroupOf } from '../error-group.ts'
+import { errorGroupOf, frameOf } from '../error-group.ts'
 import { maxDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type QueryStore } from '../port.ts'
 import { attemptsOf, errorOf } from './event-detail.ts'
 import { rowsOf, turn, type ViewStore } from './tables.ts'
@@ -92,10 +92,11 @@ export function createDeadLetters(
       )
       .execute()
     const handler = filter.handler === undefined ? undefined : await handlerId(filter.handler)
-    // Dead letters of older versions have no stored group.
+    // Dead letters of older versions have no stored group, and groups of older versions no frame.
     const early = await deadLettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
     const groupOf = (row: (typeof rows)[number]) => {
-      return row.group ?? errorGroupOf(early.get(row.id)?.error ?? errorOf(undefined))
+      const { name, message } = early.get(row.id)?.error ?? errorOf(undefined)
+      return row.group ?? errorGroupOf({ name, message })
     }
     const found = rows
       .filter((row) => filter.handler === undefined || row.handlerId === handler)
@@ -147,7 +148,7 @@ export function createDeadLetters(
       const samples = await deadLettersOf(largest.map(({ newestId }) => newestId))
       const shown = largest.flatMap(({ newestId, ...group }): DeadGroup[] => {
         const sample = samples.get(newestId)
-        return sample === undefined ? [] : [{ ...group, handler: sample.handler, sample }]
+        return sample === undefined ? [] : [{ ...group, frame: frameOf(group.group), handler: sample.handler, sample }]
       })
       return { groups: shown, isComplete: behind === null && groups.size <= maxGroups }
     },

@@ -11,19 +11,21 @@ import {
   type QueryStore,
 } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
+import { isDeadLetter, isOpen } from '../run-sql.ts'
 import { statusOf, toProgress, type ProgressRow } from '../status.ts'
 import { hourMs } from '../tally.ts'
 import { errorOf } from './event-detail.ts'
 import { turn, type ViewStore } from './tables.ts'
 
-/** A page ends early after this time and has a cursor to continue. */
-const budgetMs = 500
+/** A page ends early after this time and has a cursor to continue. With the last portion and details, a page takes 50 ms at most. */
+const budgetMs = 25
 /** A portion is one statement. Its size shrinks when the previous one took longer than this. */
-const portionMs = 10
+const portionMs = 8
 const firstPortion = 256
 /** Maximum events scanned per statement. */
 const maxPortion = 8_192
-/** Maximum range of accept-sequence numbers for one lookup of a key. */
+/** Ranges of accept-sequence numbers for one lookup of a key. */
+const firstRange = 16_384
 const maxRange = 4_194_304
 /** Maximum events per lookup of runs, and of events by number. */
 const maxSeqs = 500
@@ -49,6 +51,8 @@ const runConditions: Partial<Record<EventStatus, RawBuilder<boolean>>> = {
   dead: sql<boolean>`state = ${stateOf('dead')}`,
 }
 
+const isDeadRun = sql<boolean>`${sql.raw(isDeadLetter('run.'))}`
+
 function stateOf(state: (typeof runStates)[number]) {
   return sql.lit(runStates.indexOf(state))
 }
@@ -69,24 +73,19 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     return first === null || last === null ? null : { lowest: Number(first), highest: Number(last) }
   }
 
-  /** Events with a run that this status requires, newest first; null if there are too many. */
-  async function seqsByRuns(status: EventStatus | undefined): Promise<readonly number[] | null> {
-    const condition = status && runConditions[status]
+  /** Events with a run that this status or group requires, newest first; null if there are too many. */
+  async function seqsByRuns({ status, group }: EventQuery): Promise<readonly number[] | null> {
+    const condition = group === undefined ? status && runConditions[status] : sql<boolean>`error_group = ${group}`
     if (condition === undefined) return null
-    const isDead = status === 'dead' || status === 'held'
+    const isDead = group !== undefined || status === 'dead' || status === 'held'
     // Ordered like the partial index, so that the planner uses it.
     const runs = db
       .selectFrom('run')
-      .select(['event_seq', 'state'])
-      .$if(isDead, (query) =>
-        query
-          .where(sql<boolean>`state >= 4 and state <= 5`)
-          .orderBy('ended_at')
-          .orderBy('id'),
-      )
+      .select(['event_seq', 'state', 'error_group'])
+      .$if(isDead, (query) => query.where(isDeadRun).orderBy('ended_at').orderBy('id'))
       .$if(!isDead, (query) =>
         query
-          .where(sql<boolean>`state < 5`)
+          .where(sql<boolean>`${sql.raw(isOpen())}`)
           .orderBy('handler_id')
           .orderBy('replay_id')
           .orderBy('key')
@@ -110,34 +109,34 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
   }
 
   async function* portionsOf(query: EventQuery, below: number): AsyncGenerator<Portion> {
-    const seqs = await seqsByRuns(query.status)
-    if (seqs !== null) {
-      const older = seqs.filter((seq) => seq < below)
-      for (let at = 0; at < older.length; at += maxSeqs) {
-        const part = older.slice(at, at + maxSeqs)
-        yield { seqs: part, reached: part.at(-1) ?? 1 }
-      }
-      return
-    }
     const range =
       query.from === undefined && query.to === undefined ? { lowest: 1, highest: below } : await rangeOf(query)
     if (range === null) return
     const { lowest } = range
     const start = Math.min(below, range.highest + 1)
+    const seqs = await seqsByRuns(query)
+    if (seqs !== null) {
+      const inRange = seqs.filter((seq) => seq < start && seq >= lowest)
+      for (let at = 0; at < inRange.length; at += maxSeqs) {
+        const some = inRange.slice(at, at + maxSeqs)
+        yield { seqs: some, reached: some.at(-1) ?? 1 }
+      }
+      return
+    }
     yield* query.network !== undefined && query.address !== undefined
       ? byKey(`${query.network}:${query.address}`, start, lowest)
       : inOrder(start, lowest)
   }
 
   async function* byKey(key: string, below: number, lowest: number): AsyncGenerator<Portion> {
-    let size = firstPortion
+    let size = firstRange
     for (let reached = below; reached > lowest;) {
+      const startedAt = performance.now()
       const from = Math.max(lowest, reached - size)
       const seqs = await seqsOfKey(key, { below: reached, from }, maxSeqs)
-      const isAll = seqs.length < maxSeqs
-      reached = isAll ? from : (seqs.at(-1) ?? from)
-      size = isAll ? Math.min(maxRange, size * 4) : firstPortion
-      if (seqs.length > 0) yield { seqs, reached }
+      reached = seqs.length < maxSeqs ? from : (seqs.at(-1) ?? from)
+      yield { seqs, reached }
+      size = nextSize(size, startedAt, maxRange)
     }
   }
 
@@ -148,14 +147,17 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
       const portion = { below: reached, reached: Math.max(lowest, reached - size) }
       yield portion
       ;({ reached } = portion)
-      size =
-        performance.now() - startedAt < portionMs ? Math.min(maxPortion, size * 2) : Math.max(16, Math.floor(size / 2))
+      size = nextSize(size, startedAt, maxPortion)
     }
+  }
+
+  function nextSize(size: number, startedAt: number, max: number): number {
+    return performance.now() - startedAt < portionMs ? Math.min(max, size * 2) : Math.max(16, Math.floor(size / 2))
   }
 
   /** Events of a portion that match all filters except status. */
   async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
-    const { type, network, address, from, to, handler } = query
+    const { type, network, address, from, to, handler, group } = query
     // The limit makes PostgreSQL use the index, even with outdated statistics.
     const scanned = db
       .selectFrom('event')
@@ -176,13 +178,18 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     // Expressions keep planners from using the index of keys.
     if (network !== undefined) matching = matching.where(startsWith(sql.ref('e.key'), `${network}:`))
     if (address !== undefined) matching = matching.where(endsWith(sql.ref('e.key'), `:${address}`))
-    if (handler !== undefined) {
+    if (handler !== undefined || group !== undefined) {
+      const id = db
+        .selectFrom('handler')
+        .select('handler.id')
+        .where('handler.name', '=', handler ?? '')
       const run = db
         .selectFrom('run')
         .select('run.id')
         .whereRef('run.event_seq', '=', 'e.seq' as never)
-      const id = db.selectFrom('handler').select('handler.id').where('handler.name', '=', handler)
-      matching = matching.where((eb) => eb.exists(run.where('run.handler_id', '=', id)))
+        .$if(handler !== undefined, (runs) => runs.where('run.handler_id', '=', id))
+        .$if(group !== undefined, (runs) => runs.where(isDeadRun).where('run.error_group', '=', group ?? ''))
+      matching = matching.where((eb) => eb.exists(run))
     }
     for (const term of terms) {
       const pattern = `%${term.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
@@ -285,7 +292,8 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     for await (const portion of portionsOf(query, below)) {
       // Status is derived after the read, so only a query without status can limit it.
       const max = status === undefined ? limit - data.length : null
-      const rows = await select(portion, query, terms, max)
+      const isEmpty = 'seqs' in portion && portion.seqs.length === 0
+      const rows = isEmpty ? [] : await select(portion, query, terms, max)
       for (const summary of await summariesOf(rows)) {
         if (status !== undefined && summary.status !== status) continue
         data.push(summary)

@@ -1,25 +1,23 @@
 import { Link } from 'wouter'
-import { Action } from '../ui/action.tsx'
-import { pathWith, useGet, type Api } from '../ui/api.tsx'
+import { pathWith, useGet } from '../ui/api.tsx'
 import { formatCount } from '../ui/format.ts'
 import { List, useSelection, type Target } from '../ui/list.tsx'
 import { usePlace } from '../ui/router.tsx'
-import { Facts, Page } from '../ui/shell.tsx'
+import { Facts, Page, Panel } from '../ui/shell.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
 import { DataTable, type Column } from '../ui/table.tsx'
-import { Line, shortText, Text, TextBlock } from '../ui/text.tsx'
-import { Age, Id, Time } from '../ui/values.tsx'
-import type { DeadGroupsJson, DeadLetterJson, DroppedJson, HandlerListJson, RequeuedJson } from './contract.ts'
+import { Line, shortText } from '../ui/text.tsx'
+import { Time } from '../ui/values.tsx'
+import { BulkAction, selectionOf } from './bulk-action.tsx'
+import { ageColumn, codeColumn, countColumn, textColumn } from '../ui/columns.tsx'
+import type { DeadGroupsJson, DeadLetterJson, DroppedJson, RequeuedJson } from '../../admin/dead-letters.ts'
+import type { HandlerListJson } from '../../admin/handlers.ts'
+import { ErrorBox } from './error-box.tsx'
+import { EventId } from './events/event-id.tsx'
 import { useIsOperator } from './role.ts'
 
 type Group = DeadGroupsJson['data'][number]
-
-/** Dead letters of a request to the admin API. */
-type Which =
-  | { readonly all: true }
-  | { readonly run_ids: readonly number[] }
-  | { readonly filter: Readonly<Record<string, string>> }
 
 /** Runs that failed for good, by group and one by one. */
 export function DeadLettersPage() {
@@ -44,7 +42,9 @@ export function DeadLettersPage() {
         ]}
         above={<Groups path={pathWith('/dead-letters/groups', { handler, type })} />}
         {...(isOperator && {
-          actions: (target: Target) => <LetterActions which={[whichOf(target)]} what={nameOf(target)} />,
+          actions: (target: Target) => (
+            <LetterActions {...selectionOf(target, (keys) => ({ run_ids: keys.map(Number) }))} />
+          ),
         })}
         detail={{ label: 'Dead letter', render: (key, row) => <Letter runId={key} row={row} /> }}
         empty={
@@ -58,26 +58,11 @@ export function DeadLettersPage() {
 }
 
 const columns: readonly Column<DeadLetterJson>[] = [
-  { header: 'Died', width: '4.5rem', isNumber: true, narrow: 'plain', cell: ({ died_at: at }) => <Age at={at} /> },
+  ageColumn('Died', 'died_at', { narrow: 'plain' }),
   { header: 'Error', isName: true, cell: ({ error }) => <Line value={`${error.name}: ${error.message}`} max={200} /> },
-  { header: 'Handler', width: '10rem', cell: ({ handler }) => <Line value={handler} max={60} /> },
-  {
-    header: 'Type',
-    width: '12rem',
-    isOptional: true,
-    cell: ({ type }) => (
-      <code>
-        <Line value={type} max={60} />
-      </code>
-    ),
-  },
-  {
-    header: 'Attempts',
-    width: '5.5rem',
-    isNumber: true,
-    isOptional: true,
-    cell: ({ attempt }) => formatCount(attempt),
-  },
+  textColumn('Handler', 'handler', { width: '10rem' }),
+  codeColumn('Type', 'type', { width: '12rem', isOptional: true }),
+  countColumn('Attempts', 'attempt', { width: '5.5rem', isOptional: true }),
   {
     header: 'Key',
     width: '5rem',
@@ -87,38 +72,30 @@ const columns: readonly Column<DeadLetterJson>[] = [
 ]
 
 const groupColumns: readonly Column<Group>[] = [
-  { header: 'Error group', isName: true, cell: ({ group }) => <Line value={group} max={200} /> },
-  {
-    header: 'Top frame',
-    width: '24%',
-    isOptional: true,
-    cell: ({ sample }) => (
-      <code className="ui-dim">
-        <Line value={topFrameOf(sample.error.stack)} max={120} />
-      </code>
-    ),
-  },
-  { header: 'Handler', width: '10rem', cell: ({ handler }) => <Line value={handler} max={60} /> },
-  { header: 'Count', width: '5rem', isNumber: true, cell: ({ count }) => formatCount(count) },
-  {
-    header: 'First',
-    width: '5rem',
-    isNumber: true,
-    isOptional: true,
-    cell: ({ first_died_at: at }) => <Age at={at} />,
-  },
-  { header: 'Last', width: '5rem', isNumber: true, cell: ({ last_died_at: at }) => <Age at={at} /> },
+  { header: 'Error group', isName: true, cell: (group) => <Line value={errorOf(group)} max={200} /> },
+  codeColumn('Top frame', 'frame', { width: '24%', isOptional: true }),
+  textColumn('Handler', 'handler', { width: '10rem' }),
+  countColumn('Count', 'count'),
+  ageColumn('First', 'first_died_at', { isOptional: true }),
+  ageColumn('Last', 'last_died_at'),
   {
     header: 'Events',
     width: '5rem',
     narrow: 'plain',
-    cell: ({ handler }) => (
-      <Link href={pathWith('/events', { status: 'dead', handler })} aria-label={`Events of ${shortText(handler)}`}>
+    cell: ({ handler, group }) => (
+      <Link href={pathWith('/events', { handler, group })} aria-label={`Events of ${shortText(group)}`}>
         Events
       </Link>
     ),
   },
 ]
+
+/** The part of a group before its frame. */
+function errorOf({ group, frame }: Group): string {
+  return frame === null ? group : group.slice(0, -frame.length).trimEnd()
+}
+
+const keyOf = ({ handler, group }: Pick<Group, 'handler' | 'group'>) => JSON.stringify([handler, group])
 
 /** Errors that differ only in numbers and addresses are one group. A click on a group filters the list below. */
 function Groups({ path }: { readonly path: string }) {
@@ -126,133 +103,98 @@ function Groups({ path }: { readonly path: string }) {
   const query = useGet<DeadGroupsJson>(path)
   const isOperator = useIsOperator()
   const selection = useSelection(query.data?.data.map(keyOf) ?? [])
-  const { handler = '', group: name = '' } = place.parameters
+  const { handler = '', group = '' } = place.parameters
   return (
     <Loaded query={query} rows={3}>
       {({ data, complete }) => {
         if (data.length === 0) return null
-        const chosen = data.filter((group) => selection.keys.has(keyOf(group)))
+        const selected = data.filter((row) => selection.keys.has(keyOf(row)))
         return (
-          <section aria-label="Error groups" className="console-groups">
-            <div className="ui-bar">
-              <h2>Error groups</h2>
-              <span className="ui-dim">
-                {complete ? formatCount(data.length) : `${formatCount(data.length)} among the newest dead letters`}
-              </span>
-              {isOperator && chosen.length > 0 && (
-                <span className="ui-row ui-bar-end">
+          <div className="console-groups">
+            <Panel
+              title="Error groups"
+              note={complete ? formatCount(data.length) : `${formatCount(data.length)} among the newest dead letters`}
+              isFlush
+              actions={
+                isOperator &&
+                selected.length > 0 && (
                   <LetterActions
-                    what={chosen.length === 1 ? 'group' : `${chosen.length} groups`}
-                    which={chosen.map((group) => ({ filter: { handler: group.handler, group: group.group } }))}
+                    what={selected.length === 1 ? 'group' : `${selected.length} groups`}
+                    which={selected.map((row) => ({ filter: { handler: row.handler, group: row.group } }))}
                   />
-                </span>
-              )}
-            </div>
-            <DataTable
-              caption="Error groups"
-              columns={groupColumns}
-              rows={data}
-              rowKey={keyOf}
-              openKey={JSON.stringify([handler, name])}
-              hrefOf={(group) => place.hrefWith({ handler: group.handler, group: group.group, open: '' })}
-              {...(isOperator && { selection })}
-            />
-          </section>
+                )
+              }
+            >
+              <DataTable
+                caption="Error groups"
+                columns={groupColumns}
+                rows={data}
+                rowKey={keyOf}
+                openKey={keyOf({ handler, group })}
+                hrefOf={(row) => place.hrefWith({ handler: row.handler, group: row.group, open: '' })}
+                {...(isOperator && { selection })}
+              />
+            </Panel>
+          </div>
         )
       }}
     </Loaded>
   )
 }
 
-function keyOf({ handler, group }: Group): string {
-  return JSON.stringify([handler, group])
-}
-
-/** The first frame of a stack, with the last two parts of its path: `at run (handlers/ledger.ts:12:9)`. */
-function topFrameOf(stack: string | null): string | null {
-  const frame = stack?.split('\n').find((line) => /^\s+at /.test(line))
-  return frame?.trim().replace(/(?:file:\/\/)?\/[^\s()]*\/(?=[^/\s()]+\/[^/\s()]+)/, '') ?? null
-}
-
-function whichOf({ keys, filter }: Target): Which {
-  if (keys.length > 0) return { run_ids: keys.map(Number) }
-  return Object.keys(filter).length > 0 ? { filter } : { all: true }
-}
-
-function nameOf({ keys, filter }: Target): string {
-  if (keys.length > 0) return 'selected'
-  return Object.keys(filter).length > 0 ? 'matching' : 'all'
-}
-
-interface LetterActionsProps {
-  readonly which: readonly Which[]
-  /** Completes the label: `Requeue group`. */
+export interface LetterActionsProps {
+  readonly which: readonly object[]
+  /** Completes the labels: `Requeue group`. */
   readonly what: string
 }
 
-/** Requeue and drop, counted before they are confirmed. */
-function LetterActions({ which, what }: LetterActionsProps) {
-  const letters = (count: number) => (count === 1 ? '1 dead letter' : `${formatCount(count)} dead letters`)
-  const act = async (api: Api, verb: 'requeue' | 'drop', body: object) => {
-    let count = 0
-    let isComplete = true
-    for (const one of which) {
-      const answer = await api.send<RequeuedJson | DroppedJson>('POST', `/dead-letters/${verb}`, { ...one, ...body })
-      count += 'requeued' in answer ? answer.requeued : answer.dropped
-      isComplete &&= answer.complete
-    }
-    return { count, more: isComplete ? '' : ' These are the first of them: repeat the action for the rest.' }
-  }
-  const preview = async (api: Api, verb: 'requeue' | 'drop', body: object) => {
-    const { count, more } = await act(api, verb, { ...body, dryRun: true })
-    return { count, text: `${letters(count)} selected.${more}` }
-  }
+/** Requeues or drops dead letters. */
+export function LetterActions(selection: LetterActionsProps) {
   return (
     <>
-      <Action
-        label={`Requeue ${what}`}
+      <BulkAction
+        {...selection}
+        verb="Requeue"
         title="Requeue dead letters?"
-        isPrimary
-        preview={({ api }) => preview(api, 'requeue', {})}
-        run={async ({ api }) => {
-          const { count, more } = await act(api, 'requeue', {})
-          return `${letters(count)} requeued.${more}`
-        }}
+        path="/dead-letters/requeue"
+        resultOf={resultOf}
       >
         Their handlers get the events again, with attempts reset. Fix the cause first.
-      </Action>
-      <Action
-        label={`Drop ${what}`}
+      </BulkAction>
+      <BulkAction
+        {...selection}
+        verb="Drop"
         title="Drop dead letters?"
-        isDangerous
-        needsReason
-        preview={({ api, reason }) => preview(api, 'drop', { reason })}
-        run={async ({ api, reason }) => {
-          const { count, more } = await act(api, 'drop', { reason })
-          return `${letters(count)} dropped.${more}`
-        }}
+        path="/dead-letters/drop"
+        isDrop
+        resultOf={resultOf}
       >
         The runs end for good and no longer block their keys.
-      </Action>
+      </BulkAction>
     </>
   )
 }
 
+function resultOf(results: readonly (RequeuedJson | DroppedJson)[], isDryRun: boolean) {
+  const count = results.reduce((sum, result) => sum + ('requeued' in result ? result.requeued : result.dropped), 0)
+  const letters = count === 1 ? '1 dead letter' : `${formatCount(count)} dead letters`
+  const verb = isDryRun ? 'selected' : results.some((result) => 'requeued' in result) ? 'requeued' : 'dropped'
+  const isComplete = results.every(({ complete }) => complete)
+  return {
+    count,
+    text: `${letters} ${verb}.${isComplete ? '' : ' These are the first of them: repeat the action for the rest.'}`,
+  }
+}
+
 function Letter({ runId, row }: { readonly runId: string; readonly row: DeadLetterJson | undefined }) {
   const query = useGet<DeadLetterJson>(row === undefined ? `/dead-letters/${encodeURIComponent(runId)}` : null)
-  const letter = row ?? query.data
   const isOperator = useIsOperator()
+  const letter = row ?? query.data
   if (letter === undefined) return <Loaded query={query}>{() => null}</Loaded>
-  const { error, event_id: eventId } = letter
+  const { error } = letter
   return (
     <>
-      <div className="ui-error">
-        <strong>{shortText(error.name, 100)}</strong>
-        <code>
-          <Text value={error.message} max={500} />
-        </code>
-        {error.stack !== null && <TextBlock value={error.stack} label="Stack trace" />}
-      </div>
+      <ErrorBox title={shortText(error.name, 100)} text={error.message} stack={error.stack} isStackOpen />
       {isOperator && (
         <div className="ui-row">
           <LetterActions which={[{ run_ids: [letter.run_id] }]} what="run" />
@@ -260,9 +202,9 @@ function Letter({ runId, row }: { readonly runId: string; readonly row: DeadLett
       )}
       <Facts
         facts={[
-          ['Event', <Id key="event" value={eventId} href={`#/events/${encodeURIComponent(eventId)}`} />],
-          ['Type', <Text key="type" value={letter.type} />],
-          ['Handler', <Text key="handler" value={letter.handler} />],
+          ['Event', <EventId key="event" id={letter.event_id} />],
+          ['Type', letter.type],
+          ['Handler', letter.handler],
           ['Run', letter.run_id],
           ['Attempts', formatCount(letter.attempt)],
           ['Crashes', formatCount(letter.crashed)],

@@ -1,28 +1,24 @@
+import { Button } from '@mantine/core'
 import { Spotlight, spotlight } from '@mantine/spotlight'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { pathWith } from '../ui/api.tsx'
 import { Icon } from '../ui/icons.tsx'
+import type { NavLink } from '../ui/shell.tsx'
 import { shortText } from '../ui/text.tsx'
-import type { HandlerJson } from './contract.ts'
+import type { HandlerJson } from '../../admin/handlers.ts'
+import { deliveryTabs } from './deliveries/deliveries.tsx'
+import { systemTabs } from './system/system.tsx'
 
-const pages: readonly (readonly [label: string, path: string])[] = [
-  ['Overview', '/'],
-  ['Events', '/events'],
-  ['Dead letters', '/dead-letters'],
-  ['Handlers', '/handlers'],
-  ['Delivery health', '/deliveries'],
-  ['Rejected', '/deliveries/rejected'],
-  ['Quarantine', '/deliveries/quarantine'],
-  ['Conflicts', '/deliveries/conflicts'],
-  ['Drift', '/deliveries/drift'],
-  ['Replays', '/replays'],
-  ['Settings', '/system'],
-  ['Secrets', '/system/secrets'],
-  ['Replicas', '/system/replicas'],
-  ['Audit', '/system/audit'],
-  ['Database', '/system/database'],
+const tabs = [
+  ...deliveryTabs.map(({ label, path }) => ({ label, path: `/deliveries/${path}`.replace(/\/$/, '') })),
+  ...systemTabs.map(({ label, path }) => ({ label, path: `/system/${path}`.replace(/\/$/, '') })),
 ]
+
+export interface JumpProps {
+  readonly pages: readonly NavLink[]
+  readonly handlers: readonly HandlerJson[]
+}
 
 interface Target {
   readonly label: string
@@ -30,39 +26,35 @@ interface Target {
   readonly path: string
 }
 
-function targetsOf(text: string, handlers: readonly HandlerJson[]): readonly Target[] {
-  const words = text.toLowerCase()
-  const has = (name: string) => name.toLowerCase().includes(words)
+function targetsOf(text: string, { pages, handlers }: JumpProps): readonly Target[] {
+  const has = (name: string) => name.toLowerCase().includes(text.toLowerCase())
   const named = [
-    ...pages.filter(([label]) => has(label)).map(([label, path]) => ({ label, note: 'Page', path })),
+    ...[...pages, ...tabs].filter(({ label }) => has(label)).map(({ label, path }) => ({ label, note: 'Page', path })),
     ...handlers
-      .filter(({ name }) => words !== '' && has(name))
+      .filter(({ name }) => text !== '' && has(name))
       .slice(0, 8)
       .map(({ name }) => ({ label: shortText(name), note: 'Handler', path: pathWith('/handlers', { open: name }) })),
   ]
-  if (words === '') return named
+  if (text === '') return named
   const isAddress = /^0x[0-9a-f]{40}$/i.test(text) || /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(text)
+  const isId = named.length === 0 && !/\s/.test(text)
   return [
     ...(isAddress ? [{ label: text, note: 'Address', path: pathWith('/events', { address: text }) }] : []),
-    ...(/\s/.test(text) || named.length > 0
-      ? []
-      : [{ label: text, note: 'Event id', path: `/events/${encodeURIComponent(text)}` }]),
+    ...(isId ? [{ label: text, note: 'Event id', path: `/events/${encodeURIComponent(text)}` }] : []),
     ...named,
     { label: text, note: 'Search bodies', path: pathWith('/events', { q: text }) },
   ]
 }
 
 /** Jumps to a page, handler, event id or address. Opens with Ctrl-K or Cmd-K. */
-export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }) {
+export function Jump(props: JumpProps) {
   const [text, setText] = useState('')
   const [, navigate] = useLocation()
   return (
     <>
-      <button type="button" className="console-jump" onClick={spotlight.open}>
-        <Icon name="search" />
-        <span>Jump to event, address, handler</span>
-        <kbd>Ctrl K</kbd>
-      </button>
+      <Button variant="default" leftSection={<Icon name="search" />} onClick={spotlight.open}>
+        Jump
+      </Button>
       <Spotlight.Root
         query={text}
         onQueryChange={setText}
@@ -73,12 +65,8 @@ export function Jump({ handlers }: { readonly handlers: readonly HandlerJson[] }
       >
         <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
         <Spotlight.ActionsList>
-          {targetsOf(text.trim(), handlers).map(({ label, note, path }) => (
-            <Spotlight.Action key={`${note} ${path}`} onClick={() => navigate(path)}>
-              <span className="console-jump-target">
-                <bdi>{label}</bdi> <span className="ui-dim">{note}</span>
-              </span>
-            </Spotlight.Action>
+          {targetsOf(text.trim(), props).map(({ label, note, path }) => (
+            <Spotlight.Action key={`${note} ${path}`} label={label} description={note} onClick={() => navigate(path)} />
           ))}
         </Spotlight.ActionsList>
       </Spotlight.Root>

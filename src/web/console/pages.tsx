@@ -1,13 +1,13 @@
-import { Button } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
-import { Link, Redirect, Route, Switch } from 'wouter'
-import { useApi, useGet } from '../ui/api.tsx'
+import type { ReactNode } from 'react'
+import { Route, Switch } from 'wouter'
+import { useGet } from '../ui/api.tsx'
 import { formatDuration } from '../ui/format.ts'
-import { useIsLive } from '../ui/live.tsx'
-import { useHashSearch } from '../ui/router.tsx'
-import { Page, Shell, type NavLink } from '../ui/shell.tsx'
-import { Empty } from '../ui/states.tsx'
-import type { HandlerListJson, OverviewJson } from './contract.ts'
+import { LiveState } from '../ui/live.tsx'
+import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
+import { Status } from '../ui/status.tsx'
+import type { HandlerListJson } from '../../admin/handlers.ts'
+import type { OverviewJson } from '../../admin/overview.ts'
 import { DeadLettersPage } from './dead-letters.tsx'
 import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventPage } from './events/event.tsx'
@@ -20,32 +20,27 @@ import { useIsOperator } from './role.ts'
 import { SystemPage } from './system/system.tsx'
 import './console.css'
 
-/** Places of earlier versions, which warnings and bookmarks still name. */
-const moved: Readonly<Record<string, string>> = {
-  '/health': '/deliveries',
-  '/rejects': '/deliveries/rejected',
-  '/quarantine': '/deliveries/quarantine',
-  '/conflicts': '/deliveries/conflicts',
-  '/drift': '/deliveries/drift',
-  '/settings': '/system',
-  '/audit': '/system/audit',
-}
-
-export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
+export function Pages({ signOut }: { readonly signOut: ReactNode }) {
   const overview = useGet<OverviewJson>('/overview').data
   const handlers = useGet<HandlerListJson>('/handlers').data
+  const nav = navOf(overview, handlers)
   useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
   return (
     <Shell
       name="onchain-inbox"
-      nav={navOf(overview, handlers)}
+      nav={nav}
       tools={
         <>
-          <Jump handlers={handlers?.data ?? []} />
-          <LiveState isPaused={overview?.paused === true} />
+          <Jump pages={nav} handlers={handlers?.data ?? []} />
+          {overview?.paused === true ? <Status tone="warning">Handlers paused</Status> : <LiveState />}
         </>
       }
-      end={<SessionEnd overview={overview} onSignedOut={onSignedOut} />}
+      end={
+        <>
+          {signOut}
+          <Process overview={overview} />
+        </>
+      }
     >
       <Switch>
         <Route path="/" component={OverviewPage} />
@@ -56,26 +51,12 @@ export function Pages({ onSignedOut }: { readonly onSignedOut: () => void }) {
         <Route path="/deliveries/:tab?">{({ tab }) => <DeliveriesPage tab={tab} />}</Route>
         <Route path="/replays" component={ReplaysPage} />
         <Route path="/system/:tab?">{({ tab }) => <SystemPage tab={tab} />}</Route>
-        {Object.entries(moved).map(([from, to]) => (
-          <Route key={from} path={from}>
-            <Moved to={to} />
-          </Route>
-        ))}
         <Route>
-          <Page title="Not found">
-            <Empty title="There is no page here">
-              <Link href="/">Overview</Link>
-            </Empty>
-          </Page>
+          <NotFound />
         </Route>
       </Switch>
     </Shell>
   )
-}
-
-function Moved({ to }: { readonly to: string }) {
-  const search = useHashSearch()
-  return <Redirect to={search === '' ? to : `${to}?${search}`} replace />
 }
 
 function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | undefined): readonly NavLink[] {
@@ -94,40 +75,14 @@ function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | u
   ]
 }
 
-function LiveState({ isPaused }: { readonly isPaused: boolean }) {
-  const isLive = useIsLive()
-  if (isPaused) return <span className="console-live console-live-off">Handlers paused</span>
-  return (
-    <span className={isLive ? 'console-live' : 'console-live console-live-off'} role="status">
-      {isLive ? 'Live' : 'Reconnecting'}
-    </span>
-  )
-}
-
-interface SessionEndProps {
-  readonly overview: OverviewJson | undefined
-  readonly onSignedOut: () => void
-}
-
-function SessionEnd({ overview, onSignedOut }: SessionEndProps) {
-  const api = useApi()
+function Process({ overview }: { readonly overview: OverviewJson | undefined }) {
   const role = useIsOperator() ? 'operator' : 'viewer'
   const { version, now, started_at: startedAt } = overview ?? {}
   return (
-    <>
-      <Button variant="default" onClick={() => void api.send('DELETE', '/session').finally(onSignedOut)}>
-        Sign out
-      </Button>
-      <span>
-        {version !== undefined && `v${version} · `}
-        {role}
-        {now !== undefined && startedAt !== undefined && startedAt !== null && (
-          <>
-            <br />
-            up {formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}
-          </>
-        )}
-      </span>
-    </>
+    <span>
+      {version !== undefined && `v${version} · `}
+      {role}
+      {now && startedAt && ` · up ${formatDuration(Math.max(0, Date.parse(now) - Date.parse(startedAt)))}`}
+    </span>
   )
 }

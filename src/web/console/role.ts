@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react'
-import type { SessionJson } from './contract.ts'
+import type { SessionJson } from '../../admin/session.ts'
 
 export const RoleContext = createContext<SessionJson['role']>('viewer')
 

@@ -1,7 +1,8 @@
-import { Link } from 'wouter'
 import type { AlertType } from '../../../schema/rest/alert.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
+import { textColumn } from '../ui/columns.tsx'
+import type { Field, ValueOf } from '../ui/form.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { List } from '../ui/list.tsx'
 import { namesOf, networks } from '../ui/names.ts'
@@ -12,7 +13,8 @@ import type { Column } from '../ui/table.tsx'
 import { Line, shortText } from '../ui/text.tsx'
 import { OnChain } from '../ui/values.tsx'
 import type { Account, Alert } from './contract.ts'
-import { accountField, FormAction, given, Secret, toNumber, type Field, type ValueOf } from './form.tsx'
+import { deliveriesColumn } from './deliveries/deliveries.tsx'
+import { accountField, filledIn, Secret, toNumber } from './fields.tsx'
 
 /** Units of the thresholds. */
 const units: Readonly<Record<AlertType, string>> = {
@@ -25,13 +27,13 @@ const units: Readonly<Record<AlertType, string>> = {
 
 const columns: readonly Column<Alert>[] = [
   { header: 'Label', isName: true, cell: ({ label }) => <Line value={label} fallback="No label" /> },
-  { header: 'Type', width: '8rem', cell: ({ type }) => type },
+  textColumn('Type', 'type', { width: '8rem' }),
   {
     header: 'Address',
     width: '10rem',
     cell: ({ network, address }) => <OnChain kind="address" network={network} value={address} />,
   },
-  { header: 'Network', width: '6rem', cell: ({ network }) => network },
+  textColumn('Network', 'network', { width: '6rem' }),
   { header: 'Threshold', width: '7rem', isNumber: true, cell: ({ threshold }) => formatNumber(threshold) },
   {
     header: 'Status',
@@ -39,54 +41,42 @@ const columns: readonly Column<Alert>[] = [
     narrow: 'plain',
     cell: ({ status }) => <Status tone={status === 'active' ? 'good' : 'neutral'}>{status}</Status>,
   },
-  { header: 'URL', isOptional: true, cell: ({ webhookUrl }) => <Line value={webhookUrl} /> },
-  {
-    header: 'Deliveries',
-    width: '6rem',
-    narrow: 'plain',
-    cell: ({ alertId }) => <Link href={`/deliveries?endpoint=${encodeURIComponent(alertId)}`}>Deliveries</Link>,
-  },
+  textColumn('URL', 'webhookUrl', { isOptional: true }),
+  deliveriesColumn(({ alertId }) => alertId),
   { header: 'Action', width: '6rem', narrow: 'plain', cell: (alert) => <Delete alert={alert} /> },
 ]
 
 /** Alerts on tokens and wallets (R57), and the secret that signs what they post (A41). */
 export function AlertsPage() {
-  const accounts = useGet<ListJson<Account>>('/accounts').data?.data ?? []
+  const accounts = useGet<ListJson<Account>>('/accounts').data?.data
   return (
     <Page
       title="Alerts"
       isFilling
       actions={
         <>
-          <FormAction
+          <Action
             isPrimary
             label="Add alert"
-            submit="Add alert"
             fields={(value) => [...accountField(accounts), ...alertFields(value)]}
-            run={async (api, value) => {
-              await api.send('POST', '/alerts', {
-                ...given(value, 'account', 'type', 'network', 'webhookUrl', 'label'),
-                address: value('address'),
+            run={async ({ api, value }) =>
+              void (await api.send('POST', '/alerts', {
+                ...filledIn(value, 'account', 'type', 'network', 'address', 'webhookUrl', 'label'),
                 threshold: toNumber(value('threshold')),
-              })
-              return null
-            }}
+              }))
+            }
           />
-          <FormAction
+          <Action
             label="Replace secret"
-            submit="Replace secret"
             fields={accountField(accounts)}
-            run={async (api, value) => {
-              const made = await api.send<{ readonly alertSecret: string }>(
-                'POST',
-                '/alert-secret',
-                given(value, 'account'),
-              )
+            run={async ({ api, value }) => {
+              const body = filledIn(value, 'account')
+              const made = await api.send<{ readonly alertSecret: string }>('POST', '/alert-secret', body)
               return <Secret value={made.alertSecret} what="alert secret" />
             }}
           >
-            <p>A new secret signs everything that alerts post from now on. Receivers with the old one reject it.</p>
-          </FormAction>
+            A new secret signs everything that alerts post from now on. Receivers with the old one reject it.
+          </Action>
         </>
       }
     >
@@ -104,7 +94,7 @@ export function AlertsPage() {
 
 function alertFields(value: ValueOf): readonly Field[] {
   const types = namesOf(units)
-  const type = types.find((one) => one === value('type')) ?? 'price_above'
+  const type = types.find((name) => name === value('type')) ?? 'price_above'
   return [
     { name: 'type', label: 'Type', choices: types },
     { name: 'network', label: 'Network', choices: networks },

@@ -1,12 +1,11 @@
-import { Button } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { useCallback, useMemo, useState, type ReactNode } from 'react'
-import { Link, Route, Switch } from 'wouter'
-import { ApiProvider, createApi, useApi, useGet } from '../ui/api.tsx'
-import { Live, useIsLive, useLive } from '../ui/live.tsx'
-import { Page, Shell, type NavLink } from '../ui/shell.tsx'
-import { Empty, Failure, Skeleton } from '../ui/states.tsx'
-import { Status } from '../ui/status.tsx'
+import type { ReactNode } from 'react'
+import { Route, Switch } from 'wouter'
+import { useGet } from '../ui/api.tsx'
+import { LiveState, useLive } from '../ui/live.tsx'
+import { Session } from '../ui/session.tsx'
+import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
+import { SignIn } from '../ui/sign-in.tsx'
 import { AccountPage } from './account.tsx'
 import { AlertsPage } from './alerts.tsx'
 import { ClockReadout } from './clock.tsx'
@@ -15,14 +14,25 @@ import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventsPage } from './events.tsx'
 import { FaultsPage } from './faults/faults.tsx'
 import { OverviewPage } from './overview.tsx'
-import { SignIn } from './sign-in.tsx'
+import { useRefresh } from './refresh.ts'
 import { TriggersPage } from './triggers.tsx'
-import { useRefresh } from './use-refresh.ts'
 import { WebhooksPage } from './webhooks.tsx'
-import './dashboard.css'
 
-const base = './_emulator'
 const kinds = ['event', 'attempt', 'clock'] as const
+
+const pages = [
+  { label: 'Overview', path: '/', page: OverviewPage },
+  { label: 'Events', path: '/events', page: EventsPage },
+  { label: 'Deliveries', path: '/deliveries', page: DeliveriesPage },
+  { label: 'Webhooks', path: '/webhooks', page: WebhooksPage },
+  { label: 'Alerts', path: '/alerts', page: AlertsPage },
+  { label: 'Faults', path: '/faults', page: FaultsPage },
+  { label: 'Triggers', path: '/triggers', page: TriggersPage },
+  { label: 'Account', path: '/account', page: AccountPage },
+] as const
+
+/** Rows per page of lists that have a cursor. */
+const pageSize = 100
 
 /** Unwraps the envelope. A list becomes a page; its cursor is the id or number of the last row. */
 function unwrap(body: unknown): unknown {
@@ -33,108 +43,78 @@ function unwrap(body: unknown): unknown {
   return { data, next_cursor: data.length < pageSize || next === undefined ? null : String(next) }
 }
 
-/** Rows per page of lists that have a cursor. */
-const pageSize = 100
-
-/** The sign-in, or the pages. Returns to the sign-in when the session ends. */
 export function App() {
-  // A new key drops everything that the previous session has read.
-  const [key, setKey] = useState(0)
-  const restart = useCallback(() => setKey((before) => before + 1), [])
-  const api = useMemo(() => createApi({ base, server: 'The emulator', unwrap, onSignedOut: restart }), [restart])
   return (
-    <ApiProvider key={key} api={api}>
-      <Session onChange={restart} />
-    </ApiProvider>
+    <Session<SessionJson>
+      base="./_emulator"
+      server="The emulator"
+      unwrap={unwrap}
+      stream={`/stream?types=${kinds.join()}`}
+      kinds={kinds}
+      pollMs={60_000}
+      isSignedIn={({ signedIn }) => signedIn}
+      signIn={({ session }) => <DemoSignIn demo={session?.demo ?? null} />}
+    >
+      {({ user }, signOut) => <Pages user={user ?? ''} signOut={signOut} />}
+    </Session>
   )
 }
 
-/** Time between two checks whether the session has ended. */
-const sessionMs = 60_000
-
-function Session({ onChange }: { readonly onChange: () => void }) {
-  const { data, error, refetch } = useGet<SessionJson>('/session', { pollMs: sessionMs })
-  if (data === undefined)
-    return (
-      <main className="ui-center">
-        {error === null ? <Skeleton rows={3} /> : <Failure error={error} onRetry={() => void refetch()} />}
-      </main>
-    )
-  if (!data.signedIn) return <SignIn demo={data.demo} onSignedIn={onChange} />
+/** Asks for user and password (A65). `demo`: the published login of the demo, which is filled in; null if the login is private. */
+function DemoSignIn({ demo }: Pick<SessionJson, 'demo'>) {
   return (
-    <Live url={`${base}/stream?types=${kinds.join()}`} kinds={kinds}>
-      <LiveUpdates>
-        <Pages user={data.user ?? ''} onSignedOut={onChange} />
-      </LiveUpdates>
-    </Live>
+    <SignIn
+      name="Emulator"
+      site="Emulator"
+      note={demo !== null && <p>This is the demo: its published login is filled in.</p>}
+      fields={[
+        { name: 'user', label: 'User', autoComplete: 'username', initial: demo?.user ?? '' },
+        {
+          name: 'password',
+          label: 'Password',
+          autoComplete: 'current-password',
+          isSecret: true,
+          initial: demo?.password ?? '',
+        },
+      ]}
+      toBody={(value) => ({ user: value('user'), password: value('password') })}
+    />
   )
 }
 
-function LiveUpdates({ children }: { readonly children: ReactNode }) {
+function Pages({ user, signOut }: { readonly user: string; readonly signOut: ReactNode }) {
   const client = useQueryClient()
+  const count = useGet<DeliveryCounts>('/deliveries/counts').data?.undelivered ?? 0
   useRefresh('attempt', /^\/(?:deliveries|faults$)/)
   useLive<WorldClock>('clock', (clock) => client.setQueryData(['/clock'], clock))
-  return children
-}
-
-function Pages({ user, onSignedOut }: { readonly user: string; readonly onSignedOut: () => void }) {
-  const api = useApi()
-  const isLive = useIsLive()
-  const undelivered = useGet<DeliveryCounts>('/deliveries/counts').data?.undelivered ?? 0
   return (
     <Shell
       name="Emulator"
       site="Emulator"
-      nav={navOf(undelivered)}
+      nav={pages.map(({ label, path }): NavLink => ({
+        label,
+        path,
+        ...(path === '/deliveries' && { badge: { count, tone: 'bad', label: 'undelivered' } }),
+      }))}
       tools={
         <>
           <ClockReadout />
-          <Status tone={isLive ? 'good' : 'warning'}>{isLive ? 'live' : 'reconnecting'}</Status>
+          <LiveState />
         </>
       }
       end={
         <>
-          <Button variant="default" onClick={() => void api.send('DELETE', '/session').finally(onSignedOut)}>
-            Sign out
-          </Button>
+          {signOut}
           <span>{user}</span>
         </>
       }
     >
       <Switch>
-        <Route path="/" component={OverviewPage} />
-        <Route path="/events" component={EventsPage} />
-        <Route path="/deliveries" component={DeliveriesPage} />
-        <Route path="/webhooks" component={WebhooksPage} />
-        <Route path="/alerts" component={AlertsPage} />
-        <Route path="/faults" component={FaultsPage} />
-        <Route path="/triggers" component={TriggersPage} />
-        <Route path="/account" component={AccountPage} />
-        <Route>
-          <Page title="Not found">
-            <Empty title="There is no page here">
-              <Link href="/">Overview</Link>
-            </Empty>
-          </Page>
-        </Route>
+        {pages.map(({ path, page }) => (
+          <Route key={path} path={path} component={page} />
+        ))}
+        <Route component={NotFound} />
       </Switch>
     </Shell>
   )
-}
-
-function navOf(undelivered: number): readonly NavLink[] {
-  return [
-    { label: 'Overview', path: '/' },
-    { label: 'Events', path: '/events' },
-    {
-      label: 'Deliveries',
-      path: '/deliveries',
-      badge: { count: undelivered, tone: 'bad', label: 'undelivered' },
-    },
-    { label: 'Webhooks', path: '/webhooks' },
-    { label: 'Alerts', path: '/alerts' },
-    { label: 'Faults', path: '/faults' },
-    { label: 'Triggers', path: '/triggers' },
-    { label: 'Account', path: '/account' },
-  ]
 }

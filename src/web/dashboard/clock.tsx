@@ -1,25 +1,17 @@
 import { Button } from '@mantine/core'
-import { useEffect, useState } from 'react'
 import { useAction, useGet } from '../ui/api.tsx'
 import { formatTime } from '../ui/format.ts'
 import { Panel } from '../ui/shell.tsx'
 import { Failure } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
-import { Time } from '../ui/values.tsx'
+import { Time, useNow } from '../ui/values.tsx'
 import type { WorldClock } from './contract.ts'
 
 /** Current world time, in ms; null until the clock is loaded. */
 function useWorldTime(): { readonly clock: WorldClock; readonly now: number } | null {
   const { data: clock, dataUpdatedAt: readAt } = useGet<WorldClock>('/clock')
-  const [at, setAt] = useState(() => Date.now())
-  const isRunning = clock !== undefined && clock.mode !== 'manual'
-  useEffect(() => {
-    if (!isRunning) return
-    const timer = window.setInterval(() => setAt(Date.now()), 500)
-    return () => window.clearInterval(timer)
-  }, [isRunning])
-  if (clock === undefined) return null
-  return { clock, now: Date.parse(clock.now) + (isRunning ? Math.max(0, at - readAt) * speedOf(clock) : 0) }
+  const at = useNow()
+  return clock === undefined ? null : { clock, now: Date.parse(clock.now) + Math.max(0, at - readAt) * speedOf(clock) }
 }
 
 function speedOf({ mode, speed }: WorldClock): number {

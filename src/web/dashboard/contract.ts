@@ -14,7 +14,7 @@ export type { ShownTriggered as Triggered } from '../../emulator/control/trigger
 export type { Counts as DeliveryCounts, DeliveryState } from '../../emulator/deliveries/delivery.ts'
 export type { FaultKind } from '../../emulator/faults/kinds.ts'
 export type { StoredRule as StoredFault } from '../../emulator/faults/faults.ts'
-export type { Thresholds, WorldEvent } from '../../emulator/world/port.ts'
+export type { WorldEvent } from '../../emulator/world/port.ts'
 
 export interface Scenario {
   readonly name: string

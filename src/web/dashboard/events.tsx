@@ -1,20 +1,15 @@
-import { Button } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Link } from 'wouter'
 import { EventLine } from '../ui/event-line.tsx'
-import { formatCount } from '../ui/format.ts'
 import { JsonView } from '../ui/json-view.tsx'
 import { List } from '../ui/list.tsx'
-import { useLive } from '../ui/live.tsx'
 import { eventTypes } from '../ui/names.ts'
 import { Facts, Page } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
 import type { Column } from '../ui/table.tsx'
 import { Line } from '../ui/text.tsx'
 import { Id, Time } from '../ui/values.tsx'
-import { Link } from 'wouter'
 import type { WorldEvent } from './contract.ts'
-import { useRefresh } from './use-refresh.ts'
+import { useRefresh } from './refresh.ts'
 
 export const eventColumns: readonly Column<WorldEvent>[] = [
   { header: 'Time (UTC)', width: '10rem', narrow: 'plain', cell: ({ event }) => <Time at={event.created_at} /> },
@@ -27,33 +22,17 @@ export const eventKey = ({ seq }: WorldEvent) => String(seq)
 /** Paths of the world's events. */
 export const eventPaths = /^\/events/
 
+export const noEvents = (
+  <Empty title="No events yet">
+    The world produces events by itself. <Link href="/triggers">Trigger one</Link> to see it at once.
+  </Empty>
+)
+
 /** The world's events as they arise, newest first. */
 export function EventsPage() {
-  const [isPaused, setPaused] = useState(false)
-  const [unseen, setUnseen] = useState(0)
-  const client = useQueryClient()
-  useRefresh('event', eventPaths, !isPaused)
-  useLive('event', () => isPaused && setUnseen((before) => before + 1))
-  const toggle = () => {
-    setPaused(!isPaused)
-    setUnseen(0)
-    if (isPaused) void client.invalidateQueries()
-  }
+  useRefresh('event', eventPaths)
   return (
-    <Page
-      title="Events"
-      isFilling
-      actions={
-        <>
-          <Button variant="default" onClick={toggle}>
-            {isPaused ? 'Resume' : 'Pause'}
-          </Button>
-          <span role="status" className="ui-dim">
-            {isPaused && `Paused, ${formatCount(unseen)} new`}
-          </span>
-        </>
-      }
-    >
+    <Page title="Events" isFilling>
       <List
         caption="Events"
         path="/events?order=newest"
@@ -66,11 +45,7 @@ export function EventsPage() {
           render: (_seq, row) =>
             row === undefined ? <Empty title="Not among the loaded events" /> : <Event row={row} />,
         }}
-        empty={
-          <Empty title="No events yet">
-            The world produces events by itself. <Link href="/triggers">Trigger one</Link> to see it at once.
-          </Empty>
-        }
+        empty={noEvents}
       />
     </Page>
   )

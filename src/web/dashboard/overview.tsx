@@ -1,15 +1,15 @@
-import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useGet, type ListJson } from '../ui/api.tsx'
 import { formatCount } from '../ui/format.ts'
 import { Page, Panel } from '../ui/shell.tsx'
-import { Empty, Loaded } from '../ui/states.tsx'
+import { Loaded } from '../ui/states.tsx'
 import { DataTable } from '../ui/table.tsx'
+import { Tile } from '../ui/tile.tsx'
 import { ClockPanel } from './clock.tsx'
 import type { DeliveryCounts, StoredFault, World, WorldEvent } from './contract.ts'
 import { duplicateNote } from './faults/faults.tsx'
-import { eventColumns, eventKey, eventPaths } from './events.tsx'
-import { useRefresh } from './use-refresh.ts'
+import { eventColumns, eventKey, eventPaths, noEvents } from './events.tsx'
+import { useRefresh } from './refresh.ts'
 
 /** Counts of deliveries, the clock, and the newest events. */
 export function OverviewPage() {
@@ -21,21 +21,16 @@ export function OverviewPage() {
       <ClockPanel />
       <Panel title="Newest events" isFlush note={<Link href="/events">All events</Link>}>
         <Loaded query={newest}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty title="No events yet">
-                The world produces events by itself. <Link href="/triggers">Trigger one</Link> to see it at once.
-              </Empty>
-            ) : (
-              <DataTable
-                caption="Newest events"
-                columns={eventColumns}
-                rows={data}
-                rowKey={eventKey}
-                hrefOf={(row) => `/events?open=${eventKey(row)}`}
-              />
-            )
-          }
+          {({ data }) => (
+            <DataTable
+              caption="Newest events"
+              columns={eventColumns}
+              rows={data}
+              rowKey={eventKey}
+              hrefOf={(row) => `/events?open=${eventKey(row)}`}
+              empty={noEvents}
+            />
+          )}
         </Loaded>
       </Panel>
     </Page>
@@ -49,43 +44,30 @@ function Figures() {
   return (
     <Loaded query={counts} rows={2}>
       {({ acknowledged, pending, inFlight, undelivered, duplicates }) => (
-        <div className="dash-tiles">
-          <Tile label="Acknowledged" value={acknowledged} to="/deliveries?state=acknowledged" />
+        <div className="ui-tiles">
+          <Tile title="Acknowledged" value={formatCount(acknowledged)} href="/deliveries?state=acknowledged" />
           <Tile
-            label="Pending"
-            value={pending}
+            title="Pending"
+            value={formatCount(pending)}
             note={`${formatCount(inFlight)} in flight`}
-            to="/deliveries?state=pending"
+            href="/deliveries?state=pending"
           />
-          <Tile label="Undelivered" value={undelivered} isBad to="/deliveries?state=undelivered" />
-          <Tile label="Duplicates" value={duplicates} note={duplicateNote(rules)} to="/faults" />
-          <Tile label="Faults" value={rules?.length} note="rules in force" to="/faults" />
           <Tile
-            label="Tracked wallets"
-            value={world?.trackedWallets.length}
+            title="Undelivered"
+            value={formatCount(undelivered)}
+            tone={undelivered > 0 ? 'bad' : 'good'}
+            href="/deliveries?state=undelivered"
+          />
+          <Tile title="Duplicates" value={formatCount(duplicates)} note={duplicateNote(rules)} href="/faults" />
+          <Tile title="Faults" value={formatCount(rules?.length)} note="rules in force" href="/faults" />
+          <Tile
+            title="Tracked wallets"
+            value={formatCount(world?.trackedWallets.length)}
             note={`of ${formatCount(world?.counts.wallets)}`}
-            to="/account"
+            href="/account"
           />
         </div>
       )}
     </Loaded>
-  )
-}
-
-interface TileProps {
-  readonly label: string
-  readonly value: number | undefined
-  readonly note?: ReactNode
-  readonly isBad?: boolean
-  readonly to: string
-}
-
-function Tile({ label, value, note, isBad = false, to }: TileProps) {
-  return (
-    <Link href={to} className="dash-tile">
-      <span>{label}</span>
-      <strong className={isBad && value !== 0 ? 'ui-text-bad' : undefined}>{formatCount(value)}</strong>
-      <span className="ui-dim">{note}</span>
-    </Link>
   )
 }

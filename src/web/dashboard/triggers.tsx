@@ -1,13 +1,12 @@
-import { Button } from '@mantine/core'
 import { Link } from 'wouter'
-import { useAction } from '../ui/api.tsx'
+import type { StoryName } from '../../emulator/world/port.ts'
+import { Form } from '../ui/form.tsx'
 import { formatCount } from '../ui/format.ts'
 import { eventTypes, namesOf } from '../ui/names.ts'
 import { Page, Panel } from '../ui/shell.tsx'
-import { Failure } from '../ui/states.tsx'
-import type { StoryName } from '../../emulator/world/port.ts'
+import { Choices } from './choices.tsx'
 import type { Triggered } from './contract.ts'
-import { Form, toNumber } from './form.tsx'
+import { toNumber } from './fields.tsx'
 
 const stories: Readonly<Record<StoryName, string>> = {
   scam: 'A token is listed, its owner hides, nobody can sell it, and its liquidity is removed.',
@@ -37,70 +36,32 @@ export function TriggersPage() {
               isOptional: true,
             },
           ]}
-          run={async (api, value) => {
+          run={async ({ api, value }) => {
             const set = parseOverrides(value('set'))
-            const triggered = await api.send<Triggered>('POST', '/trigger', {
+            const { type, count, isRaw } = await api.send<Triggered>('POST', '/trigger', {
               type: value('type'),
               count: toNumber(value('count')),
               ...(value('rate') !== '' && { rate: toNumber(value('rate')) }),
               ...(Object.keys(set).length > 0 && { set }),
             })
-            return <Outcome {...triggered} />
+            return (
+              <>
+                {formatCount(count)} {isRaw ? 'raw ' : ''}
+                {type} triggered. <Link href={`/deliveries?type=${type}`}>Deliveries</Link>
+              </>
+            )
           }}
         />
       </Panel>
-      <Stories />
-      <Panel title="Activity" note="Spontaneous trades">
-        <Form
-          isRow
-          submit="Set activity"
-          fields={[{ name: 'factor', label: 'Factor', description: '1 is usual; 0 stops them', initial: '1' }]}
-          run={async (api, value) => {
-            await api.send('POST', '/world/activity', { factor: toNumber(value('factor')) })
-            return `Activity is ×${value('factor')}.`
-          }}
+      <Panel title="Stories" note="Events over minutes to hours of world time">
+        <Choices
+          verb="Begin"
+          choices={namesOf(stories).map((name) => ({ name, about: stories[name] }))}
+          run={(api, story) => api.send('POST', '/world/story', { story })}
+          doneText={(story) => `Story ${story} has begun.`}
         />
       </Panel>
     </Page>
-  )
-}
-
-function Outcome({ type, count, isRaw }: Triggered) {
-  return (
-    <>
-      {formatCount(count)} {isRaw ? 'raw ' : ''}
-      {type} triggered. <Link href={`/deliveries?type=${type}`}>Deliveries</Link>
-    </>
-  )
-}
-
-function Stories() {
-  const begin = useAction(async (api, story: string) => {
-    await api.send('POST', '/world/story', { story })
-    return story
-  })
-  return (
-    <Panel title="Stories" note="Events over minutes to hours of world time">
-      <dl className="ui-facts dash-choices">
-        {namesOf(stories).map((story) => (
-          <div key={story}>
-            <dt>
-              <Button
-                variant="default"
-                disabled={begin.isPending}
-                aria-label={`Begin ${story}`}
-                onClick={() => begin.mutate(story)}
-              >
-                {story}
-              </Button>
-            </dt>
-            <dd>{stories[story]}</dd>
-          </div>
-        ))}
-      </dl>
-      <span role="status">{begin.data !== undefined && `Story ${begin.data} has begun.`}</span>
-      <Failure error={begin.error} />
-    </Panel>
   )
 }
 

@@ -1,29 +1,23 @@
-import { Link } from 'wouter'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
+import { textColumn, timeColumn } from '../ui/columns.tsx'
+import type { Field, ValueOf } from '../ui/form.tsx'
 import { List } from '../ui/list.tsx'
 import { eventTypes } from '../ui/names.ts'
 import { Page } from '../ui/shell.tsx'
 import { Empty } from '../ui/states.tsx'
 import type { Column } from '../ui/table.tsx'
 import { Line, shortText } from '../ui/text.tsx'
-import { Time } from '../ui/values.tsx'
 import type { Account, Webhook } from './contract.ts'
-import { accountField, FormAction, given, Secret, type Field, type ValueOf } from './form.tsx'
-
-const eventsOf = ({ events }: Webhook) => (events.includes('*') ? 'all' : events.join(', '))
+import { deliveriesColumn } from './deliveries/deliveries.tsx'
+import { accountField, filledIn, Secret, toList } from './fields.tsx'
 
 const columns: readonly Column<Webhook>[] = [
-  { header: 'URL', isName: true, cell: ({ url }) => <Line value={url} /> },
-  { header: 'Events', cell: (webhook) => <Line value={eventsOf(webhook)} /> },
+  textColumn('URL', 'url', { isName: true }),
+  { header: 'Events', cell: ({ events }) => <Line value={events.includes('*') ? 'all' : events.join(', ')} /> },
   { header: 'Account', width: '8rem', cell: ({ accountId }) => <AccountName id={accountId} /> },
-  { header: 'Created (UTC)', width: '10rem', isOptional: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  {
-    header: 'Deliveries',
-    width: '6rem',
-    narrow: 'plain',
-    cell: ({ webhookId }) => <Link href={`/deliveries?endpoint=${encodeURIComponent(webhookId)}`}>Deliveries</Link>,
-  },
+  timeColumn('Created (UTC)', 'createdAt', { isOptional: true }),
+  deliveriesColumn(({ webhookId }) => webhookId),
   { header: 'Actions', width: '13rem', narrow: 'plain', cell: (webhook) => <Actions webhook={webhook} /> },
 ]
 
@@ -34,21 +28,20 @@ function AccountName({ id }: { readonly id: string }) {
 
 /** Endpoints of events (R60, R62). The secret of a new one is shown once (R76). */
 export function WebhooksPage() {
-  const accounts = useGet<ListJson<Account>>('/accounts').data?.data ?? []
+  const accounts = useGet<ListJson<Account>>('/accounts').data?.data
   return (
     <Page
       title="Webhooks"
       isFilling
       actions={
-        <FormAction
+        <Action
           isPrimary
           label="Add webhook"
-          submit="Add webhook"
-          fields={(value) => [...accountField(accounts), ...webhookFields(value, null)]}
-          run={async (api, value) => {
-            const body = { ...given(value, 'account'), ...webhookBody(value) }
+          fields={[...accountField(accounts), ...webhookFields(null)]}
+          run={async ({ api, value }) => {
+            const body = { ...filledIn(value, 'account'), ...webhookBody(value) }
             const { secret } = await api.send<{ readonly secret?: string }>('POST', '/webhooks', body)
-            return secret === undefined ? null : <Secret value={secret} what="webhook secret" />
+            if (secret !== undefined) return <Secret value={secret} what="webhook secret" />
           }}
         />
       }
@@ -66,28 +59,16 @@ export function WebhooksPage() {
 }
 
 /** Fields of a new webhook (null), or of a change. */
-function webhookFields(value: ValueOf, webhook: Webhook | null): readonly Field[] {
-  const isAll = webhook?.events.includes('*') ?? true
-  const which = value('which') || (isAll ? 'all' : 'some')
-  const one: Field = {
-    name: 'events',
-    label: 'Event types',
-    choices: eventTypes,
-    isMany: true,
-    initial: isAll ? '' : (webhook?.events.join(' ') ?? ''),
-  }
+function webhookFields(webhook: Webhook | null): readonly Field[] {
   return [
     { name: 'url', label: 'URL', description: 'https, or http on this machine', initial: webhook?.url ?? '' },
     {
-      name: 'which',
+      name: 'events',
       label: 'Events',
-      initial: isAll ? 'all' : 'some',
-      choices: [
-        { value: 'all', label: 'All, and types to come' },
-        { value: 'some', label: 'Some types' },
-      ],
+      isMany: true,
+      initial: webhook?.events.join(' ') ?? '*',
+      choices: [{ value: '*', label: 'All, and types to come' }, ...eventTypes],
     },
-    ...(which === 'some' ? [one] : []),
     {
       name: 'secret',
       label: webhook === null ? 'Secret' : 'New secret',
@@ -98,33 +79,30 @@ function webhookFields(value: ValueOf, webhook: Webhook | null): readonly Field[
 }
 
 function webhookBody(value: ValueOf): object {
-  const types = value('events').split(' ').filter(Boolean)
-  return { url: value('url'), events: value('which') === 'all' ? ['*'] : types, ...given(value, 'secret') }
+  const events = toList(value('events'))
+  return { url: value('url'), events: events.includes('*') ? ['*'] : events, ...filledIn(value, 'secret') }
 }
 
 function Actions({ webhook }: { readonly webhook: Webhook }) {
-  const shown = shortText(webhook.url, 300)
+  const url = shortText(webhook.url, 300)
   const path = `/webhooks/${encodeURIComponent(webhook.webhookId)}`
   return (
     <span className="ui-row">
-      <FormAction
+      <Action
         label="Change"
-        name={`Change ${shown}`}
+        name={`Change ${url}`}
         submit="Save"
-        fields={(value) => webhookFields(value, webhook)}
-        run={async (api, value) => {
-          await api.send('PATCH', path, webhookBody(value))
-          return null
-        }}
+        fields={webhookFields(webhook)}
+        run={async ({ api, value }) => void (await api.send('PATCH', path, webhookBody(value)))}
       />
       <Action
         label="Delete"
-        name={`Delete ${shown}`}
+        name={`Delete ${url}`}
         title="Delete this webhook?"
         isDangerous
         run={async ({ api }) => void (await api.send('DELETE', path))}
       >
-        <bdi>{shown}</bdi> gets no more events. Its pending retries are cancelled.
+        <bdi>{url}</bdi> gets no more events. Its pending retries are cancelled.
       </Action>
     </span>
   )

@@ -1,7 +1,9 @@
-import { Button, Modal, TextInput } from '@mantine/core'
-import { useEffect, useState, type ReactNode, type SubmitEvent } from 'react'
-import { useApi, useAction, type Api } from './api.tsx'
-import { Failure, Skeleton } from './states.tsx'
+import { Button, Modal } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useEffect, useState, type ReactNode } from 'react'
+import { useApi } from './api.tsx'
+import { Form, type Field, type Filled, type FormProps } from './form.tsx'
+import { Loaded } from './states.tsx'
 
 export interface DialogProps {
   readonly title: string
@@ -26,27 +28,27 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   )
 }
 
-export interface Asked {
-  readonly api: Api
+export interface Asked extends Filled {
   /** Trimmed; empty unless `needsReason`. */
   readonly reason: string
 }
 
-export interface ActionProps {
+export interface ActionProps extends Pick<FormProps, 'fields' | 'isDangerous'> {
   readonly label: string
   /** For screen readers, where the label doesn't name the object. */
   readonly name?: string
-  /** Question of the dialog: `Pause ledger?`. */
-  readonly title: string
+  /** Of the dialog: `Pause ledger?`. Default: the name. */
+  readonly title?: string
+  /** Of the dialog's button. Default: the label. */
+  readonly submit?: string
   /** Consequences. */
-  readonly children: ReactNode
-  readonly isDangerous?: boolean
+  readonly children?: ReactNode
   readonly isPrimary?: boolean
   readonly needsReason?: boolean
   /** Counts what the action would affect, before it can be confirmed. A count of 0 can't be. */
   readonly preview?: (asked: Asked) => Promise<Counted>
-  /** The returned text is shown once done; without one the dialog closes. */
-  readonly run: (asked: Asked) => Promise<string | void>
+  /** The returned value is shown once done; without one the dialog closes. */
+  readonly run: (asked: Asked) => Promise<ReactNode | void>
 }
 
 export interface Counted {
@@ -54,54 +56,58 @@ export interface Counted {
   readonly text: string
 }
 
-/** A button whose action is confirmed in a dialog, which shows why it failed. */
+/** A button whose action is filled in and confirmed in a dialog, which shows why it failed. */
 export function Action(props: ActionProps) {
-  const { label, name = label, isDangerous = false, isPrimary = false } = props
+  const { label, name = label, title = name, isDangerous = false, isPrimary = false } = props
   const [isOpen, setOpen] = useState(false)
+  const close = () => setOpen(false)
   return (
     <>
       <Button
         variant={isPrimary ? 'filled' : 'default'}
-        {...(isDangerous && { className: 'ui-danger' })}
+        {...(isDangerous && { c: 'var(--ui-bad)' })}
         aria-label={name}
         onClick={() => setOpen(true)}
       >
         {label}
       </Button>
-      <Dialog title={props.title} isOpen={isOpen} onClose={() => setOpen(false)}>
-        {isOpen && <Question {...props} onClose={() => setOpen(false)} />}
+      <Dialog title={title} isOpen={isOpen} onClose={close}>
+        {isOpen && <Question {...props} onClose={close} />}
       </Dialog>
     </>
   )
 }
 
-function Question({
-  label,
-  children,
-  isDangerous,
-  needsReason = false,
-  preview,
-  run,
-  onClose,
-}: ActionProps & { readonly onClose: () => void }) {
+const reasonField: Field = { name: 'reason', label: 'Reason', description: 'Kept in the audit' }
+
+function Question(props: ActionProps & { readonly onClose: () => void }) {
+  const {
+    label,
+    submit = label,
+    children,
+    fields = [],
+    isDangerous = false,
+    needsReason = false,
+    preview,
+    run,
+    onClose,
+  } = props
   const api = useApi()
-  const [reason, setReason] = useState('')
-  const [counted, setCounted] = useState<Counted | null>(null)
-  const [failure, setFailure] = useState<Error | null>(null)
-  const action = useAction(() => run({ api, reason: reason.trim() }))
-  const count = () => {
-    setFailure(null)
-    preview?.({ api, reason: 'preview' }).then(setCounted, setFailure)
-  }
-  useEffect(count, [])
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    action.mutate(undefined, { onSuccess: (text) => text === undefined && onClose() })
-  }
-  if (typeof action.data === 'string')
+  const [result, setResult] = useState<ReactNode>(null)
+  const {
+    data: counted,
+    error,
+    mutate: count,
+  } = useMutation({
+    mutationFn: async () => preview?.({ api, value: () => '', reason: 'preview' }),
+  })
+  useEffect(() => {
+    if (preview !== undefined) count()
+  }, [])
+  if (result !== null)
     return (
       <>
-        <p role="status">{action.data}</p>
+        <div role="status">{result}</div>
         <div className="ui-dialog-end">
           <Button onClick={onClose} data-autofocus>
             Done
@@ -110,36 +116,22 @@ function Question({
       </>
     )
   return (
-    <form className="ui-stack" onSubmit={submit}>
+    <>
       <div>{children}</div>
-      {preview !== undefined && counted === null && failure === null && <Skeleton rows={1} />}
-      {counted !== null && <p role="status">{counted.text}</p>}
-      {needsReason && (
-        <TextInput
-          label="Reason"
-          description="Kept in the audit"
-          maxLength={500}
-          data-autofocus
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
+      {preview !== undefined && (
+        <Loaded query={{ data: counted, error, refetch: count }} rows={1}>
+          {({ text }) => <p role="status">{text}</p>}
+        </Loaded>
       )}
-      <Failure error={failure} onRetry={count} />
-      <Failure error={action.error} />
-      <div className="ui-dialog-end">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button
-          type="submit"
-          {...(isDangerous && { color: 'red' })}
-          {...(!needsReason && { 'data-autofocus': true })}
-          loading={action.isPending}
-          disabled={(needsReason && reason.trim() === '') || (preview !== undefined && !((counted?.count ?? 0) > 0))}
-        >
-          {label}
-        </Button>
-      </div>
-    </form>
+      <Form
+        fields={needsReason ? [reasonField] : fields}
+        submit={submit}
+        isDangerous={isDangerous}
+        isBlocked={preview !== undefined && !counted?.count}
+        run={({ api: own, value }) => run({ api: own, value, reason: value('reason') })}
+        onDone={(done) => (done === null ? onClose() : setResult(done))}
+        onCancel={onClose}
+      />
+    </>
   )
 }

@@ -145,15 +145,31 @@ export interface ListJson<T> {
   readonly next_cursor: string | null
 }
 
+export interface PagesOptions {
+  /** Responses with few rows are followed by more requests until a page has this many rows. Default 0. */
+  readonly minRows?: number
+  /** Time limit of these requests. */
+  readonly searchMs?: number
+}
+
 /** Pages of a list. `pathOf` is called at each request, so it may depend on the time. */
-export function usePages<P extends { readonly next_cursor: string | null }>(
+export function usePages<P extends ListJson<unknown>>(
   key: string,
   pathOf: (cursor: string | null) => string,
+  { minRows = 0, searchMs = 0 }: PagesOptions = {},
 ) {
   const api = useApi()
   return useInfiniteQuery<P, Error, InfiniteData<P, string | null>, readonly unknown[], string | null>({
     queryKey: [key, 'pages'],
-    queryFn: ({ signal, pageParam }) => api.get<P>(pathOf(pageParam), signal),
+    async queryFn({ signal, pageParam }) {
+      const until = performance.now() + searchMs
+      let page = await api.get<P>(pathOf(pageParam), signal)
+      while (page.next_cursor !== null && page.data.length < minRows && performance.now() < until) {
+        const next = await api.get<P>(pathOf(page.next_cursor), signal)
+        page = { ...next, data: [...page.data, ...next.data] }
+      }
+      return page
+    },
     initialPageParam: null,
     getNextPageParam: (last) => last.next_cursor,
   })

@@ -14,15 +14,15 @@ export interface ChartProps {
   readonly title: string
   /** Starts of the buckets, oldest first. */
   readonly times: readonly string[]
-  /** One value per bucket. Each of the first six has its own colour. */
+  /** One value per bucket. At most as many series as there are colours. */
   readonly series: readonly Series[]
 }
 
 const height = 168
-const colorCount = 6
-const colorOf = (index: number) => `--ui-series-${index % colorCount}`
+/** Of the series. They stand out on both a light and a dark page. */
+const colors = ['#4a72e8', '#2fa08f', '#e07b26', '#8b6cf6', '#7a8496', '#a9b0bc'] as const
 
-/** Counts over time (UTC), stacked as areas. The legend shows the values under the pointer, else the sums; a table has all of them. */
+/** Counts over time (UTC), stacked as areas. The legend shows the values under the pointer, else the sums. */
 export function StackedChart({ title, times, series }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
@@ -39,9 +39,7 @@ export function StackedChart({ title, times, series }: ChartProps) {
   useEffect(() => {
     const element = box.current
     if (element === null) return
-    const style = getComputedStyle(document.documentElement)
-    const color = (name: string) => style.getPropertyValue(name).trim()
-    const made = new uPlot(optionsOf(element.clientWidth, count, color, setIndex), latest.current, element)
+    const made = new uPlot(optionsOf(element, count, setIndex), latest.current, element)
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
     observer.observe(element)
@@ -55,70 +53,28 @@ export function StackedChart({ title, times, series }: ChartProps) {
   const at = index === null ? undefined : times[index]
   return (
     <figure className="ui-chart">
-      <div ref={box} role="img" aria-label={`${title}: ${summaryOf(times, series)}`} />
+      <div ref={box} className="ui-dim" role="img" aria-label={`${title}: ${summaryOf(times, series)}`} />
       <figcaption>
         {series.map(({ name, values }, place) => (
           // Two external names may be equal.
           <span key={place}>
-            <svg className={`ui-key-${place % colorCount}`} viewBox="0 0 10 10" width="9" height="9" aria-hidden="true">
-              <rect width="10" height="10" rx="2" />
-            </svg>
+            <svg viewBox="0 0 10 10" width="9" height="9" aria-hidden="true">
+              <rect width="10" height="10" rx="2" fill={colors[place]} />
+            </svg>{' '}
             <bdi>{shortText(name, 40)}</bdi> <b>{formatCount(at === undefined ? sumOf(values) : values[index ?? 0])}</b>
           </span>
         ))}
         <span className="ui-dim">{at === undefined ? 'total' : `at ${formatTime(at).slice(11, 16)} UTC`}</span>
       </figcaption>
-      <ChartTable times={times} series={series} />
     </figure>
   )
 }
 
-/** All values, newest first, without empty buckets. Rendered while it is open only. */
-function ChartTable({ times, series }: Omit<ChartProps, 'title'>) {
-  const [isOpen, setOpen] = useState(false)
-  const rows = isOpen
-    ? times
-        .map((at, index) => ({ at, values: series.map(({ values }) => values[index] ?? 0) }))
-        .filter(({ values }) => sumOf(values) > 0)
-    : []
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Show as table</summary>
-      {isOpen && (
-        <div className="ui-chart-table" role="region" aria-label="Values" tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">From (UTC)</th>
-                {series.map(({ name }, place) => (
-                  <th key={place} scope="col">
-                    <bdi>{shortText(name, 40)}</bdi>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.toReversed().map(({ at, values }) => (
-                <tr key={at}>
-                  <th scope="row">{formatTime(at)}</th>
-                  {values.map((value, place) => (
-                    <td key={place}>{formatCount(value)}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </details>
-  )
-}
-
 /** The largest series, and the sum of all others as `other`. */
-export function largestSeries(series: readonly Series[], max = colorCount): readonly Series[] {
+export function largestSeries(series: readonly Series[], max: number = colors.length): readonly Series[] {
   if (series.length <= max) return series
   const rest = series.slice(max - 1)
-  const other = rest[0]?.values.map((_, index) => rest.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)) ?? []
+  const other = rest[0]?.values.map((_, index) => sumOf(rest.map(({ values }) => values[index] ?? 0))) ?? []
   return [...series.slice(0, max - 1), { name: 'other', values: other }]
 }
 
@@ -132,24 +88,19 @@ function columnsOf(times: readonly string[], series: readonly Series[]): uPlot.A
   return [times.map((at) => Date.parse(at) / 1000), ...sums.toReversed()]
 }
 
-function optionsOf(
-  width: number,
-  count: number,
-  color: (name: string) => string,
-  onPoint: (index: number | null) => void,
-): uPlot.Options {
+function optionsOf(element: HTMLElement, count: number, onPoint: (index: number | null) => void): uPlot.Options {
   const axis = {
-    stroke: color('--ui-dim'),
+    stroke: getComputedStyle(element).color,
     font: '11px sans-serif',
     ticks: { show: false },
-    grid: { stroke: color('--ui-line'), width: 1 },
+    grid: { stroke: '#8883', width: 1 },
   }
-  const areas = Array.from({ length: count }, (_, index): uPlot.Series => {
-    const own = color(colorOf(count - 1 - index))
-    return { fill: own, stroke: own, width: 1, points: { show: false } }
-  })
+  const areas = colors
+    .slice(0, count)
+    .toReversed()
+    .map((color): uPlot.Series => ({ fill: color, stroke: color, width: 1, points: { show: false } }))
   return {
-    width,
+    width: element.clientWidth,
     height,
     padding: [8, 12, 0, 0],
     legend: { show: false },
@@ -179,7 +130,7 @@ function summaryOf(times: readonly string[], series: readonly Series[]): string 
     const at = times[values.indexOf(max)]
     return `${shortText(name, 40)} ${formatCount(sumOf(values))}${at === undefined || max === 0 ? '' : `, at most ${formatCount(max)} at ${formatTime(at)}`}`
   })
-  return parts.length === 0 ? 'no events' : parts.join('; ')
+  return parts.join('; ')
 }
 
 function sumOf(values: readonly number[]): number {

@@ -1,6 +1,7 @@
 // External values may have any type. One of the wrong type is shown as a dash.
 
 const dash = '–'
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 const plain = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
 const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
@@ -10,18 +11,17 @@ const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFra
 
 /** A number with few digits, compact from a million on: `1,234.5`, `1.2M`. */
 export function formatNumber(value: unknown): string {
-  if (typeof value !== 'number' || !Number.isFinite(value)) return dash
-  return magnitude(value, plain)
+  return isNumber(value) ? magnitude(value, plain) : dash
 }
 
 /** A count with all its digits. */
 export function formatCount(value: unknown): string {
-  return typeof value === 'number' && Number.isFinite(value) ? whole.format(value) : dash
+  return isNumber(value) ? whole.format(value) : dash
 }
 
 /** A size: `812 B`, `1.5 MiB`. */
 export function formatBytes(bytes: unknown): string {
-  if (typeof bytes !== 'number' || !Number.isFinite(bytes)) return dash
+  if (!isNumber(bytes)) return dash
   const step = bytes < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log2(bytes) / 10))
   const shown = step === 0 ? bytes : Number((bytes / 1024 ** step).toPrecision(3))
   return `${formatNumber(shown)} ${byteUnits[step]}`
@@ -29,13 +29,13 @@ export function formatBytes(bytes: unknown): string {
 
 /** An amount of USD: `$1,234.50`, `$0.00001234`, `-$1.5M`. */
 export function formatUsd(value: unknown): string {
-  if (typeof value !== 'number' || !Number.isFinite(value)) return dash
+  if (!isNumber(value)) return dash
   return `${value < 0 ? '-' : ''}$${magnitude(Math.abs(value), cents)}`
 }
 
 /** A percentage with its sign. */
 export function formatPercent(value: unknown): string {
-  if (typeof value !== 'number' || !Number.isFinite(value)) return dash
+  if (!isNumber(value)) return dash
   return `${value > 0 ? '+' : ''}${plain.format(value)}%`
 }
 
@@ -84,14 +84,14 @@ export function formatAge(ms: number): string {
 
 /** A latency with a precision that suits its size: `2.9 ms`, `22 ms`, `1.25 s`. */
 export function formatMs(ms: number | null | undefined): string {
-  if (ms === null || ms === undefined) return dash
+  if (!isNumber(ms)) return dash
   if (ms >= 10_000) return formatDuration(ms)
   return ms >= 1000 ? `${plain.format(ms / 1000)} s` : `${Number(ms.toPrecision(2))} ms`
 }
 
 /** A share as a percentage. Only 1 is shown as 100 %, and only 0 as 0 %. */
 export function formatShare(share: number | null | undefined): string {
-  if (share === null || share === undefined) return dash
+  if (!isNumber(share)) return dash
   const percent = share * 100
   if (share > 0.999 && share < 1) return `${Math.floor(percent * 1000) / 1000} %`
   if (share > 0 && percent < 0.1) return '< 0.1 %'

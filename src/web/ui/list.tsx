@@ -5,7 +5,7 @@ import { pathWith, usePages, type ListJson } from './api.tsx'
 import { formatCount } from './format.ts'
 import { usePlace } from './router.tsx'
 import { SidePanel } from './shell.tsx'
-import { Failure, Skeleton } from './states.tsx'
+import { Empty, Failure, Skeleton } from './states.tsx'
 import { DataTable, type Column, type Selection } from './table.tsx'
 import { shortText } from './text.tsx'
 
@@ -68,9 +68,8 @@ export function List<Row>(props: ListProps<Row>) {
     above,
   } = props
   const place = usePlace()
-  const filter = Object.fromEntries(
-    filters.flatMap(({ name }) => (place.parameters[name] === undefined ? [] : [[name, place.parameters[name] ?? '']])),
-  )
+  const names = new Set(filters.map(({ name }) => name))
+  const filter = Object.fromEntries(Object.entries(place.parameters).filter(([name]) => names.has(name)))
   const isFiltered = Object.keys(filter).length > 0
   const sent = matches === undefined ? filter : {}
   const pages = usePages<ListJson<Row>>(pathWith(path, sent), (cursor) =>
@@ -82,8 +81,11 @@ export function List<Row>(props: ListProps<Row>) {
   const openKey = place.parameters[openName] ?? null
   const close = () => place.go({ [openName]: '' }, { replace: true })
   useHotkeys([['Escape', () => openKey !== null && close()]])
+  const clear = () => place.go(Object.fromEntries([...names].map((name) => [name, ''])))
+  // Read here, so that React renders again when a fetch ends: a query reports only members that were read.
+  const canLoadMore = pages.hasNextPage && !pages.isFetching && !pages.isError
   const loadMore = () => {
-    if (pages.hasNextPage && !pages.isFetching && !pages.isError) void pages.fetchNextPage()
+    if (canLoadMore) void pages.fetchNextPage()
   }
 
   return (
@@ -111,14 +113,7 @@ export function List<Row>(props: ListProps<Row>) {
           onRetry={() => void (rows === undefined ? pages.refetch() : pages.fetchNextPage())}
         />
         {shown === undefined && pages.error === null && <Skeleton />}
-        {shown?.length === 0 &&
-          !pages.hasNextPage &&
-          (isFiltered ? (
-            <NoMatch onClear={() => place.go(Object.fromEntries(filters.map(({ name }) => [name, ''])))} />
-          ) : (
-            empty
-          ))}
-        {shown !== undefined && shown.length > 0 && (
+        {shown !== undefined && (
           <DataTable
             isMain
             caption={caption}
@@ -127,6 +122,7 @@ export function List<Row>(props: ListProps<Row>) {
             rowKey={rowKey}
             openKey={openKey}
             onEnd={loadMore}
+            empty={pages.hasNextPage ? null : isFiltered ? <NoMatch onClear={clear} /> : empty}
             {...(actions !== undefined && { selection })}
             {...(detail !== undefined && { hrefOf: (row: Row) => place.hrefWith({ [openName]: rowKey(row) }) })}
           />
@@ -154,29 +150,29 @@ export function useSelection(keys: readonly string[]): Selection<string> {
   return {
     keys: new Set(keys.filter((key) => selected.has(key))),
     toggle: (key) =>
-      setSelected((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key])),
+      setSelected((before) => new Set(before.has(key) ? [...before].filter((each) => each !== key) : [...before, key])),
     setAll: (all) => setSelected(new Set(all)),
   }
 }
 
-interface FilterFieldProps {
+export interface FilterFieldProps {
   readonly filter: Filter
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-function FilterField({ filter: { label, values }, value, onChange }: FilterFieldProps) {
+/** A select, or a text field. */
+export function FilterField({ filter: { label, values }, value, onChange }: FilterFieldProps) {
   if (values === undefined) return <TextFilter label={label} value={value} onChange={onChange} />
-  const known = values.map((one) => (typeof one === 'string' ? { value: one, label: shortText(one) } : one))
-  const isKnown = value === '' || known.some((one) => one.value === value)
+  const known = [
+    { value: '', label: `All ${label.toLowerCase()}` },
+    ...values.map((each) => (typeof each === 'string' ? { value: each, label: shortText(each) } : each)),
+  ]
+  const isKnown = known.some((each) => each.value === value)
   return (
     <NativeSelect
       aria-label={label}
-      data={[
-        { value: '', label: `All ${label.toLowerCase()}` },
-        ...known,
-        ...(isKnown ? [] : [{ value, label: shortText(value) }]),
-      ]}
+      data={isKnown ? known : [...known, { value, label: shortText(value) }]}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
@@ -216,11 +212,10 @@ export function TextFilter({ label, value, placeholder = label, onChange }: Text
 
 export function NoMatch({ onClear }: { readonly onClear: () => void }) {
   return (
-    <div className="ui-empty">
-      <strong>Nothing matches the filter</strong>
+    <Empty title="Nothing matches the filter">
       <Button variant="default" onClick={onClear}>
         Clear filter
       </Button>
-    </div>
+    </Empty>
   )
 }

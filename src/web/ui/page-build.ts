@@ -11,6 +11,8 @@ export function pageBuild(root: string, outDir: string): UserConfig {
       emptyOutDir: true,
       sourcemap: false,
       target: 'es2023',
+      // The first versions with `light-dark()`.
+      cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
       modulePreload: { polyfill: false },
       // The content policy refuses images inside the style sheet.
       assetsInlineLimit: 0,

@@ -25,7 +25,7 @@ function navigate(to: string, { replace = false }: { readonly replace?: boolean 
 
 const usePath = (): [string, typeof navigate] => [useSyncExternalStore(onChange, () => pathOf(hashOf())), navigate]
 /** The encoded parameters of the address. */
-export const useHashSearch = () => useSyncExternalStore(onChange, () => searchOf(hashOf()))
+const useHashSearch = () => useSyncExternalStore(onChange, () => searchOf(hashOf()))
 
 export function HashRouter({ children }: { readonly children: ReactNode }) {
   return (

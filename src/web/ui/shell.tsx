@@ -3,13 +3,16 @@ import {
   CloseButton,
   Drawer,
   NativeSelect,
+  NavLink as NavItem,
   useMantineColorScheme,
   type MantineColorScheme,
 } from '@mantine/core'
 import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
+import { Empty } from './states.tsx'
 import { Status, type Tone } from './status.tsx'
+import { Text } from './text.tsx'
 
 export interface NavLink {
   readonly label: string
@@ -36,7 +39,7 @@ const ShellContext = createContext<{ readonly site: string; readonly tools: Reac
   menu: null,
 })
 
-/** Navigation beside the page, or in a drawer on narrow screens. */
+/** Navigation to the left of the page, or in a drawer on narrow screens. */
 export function Shell({ name, site = 'Inbox', nav, tools, end, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const [path] = useLocation()
@@ -45,7 +48,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
   const navigation = (
     <>
       <Navigation nav={nav} path={path} />
-      <div className="ui-nav-end">
+      <div className="ui-stack ui-nav-end">
         <ColorScheme />
         {end}
       </div>
@@ -60,10 +63,8 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
       <button type="button" className="ui-skip" onClick={() => main.current?.focus()}>
         Skip to content
       </button>
-      <aside className="ui-side">
-        <Link href="/" className="ui-brand">
-          {name}
-        </Link>
+      <aside className="ui-stack ui-side">
+        <strong>{name}</strong>
         {navigation}
       </aside>
       <main ref={main} tabIndex={-1}>
@@ -77,7 +78,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}
       >
-        <div className="ui-drawer">{navigation}</div>
+        <div className="ui-stack">{navigation}</div>
       </Drawer>
     </div>
   )
@@ -85,20 +86,26 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
 
 function Navigation({ nav, path }: Pick<ShellProps, 'nav'> & { readonly path: string }) {
   return (
-    <nav className="ui-nav" aria-label="Pages">
+    <nav aria-label="Pages">
       {nav.map(({ label, path: to, badge }) => (
-        <Link
+        <NavItem
           key={to}
+          component={Link}
           href={to}
+          label={label}
           aria-current={path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined}
-        >
-          {label}
-          {badge !== undefined && badge.count > 0 && (
-            <Status tone={badge.tone}>
-              <span title={`${formatCount(badge.count)} ${badge.label}`}>{formatNumber(badge.count)}</span>
-            </Status>
-          )}
-        </Link>
+          color="var(--ui-info)"
+          bdrs="sm"
+          py={5}
+          rightSection={
+            badge !== undefined &&
+            badge.count > 0 && (
+              <Status tone={badge.tone}>
+                <span title={`${formatCount(badge.count)} ${badge.label}`}>{formatNumber(badge.count)}</span>
+              </Status>
+            )
+          }
+        />
       ))}
     </nav>
   )
@@ -147,10 +154,20 @@ export function Page({ title, actions, isFilling = false, children }: PageProps)
           {title}
         </h1>
         {actions}
-        <div className="ui-head-tools">{tools}</div>
+        <div className="ui-row ui-bar-end">{tools}</div>
       </div>
       <div className="ui-body">{children}</div>
     </div>
+  )
+}
+
+export function NotFound() {
+  return (
+    <Page title="Not found">
+      <Empty title="There is no page here">
+        <Link href="/">Overview</Link>
+      </Empty>
+    </Page>
   )
 }
 
@@ -173,12 +190,12 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
         <span className="ui-note">{note}</span>
         {actions}
       </div>
-      <div className={isFlush ? undefined : 'ui-panel-body'}>{children}</div>
+      <div className={isFlush ? undefined : 'ui-stack ui-panel-body'}>{children}</div>
     </section>
   )
 }
 
-/** Names and values in two columns. Null entries are left out. */
+/** Names and values in two columns. Null entries are left out; a null value is a dash. Strings are external text. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
   return (
     <dl className="ui-facts">
@@ -187,7 +204,7 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [name: str
           fact !== null && (
             <div key={fact[0]}>
               <dt>{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
+              <dd>{typeof fact[1] === 'string' || fact[1] === null ? <Text value={fact[1]} /> : fact[1]}</dd>
             </div>
           ),
       )}
@@ -206,10 +223,10 @@ export interface SidePanelProps {
 /** Details at the right of a list; over the list on narrow screens. */
 export function SidePanel({ title, label, actions, onClose, children }: SidePanelProps) {
   return (
-    <aside className="ui-sidepanel" aria-label={label}>
-      <div className="ui-sidepanel-head">
-        <h2>{title}</h2>
-        <span className="ui-row">{actions}</span>
+    <aside className="ui-stack ui-sidepanel" aria-label={label}>
+      <div className="ui-row">
+        <h2 className="ui-grow">{title}</h2>
+        {actions}
         <CloseButton aria-label="Close panel" title="Close (Esc)" onClick={onClose} />
       </div>
       {children}

@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core'
+import { Button, Skeleton as Line } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ApiError } from './api.tsx'
-import { toVisible } from './plain-text.tsx'
+import { toVisible } from './text.tsx'
 
 export interface EmptyProps {
   readonly title: string
@@ -13,7 +13,7 @@ export function Empty({ title, children }: EmptyProps) {
   return (
     <div className="ui-empty">
       <strong>{title}</strong>
-      {children !== undefined && <div className="ui-dim">{children}</div>}
+      <div className="ui-dim">{children}</div>
     </div>
   )
 }
@@ -21,9 +21,9 @@ export function Empty({ title, children }: EmptyProps) {
 /** Placeholder of `rows` lines while data is loading. */
 export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
   return (
-    <div className="ui-skeleton" role="status" aria-label="Loading">
+    <div className="ui-stack ui-skeleton" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
-        <div key={row} />
+        <Line key={row} h={14} mx="md" w="70%" />
       ))}
     </div>
   )
@@ -41,7 +41,7 @@ export function Failure({ error, onRetry }: FailureProps) {
   // The message often repeats the field errors.
   const others = problems.filter(({ message }) => !error.message.includes(message))
   return (
-    <div className="ui-failure" role="alert">
+    <div className="ui-error" role="alert">
       <span>{toVisible(error.message)}</span>
       {others.map(({ path, message }) => (
         <span key={`${path} ${message}`}>
@@ -64,12 +64,12 @@ export interface LoadedProps<T> {
 }
 
 /** Skeleton, error with Retry, or the data of a query. An error of a later read stands above the data. */
-export function Loaded<T>({ query, rows, children }: LoadedProps<T>) {
+export function Loaded<T>({ query, rows = 6, children }: LoadedProps<T>) {
   const { data, error } = query
   return (
     <>
       <Failure error={error} onRetry={() => void query.refetch()} />
-      {data === undefined ? error === null && <Skeleton {...(rows !== undefined && { rows })} /> : children(data)}
+      {data === undefined ? error === null && <Skeleton rows={rows} /> : children(data)}
     </>
   )
 }

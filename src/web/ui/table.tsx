@@ -29,6 +29,8 @@ export interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
+  /** In place of no rows. */
+  readonly empty?: ReactNode
   /** Page or panel that a row opens. */
   readonly hrefOf?: (row: Row) => string
   /** Key of the row that is open in a panel; null: none. */
@@ -49,7 +51,19 @@ const rowsBeforeEnd = 30
 
 /** Rows of 32 pixels. On narrow screens each row is a card. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { caption, columns, rows, rowKey, hrefOf, openKey = null, selection, isMain = false, onEnd, onTop } = props
+  const {
+    caption,
+    columns,
+    rows,
+    rowKey,
+    empty,
+    hrefOf,
+    openKey = null,
+    selection,
+    isMain = false,
+    onEnd,
+    onTop,
+  } = props
   const box = useRef<HTMLDivElement>(null)
   const [, navigate] = useLocation()
   const isNarrow = useMediaQuery('(max-width: 52rem)', false, { getInitialValueInEffect: false })
@@ -105,6 +119,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const [before, after] =
     items === null ? [0, 0] : [items[0]?.start ?? 0, virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0)]
 
+  if (rows.length === 0 && empty !== undefined) return empty
   return (
     <div
       ref={box}
@@ -112,7 +127,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       {...(isMain && { role: 'region', 'aria-label': caption, tabIndex: 0 })}
       onScroll={(event) => onTop?.(event.currentTarget.scrollTop < rowHeight)}
     >
-      <Table role="table" aria-label={caption} aria-rowcount={rows.length + 1} layout="fixed" stickyHeader={isMain}>
+      <Table role="table" aria-label={caption} aria-rowcount={rows.length + 1} layout="fixed" tabularNums>
         <thead role="rowgroup">
           <tr role="row">
             {selection !== undefined && (
@@ -195,17 +210,12 @@ function Spacer({ height }: { readonly height: number }) {
   )
 }
 
-function classOf({
-  isNumber,
-  isName,
-  isOptional,
-  narrow,
-}: Pick<Column<never>, 'isNumber' | 'isName' | 'isOptional' | 'narrow'>): string | undefined {
+function classOf<Row>({ isNumber, isName, isOptional, narrow }: Column<Row>): string {
   const classes = [
     isNumber && 'ui-end',
     isName && 'ui-cell-name',
     isOptional && 'ui-optional',
     narrow === 'hidden' && 'ui-wide-only',
-  ].filter(Boolean)
-  return classes.length === 0 ? undefined : classes.join(' ')
+  ]
+  return classes.filter(Boolean).join(' ')
 }

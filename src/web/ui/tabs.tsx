@@ -8,7 +8,6 @@ export interface Tab {
   /** Part of the address below the page; empty for the first tab. */
   readonly path: string
   readonly label: string
-  readonly isFilling?: boolean
   readonly content: () => ReactNode
 }
 
@@ -20,33 +19,30 @@ export interface TabbedPageProps {
   readonly tabs: readonly Tab[]
 }
 
-/** Value of the tab with the empty path: a tab's value can't be empty. */
-const first = 'first'
-const valueOf = (path: string) => (path === '' ? first : path)
-
 /** A page with tabs. Each tab has its own address. Only the open tab is rendered. */
 export function TabbedPage({ title, path, tab = '', tabs }: TabbedPageProps) {
   const [, navigate] = useLocation()
-  const open = tabs.find((one) => one.path === tab)
+  const open = tabs.find((each) => each.path === tab)
+  // A tab's value can't be empty, so values begin with a slash.
   return (
-    <Page title={open === undefined || open.path === '' ? title : `${title}: ${open.label}`} isFilling>
+    <Page title={open === undefined || tab === '' ? title : `${title}: ${open.label}`} isFilling>
       <Tabs
-        className="ui-tabbed"
-        value={valueOf(tab)}
-        onChange={(next) => navigate(next === null || next === first ? path : `${path}/${next}`)}
+        className="ui-list"
+        value={`/${tab}`}
+        onChange={(value) => navigate(value === '/' ? path : path + value)}
         keepMounted={false}
       >
-        <Tabs.List className="ui-tabs" aria-label={title}>
-          {tabs.map((one) => (
-            <Tabs.Tab key={one.path} value={valueOf(one.path)}>
-              {one.label}
+        <Tabs.List aria-label={title}>
+          {tabs.map((each) => (
+            <Tabs.Tab key={each.path} value={`/${each.path}`}>
+              {each.label}
             </Tabs.Tab>
           ))}
         </Tabs.List>
         {open === undefined ? (
           <Empty title="There is no such tab" />
         ) : (
-          <Tabs.Panel value={valueOf(open.path)} className={open.isFilling ? 'ui-tab-filling' : 'ui-tab'}>
+          <Tabs.Panel value={`/${tab}`} className="ui-tab">
             {open.content()}
           </Tabs.Panel>
         )}

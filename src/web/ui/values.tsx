@@ -1,49 +1,63 @@
 import { ActionIcon, Anchor } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
+import { useSyncExternalStore } from 'react'
 import { explorerLink, type ExplorerKind } from './explorers.ts'
 import { formatAge, formatDuration, formatTime, shortAddress } from './format.ts'
 import { Icon } from './icons.tsx'
-import { toVisible } from './plain-text.tsx'
-import { useNow } from './clock.ts'
+import { shortText, toVisible } from './text.tsx'
 
-type Moment = string | number | null | undefined
+interface MomentProps {
+  readonly at: string | number | null | undefined
+}
 
-function exactOf(at: Moment): string | null {
+function Moment({ at, format }: MomentProps & { readonly format: (ms: number) => string }) {
   const date = new Date(at ?? Number.NaN)
-  return Number.isNaN(date.getTime()) ? null : date.toISOString()
+  if (Number.isNaN(date.getTime())) return '–'
+  const exact = date.toISOString()
+  return (
+    <time className="ui-number" dateTime={exact} title={exact}>
+      {format(date.getTime())}
+    </time>
+  )
 }
 
 /** A time in UTC; the title has milliseconds. */
-export function Time({ at }: { readonly at: Moment }) {
-  const exact = exactOf(at)
-  if (exact === null) return <>–</>
-  return (
-    <time className="ui-number" dateTime={exact} title={exact}>
-      {formatTime(exact)}
-    </time>
-  )
+export function Time({ at }: MomentProps) {
+  return <Moment at={at} format={formatTime} />
 }
 
 /** Time since a moment, updated every second; the title has the exact time. */
-export function Age({ at }: { readonly at: Moment }) {
+export function Age({ at }: MomentProps) {
   const now = useNow()
-  return <Relative at={at} format={(ms) => formatAge(Math.max(0, now - ms))} />
+  return <Moment at={at} format={(ms) => formatAge(Math.max(0, now - ms))} />
 }
 
 /** Time until a moment: `in 4 s`, then `now`. */
-export function Until({ at }: { readonly at: Moment }) {
+export function Until({ at }: MomentProps) {
   const now = useNow()
-  return <Relative at={at} format={(ms) => (ms <= now ? 'now' : `in ${formatDuration(ms - now)}`)} />
+  return <Moment at={at} format={(ms) => (ms <= now ? 'now' : `in ${formatDuration(ms - now)}`)} />
 }
 
-function Relative({ at, format }: { readonly at: Moment; readonly format: (ms: number) => string }) {
-  const exact = exactOf(at)
-  if (exact === null) return <>–</>
-  return (
-    <time className="ui-number" dateTime={exact} title={exact}>
-      {format(Date.parse(exact))}
-    </time>
-  )
+/** The time of the whole page. One timer runs as long as the page has ages. */
+const clock = { now: Date.now(), timer: 0, listeners: new Set<() => void>() }
+
+function tick(): void {
+  clock.now = Date.now()
+  for (const listener of clock.listeners) listener()
+}
+
+function onTick(listener: () => void): () => void {
+  if (clock.listeners.size === 0) clock.timer = window.setInterval(tick, 1_000)
+  clock.listeners.add(listener)
+  return () => {
+    clock.listeners.delete(listener)
+    if (clock.listeners.size === 0) window.clearInterval(clock.timer)
+  }
+}
+
+/** Milliseconds since 1970, updated every second. */
+export function useNow(): number {
+  return useSyncExternalStore(onTick, () => (clock.listeners.size === 0 ? (clock.now = Date.now()) : clock.now))
 }
 
 /** Copies `value`. `what` completes the label: `Copy address`. */
@@ -75,17 +89,11 @@ export interface IdProps {
 
 /** Both ends of an address, hash or id, with a copy button. */
 export function Id({ value, href, what = 'id' }: IdProps) {
-  if (typeof value !== 'string' || value === '') return <>–</>
-  const short = toVisible(shortAddress(value))
+  if (typeof value !== 'string' || value === '') return '–'
+  const short = <code title={shortText(value, 500)}>{toVisible(shortAddress(value))}</code>
   return (
     <span className="ui-id">
-      {href === undefined ? (
-        <code title={toVisible(value.slice(0, 500))}>{short}</code>
-      ) : (
-        <Anchor href={href} title={toVisible(value.slice(0, 500))}>
-          <code>{short}</code>
-        </Anchor>
-      )}
+      {href === undefined ? short : <Anchor href={href}>{short}</Anchor>}
       <Copy value={value} what={what} />
     </span>
   )

@@ -1,10 +1,6 @@
 import { parseExactJson } from '../../../src/admin/exact-json.ts'
-import type {
-  EventDetailJson,
-  EventRowJson,
-  EventSummaryJson,
-  OverviewJson,
-} from '../../../src/web/console/contract.ts'
+import type { EventDetailJson, EventRowJson, EventSummaryJson } from '../../../src/admin/events.ts'
+import type { OverviewJson } from '../../../src/admin/overview.ts'
 
 const base = Date.UTC(2026, 0, 31, 14, 0, 0)
 const at = (ms: number) => new Date(base + ms).toISOString()

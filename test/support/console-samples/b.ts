@@ -1,16 +1,15 @@
+import type { HandlerJson, HandlerListJson } from '../../../src/admin/handlers.ts'
 import type {
-  ActivityJson,
   AuditJson,
   GapJson,
-  HandlerJson,
-  HandlerListJson,
   HealthJson,
-  ReconcileJson,
   ReplicaJson,
   SenderMeterJson,
   SettingsJson,
   WarningJson,
-} from '../../../src/web/console/contract.ts'
+} from '../../../src/admin/health.ts'
+import type { ActivityJson } from '../../../src/admin/overview.ts'
+import type { ReconcileJson } from '../../../src/admin/reconcile.ts'
 import type { ListJson } from '../../../src/web/ui/api.tsx'
 import { tx, wallet } from './a.ts'
 

@@ -1,18 +1,10 @@
 import { createHash } from 'node:crypto'
-import type {
-  ConflictDetailJson,
-  ConflictJson,
-  DeadGroupsJson,
-  DeadLetterJson,
-  DriftJson,
-  QuarantinedDetailJson,
-  QuarantinedJson,
-  QuarantineGroupsJson,
-  RejectExplanationJson,
-  RejectGroupJson,
-  RejectListJson,
-  ReplayJson,
-} from '../../../src/web/console/contract.ts'
+import type { ConflictDetailJson, ConflictJson } from '../../../src/admin/conflicts.ts'
+import type { DeadGroupsJson, DeadLetterJson } from '../../../src/admin/dead-letters.ts'
+import type { DriftJson } from '../../../src/admin/health.ts'
+import type { QuarantinedDetailJson, QuarantinedJson, QuarantineGroupsJson } from '../../../src/admin/quarantine.ts'
+import type { RejectExplanationJson, RejectGroupJson, RejectListJson } from '../../../src/admin/rejects.ts'
+import type { ReplayJson } from '../../../src/admin/replays.ts'
 import type { ListJson } from '../../../src/web/ui/api.tsx'
 import { nasty } from './nasty.ts'
 
@@ -53,7 +45,8 @@ export const deadGroups: DeadGroupsJson = {
   data: [
     {
       handler: 'large-trades',
-      group: 'TypeError: cannot read amount #',
+      group: 'TypeError: cannot read amount # at run (handlers/large-trades.ts:8:11)',
+      frame: 'at run (handlers/large-trades.ts:8:11)',
       count: 1_204,
       held: 3,
       first_died_at: at(1),
@@ -63,6 +56,7 @@ export const deadGroups: DeadGroupsJson = {
     {
       handler: nasty.bidi,
       group: nasty.markup,
+      frame: null,
       count: 1,
       held: 1,
       first_died_at: at(6),

@@ -9,13 +9,8 @@ const maxLines = 1_000
 /** Equal lines around a difference. */
 const contextLines = 3
 
-export interface ComparisonProps {
-  readonly kept: Uint8Array
-  readonly other: Uint8Array
-}
-
 /** A unified diff of two bodies, indented if they are JSON. */
-export function Comparison({ kept, other }: ComparisonProps) {
+export function Comparison({ kept, other }: { readonly kept: Uint8Array; readonly other: Uint8Array }) {
   const lines = useMemo(() => {
     const textOf = (bytes: Uint8Array) => indentJson(new TextDecoder().decode(bytes.subarray(0, maxBytes)))
     return diffLines(textOf(kept), textOf(other))
@@ -29,10 +24,10 @@ export function Comparison({ kept, other }: ComparisonProps) {
         {(kept.length > maxBytes || other.length > maxBytes) &&
           ` The first ${formatCount(maxBytes)} bytes of each are compared.`}
       </p>
-      <div className="ui-block console-diff" role="region" aria-label="Both bodies" tabIndex={0}>
+      <div className="ui-block" role="region" aria-label="Both bodies" tabIndex={0}>
         {nearChanges(lines).map(({ side, text }, index) => (
           // Lines have no identity, and don't move.
-          <div key={index} className={`console-diff-${side}`}>
+          <div key={index} className={classes[side]}>
             <span aria-hidden="true">{marks[side]} </span>
             {side !== 'both' && <span className="ui-hidden">{side === 'kept' ? 'Kept: ' : 'Other: '}</span>}
             {shortText(text, 2_000)}
@@ -43,6 +38,7 @@ export function Comparison({ kept, other }: ComparisonProps) {
   )
 }
 
+const classes = { both: undefined, kept: 'ui-text-bad', other: 'ui-text-good' } as const
 const marks: Readonly<Record<DiffLine['side'], string>> = { both: ' ', kept: '−', other: '+' }
 
 function nearChanges(lines: readonly DiffLine[]): readonly DiffLine[] {

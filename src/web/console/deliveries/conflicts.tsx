@@ -1,38 +1,23 @@
 import { pathWith, useGet } from '../../ui/api.tsx'
 import { fromBase64 } from '../../ui/base64.ts'
-import { formatBytes, formatCount } from '../../ui/format.ts'
+import { formatCount } from '../../ui/format.ts'
 import { List } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
-import { Line } from '../../ui/text.tsx'
-import { Age, Id, Time } from '../../ui/values.tsx'
-import type { ConflictDetailJson, ConflictJson } from '../contract.ts'
+import { Id, Time } from '../../ui/values.tsx'
+import { ageColumn, bytesColumn, codeColumn, countColumn } from '../../ui/columns.tsx'
+import type { ConflictDetailJson, ConflictJson } from '../../../admin/conflicts.ts'
+import { EventId } from '../events/event-id.tsx'
 import { Comparison } from './comparison.tsx'
 
 const columns: readonly Column<ConflictJson>[] = [
-  { header: 'Received', width: '5rem', isNumber: true, cell: ({ received_at: at }) => <Age at={at} /> },
-  {
-    header: 'Event',
-    width: '16rem',
-    isName: true,
-    cell: ({ event_id: id }) => (
-      <code>
-        <Line value={id} max={80} />
-      </code>
-    ),
-  },
-  {
-    header: 'Type',
-    cell: ({ type }) => (
-      <code>
-        <Line value={type} max={80} />
-      </code>
-    ),
-  },
-  { header: 'Digest', width: '9rem', narrow: 'hidden', cell: ({ digest }) => <code>{digest.slice(0, 12)}…</code> },
-  { header: 'Size', width: '6rem', isNumber: true, cell: ({ size_bytes: size }) => formatBytes(size) },
-  { header: 'Count', width: '5rem', isNumber: true, cell: ({ count }) => formatCount(count) },
+  ageColumn('Received', 'received_at'),
+  codeColumn('Event', 'event_id', { width: '16rem', isName: true }),
+  codeColumn('Type', 'type'),
+  codeColumn('Digest', 'digest', { width: '9rem', narrow: 'hidden' }),
+  bytesColumn('Size', 'size_bytes'),
+  countColumn('Count', 'count'),
 ]
 
 /** Deliveries whose id is known with another body. The first body is the one that was handled. */
@@ -62,10 +47,7 @@ function Conflict({ digest, id }: { readonly digest: string; readonly id: string
         <>
           <Facts
             facts={[
-              [
-                'Event',
-                <Id key="event" value={conflict.event_id} href={`#/events/${encodeURIComponent(conflict.event_id)}`} />,
-              ],
+              ['Event', <EventId key="event" id={conflict.event_id} />],
               ['Digest', <Id key="digest" value={conflict.digest} what="digest" />],
               ['Received', <Time key="received" at={conflict.received_at} />],
               ['Count', formatCount(conflict.count)],

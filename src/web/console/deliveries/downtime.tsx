@@ -7,7 +7,8 @@ import { Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
-import type { GapJson } from '../contract.ts'
+import { countColumn, timeColumn } from '../../ui/columns.tsx'
+import type { GapJson } from '../../../admin/health.ts'
 import { useIsOperator } from '../role.ts'
 
 const causes: Readonly<Record<GapJson['kind'], string>> = {
@@ -20,7 +21,7 @@ const causes: Readonly<Record<GapJson['kind'], string>> = {
 const isOpen = ({ lost, acknowledged_at: at }: GapJson) => lost !== null && at === null
 
 const columns: readonly Column<GapJson>[] = [
-  { header: 'From', width: '10rem', isName: true, cell: ({ from }) => <Time at={from} /> },
+  timeColumn('From', 'from', { width: '11rem', isName: true }),
   {
     header: 'Duration',
     width: '7rem',
@@ -28,8 +29,8 @@ const columns: readonly Column<GapJson>[] = [
     cell: ({ from, to }) => formatDuration(Math.max(0, Date.parse(to) - Date.parse(from))),
   },
   { header: 'Cause', width: '12rem', cell: ({ kind }) => causes[kind] },
-  { header: 'Arrived late', width: '6.5rem', isNumber: true, cell: ({ arrived }) => formatCount(arrived) },
-  { header: 'Retries until', width: '10rem', cell: ({ retried_until: at }) => <Time at={at} /> },
+  countColumn('Arrived late', 'arrived', { width: '6.5rem' }),
+  timeColumn('Retries until', 'retried_until'),
   { header: 'Lost', narrow: 'plain', cell: (gap) => <Lost gap={gap} /> },
 ]
 
@@ -76,7 +77,7 @@ export function Downtime({ gaps, missing }: DowntimeProps) {
       }
     >
       {missing > 0 && (
-        <p className="ui-failure">
+        <p className="ui-error">
           {formatCount(missing)} accepted events are missing from the database: the file was damaged or replaced.
         </p>
       )}

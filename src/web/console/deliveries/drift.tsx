@@ -3,42 +3,20 @@ import { List } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
-import { Line, Text } from '../../ui/text.tsx'
-import { Age, Id, Time } from '../../ui/values.tsx'
-import type { DriftJson } from '../contract.ts'
-import { choicesOf, driftKinds, reasonOf } from './reasons.ts'
+import { Time } from '../../ui/values.tsx'
+import { ageColumn, codeColumn, countColumn, textColumn } from '../../ui/columns.tsx'
+import type { DriftJson } from '../../../admin/health.ts'
+import { EventId } from '../events/event-id.tsx'
+import { choicesOf, driftKinds, reasonOf, wordsOf } from './reasons.ts'
 
 const columns: readonly Column<DriftJson>[] = [
-  { header: 'Last', width: '5rem', isNumber: true, cell: ({ last_at: at }) => <Age at={at} /> },
-  { header: 'Kind', width: '9rem', isName: true, cell: ({ kind }) => reasonOf(driftKinds, kind).title },
-  {
-    header: 'Type',
-    width: '13rem',
-    cell: ({ type }) => (
-      <code>
-        <Line value={type} max={60} />
-      </code>
-    ),
-  },
-  {
-    header: 'Field',
-    width: '13rem',
-    cell: ({ path }) => (
-      <code>
-        <Line value={path} max={80} />
-      </code>
-    ),
-  },
-  { header: 'Documented', cell: ({ expected }) => <Line value={expected} max={80} /> },
-  {
-    header: 'Received',
-    cell: ({ example }) => (
-      <code>
-        <Line value={example} max={80} />
-      </code>
-    ),
-  },
-  { header: 'Count', width: '5rem', isNumber: true, cell: ({ count }) => formatCount(count) },
+  ageColumn('Last', 'last_at'),
+  { header: 'Kind', width: '9rem', isName: true, cell: ({ kind }) => wordsOf(kind) },
+  codeColumn('Type', 'type', { width: '13rem' }),
+  codeColumn('Field', 'path', { width: '13rem' }),
+  textColumn('Documented', 'expected'),
+  codeColumn('Received', 'example'),
+  countColumn('Count', 'count'),
 ]
 
 /** How events differ from their documentation. All of them were accepted. */
@@ -65,29 +43,20 @@ export function DriftList() {
 }
 
 function Drift({ drift }: { readonly drift: DriftJson }) {
-  const { title, text } = reasonOf(driftKinds, drift.kind)
   return (
     <>
-      <p>
-        <strong>{title}.</strong> {text}
-      </p>
+      <p>{reasonOf(driftKinds, drift.kind).text}</p>
       <Facts
         facts={[
-          ['Type', <Text key="type" value={drift.type} />],
-          ['Field', <Text key="path" value={drift.path} />],
-          ['Documented', <Text key="expected" value={drift.expected} />],
-          ['First value', <Text key="example" value={drift.example} />],
+          ['Kind', wordsOf(drift.kind)],
+          ['Type', drift.type],
+          ['Field', drift.path],
+          ['Documented', drift.expected],
+          ['First value', drift.example],
           ['Events', formatCount(drift.count)],
           ['First', <Time key="first" at={drift.first_at} />],
           ['Last', <Time key="last" at={drift.last_at} />],
-          [
-            'First event',
-            <Id
-              key="event"
-              value={drift.first_event_id}
-              href={`#/events/${encodeURIComponent(drift.first_event_id)}`}
-            />,
-          ],
+          ['First event', <EventId key="event" id={drift.first_event_id} />],
         ]}
       />
     </>

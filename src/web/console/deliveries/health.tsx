@@ -4,14 +4,15 @@ import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
-import { Line, Text } from '../../ui/text.tsx'
-import { Age, Time } from '../../ui/values.tsx'
-import type { HealthJson, SenderMeterJson, SilenceJson } from '../contract.ts'
+import { Time } from '../../ui/values.tsx'
+import { ageColumn, codeColumn, textColumn } from '../../ui/columns.tsx'
+
+import type { HealthJson, SenderMeterJson, SilenceJson } from '../../../admin/health.ts'
 import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
 import { ReconcilePanel } from './reconcile.tsx'
 
-/** How the sender sees this receiver, what is silent, and what may be missing. */
+/** Answers as the sender counts them, silent types, downtime, reconcile and registration. */
 export function DeliveryHealth() {
   const query = useGet<HealthJson>('/health', { pollMs: 15_000 })
   return (
@@ -39,51 +40,23 @@ function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
   const { window_s: seconds, success_rate: rate, p99_ms: p99, budget_ms: budget } = sender
   return (
     <Panel title="Answers" note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}>
-      <div className="console-columns">
-        <Facts
-          facts={[
-            [
-              'Success rate',
-              <span key="rate" className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>
-                {formatShare(rate)}
-              </span>,
-            ],
-            ['Deliveries', formatCount(sender.deliveries)],
-            ['In time', formatCount(sender.acknowledged)],
-            ['Late', formatCount(sender.late)],
-            ['Refused (503)', formatCount(sender.refused)],
-            sender.unusable === 0 ? null : ['Unusable (422)', formatCount(sender.unusable)],
-          ]}
-        />
-        <Facts
-          facts={[
-            ['p50', formatMs(sender.p50_ms)],
-            ['p99', formatMs(p99)],
-            ['Slowest', formatMs(sender.max_ms)],
-            ['Limit', formatMs(budget)],
-            [
-              'Limit used',
-              p99 === null ? (
-                '–'
-              ) : (
-                <span key="used">
-                  <meter
-                    className="console-progress"
-                    min={0}
-                    max={budget}
-                    low={budget / 2}
-                    high={budget * 0.8}
-                    optimum={0}
-                    value={p99}
-                    aria-label="Limit used by p99"
-                  />{' '}
-                  {formatShare(p99 / budget)}
-                </span>
-              ),
-            ],
-          ]}
-        />
-      </div>
+      <Facts
+        facts={[
+          [
+            'Success rate',
+            <span key="rate" className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>
+              {formatShare(rate)}
+            </span>,
+          ],
+          ['Deliveries', formatCount(sender.deliveries)],
+          ['In time', formatCount(sender.acknowledged)],
+          ['Late', formatCount(sender.late)],
+          ['Overloaded (503)', formatCount(sender.refused)],
+          ['Unusable (422)', formatCount(sender.unusable)],
+          ['Latency', `p50 ${formatMs(sender.p50_ms)} · p99 ${formatMs(p99)} · maximum ${formatMs(sender.max_ms)}`],
+          ['Limit', `${formatMs(budget)}${p99 === null ? '' : `, ${formatShare(p99 / budget)} used by p99`}`],
+        ]}
+      />
       <p className="ui-dim">
         A delivery succeeds with any 2xx within {formatMs(budget)}. Otherwise the sender retries after 1 min, 5 min, 30
         min, 2 h and 8 h, then gives the event up. Rejected requests aren’t counted.
@@ -99,17 +72,16 @@ const silenceTones: Readonly<Record<SilenceJson['state'], Tone>> = {
   gone: 'neutral',
 }
 
+const duration = (header: string, member: 'silent_ms' | 'usual_ms' | 'alarm_after_ms'): Column<SilenceJson> => ({
+  header,
+  width: '7rem',
+  isNumber: true,
+  cell: (silence) => formatDuration(silence[member]),
+})
+
 const silenceColumns: readonly Column<SilenceJson>[] = [
-  {
-    header: 'Type',
-    isName: true,
-    cell: ({ type }) => (
-      <code>
-        <Line value={type} max={80} />
-      </code>
-    ),
-  },
-  { header: 'Network', width: '9rem', cell: ({ network }) => <Line value={network} max={40} /> },
+  codeColumn('Type', 'type', { isName: true }),
+  textColumn('Network', 'network', { width: '9rem' }),
   {
     header: 'State',
     width: '19rem',
@@ -126,10 +98,10 @@ const silenceColumns: readonly Column<SilenceJson>[] = [
       </>
     ),
   },
-  { header: 'Silent for', width: '7rem', isNumber: true, cell: ({ silent_ms: ms }) => formatDuration(ms) },
-  { header: 'Usual gap', width: '7rem', isNumber: true, cell: ({ usual_ms: ms }) => formatDuration(ms) },
-  { header: 'Alarm after', width: '7rem', isNumber: true, cell: ({ alarm_after_ms: ms }) => formatDuration(ms) },
-  { header: 'Last event', width: '6rem', isNumber: true, cell: ({ last_at: at }) => <Age at={at} /> },
+  duration('Silent for', 'silent_ms'),
+  duration('Usual gap', 'usual_ms'),
+  duration('Alarm after', 'alarm_after_ms'),
+  ageColumn('Last event', 'last_at', { width: '6rem' }),
 ]
 
 function Silences({ silences }: { readonly silences: readonly SilenceJson[] }) {
@@ -173,11 +145,11 @@ function Registration({ subscription }: Pick<HealthJson, 'subscription'>) {
               {state}
             </Status>,
           ],
-          ['URL', <Text key="url" value={url} />],
-          ['Events', <Text key="events" value={events.join(', ')} />],
-          ['Secret', <Text key="label" value={label} />],
+          ['URL', url],
+          ['Events', events.join(', ')],
+          ['Secret', label],
           ['Since', <Time key="at" at={at} />],
-          answer === null ? null : ['Response', <Text key="answer" value={answer} />],
+          ['Response', answer],
         ]}
       />
       {state === 'begun' && (

@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
-import { useEffect, useState, type SubmitEvent } from 'react'
+import { useState } from 'react'
 import { useAction, useGet } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { usePlace } from '../../ui/router.tsx'
@@ -7,9 +7,11 @@ import { Panel } from '../../ui/shell.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
-import { Line, Text } from '../../ui/text.tsx'
+import { Text } from '../../ui/text.tsx'
 import { OnChain, Time } from '../../ui/values.tsx'
-import type { GapJson, ReconcileJson } from '../contract.ts'
+import { textColumn, timeColumn } from '../../ui/columns.tsx'
+import type { GapJson } from '../../../admin/health.ts'
+import type { ReconcileJson } from '../../../admin/reconcile.ts'
 import { useIsOperator } from '../role.ts'
 
 type Candidate = ReconcileJson['candidates'][number]
@@ -22,9 +24,9 @@ const tones: Readonly<Record<ReconcileJson['state'], Tone>> = {
 }
 
 const columns: readonly Column<Candidate>[] = [
-  { header: 'Trade', isName: true, cell: ({ summary }) => <Line value={summary} max={120} /> },
-  { header: 'Traded', width: '10rem', cell: ({ traded_at: at }) => <Time at={at} /> },
-  { header: 'Network', width: '8rem', cell: ({ network }) => <Line value={network} max={40} /> },
+  textColumn('Trade', 'summary', { isName: true }),
+  timeColumn('Traded', 'traded_at'),
+  textColumn('Network', 'network', { width: '8rem' }),
   {
     header: 'Wallet',
     width: '11rem',
@@ -44,15 +46,19 @@ export interface ReconcilePanelProps {
   readonly gaps: readonly GapJson[]
 }
 
-/** Compares the trades of the upstream service with stored events. */
+/** Compares the trades of the upstream with stored events. */
 export function ReconcilePanel({ latest, isConfigured, gaps }: ReconcilePanelProps) {
   const isOperator = useIsOperator()
+  const { parameters } = usePlace()
   const isRunning = latest?.state === 'running'
   const polled = useGet<{ readonly reconcile: ReconcileJson | null }>(isRunning ? '/reconcile' : null, {
     pollMs: 1_500,
   })
   const current = isRunning ? (polled.data?.reconcile ?? latest) : latest
-  const cancel = useAction((api) => api.send('POST', '/reconcile/cancel'))
+  // The span of the address, else of the latest downtime.
+  const span = gaps[0]?.lost ?? gaps[0]
+  const from = toField(parameters['from'] ?? span?.from, Math.floor)
+  const to = toField(parameters['to'] ?? span?.to, Math.ceil)
   return (
     <Panel title="Reconcile" note="trades of known wallets; alerts can’t be reconciled">
       {!isConfigured && (
@@ -60,97 +66,87 @@ export function ReconcilePanel({ latest, isConfigured, gaps }: ReconcilePanelPro
           Set <code>INBOX_API_URL</code> and <code>INBOX_API_KEY</code>, and restart.
         </p>
       )}
-      {isOperator && isConfigured && !isRunning && <ReconcileForm gaps={gaps} />}
+      {isOperator && isConfigured && !isRunning && <ReconcileForm key={`${from} ${to}`} from={from} to={to} />}
       {current === null && isConfigured && <p className="ui-dim">Nothing reconciled since the start.</p>}
-      {current !== null && (
-        <div className="ui-stack" role="group" aria-label="Latest reconcile">
-          <span className="ui-row">
-            <Status tone={tones[current.state]}>{current.state}</Status>
-            <span>
-              <Time at={current.from} /> to <Time at={current.to} /> UTC
-            </span>
-            <span className="ui-dim">
-              {formatCount(current.wallets_done)} of {formatCount(current.wallets)} wallets,{' '}
-              {formatCount(current.trades)} trades, {formatCount(current.requests)} requests
-            </span>
-            {isOperator && current.state === 'running' && (
-              <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
-                Cancel
-              </Button>
-            )}
-          </span>
-          {current.error !== null && (
-            <p className="ui-text-bad">
-              <Text value={current.error} />
-            </p>
-          )}
-          {current.notes.map((note) => (
-            <p key={note} className="ui-dim">
-              <Text value={note} />
-            </p>
-          ))}
-          <p>
-            {current.candidate_count === 0
-              ? 'Every trade is named by a stored event.'
-              : `${formatCount(current.candidate_count)} trades without an event${current.candidate_count > current.candidates.length ? `, the first ${formatCount(current.candidates.length)} shown` : ''}`}
-          </p>
-          {current.candidates.length > 0 && (
-            <div className="console-candidates">
-              <DataTable
-                caption="Trades without an event"
-                columns={columns}
-                rows={current.candidates}
-                rowKey={({ network, wallet, tx_hash: tx }) => JSON.stringify([network, wallet, tx])}
-              />
-            </div>
-          )}
-        </div>
-      )}
+      {current !== null && <Reconciled reconcile={current} />}
     </Panel>
   )
 }
 
-/** The span of the address, else of the latest downtime. */
-function ReconcileForm({ gaps: [latest] }: { readonly gaps: readonly GapJson[] }) {
-  const { parameters } = usePlace()
-  const span = latest?.lost ?? latest
-  const first = toField(parameters['from'] ?? span?.from, Math.floor)
-  const end = toField(parameters['to'] ?? span?.to, Math.ceil)
-  const [from, setFrom] = useState(first)
-  const [to, setTo] = useState(end)
-  useEffect(() => {
-    setFrom(first)
-    setTo(end)
-  }, [first, end])
-  const start = useAction((api) => api.send('POST', '/reconcile', { from: toMoment(from), to: toMoment(to) }))
+function Reconciled({ reconcile }: { readonly reconcile: ReconcileJson }) {
+  const cancel = useAction((api) => api.send('POST', '/reconcile/cancel'))
+  const isOperator = useIsOperator()
+  const { state, from, to, error, notes, candidates, candidate_count: count } = reconcile
+  const shown = count > candidates.length ? `, the first ${formatCount(candidates.length)} shown` : ''
+  return (
+    <div className="ui-stack" role="group" aria-label="Latest reconcile">
+      <span className="ui-row">
+        <Status tone={tones[state]}>{state}</Status>
+        <span>
+          <Time at={from} /> to <Time at={to} /> UTC
+        </span>
+        <span className="ui-dim">
+          {formatCount(reconcile.wallets_done)} of {formatCount(reconcile.wallets)} wallets,{' '}
+          {formatCount(reconcile.trades)} trades, {formatCount(reconcile.requests)} requests
+        </span>
+        {isOperator && state === 'running' && (
+          <Button variant="default" loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
+            Cancel
+          </Button>
+        )}
+      </span>
+      {error !== null && (
+        <p className="ui-text-bad">
+          <Text value={error} />
+        </p>
+      )}
+      {notes.map((note) => (
+        <p key={note} className="ui-dim">
+          <Text value={note} />
+        </p>
+      ))}
+      <p>
+        {count === 0
+          ? 'Every trade is named by a stored event.'
+          : `${formatCount(count)} trades without an event${shown}`}
+      </p>
+      {candidates.length > 0 && (
+        <DataTable
+          caption="Trades without an event"
+          columns={columns}
+          rows={candidates}
+          rowKey={({ network, wallet, tx_hash: tx }) => JSON.stringify([network, wallet, tx])}
+        />
+      )}
+    </div>
+  )
+}
+
+/** `from` and `to`: initial values of the fields. */
+function ReconcileForm({ from, to }: { readonly from: string; readonly to: string }) {
+  const start = useAction((api, span: object) => api.send('POST', '/reconcile', span))
+  const [span, setSpan] = useState({ from, to })
+  const field = (name: 'from' | 'to', label: string) => (
+    <TextInput
+      type="datetime-local"
+      step={1}
+      aria-label={label}
+      required
+      value={span[name]}
+      onChange={(event) => setSpan({ ...span, [name]: event.currentTarget.value })}
+    />
+  )
   return (
     <form
       className="ui-stack"
       aria-label="Reconcile"
-      onSubmit={(event: SubmitEvent) => {
+      onSubmit={(event) => {
         event.preventDefault()
-        start.mutate(undefined)
+        start.mutate({ from: toMoment(span.from), to: toMoment(span.to) })
       }}
     >
       <span className="ui-row">
-        <TextInput
-          type="datetime-local"
-          step={1}
-          aria-label="From (UTC)"
-          required
-          value={from}
-          onChange={(event) => setFrom(event.currentTarget.value)}
-        />
-        to
-        <TextInput
-          type="datetime-local"
-          step={1}
-          aria-label="To (UTC)"
-          required
-          value={to}
-          onChange={(event) => setTo(event.currentTarget.value)}
-        />
-        UTC
+        {field('from', 'From (UTC)')} to {field('to', 'To (UTC)')} UTC
         <Button type="submit" loading={start.isPending}>
           Find missing trades
         </Button>

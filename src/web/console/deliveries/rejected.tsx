@@ -5,33 +5,18 @@ import { Facts } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { Line, Text, TextBlock } from '../../ui/text.tsx'
-import { Age, Time } from '../../ui/values.tsx'
-import type { RejectExplanationJson, RejectGroupJson } from '../contract.ts'
-import { choicesOf, reasonOf, rejectReasons, verdicts } from './reasons.ts'
+import { Time } from '../../ui/values.tsx'
+import { ageColumn, countColumn, textColumn } from '../../ui/columns.tsx'
+import type { RejectExplanationJson, RejectGroupJson } from '../../../admin/rejects.ts'
+import { ErrorBox, Headers } from '../error-box.tsx'
+import { choicesOf, reasonOf, rejectReasons, wordsOf } from './reasons.ts'
 
 const columns: readonly Column<RejectGroupJson>[] = [
-  { header: 'Last', width: '5rem', isNumber: true, cell: ({ last_at: at }) => <Age at={at} /> },
-  { header: 'Reason', width: '13rem', isName: true, cell: ({ reason }) => reasonOf(rejectReasons, reason).title },
-  {
-    header: 'Code',
-    width: '14rem',
-    narrow: 'hidden',
-    cell: ({ reason }) => (
-      <code>
-        <Line value={reason} max={60} />
-      </code>
-    ),
-  },
-  { header: 'Address', width: '11rem', cell: ({ source }) => <Line value={source} max={60} /> },
-  {
-    header: 'Request',
-    cell: ({ method, path }) => (
-      <code>
-        <Line value={`${method} ${path}`} max={120} />
-      </code>
-    ),
-  },
-  { header: 'Count', width: '5rem', isNumber: true, cell: ({ count }) => formatCount(count) },
+  ageColumn('Last', 'last_at'),
+  { header: 'Reason', width: '14rem', isName: true, cell: ({ reason }) => wordsOf(reason) },
+  textColumn('Address', 'source', { width: '11rem' }),
+  { header: 'Request', cell: ({ method, path }) => <Line value={`${method} ${path}`} /> },
+  countColumn('Count', 'count'),
 ]
 
 /** Rejected requests by reason and address, since the start of this process. */
@@ -63,15 +48,12 @@ function Rejected({ id, row }: { readonly id: string; readonly row: RejectGroupJ
     <>
       {row !== undefined && (
         <>
-          <div className="ui-error">
-            <strong>{reasonOf(rejectReasons, row.reason).title}</strong>
-            <span>{reasonOf(rejectReasons, row.reason).text}</span>
-          </div>
+          <ErrorBox {...reasonOf(rejectReasons, row.reason)} />
           <Facts
             facts={[
-              ['Code', <Text key="code" value={row.reason} />],
-              ['Address', <Text key="source" value={row.source} />],
-              ['Request', <Text key="request" value={`${row.method} ${row.path}`} />],
+              ['Code', row.reason],
+              ['Address', row.source],
+              ['Request', `${row.method} ${row.path}`],
               ['Count', formatCount(row.count)],
               ['First', <Time key="first" at={row.first_at} />],
               ['Last', <Time key="last" at={row.last_at} />],
@@ -87,22 +69,16 @@ function Rejected({ id, row }: { readonly id: string; readonly row: RejectGroupJ
             <section className="ui-stack">
               <h3>Signature</h3>
               <p>
-                <strong>{reasonOf(verdicts, code).title}.</strong> <Text value={message} />
+                <Text value={message} max={500} />
               </p>
-              <p>{reasonOf(verdicts, code).text}</p>
               <Facts
                 facts={[
-                  ['Finding', <Text key="code" value={code} />],
-                  ['Matching secret', <Text key="label" value={label} fallback="none" />],
+                  ['Finding', code],
+                  ['Matching secret', label ?? 'none'],
                 ]}
               />
               <h3>Headers without secrets</h3>
-              <TextBlock
-                label="Headers"
-                value={Object.entries(headers)
-                  .map(([name, value]) => `${name}: ${value}`)
-                  .join('\n')}
-              />
+              <Headers headers={headers} />
               <h3>Start of the body</h3>
               <TextBlock label="Start of the body" value={preview === '' ? '(empty)' : preview} />
             </section>

@@ -1,4 +1,4 @@
-import { NativeSelect } from '@mantine/core'
+import { Button, NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
@@ -7,19 +7,19 @@ import { EventLine } from '../../ui/event-line.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Facts, Page, SidePanel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { shortText, Text, TextBlock } from '../../ui/text.tsx'
+import { shortText } from '../../ui/text.tsx'
 import { Id, Time } from '../../ui/values.tsx'
-import type { EventDetailJson } from '../contract.ts'
+import type { EventDetailJson } from '../../../admin/events.ts'
+import { Fold, Headers } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
 import { Body } from './body.tsx'
+import { eventPath } from './event-id.tsx'
 import { Payload } from './payload.tsx'
-import { EventStatus, Fold, RunErrors, Runs } from './runs.tsx'
-
-const pathOf = (id: string) => `/events/${encodeURIComponent(id)}`
+import { EventStatus, RunErrors, Runs } from './runs.tsx'
 
 /** The panel of an event next to the list. */
 export function EventPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const query = useGet<EventDetailJson>(pathOf(id))
+  const query = useGet<EventDetailJson>(eventPath(id))
   return (
     <SidePanel
       label="Event"
@@ -28,9 +28,9 @@ export function EventPanel({ id, onClose }: { readonly id: string; readonly onCl
       actions={
         <>
           {query.data !== undefined && <ReplayAction event={query.data} />}
-          <Link className="ui-button" href={pathOf(id)} aria-label="Open as page">
+          <Button component={Link} variant="default" href={eventPath(id)} aria-label="Open as page">
             Open
-          </Link>
+          </Button>
         </>
       }
     >
@@ -41,7 +41,7 @@ export function EventPanel({ id, onClose }: { readonly id: string; readonly onCl
 
 /** The page of an event. */
 export function EventPage({ id }: { readonly id: string }) {
-  const query = useGet<EventDetailJson>(pathOf(id))
+  const query = useGet<EventDetailJson>(eventPath(id))
   return (
     <Page
       title={shortText(query.data?.type ?? 'Event', 100)}
@@ -52,7 +52,7 @@ export function EventPage({ id }: { readonly id: string }) {
         </>
       }
     >
-      <div className="console-event">
+      <div className="ui-stack console-event">
         <h2 className="ui-hidden">Details</h2>
         <EventContent query={query} />
       </div>
@@ -73,6 +73,7 @@ function EventContent({ query }: { readonly query: ReturnType<typeof useGet<Even
 function Sections({ event }: { readonly event: EventDetailJson }) {
   const { type, network, receipt, envelope } = event
   const data = typeof envelope === 'object' && envelope !== null && 'data' in envelope ? envelope.data : null
+  const storedMs = Math.max(0, Date.parse(receipt.stored_at ?? '') - Date.parse(receipt.received_at))
   return (
     <>
       <RunErrors event={event} />
@@ -83,54 +84,44 @@ function Sections({ event }: { readonly event: EventDetailJson }) {
           <Time at={event.received_at} /> UTC
         </span>
       </p>
-      <section className="ui-stack">
-        <h3>Payload</h3>
-        {event.pruned ? (
-          <p className="ui-dim">The body was pruned. Its id stays known.</p>
-        ) : (
-          <Payload type={type} network={network} data={data} />
-        )}
-      </section>
-      <section className="ui-stack">
-        <h3>Runs</h3>
-        {event.pruned ? <p className="ui-dim">Pruned with the body.</p> : <Runs event={event} />}
-      </section>
-      {!event.pruned && <Body id={event.id} size={receipt.size_bytes} />}
+      {event.pruned ? (
+        <p className="ui-dim">Body and runs were pruned. The id stays known.</p>
+      ) : (
+        <>
+          <section className="ui-stack">
+            <h3>Payload</h3>
+            <Payload type={type} network={network} data={data} />
+          </section>
+          <section className="ui-stack">
+            <h3>Runs</h3>
+            <Runs event={event} />
+          </section>
+          <Body id={event.id} size={receipt.size_bytes} />
+        </>
+      )}
       <section className="ui-stack">
         <h3>Receipt</h3>
         <Facts
           facts={[
             ['id', <Id key="id" value={event.id} />],
             ['key', <Id key="key" value={event.key} what="key" />],
-            ['created', <Text key="created" value={event.created_at} />],
+            ['created', event.created_at],
             ['received', <Time key="received" at={receipt.received_at} />],
-            [
-              'stored',
-              receipt.stored_at === null
-                ? '–'
-                : `+${Math.max(0, Date.parse(receipt.stored_at) - Date.parse(receipt.received_at))} ms`,
-            ],
+            ['stored', Number.isNaN(storedMs) ? null : `+${storedMs} ms`],
             ['deliveries', `${formatCount(1 + receipt.duplicates)} (${formatCount(receipt.duplicates)} duplicates)`],
-            receipt.conflicts === 0
-              ? null
-              : [
-                  'conflicts',
-                  <Link key="conflicts" href="/deliveries/conflicts">
-                    {formatCount(receipt.conflicts)} with another body
-                  </Link>,
-                ],
-            ['secret', <Text key="secret" value={receipt.secret_label} />],
-            receipt.traceparent === null ? null : ['trace', <Text key="trace" value={receipt.traceparent} />],
+            [
+              'conflicts',
+              <Link key="conflicts" href="/deliveries/conflicts">
+                {formatCount(receipt.conflicts)}
+              </Link>,
+            ],
+            ['secret', receipt.secret_label],
+            ['trace', receipt.traceparent],
           ]}
         />
         {receipt.headers !== null && (
           <Fold title="Headers">
-            <TextBlock
-              label="Headers"
-              value={Object.entries(receipt.headers)
-                .map(([name, value]) => `${name}: ${value}`)
-                .join('\n')}
-            />
+            <Headers headers={receipt.headers} />
           </Fold>
         )}
       </section>
@@ -149,8 +140,7 @@ function ReplayAction({ event }: { readonly event: EventDetailJson }) {
       title="Replay this event?"
       isPrimary
       run={async ({ api }) => {
-        if (handler === '') await api.send('POST', `${pathOf(event.id)}/replay`)
-        else await api.send('POST', '/replays', { ids: [event.id], handler })
+        await api.send('POST', '/replays', { ids: [event.id], ...(handler !== '' && { handler }) })
         return 'The replay has started.'
       }}
     >

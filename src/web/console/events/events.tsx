@@ -1,74 +1,47 @@
-import { Button, NativeSelect } from '@mantine/core'
+import { Button, Kbd } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
-import { useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { pathWith, useApi, usePages } from '../../ui/api.tsx'
 import { EventLine } from '../../ui/event-line.tsx'
 import { formatCount } from '../../ui/format.ts'
-import { NoMatch, TextFilter } from '../../ui/list.tsx'
+import { FilterField, NoMatch, TextFilter } from '../../ui/list.tsx'
 import { useLive } from '../../ui/live.tsx'
 import { eventTypes } from '../../ui/names.ts'
 import { usePlace } from '../../ui/router.tsx'
 import { Page } from '../../ui/shell.tsx'
 import { Empty, Failure, Skeleton } from '../../ui/states.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
-import { Line, shortText } from '../../ui/text.tsx'
-import { Age, Time } from '../../ui/values.tsx'
-import type { EventListJson, EventRowJson } from '../contract.ts'
+import { shortText } from '../../ui/text.tsx'
+import { Time } from '../../ui/values.tsx'
+import { ageColumn, codeColumn, textColumn } from '../../ui/columns.tsx'
+import type { EventListJson, EventRowJson } from '../../../admin/events.ts'
 import { EventPanel } from './event.tsx'
 import { filterNames, filterOf, formatFilter, parseFilter, toQuery, type EventFilter } from './filter.ts'
 import { eventStatuses, RunDots } from './runs.tsx'
 
 const pageSize = 100
+/** A response of the server searches for some milliseconds. A search goes on for this time, then needs a click. */
+const searchMs = 500
 /** A longer list isn't read again by itself. */
 const maxLivePages = 2
 const spans = [
-  { value: '', label: 'Any time' },
   { value: '15m', label: 'Last 15 minutes' },
   { value: '1h', label: 'Last hour' },
   { value: '1d', label: 'Last day' },
   { value: '7d', label: 'Last week' },
 ]
+const choices = [
+  { name: 'type', label: 'Types', values: eventTypes },
+  { name: 'status', label: 'Status', values: eventStatuses },
+  { name: 'from', label: 'Time', values: spans },
+] as const
 
 const columns: readonly Column<EventRowJson>[] = [
-  {
-    header: 'Age',
-    width: '3.75rem',
-    isNumber: true,
-    narrow: 'plain',
-    cell: ({ received_at: at }) => (
-      <span className="ui-dim">
-        <Age at={at} />
-      </span>
-    ),
-  },
-  {
-    header: 'Type',
-    width: '12.5rem',
-    isName: true,
-    cell: ({ type }) => (
-      <code>
-        <Line value={type} max={80} />
-      </code>
-    ),
-  },
+  ageColumn('Age', 'received_at', { width: '3.75rem', narrow: 'plain' }),
+  codeColumn('Type', 'type', { width: '12.5rem', isName: true }),
   { header: 'Summary', narrow: 'plain', cell: (event) => <Summary event={event} /> },
-  {
-    header: 'Network',
-    width: '6rem',
-    isOptional: true,
-    narrow: 'plain',
-    cell: ({ network }) => (
-      <span className="ui-dim">
-        <Line value={network} max={40} />
-      </span>
-    ),
-  },
-  {
-    header: 'Runs',
-    width: '6rem',
-    narrow: 'plain',
-    cell: ({ status, runs }) => <RunDots status={status} runs={runs ?? []} />,
-  },
+  textColumn('Network', 'network', { width: '6rem', isOptional: true, narrow: 'plain' }),
+  { header: 'Runs', width: '6rem', narrow: 'plain', cell: (event) => <RunDots {...event} /> },
 ]
 
 /** All accepted events, newest first and live; the panel shows one of them. */
@@ -78,8 +51,11 @@ export function EventsPage() {
   const filter = filterOf(place.parameters)
   const text = formatFilter(filter)
   const { open: openId = null } = place.parameters
-  const pages = usePages<EventListJson>(`/events ${text}`, (cursor) =>
-    pathWith('/events', { ...toQuery(filter, Date.now()), details: 'true', limit: pageSize, cursor: cursor ?? '' }),
+  const pages = usePages<EventListJson>(
+    `/events ${text}`,
+    (cursor) =>
+      pathWith('/events', { ...toQuery(filter, Date.now()), details: 'true', limit: pageSize, cursor: cursor ?? '' }),
+    { minRows: pageSize, searchMs },
   )
   const rows = useMemo(() => {
     const all = pages.data?.pages.flatMap(({ data }) => data)
@@ -93,20 +69,31 @@ export function EventsPage() {
     setNew(false)
     void pages.refetch()
   }
-  useLive('events', () => {
-    if (!isFollowing) setNew(true)
-    else if (!pages.isFetching) showNew()
-  })
+  useLive('events', () => setNew(true))
+  const isBehind = hasNew && isFollowing && !pages.isFetching
+  useEffect(() => {
+    if (isBehind) showNew()
+  }, [isBehind])
   const close = () => place.go({ open: '' }, { replace: true })
   useHotkeys([['Escape', () => openId !== null && close()]])
 
   const change = (next: EventFilter) =>
     place.go({ ...Object.fromEntries(filterNames.map((name) => [name, next[name] ?? ''])), open: '' })
   const last = pages.data?.pages.at(-1)
-  // The server ends a search after half a second. The next one needs a click.
   const isCutShort = last !== undefined && last.next_cursor !== null && last.data.length < pageSize
+  const canLoadMore = pages.hasNextPage && !isCutShort && !pages.isFetching && !pages.isError
   const more = () => void pages.fetchNextPage()
-  const exportUrl = (format: string) => api.urlOf(pathWith('/export', { ...toQuery(filter, Date.now()), format }))
+  const exportLink = (format: 'csv' | 'ndjson') => (
+    <Button
+      component="a"
+      variant="default"
+      href={api.urlOf(pathWith('/export', { ...toQuery(filter, Date.now()), format }))}
+      download
+      aria-label={`Export ${format.toUpperCase()}`}
+    >
+      {format.toUpperCase()}
+    </Button>
+  )
 
   return (
     <Page title="Events" isFilling>
@@ -117,36 +104,19 @@ export function EventsPage() {
           value={text}
           onChange={(value) => change(parseFilter(value))}
         />
-        <Choice
-          label="types"
-          values={eventTypes}
-          value={filter.type}
-          onChange={(type) => change({ ...filter, type })}
-        />
-        <Choice
-          label="status"
-          values={eventStatuses}
-          value={filter.status}
-          onChange={(status) => change({ ...filter, status })}
-        />
-        <NativeSelect
-          aria-label="Time"
-          data={[
-            ...spans,
-            ...(spans.some(({ value }) => value === (filter.from ?? ''))
-              ? []
-              : [{ value: filter.from ?? '', label: `Since ${filter.from}` }]),
-          ]}
-          value={filter.from ?? ''}
-          onChange={(event) => change({ ...filter, from: event.currentTarget.value })}
-        />
+        <span className="ui-row ui-wide-only">
+          {choices.map((choice) => (
+            <FilterField
+              key={choice.name}
+              filter={choice}
+              value={filter[choice.name] ?? ''}
+              onChange={(value) => change({ ...filter, [choice.name]: value })}
+            />
+          ))}
+        </span>
         <span className="ui-row">
-          <a className="ui-button" href={exportUrl('csv')} download aria-label="Export CSV">
-            CSV
-          </a>
-          <a className="ui-button" href={exportUrl('ndjson')} download aria-label="Export NDJSON">
-            NDJSON
-          </a>
+          {exportLink('csv')}
+          {exportLink('ndjson')}
         </span>
       </div>
       <div className="ui-split">
@@ -164,18 +134,12 @@ export function EventsPage() {
               hrefOf={({ id }) => place.hrefWith({ open: id })}
               openKey={openId}
               onTop={setTop}
-              onEnd={() => {
-                if (pages.hasNextPage && !isCutShort && !pages.isFetching && !pages.isError) more()
-              }}
+              onEnd={() => canLoadMore && more()}
             />
           )}
           <div className="ui-foot">
             <span className="ui-row" role="status">
-              {rows !== undefined && (
-                <>
-                  {formatCount(rows.length)} loaded{pages.hasNextPage ? ', more available' : ''}
-                </>
-              )}
+              {rows !== undefined && `${formatCount(rows.length)} loaded${pages.hasNextPage ? ', more available' : ''}`}
               {isCutShort && (
                 <>
                   · searched to <Time at={last.searched_to} /> UTC
@@ -184,44 +148,20 @@ export function EventsPage() {
                   </Button>
                 </>
               )}
-              {hasNew && (
+              {hasNew && !isFollowing && (
                 <Button size="compact-xs" onClick={showNew}>
                   Show new events
                 </Button>
               )}
             </span>
             <span className="ui-keys">
-              <kbd>j</kbd> <kbd>k</kbd> move · <kbd>Enter</kbd> open · <kbd>/</kbd> filter
+              <Kbd>j</Kbd> <Kbd>k</Kbd> move · <Kbd>Enter</Kbd> open · <Kbd>/</Kbd> filter
             </span>
           </div>
         </div>
         {openId !== null && <EventPanel key={openId} id={openId} onClose={close} />}
       </div>
     </Page>
-  )
-}
-
-interface ChoiceProps {
-  readonly label: string
-  readonly values: readonly string[]
-  readonly value: string | undefined
-  readonly onChange: (value: string) => void
-}
-
-function Choice({ label, values, value = '', onChange }: ChoiceProps) {
-  const isKnown = value === '' || values.includes(value)
-  return (
-    <NativeSelect
-      className="ui-wide-only"
-      aria-label={label}
-      data={[
-        { value: '', label: `All ${label}` },
-        ...values,
-        ...(isKnown ? [] : [{ value, label: shortText(value, 40) }]),
-      ]}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
-    />
   )
 }
 
@@ -232,9 +172,9 @@ function Summary({ event: { type, data, runs = [] } }: { readonly event: EventRo
       <span>
         <EventLine type={type} data={data} />
       </span>
-      {failed?.error !== null && failed !== undefined && (
-        <span className="console-row-error">
-          {shortText(failed.handler, 30)}: {shortText(failed.error.message || failed.error.name, 120)}
+      {failed !== undefined && (
+        <span className="ui-text-bad">
+          {shortText(failed.handler, 30)}: {shortText(failed.error?.message || failed.error?.name || '', 120)}
         </span>
       )}
     </span>

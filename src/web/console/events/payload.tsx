@@ -22,29 +22,18 @@ export function Payload({ type, network, data }: PayloadProps) {
   return (
     <>
       <Facts
-        facts={entries.slice(0, maxFields).map(([name, value]) => [
-          shortText(name, 60),
-          <code key={name}>
-            <Value name={name} value={value} network={chain} />
-          </code>,
-        ])}
+        facts={entries
+          .slice(0, maxFields)
+          .map(([name, value]) => [shortText(name, 60), <code key={name}>{cellOf(name, value, chain)}</code>])}
       />
       {entries.length > maxFields && <p className="ui-dim">The body has {entries.length - maxFields} more fields.</p>}
     </>
   )
 }
 
-interface ValueProps {
-  readonly name: string
-  readonly value: unknown
-  readonly network: unknown
-}
-
-function Value({ name, value, network }: ValueProps): ReactNode {
-  if (typeof value === 'string') {
-    if (/(_address|_owner|_pool)$/.test(name)) return <OnChain kind="address" network={network} value={value} />
-    if (/(^|_)tx(_hash)?$/.test(name)) return <OnChain kind="transaction" network={network} value={value} />
-    return <Text value={value} />
-  }
-  return exactDigits(value) ?? <Text value={JSON.stringify(value)} />
+function cellOf(name: string, value: unknown, network: unknown): ReactNode {
+  if (typeof value !== 'string') return exactDigits(value) ?? <Text value={JSON.stringify(value)} />
+  if (/(_address|_owner|_pool)$/.test(name)) return <OnChain kind="address" network={network} value={value} />
+  if (/(^|_)tx(_hash)?$/.test(name)) return <OnChain kind="transaction" network={network} value={value} />
+  return <Text value={value} />
 }

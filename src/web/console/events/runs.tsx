@@ -1,11 +1,11 @@
-import type { ReactNode } from 'react'
-import { Action } from '../../ui/action.tsx'
 import { formatDuration } from '../../ui/format.ts'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Dot, Status, type DotShape, type Tone } from '../../ui/status.tsx'
-import { shortText, Text, TextBlock } from '../../ui/text.tsx'
+import { shortText, Text } from '../../ui/text.tsx'
 import { Until } from '../../ui/values.tsx'
-import type { AttemptJson, EventDetailJson, EventRowJson, EventSummaryJson, RunJson } from '../contract.ts'
+import type { AttemptJson, EventDetailJson, EventRowJson, EventSummaryJson, RunJson } from '../../../admin/events.ts'
+import { LetterActions } from '../dead-letters.tsx'
+import { ErrorBox, Fold, Stack } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
 
 const statusTones: Readonly<Record<EventSummaryJson['status'], Tone>> = {
@@ -26,16 +26,35 @@ export function EventStatus({ status }: Pick<EventSummaryJson, 'status'>) {
   return <Status tone={statusTones[status] ?? 'neutral'}>{shortText(status, 20)}</Status>
 }
 
+type RunState = Pick<RunJson, 'state' | 'attempt'>
+
+const shapes: Readonly<Record<RunJson['state'], DotShape>> = {
+  waiting: 'open',
+  ready: 'open',
+  running: 'open',
+  suspect: 'open',
+  done: 'done',
+  held: 'failed',
+  dead: 'failed',
+  dropped: 'ended',
+  expired: 'ended',
+  superseded: 'ended',
+  unmatched: 'ended',
+}
+
+const isDead = ({ state }: RunState) => state === 'dead' || state === 'held'
+const isRetrying = ({ state, attempt }: RunState) => state === 'suspect' || (state === 'ready' && attempt > 0)
+const shapeOf = (run: RunState) => (isRetrying(run) ? 'retrying' : shapes[run.state])
+
+function nameOf(run: RunState): string {
+  if (isDead(run)) return run.state === 'held' ? 'dead letter, blocks its key' : 'dead letter'
+  return isRetrying(run) ? 'retrying' : run.state
+}
+
 const maxDots = 6
 
 /** A dot per run; the status in words for an event without runs. */
-export function RunDots({
-  status,
-  runs,
-}: {
-  readonly status: EventSummaryJson['status']
-  readonly runs: NonNullable<EventRowJson['runs']>
-}) {
+export function RunDots({ status, runs = [] }: Pick<EventRowJson, 'status' | 'runs'>) {
   if (runs.length === 0) return <EventStatus status={status} />
   return (
     <span className="ui-dots">
@@ -48,124 +67,46 @@ export function RunDots({
   )
 }
 
-type RunState = Pick<RunJson, 'state' | 'attempt'>
-
-function shapeOf(run: RunState): DotShape {
-  switch (run.state) {
-    case 'done':
-      return 'done'
-    case 'held':
-    case 'dead':
-      return 'failed'
-    case 'waiting':
-    case 'ready':
-    case 'running':
-    case 'suspect':
-      return isRetrying(run) ? 'retrying' : 'open'
-    case 'dropped':
-    case 'expired':
-    case 'superseded':
-    case 'unmatched':
-      return 'ended'
-  }
-}
-
-function isRetrying({ state, attempt }: RunState): boolean {
-  return state === 'suspect' || (state === 'ready' && attempt > 0)
-}
-
-function nameOf(run: RunState): string {
-  if (run.state === 'held') return 'dead letter, blocks its key'
-  if (run.state === 'dead') return 'dead letter'
-  return isRetrying(run) ? 'retrying' : run.state
-}
+const attemptsOf = ({ timeline }: EventDetailJson, run: RunJson) => timeline.filter((one) => one.run_id === run.run_id)
+const countText = (attempts: number) => (attempts === 1 ? '1 attempt' : `${attempts} attempts`)
 
 /** Failed runs with their latest error, and what an operator can do. */
 export function RunErrors({ event }: { readonly event: EventDetailJson }) {
   const isOperator = useIsOperator()
-  const failed = event.runs.flatMap((run) => {
-    const error = event.timeline.findLast((attempt) => attempt.run_id === run.run_id)?.error
-    return error && run.state !== 'done' ? [{ run, error }] : []
-  })
-  return failed.map(({ run, error }) => {
-    const isDead = run.state === 'dead' || run.state === 'held'
+  return event.runs.map((run) => {
+    const error = attemptsOf(event, run).at(-1)?.error
+    if (!error || run.state === 'done') return null
     const isReplayed = event.runs.some(
       ({ handler, state, run_id: id }) => handler === run.handler && state === 'done' && id > run.run_id,
     )
+    const name = shortText(run.handler, 60)
+    const verb = isDead(run) ? 'failed for good after' : 'failed'
     return (
-      <div key={run.run_id} className="ui-error" role="group" aria-label={`Error of ${shortText(run.handler)}`}>
-        <strong>
-          {shortText(run.handler, 60)} {isDead ? 'failed for good after' : 'failed'} {attemptsOf(run.attempt)}
-          {isReplayed && ' (a replay has succeeded since)'}
-        </strong>
-        <code>
-          <Text value={`${error.name}: ${error.message}`} max={500} />
-        </code>
-        {error.stack !== null && <Stack stack={error.stack} />}
-        {run.run_at !== null && (
-          <span>
-            Next attempt <Until at={run.run_at} />
-          </span>
-        )}
-        {isDead && isOperator && (
+      <ErrorBox
+        key={run.run_id}
+        label={`Error of ${name}`}
+        title={`${name} ${verb} ${countText(run.attempt)}${isReplayed ? ' (a replay has succeeded since)' : ''}`}
+        text={`${error.name}: ${error.message}`}
+        stack={error.stack}
+      >
+        {isDead(run) && isOperator && (
           <span className="ui-row">
-            <RunActions run={run} />
+            <LetterActions which={[{ run_ids: [run.run_id] }]} what={name} />
           </span>
         )}
-      </div>
+      </ErrorBox>
     )
   })
-}
-
-function RunActions({ run }: { readonly run: RunJson }) {
-  const name = shortText(run.handler)
-  const body = { run_ids: [run.run_id] }
-  return (
-    <>
-      <Action
-        label="Requeue"
-        name={`Requeue ${name}`}
-        title={`Requeue the run of ${name}?`}
-        run={async ({ api }) => void (await api.send('POST', '/dead-letters/requeue', body))}
-      >
-        The handler gets the event again, with its attempts reset.
-      </Action>
-      <Action
-        label="Drop"
-        name={`Drop ${name}`}
-        title={`Drop the dead letter of ${name}?`}
-        isDangerous
-        needsReason
-        run={async ({ api, reason }) => void (await api.send('POST', '/dead-letters/drop', { ...body, reason }))}
-      >
-        The run ends for good and no longer blocks its key.
-      </Action>
-    </>
-  )
-}
-
-function Stack({ stack }: { readonly stack: string }) {
-  return (
-    <details>
-      <summary>Stack trace</summary>
-      <TextBlock value={stack} label="Stack trace" />
-    </details>
-  )
 }
 
 /** Each run with its attempts, timed from the receipt. */
 export function Runs({ event }: { readonly event: EventDetailJson }) {
   if (event.runs.length === 0) return <p className="ui-dim">No handler takes this event.</p>
-  const received = Date.parse(event.receipt.received_at)
+  const receivedAt = Date.parse(event.receipt.received_at)
   return (
     <ul className="ui-list-plain">
       {event.runs.map((run) => (
-        <Run
-          key={run.run_id}
-          run={run}
-          attempts={event.timeline.filter((attempt) => attempt.run_id === run.run_id)}
-          received={received}
-        />
+        <Run key={run.run_id} run={run} attempts={attemptsOf(event, run)} receivedAt={receivedAt} />
       ))}
     </ul>
   )
@@ -174,10 +115,10 @@ export function Runs({ event }: { readonly event: EventDetailJson }) {
 interface RunProps {
   readonly run: RunJson
   readonly attempts: readonly AttemptJson[]
-  readonly received: number
+  readonly receivedAt: number
 }
 
-function Run({ run, attempts, received }: RunProps) {
+function Run({ run, attempts, receivedAt }: RunProps) {
   const last = attempts.at(-1)
   return (
     <li className="console-run">
@@ -193,31 +134,22 @@ function Run({ run, attempts, received }: RunProps) {
           </>
         )}
         {attempts.some(({ error }) => error !== null) && (
-          <Fold isOpen={attempts.length < 4} title={attemptsOf(attempts.length)}>
+          <Fold isOpen={attempts.length < 4} title={countText(attempts.length)}>
             <ol className="ui-list-plain" aria-label={`Attempts of ${shortText(run.handler)}`}>
               {attempts.map((attempt) => (
-                <Attempt key={attempt.attempt} attempt={attempt} received={received} />
+                <Attempt key={attempt.attempt} attempt={attempt} receivedAt={receivedAt} />
               ))}
             </ol>
           </Fold>
         )}
         {run.item !== null && (
-          <Fold title="Outbox item">
-            <p>
-              Idempotency key{' '}
-              <code>
-                <Text value={run.item.idempotency_key} />
-              </code>
-            </p>
+          <Fold title={`Outbox item ${shortText(run.item.idempotency_key, 100)}`}>
             <JsonView text={JSON.stringify(run.item.payload)} label="Item" />
           </Fold>
         )}
         {run.state_keys.length > 0 && (
           <p className="ui-dim">
-            Wrote state{' '}
-            <code>
-              <Text value={run.state_keys.join(', ')} />
-            </code>
+            Wrote state <Text value={run.state_keys.join(', ')} />
           </p>
         )}
       </div>
@@ -226,46 +158,18 @@ function Run({ run, attempts, received }: RunProps) {
   )
 }
 
-function Attempt({ attempt, received }: { readonly attempt: AttemptJson; readonly received: number }) {
+function Attempt({ attempt, receivedAt }: { readonly attempt: AttemptJson; readonly receivedAt: number }) {
   const { attempt: number, started_at: startedAt, outcome, error } = attempt
   return (
     <li>
       <span className="ui-dim">
-        {number}. +{formatDuration(Math.max(0, Date.parse(startedAt) - received))}, took {durationOf(attempt)}
+        {number}. +{formatDuration(Math.max(0, Date.parse(startedAt) - receivedAt))}, took {durationOf(attempt)}
       </span>{' '}
-      <span className={outcome === 'done' ? 'ui-text-good' : 'ui-text-bad'}>{outcome}</span>
-      {error !== null && (
-        <>
-          {' '}
-          <code>
-            <Text value={`${error.name}: ${error.message}`} max={200} />
-          </code>
-          {error.stack !== null && <Stack stack={error.stack} />}
-        </>
-      )}
+      <span className={outcome === 'done' ? 'ui-text-good' : 'ui-text-bad'}>{outcome}</span>{' '}
+      {error !== null && <Text value={`${error.name}: ${error.message}`} max={200} />}
+      <Stack stack={error?.stack} />
     </li>
   )
-}
-
-export function Fold({
-  title,
-  isOpen = false,
-  children,
-}: {
-  readonly title: string
-  readonly isOpen?: boolean
-  readonly children: ReactNode
-}) {
-  return (
-    <details open={isOpen}>
-      <summary>{title}</summary>
-      {children}
-    </details>
-  )
-}
-
-function attemptsOf(count: number): string {
-  return count === 1 ? '1 attempt' : `${count} attempts`
 }
 
 function durationOf({ started_at: start, ended_at: end }: AttemptJson): string {

@@ -1,64 +1,69 @@
 import { Button, NumberInput } from '@mantine/core'
-import { useState, type SubmitEvent } from 'react'
+import { useState } from 'react'
 import { Action, Dialog } from '../../ui/action.tsx'
 import { useAction } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
-import type { HandlerJson, TriedJson } from '../contract.ts'
+import type { HandlerJson, TriedJson } from '../../../admin/handlers.ts'
 import { useIsOperator } from '../role.ts'
 import { pendingOf } from './handler.ts'
 
 const pathOf = (name: string) => `/handlers/${encodeURIComponent(name)}`
-const maxConcurrency = 10_000
+
+interface HandlerProps {
+  readonly handler: HandlerJson
+}
 
 /** Pauses or resumes one handler. */
-export function PauseAction({ handler: { name, paused, shut } }: { readonly handler: HandlerJson }) {
-  const shown = shortText(name)
-  const verb = paused ? 'Resume' : 'Pause'
+export function PauseAction({ handler: { name, paused, shut } }: HandlerProps) {
+  const isBroken = paused && shut?.reason === 'breaker'
+  return <Pause verb={paused ? 'Resume' : 'Pause'} of={shortText(name)} path={pathOf(name)} isBroken={isBroken} />
+}
+
+/** Pauses or resumes all handlers together. Handlers that were paused one by one stay paused. */
+export function PauseAllAction({ isPaused }: { readonly isPaused: boolean }) {
+  const verb = isPaused ? 'Resume' : 'Pause'
+  return <Pause verb={verb} label={`${verb} all`} of="all handlers" path="" />
+}
+
+interface PauseProps {
+  readonly verb: 'Pause' | 'Resume'
+  readonly label?: string
+  readonly of: string
+  readonly path: string
+  /** True for a sink whose breaker is open. */
+  readonly isBroken?: boolean
+}
+
+function Pause({ verb, label = verb, of, path, isBroken = false }: PauseProps) {
   return (
     <Action
-      label={verb}
-      name={`${verb} ${shown}`}
-      title={`${verb} ${shown}?`}
+      label={label}
+      name={`${verb} ${of}`}
+      title={`${verb} ${of}?`}
       run={async ({ api }) => {
-        await api.send('POST', `${pathOf(name)}/${verb.toLowerCase()}`)
-        if (paused && shut?.reason === 'breaker')
+        await api.send('POST', `${path}/${verb.toLowerCase()}`)
+        if (isBroken)
           return 'Resumed. The breaker is still open: the next item is sent when its wait is over, or with Try now.'
       }}
     >
-      {paused
-        ? 'Its runs start again, the oldest first.'
-        : 'No more of its runs start, also after a restart. Events are still accepted and stored.'}
-    </Action>
-  )
-}
-
-/** Pauses or resumes all handlers together. */
-export function PauseAllAction({ isPaused }: { readonly isPaused: boolean }) {
-  const verb = isPaused ? 'Resume all' : 'Pause all'
-  return (
-    <Action
-      label={verb}
-      title={`${verb} handlers?`}
-      run={async ({ api }) => void (await api.send('POST', isPaused ? '/resume' : '/pause'))}
-    >
-      {isPaused
-        ? 'Runs start again, the oldest first. Handlers that were paused one by one stay paused.'
-        : 'No run of any handler starts, also after a restart. Events are still accepted and stored.'}
+      {verb === 'Resume'
+        ? 'Runs start again, the oldest first.'
+        : 'No more runs start, also after a restart. Events are still accepted and stored.'}
     </Action>
   )
 }
 
 /** Drops the open runs of a handler that is gone. */
-export function DropRunsAction({ handler }: { readonly handler: HandlerJson }) {
-  const shown = shortText(handler.name)
+export function DropRunsAction({ handler }: HandlerProps) {
+  const name = shortText(handler.name)
   const count = pendingOf(handler)
   return (
     <Action
       label="Drop runs"
-      name={`Drop runs of ${shown}`}
-      title={`Drop the runs of ${shown}?`}
+      name={`Drop runs of ${name}`}
+      title={`Drop the runs of ${name}?`}
       isDangerous
       needsReason
       run={async ({ api, reason }) => void (await api.send('POST', `${pathOf(handler.name)}/drop`, { reason }))}
@@ -69,65 +74,29 @@ export function DropRunsAction({ handler }: { readonly handler: HandlerJson }) {
   )
 }
 
-/** Sets the number of runs at once, or restores the handler's own. */
-export function ConcurrencyAction({
-  handler: { name, settings, set_concurrency: set },
-}: {
-  readonly handler: HandlerJson
-}) {
-  const [isOpen, setOpen] = useState(false)
-  const [wanted, setWanted] = useState<number | string>('')
-  const change = useAction((api, concurrency: number | null) => api.send('PATCH', pathOf(name), { concurrency }))
-  const number = Number(wanted)
-  const isValid = wanted !== '' && Number.isInteger(number) && number >= 1 && number <= maxConcurrency
-  const close = () => setOpen(false)
-  const send = (concurrency: number | null) => change.mutate(concurrency, { onSuccess: close })
-  const open = () => {
-    change.reset()
-    setWanted(set ?? settings?.concurrency ?? '')
-    setOpen(true)
-  }
+/** Sets the number of runs at once. An empty field restores the handler's own. */
+export function ConcurrencyAction({ handler: { name, settings, set_concurrency: set } }: HandlerProps) {
+  const [concurrency, setConcurrency] = useState<number | string>(set ?? settings?.concurrency ?? '')
   return (
-    <>
-      <Button variant="default" aria-label={`Concurrency of ${shortText(name)}`} onClick={open}>
-        Concurrency
-      </Button>
-      <Dialog title={`Concurrency of ${shortText(name)}`} isOpen={isOpen} onClose={close}>
-        <form
-          className="ui-stack"
-          onSubmit={(event: SubmitEvent) => {
-            event.preventDefault()
-            if (isValid) send(number)
-          }}
-        >
-          <NumberInput
-            label="Runs at once"
-            description="Takes effect at once and survives a restart"
-            min={1}
-            max={maxConcurrency}
-            allowDecimal={false}
-            // Out of range is an error, not another number.
-            clampBehavior="none"
-            hideControls
-            data-autofocus
-            error={wanted === '' || isValid ? null : `Enter a whole number from 1 to ${formatCount(maxConcurrency)}.`}
-            value={wanted}
-            onChange={setWanted}
-          />
-          <Failure error={change.error} />
-          <div className="ui-dialog-end">
-            {set !== null && (
-              <Button variant="default" onClick={() => send(null)}>
-                Reset{settings !== null && ` to ${settings.own_concurrency}`}
-              </Button>
-            )}
-            <Button type="submit" loading={change.isPending} disabled={!isValid}>
-              Set
-            </Button>
-          </div>
-        </form>
-      </Dialog>
-    </>
+    <Action
+      label="Set concurrency"
+      name={`Set concurrency of ${shortText(name)}`}
+      title={`Concurrency of ${shortText(name)}`}
+      run={async ({ api }) =>
+        void (await api.send('PATCH', pathOf(name), { concurrency: concurrency === '' ? null : Number(concurrency) }))
+      }
+    >
+      <NumberInput
+        label="Runs at once"
+        description={`Takes effect at once and survives a restart. Empty: ${settings?.own_concurrency ?? 'its own'}`}
+        allowDecimal={false}
+        allowNegative={false}
+        hideControls
+        data-autofocus
+        value={concurrency}
+        onChange={setConcurrency}
+      />
+    </Action>
   )
 }
 
@@ -160,9 +129,8 @@ export function TryNow({ handler }: { readonly handler: string }) {
         <Failure error={attempt.error} />
         <ul className="ui-list-plain" role="status">
           {attempt.data?.results.map(({ replica, result, error }) => (
-            <li key={replica}>
-              <b>{shortText(replica)}</b>:{' '}
-              <span className={result === 'failed' ? 'ui-text-bad' : undefined}>{resultWords[result]}</span>
+            <li key={replica} className={result === 'failed' ? 'ui-text-bad' : undefined}>
+              <b>{shortText(replica)}</b>: {resultWords[result]}
               {error !== null && (
                 <>
                   : <Line value={error} max={300} />

@@ -6,13 +6,13 @@ import { Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
-import { Age } from '../../ui/values.tsx'
-import type { HandlerJson } from '../contract.ts'
-import { byTrouble, errorRateOf, lastErrorOf, pendingOf, stateOf } from './handler.ts'
+import { ageColumn, textColumn } from '../../ui/columns.tsx'
+import type { HandlerJson } from '../../../admin/handlers.ts'
+import { byTrouble, concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
 
+/** Columns of the overview. */
 const columns: readonly Column<HandlerJson>[] = [
-  { header: 'Name', width: '19%', isName: true, cell: ({ name }) => <Line value={name} max={60} /> },
-  { header: 'Kind', width: '4.75rem', isOptional: true, cell: ({ kind }) => kind ?? '–' },
+  textColumn('Name', 'name', { width: '16%', isName: true }),
   {
     header: 'State',
     width: '7.25rem',
@@ -45,44 +45,58 @@ const columns: readonly Column<HandlerJson>[] = [
       return <span className={rate !== null && rate > 0 ? 'ui-text-bad' : undefined}>{formatShare(rate)}</span>
     },
   },
-  {
-    header: 'p50',
-    width: '4rem',
-    isNumber: true,
-    isOptional: true,
-    narrow: 'hidden',
-    cell: ({ pace }) => formatMs(pace?.p50_ms),
-  },
   { header: 'p95', width: '4.25rem', isNumber: true, cell: ({ pace }) => formatMs(pace?.p95_ms) },
   { header: 'Pending', width: '5.25rem', isNumber: true, cell: (handler) => formatCount(pendingOf(handler)) },
-  { header: 'Oldest', width: '4.5rem', isNumber: true, cell: ({ oldest_open_at: at }) => <Age at={at} /> },
+  ageColumn('Oldest', 'oldest_open_at', { width: '4.5rem' }),
   {
     header: 'Dead',
     width: '4rem',
     isNumber: true,
-    cell: ({ name, dead, held }) =>
-      dead + held === 0 ? (
-        '0'
-      ) : (
-        <Link
-          href={pathWith('/dead-letters', { handler: name })}
-          aria-label={`${dead + held} dead letters of ${shortText(name)}`}
-        >
-          {formatCount(dead + held)}
-        </Link>
-      ),
+    cell: ({ name, dead, held }) => (
+      <Link
+        href={pathWith('/dead-letters', { handler: name })}
+        aria-label={`${dead + held} dead letters of ${shortText(name)}`}
+      >
+        {formatCount(dead + held)}
+      </Link>
+    ),
   },
   {
     header: 'Last error',
     isOptional: true,
-    cell: (handler) => {
-      const error = lastErrorOf(handler)
-      return error !== null && <Line value={error} />
-    },
+    cell: (handler) => (
+      <span className="ui-text-bad">
+        <Line value={lastErrorOf(handler)} fallback="" />
+      </span>
+    ),
   },
 ]
 
-const overviewColumns = columns.filter(({ header }) => header !== 'p50')
+/** Columns of the page Handlers. */
+const allColumns: readonly Column<HandlerJson>[] = [
+  ...columns.filter(({ header }) => header !== 'Last 5 min' && header !== 'Last error'),
+  { header: 'p50', width: '4rem', isNumber: true, isOptional: true, cell: ({ pace }) => formatMs(pace?.p50_ms) },
+  {
+    header: 'Concurrency',
+    width: '6.5rem',
+    isNumber: true,
+    isOptional: true,
+    cell: (handler) => <span title={concurrencyOf(handler)}>{formatCount(handler.settings?.concurrency)}</span>,
+  },
+  {
+    header: 'Retries',
+    width: '4.5rem',
+    isNumber: true,
+    isOptional: true,
+    cell: (handler) => {
+      const { retry } = handler.settings ?? {}
+      return (
+        <span title={retriesOf(handler)}>{retry === null ? 'custom' : formatCount(retry && retry.attempts - 1)}</span>
+      )
+    },
+  },
+  ...columns.filter(({ header }) => header === 'Last error'),
+]
 
 export interface HandlerTableProps {
   readonly handlers: readonly HandlerJson[]
@@ -102,7 +116,7 @@ export function HandlerTable({ handlers, openName }: HandlerTableProps) {
   return (
     <DataTable
       caption="Handlers and sinks"
-      columns={isMain ? columns : overviewColumns}
+      columns={isMain ? allColumns : columns}
       rows={handlers.toSorted(byTrouble)}
       rowKey={({ name }) => name}
       hrefOf={({ name }) => pathWith('/handlers', { open: name })}

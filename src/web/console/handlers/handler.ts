@@ -1,5 +1,6 @@
+import { formatCount, formatDuration } from '../../ui/format.ts'
 import type { Tone } from '../../ui/status.tsx'
-import type { HandlerJson } from '../contract.ts'
+import type { HandlerJson } from '../../../admin/handlers.ts'
 
 /** Runs that wait for a slot or for their turn. */
 export function pendingOf({ waiting, ready, suspect }: HandlerJson): number {
@@ -26,6 +27,19 @@ export function lastErrorOf({ shut, pace }: HandlerJson): string | null {
   if (shut?.error !== undefined && shut.error !== null) return shut.error
   const error = pace?.last_error
   return error === null || error === undefined ? null : `${error.name}: ${error.message}`
+}
+
+/** Runs at once: `8`, or `3 (own: 8)` if an operator has set it. */
+export function concurrencyOf({ settings, set_concurrency: set }: HandlerJson): string {
+  const own = settings === null ? '–' : formatCount(settings.own_concurrency)
+  return set === null ? own : `${formatCount(set)} (own: ${own})`
+}
+
+export function retriesOf({ settings }: HandlerJson): string {
+  if (settings === null) return '–'
+  if (settings.retry === null) return 'by a function'
+  const { attempts, base_ms: base, cap_ms: cap } = settings.retry
+  return `${attempts} attempts, ${formatDuration(base)} doubling to ${formatDuration(cap)}`
 }
 
 /** Handlers with open breakers first, then the failing, the dead, the waiting. */

@@ -1,11 +1,10 @@
 import { useHotkeys } from '@mantine/hooks'
 import { useGet } from '../../ui/api.tsx'
-import { TextFilter } from '../../ui/list.tsx'
 import { usePlace } from '../../ui/router.tsx'
 import { Page, SidePanel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { shortText } from '../../ui/text.tsx'
-import type { HandlerListJson } from '../contract.ts'
+import type { HandlerListJson } from '../../../admin/handlers.ts'
 import { useIsOperator } from '../role.ts'
 import { PauseAllAction } from './handler-actions.tsx'
 import { HandlerDetail } from './handler-detail.tsx'
@@ -15,40 +14,31 @@ import { HandlerTable } from './handler-table.tsx'
 export function HandlersPage() {
   const place = usePlace()
   const isOperator = useIsOperator()
-  const handlers = useGet<HandlerListJson>('/handlers', { pollMs: 5_000 })
-  const { q = '', open: openName = null } = place.parameters
+  const query = useGet<HandlerListJson>('/handlers', { pollMs: 5_000 })
+  const { open: openName = null } = place.parameters
+  const opened = query.data?.data.find(({ name }) => name === openName)
   const close = () => place.go({ open: '' }, { replace: true })
   useHotkeys([['Escape', () => openName !== null && close()]])
   return (
-    <Page title="Handlers" isFilling>
-      <Loaded query={handlers}>
-        {({ data, paused }) => {
-          const opened = data.find(({ name }) => name === openName)
-          return (
-            <div className="ui-split">
-              <div className="ui-list">
-                <div className="ui-bar">
-                  <TextFilter label="Name" value={q} onChange={(value) => place.go({ q: value }, { replace: true })} />
-                  {isOperator && <PauseAllAction isPaused={paused} />}
-                </div>
-                <HandlerTable
-                  handlers={data.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase()))}
-                  openName={openName}
-                />
-              </div>
-              {openName !== null && (
-                <SidePanel title={shortText(openName)} label="Handler" onClose={close}>
-                  {opened === undefined ? (
-                    <Empty title="No handler has this name" />
-                  ) : (
-                    <HandlerDetail handler={opened} />
-                  )}
-                </SidePanel>
-              )}
-            </div>
-          )
-        }}
-      </Loaded>
+    <Page
+      title="Handlers"
+      isFilling
+      actions={isOperator && query.data && <PauseAllAction isPaused={query.data.paused} />}
+    >
+      <div className="ui-split">
+        <div className="ui-list">
+          <Loaded query={query}>{({ data }) => <HandlerTable handlers={data} openName={openName} />}</Loaded>
+        </div>
+        {openName !== null && query.data !== undefined && (
+          <SidePanel title={shortText(openName)} label="Handler" onClose={close}>
+            {opened === undefined ? (
+              <Empty title="No handler has this name" />
+            ) : (
+              <HandlerDetail key={opened.name} handler={opened} />
+            )}
+          </SidePanel>
+        )}
+      </div>
     </Page>
   )
 }

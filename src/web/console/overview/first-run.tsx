@@ -3,12 +3,12 @@ import { useGet } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Panel } from '../../ui/shell.tsx'
 import { Copy } from '../../ui/values.tsx'
-import type { SettingsJson } from '../contract.ts'
+import type { SettingsJson } from '../../../admin/health.ts'
 
 /** A command for a terminal, with a copy button. */
 export function Command({ line }: { readonly line: string }) {
   return (
-    <div className="console-command">
+    <div className="ui-block console-command">
       <code>{line}</code>
       <Copy value={line} what="command" />
     </div>
@@ -21,25 +21,20 @@ export function FirstRun({ rejects }: { readonly rejects: number }) {
   const url = receiverUrl(settings.find(({ name }) => name === 'webhook address')?.value)
   return (
     <Panel title="No events yet" note="the first one appears here at once">
-      <ol className="console-steps">
-        <li>
-          Send a test event, signed with your secret:
-          <Command line={`onchain-inbox trigger wallet.large_trade --url ${url} --secret env:WEBHOOK_SECRET`} />
-        </li>
-        <li>
-          Register a public address with the sender:
-          <Command line={'onchain-inbox subscribe --url https://inbox.example.com/webhooks --events "*"'} />
-        </li>
-        <li>
-          Nothing arrives?{' '}
-          {rejects > 0 ? (
-            <Link href="/deliveries/rejected">See {formatCount(rejects)} rejected requests</Link>
-          ) : (
-            <>No request has reached the receiver. Check what is in the way:</>
-          )}
-          <Command line="onchain-inbox doctor" />
-        </li>
-      </ol>
+      <p>Send a test event, signed with your secret:</p>
+      <Command line={`onchain-inbox trigger wallet.large_trade --url ${url} --secret env:WEBHOOK_SECRET`} />
+      <p>Register a public address with the sender:</p>
+      <Command line={'onchain-inbox subscribe --url https://inbox.example.com/webhooks --events "*"'} />
+      <p>
+        Nothing arrives?{' '}
+        {rejects > 0 ? (
+          <Link href="/deliveries/rejected">See {formatCount(rejects)} rejected requests</Link>
+        ) : (
+          'No request has reached the receiver.'
+        )}{' '}
+        Check settings and network:
+      </p>
+      <Command line="onchain-inbox doctor" />
     </Panel>
   )
 }

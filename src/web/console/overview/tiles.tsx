@@ -1,9 +1,8 @@
-import type { ReactNode } from 'react'
-import { Link } from 'wouter'
 import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
-import { Sparkline, type SparklineProps } from '../../ui/sparkline.tsx'
 import { shortText } from '../../ui/text.tsx'
-import type { ActivityJson, HandlerJson, OverviewJson } from '../contract.ts'
+import { Tile } from '../../ui/tile.tsx'
+import type { HandlerJson } from '../../../admin/handlers.ts'
+import type { ActivityJson, OverviewJson } from '../../../admin/overview.ts'
 
 export interface TilesProps {
   readonly overview: OverviewJson
@@ -20,8 +19,9 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
   const oldest = handlers.find(({ oldest_open_at: at }) => at !== null && at === oldestAt)
   const newDead = dead - (backlog[0]?.dead_letters ?? dead)
   const isSlow = sender !== null && sender.p99_ms !== null && sender.p99_ms > sender.budget_ms / 2
+  const oldestMs = oldestAt === null ? null : Math.max(0, Date.parse(now) - Date.parse(oldestAt))
   return (
-    <div className="console-tiles">
+    <div className="ui-tiles">
       <Tile
         title="Events / min"
         href="/events"
@@ -38,10 +38,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
             ? 'no receiver here'
             : `${formatCount(sender.deliveries)} deliveries, ${formatCount(failed)} failed`
         }
-        values={buckets.map(({ acks }) =>
-          acks === null ? null : acks.acknowledged / Math.max(1, acks.acknowledged + acks.refused),
-        )}
-        isBad={failed > 0}
+        values={buckets.map(({ acks }) => acks && acks.acknowledged / Math.max(1, acks.acknowledged + acks.refused))}
         tone={failed > 0 ? 'bad' : 'good'}
       />
       <Tile
@@ -50,7 +47,6 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         value={formatMs(sender?.p99_ms)}
         note={`of ${(sender?.budget_ms ?? 5_000) / 1_000} s allowed · p50 ${formatMs(sender?.p50_ms)}`}
         values={buckets.map(({ acks }) => acks?.p99_ms ?? null)}
-        isBad={isSlow}
         tone={isSlow ? 'bad' : 'info'}
       />
       <Tile
@@ -58,9 +54,9 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         href="/handlers"
         value={formatCount(open)}
         note={
-          oldestAt === null
+          oldestMs === null
             ? 'nothing waits'
-            : `oldest ${formatDuration(Math.max(0, Date.parse(now) - Date.parse(oldestAt)))}${oldest === undefined ? '' : ` · ${shortText(oldest.name, 24)}`}`
+            : `oldest ${formatDuration(oldestMs)}${oldest === undefined ? '' : ` · ${shortText(oldest.name, 24)}`}`
         }
         values={lastHour(backlog.map(({ open_runs: runs }) => runs))}
         tone={open > 0 ? 'warning' : 'info'}
@@ -71,7 +67,6 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         value={formatCount(dead)}
         note={newDead > 0 ? `+${formatCount(newDead)} in the last hour` : 'none new in the last hour'}
         values={lastHour(backlog.map(({ dead_letters: letters }) => letters))}
-        isBad={dead > 0}
         tone={dead > 0 ? 'bad' : 'good'}
       />
     </div>
@@ -88,23 +83,4 @@ function rateOf(buckets: ActivityJson['buckets'], bucketS: number): number {
   const full = buckets.slice(0, -1).slice(bucketS === 60 ? -5 : -1)
   if (full.length === 0) return 0
   return full.reduce((sum, { events }) => sum + events, 0) / full.length / (bucketS / 60)
-}
-
-interface TileProps extends Pick<SparklineProps, 'values' | 'tone'> {
-  readonly title: string
-  readonly href: string
-  readonly value: ReactNode
-  readonly note: string
-  readonly isBad?: boolean
-}
-
-function Tile({ title, href, value, note, values, tone = 'info', isBad = false }: TileProps) {
-  return (
-    <Link href={href} className="console-tile">
-      <span className="ui-dim">{title}</span>
-      <strong className={isBad ? 'ui-text-bad' : undefined}>{value}</strong>
-      <small className="ui-dim">{note}</small>
-      <Sparkline values={values} tone={tone} label={`${title} over time`} />
-    </Link>
-  )
 }

@@ -7,11 +7,12 @@ import { Facts, Page } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import type { Column } from '../../ui/table.tsx'
-import { Text } from '../../ui/text.tsx'
-import { Age, Time } from '../../ui/values.tsx'
-import type { ReplayJson } from '../contract.ts'
+import { Line } from '../../ui/text.tsx'
+import { Time } from '../../ui/values.tsx'
+import { ageColumn, countColumn } from '../../ui/columns.tsx'
+import type { ReplayJson } from '../../../admin/replays.ts'
+import { filterOf, formatFilter } from '../events/filter.ts'
 import { useIsOperator } from '../role.ts'
-import { filterText } from './filter-text.ts'
 import { ReplayForm } from './replay-form.tsx'
 
 const tones: Readonly<Record<ReplayJson['state'], Tone>> = { running: 'info', done: 'good', cancelled: 'neutral' }
@@ -25,22 +26,19 @@ const columns: readonly Column<ReplayJson>[] = [
     cell: ({ state }) => <Status tone={tones[state] ?? 'neutral'}>{state}</Status>,
   },
   { header: 'Progress', width: '10rem', cell: (replay) => <Progress replay={replay} /> },
-  {
-    header: 'Events',
-    cell: ({ filter }) => <span title={filterText(filter).slice(0, 500)}>{filterText(filter).slice(0, 200)}</span>,
-  },
-  { header: 'Matched', width: '5.5rem', isNumber: true, cell: ({ events }) => formatCount(events) },
-  { header: 'Open runs', width: '5.5rem', isNumber: true, cell: ({ open_runs: open }) => formatCount(open) },
-  { header: 'Started', width: '5rem', isNumber: true, cell: ({ created_at: at }) => <Age at={at} /> },
+  { header: 'Events', cell: ({ filter }) => <Line value={filterText(filter)} /> },
+  countColumn('Matched', 'events', { width: '5.5rem' }),
+  countColumn('Open runs', 'open_runs', { width: '5.5rem' }),
+  ageColumn('Started', 'created_at'),
 ]
 
-/** Stored events that run again. With `start=1` in the address the dialog is open, with its other parameters filled in. */
+/** Stored events that run again. With `start=1` in the address the dialog is open, with the filter of its other parameters. */
 export function ReplaysPage() {
   const place = usePlace()
   const isOperator = useIsOperator()
-  const { start, ...initial } = place.parameters
+  const { start, ...filter } = place.parameters
   const close = () =>
-    place.go({ ...Object.fromEntries(Object.keys(initial).map((name) => [name, ''])), start: '' }, { replace: true })
+    place.go({ ...Object.fromEntries(Object.keys(filter).map((name) => [name, ''])), start: '' }, { replace: true })
   return (
     <Page
       title="Replays"
@@ -64,17 +62,21 @@ export function ReplaysPage() {
         }
       />
       <Dialog title="Start replay" isOpen={isOperator && start === '1'} onClose={close}>
-        {start === '1' && <ReplayForm initial={initial} onClose={close} />}
+        {start === '1' && <ReplayForm initial={filter} onClose={close} />}
       </Dialog>
     </Page>
   )
 }
 
+function filterText({ ids, ...filter }: ReplayJson['filter']): string {
+  const text = formatFilter(filterOf(filter as Readonly<Record<string, string>>))
+  return Array.isArray(ids) ? `${ids.length} by id ${text}` : text
+}
+
 function Progress({ replay: { id, progress } }: { readonly replay: ReplayJson }) {
   return (
-    <span className="ui-row console-nowrap">
-      <progress className="console-progress" max={1} value={progress} aria-label={`Progress of replay ${id}`} />
-      {Math.floor(progress * 100)} %
+    <span className="ui-number">
+      <progress max={1} value={progress} aria-label={`Progress of replay ${id}`} /> {Math.floor(progress * 100)} %
     </span>
   )
 }
@@ -98,7 +100,7 @@ function Replay({ replay }: { readonly replay: ReplayJson }) {
       )}
       <Facts
         facts={[
-          ['Events', <Text key="filter" value={filterText(replay.filter)} />],
+          ['Events', filterText(replay.filter)],
           ['State', replay.state],
           ['Matched', formatCount(replay.events)],
           ['Runs', formatCount(replay.runs)],

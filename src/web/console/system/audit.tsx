@@ -3,15 +3,16 @@ import { List } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
-import { Line, shortText, Text } from '../../ui/text.tsx'
+import { Line, shortText } from '../../ui/text.tsx'
 import { Time } from '../../ui/values.tsx'
-import type { AuditJson } from '../contract.ts'
+import { textColumn, timeColumn } from '../../ui/columns.tsx'
+import type { AuditJson } from '../../../admin/health.ts'
 
 const columns: readonly Column<AuditJson>[] = [
-  { header: 'Time (UTC)', width: '10.5rem', cell: ({ at }) => <Time at={at} /> },
-  { header: 'Action', width: '12rem', isName: true, cell: ({ action }) => shortText(action, 60) },
+  timeColumn('Time (UTC)', 'at', { width: '10.5rem' }),
+  textColumn('Action', 'action', { width: '12rem', isName: true }),
   { header: 'Detail', cell: ({ detail }) => <Line value={detailText(detail)} max={200} fallback="" /> },
-  { header: 'By', width: '22rem', cell: ({ by }) => <Line value={by} max={120} fallback="the inbox" /> },
+  { header: 'By', width: '22rem', cell: ({ by }) => <Line value={by} fallback="the inbox" /> },
 ]
 
 /** What operators did, newest first. */
@@ -36,12 +37,10 @@ function Entry({ entry: { at, action, detail, by } }: { readonly entry: AuditJso
   return (
     <Facts
       facts={[
-        ['Action', shortText(action, 60)],
+        ['Action', action],
         ['Time (UTC)', <Time key="at" at={at} />],
-        ['By', <Text key="by" value={by} fallback="the inbox" />],
-        ...Object.entries(detail).map(
-          ([name, value]) => [shortText(name, 60), <Text key={name} value={valueText(value)} />] as const,
-        ),
+        ['By', by ?? 'the inbox'],
+        ...Object.entries(detail).map(([name, value]) => [shortText(name, 60), valueText(value)] as const),
       ]}
     />
   )
@@ -56,5 +55,5 @@ function detailText(detail: AuditJson['detail']): string {
 
 function valueText(value: unknown): string {
   if (Array.isArray(value) && value.length > 20) return `${formatCount(value.length)} items`
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '–')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

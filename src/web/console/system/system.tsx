@@ -1,34 +1,28 @@
 import { useGet } from '../../ui/api.tsx'
 import { formatBytes, formatCount, formatNumber } from '../../ui/format.ts'
-import { TextFilter } from '../../ui/list.tsx'
-import { usePlace } from '../../ui/router.tsx'
 import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { TabbedPage } from '../../ui/tabs.tsx'
 import { Line, Text } from '../../ui/text.tsx'
-import { Age, Time } from '../../ui/values.tsx'
-import type { OverviewJson, ReplicaJson, SecretUseJson, SettingsJson } from '../contract.ts'
+import { ageColumn, countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
+import type { ReplicaJson, SecretUseJson, SettingsJson } from '../../../admin/health.ts'
+import type { OverviewJson } from '../../../admin/overview.ts'
 import { AuditList } from './audit.tsx'
 
 type Setting = SettingsJson['settings'][number]
 
+export const systemTabs = [
+  { path: '', label: 'Settings', content: () => <Settings /> },
+  { path: 'secrets', label: 'Secrets', content: () => <Secrets /> },
+  { path: 'replicas', label: 'Replicas', content: () => <Replicas /> },
+  { path: 'audit', label: 'Audit', content: () => <AuditList /> },
+  { path: 'database', label: 'Database', content: () => <Database /> },
+]
+
 export function SystemPage({ tab }: { readonly tab: string | undefined }) {
-  return (
-    <TabbedPage
-      title="System"
-      path="/system"
-      tab={tab}
-      tabs={[
-        { path: '', label: 'Settings', isFilling: true, content: () => <Settings /> },
-        { path: 'secrets', label: 'Secrets', content: () => <Secrets /> },
-        { path: 'replicas', label: 'Replicas', content: () => <Replicas /> },
-        { path: 'audit', label: 'Audit', isFilling: true, content: () => <AuditList /> },
-        { path: 'database', label: 'Database', content: () => <Database /> },
-      ]}
-    />
-  )
+  return <TabbedPage title="System" path="/system" tab={tab} tabs={systemTabs} />
 }
 
 const settingColumns: readonly Column<Setting>[] = [
@@ -53,49 +47,26 @@ const settingColumns: readonly Column<Setting>[] = [
       </span>
     ),
   },
-  { header: 'Source', width: '7rem', cell: ({ source }) => source },
-  {
-    header: 'Default',
-    width: '14rem',
-    cell: ({ default: own }) => (
-      <span className="ui-dim">
-        <Line value={own} max={80} fallback="none" />
-      </span>
-    ),
-  },
+  textColumn('Source', 'source', { width: '7rem' }),
+  { header: 'Default', width: '14rem', cell: ({ default: own }) => <Line value={own} max={80} fallback="none" /> },
 ]
 
 /** Read at the start. Values of secrets are never shown. */
 function Settings() {
-  const place = usePlace()
   const query = useGet<SettingsJson>('/settings')
-  const { q = '' } = place.parameters
   return (
-    <Loaded query={query} rows={12}>
-      {({ settings }) => {
-        const rows = settings.filter(({ name, variables }) =>
-          `${name} ${variables.join(' ')}`.toLowerCase().includes(q.toLowerCase()),
-        )
-        return (
-          <div className="ui-list">
-            <div className="ui-bar">
-              <TextFilter label="Name" value={q} onChange={(value) => place.go({ q: value }, { replace: true })} />
-              <span className="ui-dim">{formatCount(rows.length)} settings</span>
-            </div>
-            {rows.length === 0 ? (
-              <Empty title="No setting has this name" />
-            ) : (
-              <DataTable isMain caption="Settings" columns={settingColumns} rows={rows} rowKey={({ name }) => name} />
-            )}
-          </div>
-        )
-      }}
-    </Loaded>
+    <Panel title="Settings" isFlush>
+      <Loaded query={query} rows={12}>
+        {({ settings }) => (
+          <DataTable caption="Settings" columns={settingColumns} rows={settings} rowKey={({ name }) => name} />
+        )}
+      </Loaded>
+    </Panel>
   )
 }
 
 const secretColumns: readonly Column<SecretUseJson>[] = [
-  { header: 'Label', isName: true, cell: ({ label }) => <Line value={label} /> },
+  textColumn('Label', 'label', { isName: true }),
   {
     header: 'State',
     width: '8rem',
@@ -104,9 +75,9 @@ const secretColumns: readonly Column<SecretUseJson>[] = [
       return last === null ? <Status tone="warning">never used</Status> : <Status tone="good">in use</Status>
     },
   },
-  { header: 'First used', width: '11rem', cell: ({ first_used_at: at }) => <Time at={at} /> },
-  { header: 'Last used', width: '11rem', cell: ({ last_used_at: at }) => <Time at={at} /> },
-  { header: 'Events', width: '8rem', isNumber: true, cell: ({ events }) => formatCount(events) },
+  timeColumn('First used', 'first_used_at'),
+  timeColumn('Last used', 'last_used_at'),
+  countColumn('Events', 'events', { width: '8rem' }),
 ]
 
 function Secrets() {
@@ -129,7 +100,7 @@ function Secrets() {
 }
 
 const replicaColumns: readonly Column<ReplicaJson>[] = [
-  { header: 'Replica', isName: true, cell: ({ id }) => <Line value={id} max={80} /> },
+  textColumn('Replica', 'id', { isName: true }),
   {
     header: 'State',
     width: '11rem',
@@ -141,18 +112,17 @@ const replicaColumns: readonly Column<ReplicaJson>[] = [
       </span>
     ),
   },
-  { header: 'Version', width: '7rem', cell: ({ version }) => <Line value={version} max={40} /> },
-  { header: 'Started', width: '11rem', cell: ({ started_at: at }) => <Time at={at} /> },
-  { header: 'Seen', width: '6rem', isNumber: true, cell: ({ seen_at: at }) => <Age at={at} /> },
+  textColumn('Version', 'version', { width: '7rem' }),
+  timeColumn('Started', 'started_at'),
+  ageColumn('Seen', 'seen_at'),
   { header: 'Load', cell: ({ load }) => <Line value={loadText(load)} fallback="not reported" /> },
 ]
 
 function loadText(load: ReplicaJson['load']): string {
-  const parts = Object.entries(load).map(([name, value]) =>
-    name.endsWith('_bytes')
-      ? `${name.slice(0, -'_bytes'.length)} ${formatBytes(value)}`
-      : `${name} ${formatNumber(value)}`,
-  )
+  const parts = Object.entries(load).map(([name, value]) => {
+    const [, size] = /^(.*)_bytes$/.exec(name) ?? []
+    return size === undefined ? `${name} ${formatNumber(value)}` : `${size} ${formatBytes(value)}`
+  })
   return parts.join(', ')
 }
 

@@ -1,5 +1,7 @@
+import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
 import { useGet, type ListJson } from '../../ui/api.tsx'
+import { countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { List, type Target } from '../../ui/list.tsx'
 import { eventTypes } from '../../ui/names.ts'
@@ -7,12 +9,11 @@ import { Page } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
-import { Time } from '../../ui/values.tsx'
 import type { Alert, Delivery, Webhook } from '../contract.ts'
 import { DeliveryDetails, DeliveryStatus } from './delivery.tsx'
 
 const columns: readonly Column<Delivery>[] = [
-  { header: 'Created (UTC)', width: '10rem', narrow: 'plain', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  timeColumn('Created (UTC)', 'createdAt', { narrow: 'plain' }),
   {
     header: 'Event',
     width: '15rem',
@@ -20,20 +21,25 @@ const columns: readonly Column<Delivery>[] = [
     cell: ({ eventType, isReplay }) => <Line value={isReplay ? `${eventType} (replay)` : eventType} />,
   },
   { header: 'State', width: '8.5rem', narrow: 'plain', cell: (delivery) => <DeliveryStatus {...delivery} /> },
-  { header: 'Attempts', width: '5.5rem', isNumber: true, cell: ({ attempts }) => attempts },
+  countColumn('Attempts', 'attempts', { width: '5.5rem' }),
   {
     header: 'Last answer',
     width: '12rem',
     cell: ({ lastStatus, lastFailure }) => lastStatus ?? <Line value={lastFailure} />,
   },
-  {
-    header: 'Next attempt (UTC)',
-    width: '10rem',
-    isOptional: true,
-    cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} />,
-  },
-  { header: 'Endpoint', isOptional: true, cell: ({ url }) => <Line value={url} /> },
+  timeColumn('Next attempt (UTC)', 'nextAttemptAt', { isOptional: true }),
+  textColumn('Endpoint', 'url', { isOptional: true }),
 ]
+
+/** A link to the deliveries of an endpoint. */
+export function deliveriesColumn<Row>(endpointOf: (row: Row) => string): Column<Row> {
+  return {
+    header: 'Deliveries',
+    width: '6rem',
+    narrow: 'plain',
+    cell: (row) => <Link href={`/deliveries?endpoint=${encodeURIComponent(endpointOf(row))}`}>Deliveries</Link>,
+  }
+}
 
 /** One delivery for each event and endpoint. Undelivered ones can be replayed, one by one or all (R87). */
 export function DeliveriesPage() {

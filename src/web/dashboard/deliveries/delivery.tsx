@@ -90,7 +90,7 @@ function AttemptDetails({ number, attempt }: AttemptProps) {
   const name = isExtra ? 'Duplicate' : attempt.attempt === 1 ? 'First attempt' : `Retry ${attempt.attempt - 1}`
   const isGood = failure === null && status !== null && status >= 200 && status < 300
   return (
-    <article className="dash-attempt" aria-label={name}>
+    <article className="ui-stack" aria-label={name}>
       <div className="ui-row">
         <b>{name}</b>
         <Status tone={isGood ? 'good' : 'bad'}>{status ?? 'no answer'}</Status>

@@ -1,5 +1,6 @@
+import { Form, type Field, type ValueOf } from '../../ui/form.tsx'
 import type { FaultKind } from '../contract.ts'
-import { Form, given, toNumber, type Field, type ValueOf } from '../form.tsx'
+import { filledIn, toList, toNumber } from '../fields.tsx'
 
 const keyOf = ({ direction, kind }: FaultKind) => `${direction} ${kind}`
 /** Parameters and limits of a rule may have the same name. */
@@ -13,7 +14,7 @@ export function FaultForm({ kinds }: { readonly kinds: readonly FaultKind[] }) {
       submit="Add rule"
       isRow
       fields={(value) => fieldsOf(kinds, kindOf(value))}
-      run={async (api, value) => {
+      run={async ({ api, value }) => {
         const kind = kindOf(value)
         if (kind !== undefined) await api.send('POST', '/faults', toRule(kind, value))
         return 'Rule added.'
@@ -22,17 +23,26 @@ export function FaultForm({ kinds }: { readonly kinds: readonly FaultKind[] }) {
   )
 }
 
+/** Limits of every rule, and of one direction. */
+const limits = [
+  { name: 'rate', label: 'Rate', description: '0 to 1; empty: always', isOptional: true },
+  { name: 'script', label: 'Script', description: 'x applies, . skips: x.x..', isOptional: true },
+  { name: 'times', label: 'Times', description: 'Maximum; empty: no limit', isOptional: true },
+] as const satisfies readonly Field[]
+const limitsOf: Readonly<Record<FaultKind['direction'], readonly Field[]>> = {
+  in: [{ name: 'path', label: 'Path', description: 'Such as /v1/tokens*; empty: all', isOptional: true }, ...limits],
+  out: [
+    { name: 'endpoint', label: 'Endpoint', description: 'Id or URL; empty: all', isOptional: true },
+    { name: 'types', label: 'Event types', description: 'Such as wallet.*; empty: all', isOptional: true },
+    ...limits,
+  ],
+}
+
 function fieldsOf(kinds: readonly FaultKind[], kind: FaultKind | undefined): readonly Field[] {
-  const choices = kinds.map((one) => ({
-    value: keyOf(one),
-    label: one.direction === 'out' ? one.kind : `REST: ${one.kind}`,
+  const choices = kinds.map((each) => ({
+    value: keyOf(each),
+    label: each.direction === 'out' ? each.kind : `REST: ${each.kind}`,
   }))
-  const limit = (name: string, label: string, description: string): Field => ({
-    name,
-    label,
-    description,
-    isOptional: true,
-  })
   return [
     { name: 'kind', label: 'Kind', description: kind?.about, choices },
     ...(kind?.parameters ?? []).map(({ name, about, default: preset, choices: values }): Field => ({
@@ -44,15 +54,7 @@ function fieldsOf(kinds: readonly FaultKind[], kind: FaultKind | undefined): rea
         ? { placeholder: toText(preset) }
         : { choices: values.map(toText), initial: toText(preset) }),
     })),
-    ...(kind?.direction === 'in'
-      ? [limit('path', 'Path', 'Such as /v1/tokens*; empty: all')]
-      : [
-          limit('endpoint', 'Endpoint', 'Id or URL; empty: all'),
-          limit('types', 'Event types', 'Such as wallet.*; empty: all'),
-        ]),
-    limit('rate', 'Rate', '0 to 1; empty: always'),
-    limit('script', 'Script', 'x applies, . skips: x.x..'),
-    limit('times', 'Times', 'Maximum; empty: no limit'),
+    ...limitsOf[kind?.direction ?? 'out'],
   ]
 }
 
@@ -62,13 +64,11 @@ export function toRule({ kind, direction, parameters }: FaultKind, value: ValueO
     const text = value(parameter(name))
     return text === '' ? [] : [[name, toValue(text, preset)]]
   })
-  const types = value('types')
-    .split(/[\s,]+/)
-    .filter(Boolean)
+  const types = toList(value('types'))
   return {
     direction,
     fault: { kind, ...(Object.fromEntries(fault) as object) },
-    ...given(value, 'endpoint', 'path', 'script'),
+    ...filledIn(value, 'endpoint', 'path', 'script'),
     ...(types.length > 0 && { types }),
     ...(value('rate') !== '' && { rate: toNumber(value('rate')) }),
     ...(value('times') !== '' && { times: toNumber(value('times')) }),

@@ -1,11 +1,11 @@
-import { Button } from '@mantine/core'
 import { Action } from '../../ui/action.tsx'
-import { useAction, useGet, type ListJson } from '../../ui/api.tsx'
+import { useGet, type ListJson } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Page, Panel } from '../../ui/shell.tsx'
-import { Empty, Failure, Loaded } from '../../ui/states.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
-import { Line, shortText, Text } from '../../ui/text.tsx'
+import { Line, shortText } from '../../ui/text.tsx'
+import { Choices } from '../choices.tsx'
 import type { DeliveryCounts, FaultKind, Scenario, StoredFault } from '../contract.ts'
 import { FaultForm } from './fault-form.tsx'
 
@@ -25,6 +25,7 @@ const columns: readonly Column<StoredFault>[] = [
 export function FaultsPage() {
   const rules = useGet<ListJson<StoredFault>>('/faults')
   const kinds = useGet<ListJson<FaultKind>>('/faults/kinds')
+  const scenarios = useGet<ListJson<Scenario>>('/scenarios')
   const duplicates = useGet<DeliveryCounts>('/deliveries/counts').data?.duplicates
   return (
     <Page title="Faults">
@@ -46,16 +47,33 @@ export function FaultsPage() {
         }
       >
         <Loaded query={rules}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty title="No faults">Every delivery is sent once and unharmed. Add a rule or start a scenario.</Empty>
-            ) : (
-              <DataTable caption="Rules in force" columns={columns} rows={data} rowKey={({ id }) => id} />
-            )
-          }
+          {({ data }) => (
+            <DataTable
+              caption="Rules in force"
+              columns={columns}
+              rows={data}
+              rowKey={({ id }) => id}
+              empty={
+                <Empty title="No faults">
+                  Every delivery is sent once and unharmed. Add a rule or start a scenario.
+                </Empty>
+              }
+            />
+          )}
         </Loaded>
       </Panel>
-      <Scenarios />
+      <Panel title="Scenarios" note="Replace all rules">
+        <Loaded query={scenarios}>
+          {({ data }) => (
+            <Choices
+              verb="Start"
+              choices={data}
+              run={(api, name) => api.send('POST', '/scenarios', { name })}
+              doneText={(name) => `Scenario ${name} has begun.`}
+            />
+          )}
+        </Loaded>
+      </Panel>
       <Panel title="Add rule">
         <Loaded query={kinds}>{({ data }) => <FaultForm kinds={data} />}</Loaded>
       </Panel>
@@ -80,39 +98,6 @@ function Remove({ fault: { id, rule } }: { readonly fault: StoredFault }) {
     >
       The rule no longer applies <code>{shortText(rule.fault.kind)}</code>.
     </Action>
-  )
-}
-
-function Scenarios() {
-  const scenarios = useGet<ListJson<Scenario>>('/scenarios')
-  const start = useAction((api, name: string) => api.send('POST', '/scenarios', { name }))
-  return (
-    <Panel title="Scenarios" note="Replace all rules">
-      <Loaded query={scenarios}>
-        {({ data }) => (
-          <dl className="ui-facts dash-choices">
-            {data.map(({ name, about }) => (
-              <div key={name}>
-                <dt>
-                  <Button
-                    variant="default"
-                    disabled={start.isPending}
-                    aria-label={`Start ${shortText(name)}`}
-                    onClick={() => start.mutate(name)}
-                  >
-                    {shortText(name)}
-                  </Button>
-                </dt>
-                <dd>
-                  <Text value={about} />
-                </dd>
-              </div>
-            ))}
-          </dl>
-        )}
-      </Loaded>
-      <Failure error={start.error} />
-    </Panel>
   )
 }
 

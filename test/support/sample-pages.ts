@@ -3,20 +3,21 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { launchBrowser, openPage, type WatchedPage } from './browser.ts'
 import { nasty } from './console-samples/nasty.ts'
 import type { FakeAnswerOf, FakeApiServer } from './fake-api-server.ts'
-import { startFakeApi } from './fake-console-api.ts'
 import { shared } from './shared.ts'
 
-export interface ConsolePages {
+export interface SamplePages {
   /** API server of the current test. */
   readonly api: FakeApiServer
-  /** Loads the console at a path such as `/dead-letters?type=x`, as the operator. `answers` replace responses of the API. */
+  /** Loads the app at a path such as `/dead-letters?type=x`, signed in. `answers` replace responses of the API. */
   visit(path: string, answers?: Readonly<Record<string, FakeAnswerOf>>): Promise<Page>
+  /** Goes to another path of the loaded app. Faster than `visit`, but keeps what the app has read. */
+  go(path: string): Promise<void>
   /** Clears the page's complaints, after an expected error. */
   forget(): void
 }
 
-/** Timeout of a test that runs axe twice, long enough for a busy machine. */
-export const axeMs = 60_000
+/** Timeout of a test that walks all pages, long enough for a busy machine. */
+export const walkMs = 180_000
 
 const wide = { width: 1280, height: 900 }
 
@@ -24,7 +25,10 @@ const wide = { width: 1280, height: 900 }
  * Opens one page for all tests of a file, and one API server per test. Fails a test if the page had an error, a violation of the content
  * security policy or a browser dialog, or if markup in data became an element.
  */
-export function setUpConsolePages(): ConsolePages {
+export function setUpSamplePages(
+  app: 'console' | 'dashboard',
+  startFakeApi: (folder: string) => Promise<FakeApiServer>,
+): SamplePages {
   let folder: string
   let browser: Browser
   let opened: WatchedPage
@@ -32,7 +36,7 @@ export function setUpConsolePages(): ConsolePages {
   const dialogs: string[] = []
 
   beforeAll(async () => {
-    ;[folder, browser] = await Promise.all([shared('console'), launchBrowser()])
+    ;[folder, browser] = await Promise.all([shared(app), launchBrowser()])
     opened = await openPage(browser, { url: 'about:blank' })
     opened.page.on('dialog', (dialog) => {
       dialogs.push(dialog.message())
@@ -65,11 +69,22 @@ export function setUpConsolePages(): ConsolePages {
     },
     async visit(path, answers = {}) {
       for (const [call, answer] of Object.entries(answers)) api.answer(call, answer)
-      // Starts from another page: a change of the hash alone would not reload the console.
+      // Starts from another page: a change of the hash alone would not reload the app.
       await opened.page.goto('about:blank')
       await opened.page.setViewportSize(wide)
       await opened.page.goto(`${api.url}/#${path}`)
       return opened.page
+    },
+    async go(path) {
+      await opened.page.evaluate(
+        (hash) =>
+          new Promise<void>((resolve) => {
+            if (location.hash === hash) return resolve()
+            addEventListener('hashchange', () => setTimeout(resolve), { once: true })
+            location.hash = hash
+          }),
+        `#${path}`,
+      )
     },
     forget: () => opened.forget(),
   }
