@@ -375,6 +375,17 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
 describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_PATH)', () => {
   const pages = setUpSamplePages('console', startFakeApi)
 
+  test('the table of handlers has concurrency, retries and last error', async () => {
+    const page = await pages.visit('/handlers')
+    const ledger = page.getByRole('row', { name: 'ledger' })
+    await ledger.getByTitle('2 (own: 8)').waitFor()
+    await ledger
+      .getByTitle(/^10 attempts, /)
+      .and(page.getByText('9', { exact: true }))
+      .waitFor()
+    await page.getByRole('row', { name: 'chat' }).getByText('answered 503 by the chat').waitFor()
+  })
+
   test('resumes a handler with a note about its breaker, and sets and resets a concurrency', async () => {
     const shut = handlerOf('chat', { ...handlers.data[2], paused: true })
     const page = await pages.visit('/handlers?open=ledger', {
