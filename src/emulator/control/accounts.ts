@@ -176,9 +176,9 @@ function toAlert({ accountId: _of, createdAt, ...alert }: Alert) {
 /** Finds an account by id or name; without either, returns the first. Throws 404. */
 function findAccount(accounts: Accounts, wanted: string | undefined): Account {
   const all = accounts.accounts()
-  const found =
+  const account =
     wanted === undefined ? all[0] : all.find(({ accountId, name }) => accountId === wanted || name === wanted)
-  if (found !== undefined) return found
+  if (account !== undefined) return account
   const message =
     wanted === undefined
       ? 'there is no account; POST /_emulator/accounts creates one'

@@ -93,10 +93,10 @@ function readQuery(route: Route, target: string): unknown {
   return null
 }
 
-function parse(schema: NonNullable<Route['body']>, given: unknown, place: Place): unknown {
-  const result = schema.safeParse(given)
+function parse(schema: NonNullable<Route['body']>, received: unknown, place: Place): unknown {
+  const result = schema.safeParse(received)
   if (result.success) return result.data
-  throw toInvalidRequest(result.error, given, place)
+  throw toInvalidRequest(result.error, received, place)
 }
 
 /** Maps a thrown value to a response; null for an unexpected error, which must not be shown. */

@@ -33,9 +33,9 @@ export const deliveryRoutes: readonly Route[] = [
   route('GET', '/deliveries/counts', { answer: ({ deliveries }) => deliveries.counts() }),
   route('GET', '/deliveries/:id', {
     answer({ deliveries }, { id }) {
-      const found = deliveries.read(id)
-      if (found === null) throw noSuch(id)
-      return toShownDetail(found)
+      const delivery = deliveries.read(id)
+      if (delivery === null) throw noSuch(id)
+      return toShownDetail(delivery)
     },
   }),
   route('POST', '/deliveries/replay', {

@@ -9,8 +9,8 @@ const names = packs.map(({ name }) => name)
 const nameProblem = `expected one of ${names.join(', ')}`
 const scenarioBody = z.strictObject({
   name: z.string(nameProblem).transform((name, context) => {
-    const found = packs.find((pack) => pack.name === name)
-    if (found !== undefined) return found
+    const pack = packs.find((known) => known.name === name)
+    if (pack !== undefined) return pack
     context.addIssue({ code: 'custom', message: nameProblem })
     return z.NEVER
   }),

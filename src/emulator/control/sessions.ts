@@ -50,13 +50,13 @@ export function createSessions({ login, isPublished, wall, randomBytes, log }: S
      *
      * @throws HttpError 401 for a wrong login, 429 after too many failures; then the login is not checked
      */
-    signIn(given: DashboardLogin, address: string): string {
+    signIn(entered: DashboardLogin, address: string): string {
       const waitS = failures.waitS(address)
       if (waitS > 0) {
         const message = `too many failed sign-ins; retry in ${waitS} s (see Retry-After)`
         throw new HttpError(429, 'rate_limited', message, { headers: { 'Retry-After': String(waitS) } })
       }
-      if (!isRight(given)) {
+      if (!isRight(entered)) {
         failures.note(address)
         log.warn({ address }, 'sign-in failed')
         throw new HttpError(401, 'unauthorized', 'user or password is wrong')

@@ -24,12 +24,12 @@ export async function readJsonBody(
 function checkMediaType(request: IncomingMessage): void {
   const all = request.headersDistinct['content-type'] ?? []
   // Two headers are joined, so that they are rejected rather than guessed at.
-  const given = all.length === 0 ? undefined : all.join(', ')
-  const [type = '', ...parameters] = (given ?? '').split(';').map((part) => part.trim().toLowerCase())
+  const contentType = all.length === 0 ? undefined : all.join(', ')
+  const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((part) => part.startsWith('charset='))
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
   if (type !== mediaType || !isUtf8) {
-    const came = given === undefined ? 'it is missing' : `got "${safeText(given, 80)}"`
+    const came = contentType === undefined ? 'it is missing' : `got "${safeText(contentType, 80)}"`
     throw new RestError(
       'unsupported_media_type',
       `expected a JSON body in UTF-8 with the header "Content-Type: ${mediaType}"; ${came}`,

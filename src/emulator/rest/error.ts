@@ -55,20 +55,20 @@ const maxShownLength = 80
 export type Place = 'path' | 'query' | 'body'
 
 /** Names the broken rule and the received value of each place. Possible secrets are shown by length only. */
-export function toInvalidRequest(error: z.ZodError, given: unknown, place: Place): RestError {
-  return invalidRequest(problemsOf(error, given, place))
+export function toInvalidRequest(error: z.ZodError, received: unknown, place: Place): RestError {
+  return invalidRequest(problemsOf(error, received, place))
 }
 
 /** Lists the problems without duplicates. */
-export function problemsOf(error: z.ZodError, given: unknown, place: Place): readonly Problem[] {
-  const problems = error.issues.map((issue) => toProblem(issue, given, place))
+export function problemsOf(error: z.ZodError, received: unknown, place: Place): readonly Problem[] {
+  const problems = error.issues.map((issue) => toProblem(issue, received, place))
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()]
 }
 
-function toProblem(issue: z.core.$ZodIssue, given: unknown, place: Place): Problem {
+function toProblem(issue: z.core.$ZodIssue, received: unknown, place: Place): Problem {
   const path = issue.path.map(String).join('.')
   if (path === '') return { path: place, message: expectedBy(issue) }
-  return { path, message: `${expectedBy(issue)}; ${receivedAt(issue.path, given)}` }
+  return { path, message: `${expectedBy(issue)}; ${receivedAt(issue.path, received)}` }
 }
 
 /** The expectation of a schema, for people. */
@@ -110,8 +110,8 @@ function sizeOf(origin: string, relation: string, bound: unknown): string {
   return relation.startsWith('at ') ? `${number} of ${amount}` : `${number} ${amount}`
 }
 
-function receivedAt(path: readonly PropertyKey[], given: unknown): string {
-  const value = valueAt(path, given)
+function receivedAt(path: readonly PropertyKey[], received: unknown): string {
+  const value = valueAt(path, received)
   if (value === undefined) return 'it is missing'
   if (Array.isArray(value)) return `got a list of ${value.length}`
   if (value === null) return 'got null'
@@ -144,8 +144,8 @@ export function shownPath(target: string): string {
 }
 
 /** The value at a path; undefined if there is none. */
-export function valueAt(path: readonly PropertyKey[], given: unknown): unknown {
-  return path.reduce<unknown>((parent, key) => memberOf(parent, key), given)
+export function valueAt(path: readonly PropertyKey[], received: unknown): unknown {
+  return path.reduce<unknown>((parent, key) => memberOf(parent, key), received)
 }
 
 function memberOf(parent: unknown, key: PropertyKey): unknown {

@@ -112,8 +112,8 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
         caller,
         quota,
         retryAfter: () => retryAfterSeconds(quota, wall.now()),
-        applyFaults(given) {
-          plan = given
+        applyFaults(chosen) {
+          plan = chosen
         },
         succeed(status, data, meta, isPage) {
           const { timestamp, latency_ms } = timeAndLatency(startedAt)

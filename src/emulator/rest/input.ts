@@ -32,10 +32,10 @@ const addressNames = ['address', 'token'] as const
  * path, query or body, including addresses of another network family (A11).
  */
 export function createInputReader(operation: Operation, settings: RestSettings): (raw: RawInput) => Input {
-  const read = (schema: z.ZodObject, given: Values, place: Place): Values => {
-    const result = schema.safeParse(given)
-    const misspelt = place === 'body' ? misspeltMembers(schema, given) : []
-    const problems = [...misspelt, ...(result.success ? [] : problemsOf(result.error, given, place))]
+  const read = (schema: z.ZodObject, values: Values, place: Place): Values => {
+    const result = schema.safeParse(values)
+    const misspelt = place === 'body' ? misspeltMembers(schema, values) : []
+    const problems = [...misspelt, ...(result.success ? [] : problemsOf(result.error, values, place))]
     if (result.success && problems.length === 0) return result.data
     throw invalidRequest(problems)
   }
@@ -80,9 +80,9 @@ function withCanonicalAddresses(values: Values, network: NetworkId, { strictChec
  * Members that differ from a schema member in case only. Other unknown members are ignored (R125). Ignoring these would
  * be dangerous: with `Secret` misspelt, another secret would sign.
  */
-function misspeltMembers(schema: z.ZodObject, given: Readonly<Record<string, unknown>>): readonly Problem[] {
+function misspeltMembers(schema: z.ZodObject, values: Readonly<Record<string, unknown>>): readonly Problem[] {
   const rightNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))
-  return Object.keys(given).flatMap((name) => {
+  return Object.keys(values).flatMap((name) => {
     const right = rightNames.get(name.toLowerCase())
     if (right === undefined || right === name) return []
     return [{ path: name, message: `expected the name ${right}: names are case-sensitive` }]

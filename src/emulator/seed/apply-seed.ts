@@ -41,23 +41,23 @@ export function applySeed(seed: Seed, accounts: Accounts, commands: World['comma
   return drawn
 }
 
-function addAccount(given: Seed['accounts'][number], accounts: Accounts): DrawnSecret[] {
-  const { accountId, alertSecret } = accounts.putAccount(given.name, given.plan)
+function addAccount(account: Seed['accounts'][number], accounts: Accounts): DrawnSecret[] {
+  const { accountId, alertSecret } = accounts.putAccount(account.name, account.plan)
   const drawn: DrawnSecret[] = []
-  if (given.alertSecret !== undefined) accounts.setAlertSecret(accountId, given.alertSecret)
-  else if (given.alerts.length > 0) drawn.push({ kind: 'alert-secret', of: given.name, value: alertSecret })
+  if (account.alertSecret !== undefined) accounts.setAlertSecret(accountId, account.alertSecret)
+  else if (account.alerts.length > 0) drawn.push({ kind: 'alert-secret', of: account.name, value: alertSecret })
 
-  for (const { name, scopes, key } of given.keys) {
+  for (const { name, scopes, key } of account.keys) {
     const { value } = accounts.addKey(accountId, { name, scopes, value: key })
-    if (key === undefined) drawn.push({ kind: 'api-key', of: `${given.name}, ${name}`, value })
+    if (key === undefined) drawn.push({ kind: 'api-key', of: `${account.name}, ${name}`, value })
   }
-  for (const webhook of given.webhooks) {
+  for (const webhook of account.webhooks) {
     const { webhook: added, isGenerated } = accounts.addWebhook(accountId, webhook)
-    if (isGenerated) drawn.push({ kind: 'webhook-secret', of: `${given.name}, ${added.url}`, value: added.secret })
+    if (isGenerated) drawn.push({ kind: 'webhook-secret', of: `${account.name}, ${added.url}`, value: added.secret })
   }
-  for (const { type, address, network, threshold, webhookUrl, label = null } of given.alerts) {
+  for (const { type, address, network, threshold, webhookUrl, label = null } of account.alerts) {
     const watched = { type, address, network, threshold, webhookUrl, label }
-    asConfigError(`alerts of ${given.name}`, () => accounts.addAlert(accountId, watched))
+    asConfigError(`alerts of ${account.name}`, () => accounts.addAlert(accountId, watched))
   }
   return drawn
 }

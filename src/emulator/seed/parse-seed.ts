@@ -124,9 +124,9 @@ export type CheckedSeed =
   | { readonly ok: false; readonly problems: readonly SeedProblem[] }
 
 /** Checks a seed (A34); returns every problem, for people. */
-function checkSeed(given: unknown): CheckedSeed {
+function checkSeed(input: unknown): CheckedSeed {
   const settingsAt = new Map<string, readonly string[]>()
-  const result = seedSchema.safeParse(given, {
+  const result = seedSchema.safeParse(input, {
     error(issue) {
       if (issue.code === 'unrecognized_keys') settingsAt.set(keyOf(issue.path), settingsOf(issue.inst))
       return undefined
@@ -134,7 +134,7 @@ function checkSeed(given: unknown): CheckedSeed {
   })
   if (result.success) return { ok: true, seed: result.data }
   const problems = result.error.issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, withKind(issue, given))]
+    if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, withKind(issue, input))]
     const known = settingsAt.get(keyOf(issue.path)) ?? []
     return issue.keys.map((name) => toProblem([...issue.path, name], unknownSetting(name, known)))
   })
@@ -166,16 +166,16 @@ function unknownSetting(name: string, known: readonly string[]): string {
 function withKind(issue: z.core.$ZodIssue, seed: unknown): string {
   const wanted = expectedBy(issue)
   if (issue.code !== 'invalid_type') return wanted
-  const given = valueAt(issue.path, seed)
-  if (given === undefined) return `it is missing; ${wanted}`
-  if (issue.expected === 'int' && typeof given === 'number') return wanted
+  const value = valueAt(issue.path, seed)
+  if (value === undefined) return `it is missing; ${wanted}`
+  if (issue.expected === 'int' && typeof value === 'number') return wanted
   // YAML parses unquoted addresses as numbers.
-  const isBare = issue.expected === 'string' && (typeof given === 'number' || typeof given === 'boolean')
-  return isBare ? `${wanted}, got a ${typeof given}: put it in quotes` : `${wanted}, got ${kindOf(given)}`
+  const isBare = issue.expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')
+  return isBare ? `${wanted}, got a ${typeof value}: put it in quotes` : `${wanted}, got ${kindOf(value)}`
 }
 
-function kindOf(given: unknown): string {
-  if (given === null) return 'nothing'
-  if (Array.isArray(given)) return 'a list'
-  return typeof given === 'object' ? 'an object' : typeof given === 'string' ? 'text' : `a ${typeof given}`
+function kindOf(value: unknown): string {
+  if (value === null) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `a ${typeof value}`
 }

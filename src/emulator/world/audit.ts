@@ -41,7 +41,7 @@ export interface AuditResult {
 export function audit(token: TokenState, facts: AuditFacts): AuditResult {
   const { contract, network } = token
   const isSolana = network === 'solana'
-  const found: Readonly<Record<AuditCheck, boolean>> = {
+  const present: Readonly<Record<AuditCheck, boolean>> = {
     owner_not_renounced: !isSolana && !isRenounced(token.owner),
     mintable: !isSolana && contract.isMintable,
     proxy: contract.isProxy,
@@ -58,7 +58,7 @@ export function audit(token: TokenState, facts: AuditFacts): AuditResult {
     freeze_authority_live: isSolana && contract.isPausable,
     transfer_fee: contract.hasTransferFee,
   }
-  const checks = (Object.keys(weights) as AuditCheck[]).filter((check) => found[check])
+  const checks = (Object.keys(weights) as AuditCheck[]).filter((check) => present[check])
   const sum = checks.reduce((score, check) => score + weights[check], baseScore)
   return { score: Math.min(100, sum), checks }
 }

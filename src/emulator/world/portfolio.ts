@@ -62,11 +62,11 @@ export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page
     ? [...open].toSorted((a, b) => a - b).map((key) => heldNow(core, key))
     : candidates(core, wallet, page.asOf).flatMap((key) => heldAsOf(core, key, page.asOf) ?? [])
   const whole = held.reduce((sum, { value }) => sum + value, 0n)
-  const byKey = new Map(held.map((one) => [one.key, one]))
+  const byKey = new Map(held.map((holding) => [holding.key, holding]))
   const { shown, lastKey } = cut([...byKey.keys()], page)
   const items = shown.flatMap((key) => {
-    const one = byKey.get(key)
-    return one ? [toPosition(core, one, whole)] : []
+    const holding = byKey.get(key)
+    return holding ? [toPosition(core, holding, whole)] : []
   })
   return { items, lastKey, total: open.size }
 }
@@ -80,12 +80,12 @@ function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const trades = core.trades.ofWallet(wallet)
   const before = trades.countUpTo(asOf.seq)
   if (trades.length - before > holdings.length) return holdings
-  const found = new Set(open)
+  const keys = new Set(open)
   for (const { token } of trades.slice(before).flatMap(({ legs }) => legs)) {
     const key = core.directory.holdings.get(holdingKey(wallet, token))
-    if (key !== undefined) found.add(key)
+    if (key !== undefined) keys.add(key)
   }
-  return [...found].toSorted((a, b) => a - b)
+  return [...keys].toSorted((a, b) => a - b)
 }
 
 function heldNow(core: Core, key: number): Held {

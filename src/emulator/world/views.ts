@@ -42,10 +42,10 @@ export function createViews(core: Core): WorldViews {
     searchTokens(q, network, page) {
       const byAddress = tokensAtAddress(core, q)
       const all = byAddress.length > 0 ? byAddress : tokensNamed(core, q)
-      const found = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
-      const existed = found.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
+      const matching = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
+      const existed = matching.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
       const { shown, lastKey } = cut(existed, page)
-      return { items: shown.map((index) => tokenView(core, index)), lastKey, total: found.length }
+      return { items: shown.map((index) => tokenView(core, index)), lastKey, total: matching.length }
     },
     thresholds: () => ({ ...core.state.rules }),
     trackedWallets: () => core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [walletRef(index)] : [])),
