@@ -5,7 +5,7 @@ import type { HealthMeter } from '../health/meter.ts'
 import type { HealthWatch } from '../health/watch.ts'
 import type { QueryStore } from '../inbox/port.ts'
 
-export interface HealthMetricsSource {
+export interface HealthMetricsInputs {
   readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
   readonly totals: HealthMeter['totals']
   readonly inbox: Pick<QueryStore, 'secretUses'>
@@ -40,7 +40,7 @@ export function addTo(registry: Registry) {
 }
 
 /** Adds metrics about delivery health. Values that can't be read at a scrape are missing from it. */
-export function addHealthMetrics(registry: Registry, source: HealthMetricsSource): void {
+export function addHealthMetrics(registry: Registry, source: HealthMetricsInputs): void {
   const { watch, totals, inbox, drift, secretLabels } = source
   const { counter, gauge } = addTo(registry)
   counter(

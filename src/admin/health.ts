@@ -131,7 +131,7 @@ const settings = component('Settings', {
     z.object({
       name: z.string(),
       value: z.string().describe('never a secret'),
-      source: z.enum(['default', 'environment', 'file', 'config']),
+      origin: z.enum(['default', 'environment', 'file', 'config']),
       secret: z.boolean(),
       variables: z.array(z.string()).describe('the INBOX_ names that it combines'),
       default: z.string().describe('empty: none'),

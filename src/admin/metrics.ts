@@ -7,7 +7,7 @@ import type { SettledCount } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { AcceptResult, HandlerStats, InboxStats, QueryStore } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
-import { addHealthMetrics, addTo, type HealthMetricsSource } from './health-metrics.ts'
+import { addHealthMetrics, addTo, type HealthMetricsInputs } from './health-metrics.ts'
 
 export interface MetricsOptions {
   readonly inbox: Pick<QueryStore, 'stats'>
@@ -16,7 +16,7 @@ export interface MetricsOptions {
   readonly handlers?: () => readonly Pick<HandlerInfo, 'name' | 'kind'>[]
   /** Sinks that send nothing for now, by name. */
   readonly openBreakers?: () => ReadonlyMap<string, OpenBreaker>
-  readonly health?: HealthMetricsSource
+  readonly health?: HealthMetricsInputs
 }
 
 /** Counters of the process. The observing calls are made for each request and only add to numbers. */

@@ -6,7 +6,7 @@ import { component, count, time, toFields } from './wire.ts'
 const rejectGroup = component('RejectGroup', {
   id: z.string(),
   reason: z.string().describe('stable, such as signature_mismatch or body_too_large'),
-  source: z.string().describe('client address'),
+  client: z.string().describe('client address'),
   count: z.int().min(1),
   first_at: time,
   last_at: time,

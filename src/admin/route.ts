@@ -43,7 +43,7 @@ export interface AdminContext {
   readonly settings?: () => readonly {
     name: string
     value: string
-    source: 'default' | 'environment' | 'file' | 'config'
+    origin: 'default' | 'environment' | 'file' | 'config'
     secret: boolean
     variables: readonly string[]
     default: string

@@ -176,14 +176,14 @@ export function pollLists(read: () => Promise<ListMarks>): Poll {
 /** The newest replays, some of which may be running. */
 const maxReplays = 20
 
-interface ListMarksSources {
+interface ListMarksInputs {
   readonly inbox: Pick<AdminContext['inbox'], 'stats' | 'deadLetters' | 'quarantine' | 'replays' | 'audit'>
   readonly rejects?: { count(): number }
   readonly watch?: { warnings(): readonly object[] }
 }
 
 /** Count and newest row show changes of lists that only grow or shrink. Other lists are compared row by row. */
-export async function readListMarks({ inbox, rejects, watch }: ListMarksSources): Promise<ListMarks> {
+export async function readListMarks({ inbox, rejects, watch }: ListMarksInputs): Promise<ListMarks> {
   const [stats, dead, quarantine, replays, audit] = await Promise.all([
     inbox.stats(),
     inbox.deadLetters({ limit: 1 }),

@@ -8,7 +8,7 @@ import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
 import { startRunner, type Runner } from '../dispatch/runner.ts'
 import { createPaces } from '../dispatch/pace.ts'
-import { sourcesOf } from '../dispatch/sources.ts'
+import { locationsOf } from '../dispatch/handler-locations.ts'
 import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
 import { createDriftCounter, type DriftCounter } from '../health/drift.ts'
 import { createMeter, type HealthMeter } from '../health/meter.ts'
@@ -22,7 +22,7 @@ import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
 import { readAsEvent } from '../receiver/ingest.ts'
 import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
-import { createSecretsSource, type SecretsSource } from '../config/secrets.ts'
+import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createConsolePages, createAdminApp, type AdminAppOptions } from '../admin/server.ts'
 import { resolveAdminToken } from '../admin/token-file.ts'
@@ -157,7 +157,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
-  const secrets = createSecretsSource(config.secretsSource, log)
+  const secrets = createWebhookSecrets(config.webhookSecrets, log)
   opened.defer(() => secrets.close())
   const reportHandlers = (handlers: readonly HandlerInfo[]) => {
     for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
@@ -167,7 +167,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const runner = await startRunner({
     inbox,
     openDispatchChannel,
-    sources: { ...sourcesOf(config), bundled: options.bundledHandlers ?? [] },
+    locations: { ...locationsOf(config), bundled: options.bundledHandlers ?? [] },
     ...(config.sinks.length > 0 && { secrets: () => secrets.current() }),
     api: config.api,
     concurrency: config.concurrency,
@@ -316,7 +316,7 @@ const answerWhileStarting: RequestListener = (request, response) => {
 }
 
 /** The options that don't follow from the settings. */
-export type AdminSources = Omit<
+export type AdminInputs = Omit<
   AdminAppOptions,
   'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'readEvent' | 'now' | 'clock'
 > & { readonly clock: Clock }
@@ -331,19 +331,19 @@ async function startAdmin(
   opened: AsyncDisposableStack,
   server: EarlyServer,
   config: Config,
-  sources: AdminSources,
+  inputs: AdminInputs,
 ): Promise<string> {
   const { host, hosts, viewerToken } = config.admin
   const described = describeSettings(config)
   const token = await resolveAdminToken(config)
   const app = createAdminApp({
-    ...sources,
+    ...inputs,
     pages: await createConsolePages(),
     token,
     viewerToken,
     hosts: [host, ...hosts],
     readEvent: readAsEvent,
-    now: () => sources.clock.now(),
+    now: () => inputs.clock.now(),
     settings: () => described,
   })
   server.handle(app)
@@ -351,7 +351,7 @@ async function startAdmin(
   opened.defer(() => app.close())
   if (!isLoopback(host)) {
     const advice = 'use a proxy with TLS, and allow only the proxy to connect'
-    sources.log.warn({ adminUrl: server.url, advice }, 'admin port exposed without TLS')
+    inputs.log.warn({ adminUrl: server.url, advice }, 'admin port exposed without TLS')
   }
   return token
 }
@@ -380,7 +380,7 @@ function reconcileClientOf({ config: { api }, log, clock }: AccessOptions): Reco
 }
 
 /** Registration at start; undefined if the settings have none. */
-function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, secrets: SecretsSource) {
+function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, secrets: WebhookSecrets) {
   const { subscribe, api } = config
   if (subscribe === undefined || api === undefined) return undefined
   const { url, events, secret: secretLabel } = subscribe

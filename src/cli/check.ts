@@ -5,13 +5,13 @@ import { loadConfig } from '../config/config.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import { describeSettings, type DescribedSetting } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
-import { collectSettings, type ConfigSources } from '../config/sources.ts'
+import { collectSettings, type ConfigInputs } from '../config/collect.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
-import { sourcesOf, type HandlerSources } from '../dispatch/sources.ts'
+import { locationsOf, type HandlerLocations } from '../dispatch/handler-locations.ts'
 import { InboxError } from '../base/errors.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderTable } from './table.ts'
-import { configSources, withConfigOption, type ConfigOption } from './settings.ts'
+import { configInputs, withConfigOption, type ConfigOption } from './settings.ts'
 import { checkHandlers } from '../dispatch/check-handlers.ts'
 
 type CheckOptions = OutputOptions & ConfigOption
@@ -26,19 +26,19 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function run(options: CheckOptions): Promise<void> {
-  const sources = configSources(options)
+  const inputs = configInputs(options)
   // Checks handlers even if settings are invalid, so one run shows all problems.
   const problems: InboxError[] = []
-  const config = await orNull(loadConfig(sources), problems)
-  const handlerSources = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
-  const checked = handlerSources === null ? null : await orNull(checkHandlers(handlerSources), problems)
+  const config = await orNull(loadConfig(inputs), problems)
+  const locations = config === null ? await findHandlersAlone(inputs) : locationsOf(config)
+  const checked = locations === null ? null : await orNull(checkHandlers(locations), problems)
   // Invalid settings may name handlers that are not in the folder, so no handlers here doesn't mean none at all.
   const handlers = config === null && checked?.length === 0 ? null : checked
 
   const rows = config && describeSettings(config)
   const warnings = [
     ...(config?.warnings ?? []),
-    ...(handlers === null ? [] : findConfigWarnings(handlerSources?.handlersDir ?? null, handlers)),
+    ...(handlers === null ? [] : findConfigWarnings(locations?.handlersDir ?? null, handlers)),
   ]
   if (rows !== null || handlers !== null) {
     printResult(
@@ -69,9 +69,9 @@ async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | 
 }
 
 /** Handlers to check when other settings are invalid; null if their folder is unknown or may be missing. */
-export async function findHandlersAlone(sources: ConfigSources): Promise<HandlerSources | null> {
-  const settings = await collectSettings(sources)
-  const handlersDir = findHandlersDir(settings, sources.cwd)
+export async function findHandlersAlone(inputs: ConfigInputs): Promise<HandlerLocations | null> {
+  const settings = await collectSettings(inputs)
+  const handlersDir = findHandlersDir(settings, inputs.cwd)
   const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = settings.values
   // With sinks the folder is optional, unless it is set.
   const isNeeded = INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined

@@ -12,7 +12,7 @@ import { commandLine, host } from './host.ts'
 import type { InboxCallsOptions } from './inbox-calls.ts'
 import { counted, printResult } from './output.ts'
 import { screenOf } from './screen.ts'
-import { configSources } from './settings.ts'
+import { configInputs } from './settings.ts'
 import type { SubscriptionJson } from '../admin/subscription.ts'
 import { describeCheck, withoutQuery } from '../client/registration/describe.ts'
 import { digestOf, inFlightMs } from '../client/registration/register.ts'
@@ -49,7 +49,7 @@ export function addDoctorCommand(program: Command): void {
 
 /** Checks this machine and the inbox of its settings. */
 async function examine(options: DoctorOptions): Promise<DoctorJson> {
-  const { findings, database, handlers, subscribe } = await examineMachine(configSources(options), () =>
+  const { findings, database, handlers, subscribe } = await examineMachine(configInputs(options), () =>
     systemClock.now(),
   )
   // Opening it would create, upgrade or repair the file.

@@ -7,7 +7,7 @@ import { messageOf } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
 import { printError, type OutputOptions } from './output.ts'
 import { prepareEnd, type ProcessEnd } from './process-end.ts'
-import { configSources } from './settings.ts'
+import { configInputs } from './settings.ts'
 
 interface ServeOptions extends OutputOptions {
   readonly watch?: boolean
@@ -42,7 +42,7 @@ export function addServeCommand(program: Command): void {
 async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<void> {
   // Files with events must be readable by their owner only.
   process.umask(0o077)
-  const config = await loadConfig(configSources(options))
+  const config = await loadConfig(configInputs(options))
   const prettyLog = process.stdout.isTTY && options.json !== true
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })
   for (const warning of config.warnings) log.warn({ warning }, 'config warning')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { parseSettings, withFiles } from '../config/parse.ts'
 import type { SettingName, SettingValues } from '../config/settings.ts'
-import { collectSettings, type ConfigSources } from '../config/sources.ts'
+import { collectSettings, type ConfigInputs } from '../config/collect.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import { InboxError } from '../base/errors.ts'
 import { fromCwd, host } from './host.ts'
@@ -15,7 +15,7 @@ export function withConfigOption(command: Command): Command {
   return command.option('--config <file>', 'config file (default: onchain-inbox.config.{ts,js,mjs} in this folder)')
 }
 
-export function configSources({ config }: ConfigOption): ConfigSources {
+export function configInputs({ config }: ConfigOption): ConfigInputs {
   return { env: host().env, cwd: host().cwd(), ...(config !== undefined && { configFile: config }) }
 }
 
@@ -28,8 +28,8 @@ export async function readSettings<Name extends SettingName>(
   names: readonly Name[],
   options: ConfigOption,
 ): Promise<Pick<SettingValues, Name>> {
-  const sources = configSources(options)
-  const collected = await withFiles(await collectSettings(sources), sources.cwd, names)
+  const inputs = configInputs(options)
+  const collected = await withFiles(await collectSettings(inputs), inputs.cwd, names)
   const { values, problems } = parseSettings(
     Object.fromEntries(names.flatMap((name) => (name in collected.values ? [[name, collected.values[name]]] : []))),
   )

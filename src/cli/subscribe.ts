@@ -21,7 +21,7 @@ import { withInboxOptions, withInbox, type InboxOptions } from './inbox-command.
 import { host } from './host.ts'
 import type { InboxCalls } from './inbox-calls.ts'
 import { printNote, printResult } from './output.ts'
-import { configSources, readApiSettings, withApiOptions } from './settings.ts'
+import { configInputs, readApiSettings, withApiOptions } from './settings.ts'
 
 interface SubscribeOptions extends InboxOptions {
   readonly url?: string
@@ -75,7 +75,7 @@ function confirm(options: SubscribeOptions): Work {
 }
 
 async function prepare(options: SubscribeOptions): Promise<Work> {
-  const config = await loadConfig(configSources(options))
+  const config = await loadConfig(configInputs(options))
   const { wanted, secret } = wantedOf(options, config)
   for (const problem of unknownTypes(wanted.events)) printNote(`warning: ${problem}`)
   const { url, key } = await readApiSettings(options)
@@ -103,7 +103,7 @@ function wantedOf(options: SubscribeOptions, config: Config): { readonly wanted:
   if (url === undefined || events === undefined) {
     throw new InboxError('usage', 'expected --url and --events, or the setting subscribe')
   }
-  const { secrets } = config.secretsSource
+  const { secrets } = config.webhookSecrets
   const label = options.secret ?? config.subscribe?.secret ?? secrets[0]?.label
   const secret = secrets.find((secret) => secret.label === label)
   if (secret === undefined) {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
-import { collectSettings, type ConfigSources, type RawSettings, type SettingOrigins } from './sources.ts'
+import { collectSettings, type ConfigInputs, type RawSettings, type SettingOrigins } from './collect.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
@@ -43,14 +43,14 @@ export interface Config extends DirectSettings {
     readonly maxBytes?: number
   }
   readonly tls?: TlsFiles
-  readonly secretsSource: SecretsOrigin
+  readonly webhookSecrets: SecretsOrigin
   /** Origin of each setting, such as an environment variable. Settings with their default are absent. */
   readonly origins: SettingOrigins
   /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
   readonly warnings: readonly string[]
 }
 
-export interface LoadConfigOptions extends ConfigSources {
+export interface LoadConfigOptions extends ConfigInputs {
   /** Allows the published credentials of the demo. */
   readonly allowDemoCredentials?: boolean
 }
@@ -78,7 +78,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     at,
     allowDemoCredentials: options.allowDemoCredentials ?? false,
   })
-  const { secretsSource, viewerToken, tls } = credentials
+  const { webhookSecrets, viewerToken, tls } = credentials
   const { INBOX_ADMIN_TOKEN: token, INBOX_API_KEY: apiKey } = values
   const { sinks, ...checked } = await loadSinks({
     sinks: values.INBOX_SINKS,
@@ -98,7 +98,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...checked.warnings,
   ]
   const { INBOX_SUBSCRIBE: subscribe } = values
-  const labels = secretsSource?.secrets.map(({ label }) => label)
+  const labels = webhookSecrets?.secrets.map(({ label }) => label)
   const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
   const isKept = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
@@ -109,7 +109,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...checked.problems,
     ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
   ]
-  if (problems.length > 0 || secretsSource === undefined || labels === undefined) throw invalid(problems, warnings)
+  if (problems.length > 0 || webhookSecrets === undefined || labels === undefined) throw invalid(problems, warnings)
 
   const { INBOX_DATABASE_URL: database } = values
   return deepFreeze<Config>({
@@ -134,7 +134,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(values.INBOX_RETENTION_BYTES !== undefined && { maxBytes: values.INBOX_RETENTION_BYTES }),
     },
     ...(tls === undefined ? {} : { tls }),
-    secretsSource,
+    webhookSecrets,
     origins: raw.origins,
     warnings,
   })

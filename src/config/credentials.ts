@@ -5,9 +5,9 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { settings, type SettingName, type SettingValues } from './settings.ts'
-import type { RawSettings } from './sources.ts'
+import type { RawSettings } from './collect.ts'
 
-/** Source of the webhook secrets. For a file, `secrets` is its content when the configuration was loaded. */
+/** Origin of the webhook secrets. For a file, `secrets` is its content when the configuration was loaded. */
 export type SecretsOrigin =
   | { readonly kind: 'inline'; readonly secrets: readonly Secret[] }
   | { readonly kind: 'file'; readonly file: string; readonly secrets: readonly Secret[] }
@@ -18,7 +18,7 @@ export interface TlsFiles {
 }
 
 export interface Credentials {
-  readonly secretsSource: SecretsOrigin | undefined
+  readonly webhookSecrets: SecretsOrigin | undefined
   readonly viewerToken: string | undefined
   readonly tls: TlsFiles | undefined
   readonly problems: readonly string[]
@@ -35,18 +35,18 @@ export interface CredentialsOptions {
 /** Reads the secrets and TLS files, and checks the tokens. Problems contain nothing secret. */
 export async function loadCredentials(options: CredentialsOptions): Promise<Credentials> {
   const problems: string[] = []
-  const secretsSource = await loadSecrets(options, problems)
+  const webhookSecrets = await loadSecrets(options, problems)
   const { INBOX_ADMIN_TOKEN: token } = options.values
   const viewerToken = viewerTokenOf(options, problems)
   const tls = await loadTls(options, problems)
   if (!options.allowDemoCredentials) {
-    if (secretsSource?.kind === 'inline') {
-      await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(secretsSource.secrets))
+    if (webhookSecrets?.kind === 'inline') {
+      await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(webhookSecrets.secrets))
     }
     await attempt('INBOX_ADMIN_TOKEN', problems, async () => refuseDemoToken(token))
     await attempt('INBOX_ADMIN_VIEWER_TOKEN', problems, async () => refuseDemoToken(viewerToken))
   }
-  return { secretsSource, viewerToken, tls, problems }
+  return { webhookSecrets, viewerToken, tls, problems }
 }
 
 async function loadSecrets({ values, raw, at }: CredentialsOptions, problems: string[]) {

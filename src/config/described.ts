@@ -3,13 +3,13 @@ import type { Config } from './config.ts'
 import { isSettingName, settingNames, settings, type SettingName } from './settings.ts'
 import { describeBytes } from './values.ts'
 
-/** A row of `describeConfig` and its source. */
+/** A row of `describeConfig` and its origin. */
 export interface DescribedSetting {
   readonly name: string
   /** Text for people. For a secret: set or not, and labels. */
   readonly value: string
   /** `file`: read from the file that an INBOX_*_FILE setting names. */
-  readonly source: 'default' | 'environment' | 'file' | 'config'
+  readonly origin: 'default' | 'environment' | 'file' | 'config'
   readonly secret: boolean
   /** The settings that the row combines: `INBOX_HOST`, `INBOX_PORT`, `INBOX_PATH`. */
   readonly variables: readonly SettingName[]
@@ -48,7 +48,7 @@ export function describeSettings(config: Config): readonly DescribedSetting[] {
   return describeConfig(config).map(([name, value]) => {
     const variables = settingsOfRow(name)
     const fallback = variables.flatMap(defaultOf).join(', ')
-    return { name, value, source: sourceOf(name, config), secret: secretRows.has(name), variables, default: fallback }
+    return { name, value, origin: originOf(name, config), secret: secretRows.has(name), variables, default: fallback }
   })
 }
 
@@ -58,7 +58,7 @@ function defaultOf(name: SettingName): readonly string[] {
   return data === undefined || (typeof data === 'object' && show === String) ? [] : [show(data as never)]
 }
 
-function sourceOf(name: string, { origins }: Config): DescribedSetting['source'] {
+function originOf(name: string, { origins }: Config): DescribedSetting['origin'] {
   const given = settingsOfRow(name).filter((setting) => origins[setting] !== undefined)
   // `INBOX_X_FILE` names a file that holds the value of `INBOX_X`.
   if (given.some((setting) => setting.endsWith('_FILE') && isSettingName(setting.slice(0, -5)))) return 'file'
@@ -80,9 +80,9 @@ export function describeConfig(config: Config): readonly (readonly [name: string
   return [...composed, ...direct]
 }
 
-function describeSecrets({ secretsSource: source }: Config): string {
-  const labels = `set (labels: ${source.secrets.map(({ label }) => label).join(', ')})`
-  return source.kind === 'file' ? `${labels} from ${source.file}` : labels
+function describeSecrets({ webhookSecrets: origin }: Config): string {
+  const labels = `set (labels: ${origin.secrets.map(({ label }) => label).join(', ')})`
+  return origin.kind === 'file' ? `${labels} from ${origin.file}` : labels
 }
 
 function describeDatabaseSetting({ database, migrate, orphanHours }: Config): string {

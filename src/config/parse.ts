@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
-import type { RawSettings } from './sources.ts'
+import type { RawSettings } from './collect.ts'
 
 export interface ParsedSettings {
   /** All settings. An invalid one has its default here, and a line in `problems`. */

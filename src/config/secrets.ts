@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 
 /** The currently valid webhook secrets (A32: several during a rotation). */
-export interface SecretsSource {
+export interface WebhookSecrets {
   current(): readonly Secret[]
   /** Called after the secrets have changed. */
   onChange(listener: () => void): void
@@ -23,11 +23,11 @@ const pollMs = 1000
  * Serves the secrets of the configuration. A changed file is reloaded within a second, so a rotation needs no restart. Polls the
  * path instead of watching the file: a watch would miss renames and the swapped symbolic links of Kubernetes secrets.
  */
-export function createSecretsSource(
-  origin: Config['secretsSource'],
+export function createWebhookSecrets(
+  origin: Config['webhookSecrets'],
   log: Logger,
   clock: Clock = systemClock,
-): SecretsSource {
+): WebhookSecrets {
   let { secrets } = origin
   if (origin.kind === 'inline')
     return { current: () => secrets, onChange() {}, reload: () => Promise.resolve(), close() {} }

@@ -11,10 +11,10 @@ export interface ApiAccess {
 }
 
 /** Returns `ctx.api` for a run. Calls are aborted by the run's signal. Throws TerminalError without access. */
-export type ApiSource = (signal: () => AbortSignal) => ApiClient
+export type ApiFactory = (signal: () => AbortSignal) => ApiClient
 
 /** Clients share one pacer. They are created on first use, because most handlers need none. */
-export function createApiSource(access: ApiAccess | undefined, clock: Clock, log: Logger): ApiSource {
+export function createApiFactory(access: ApiAccess | undefined, clock: Clock, log: Logger): ApiFactory {
   if (access === undefined) return noApi
   let family: ClientFamily | undefined
   return (signal) => {
@@ -23,7 +23,7 @@ export function createApiSource(access: ApiAccess | undefined, clock: Clock, log
   }
 }
 
-export const noApi: ApiSource = () => {
+export const noApi: ApiFactory = () => {
   throw new TerminalError(
     'ctx.api needs access to the upstream REST API: set INBOX_API_URL and INBOX_API_KEY (or INBOX_API_KEY_FILE), ' +
       'the options apiUrl and apiKey of createInbox, or the option api of createTestInbox',

@@ -3,13 +3,13 @@ import { systemClock } from '../base/clock.ts'
 import { silentLogger } from '../base/log.ts'
 import { HandlerThread } from './handler-thread.ts'
 import { runnerTiming, type HandlerInfo } from './runner-protocol.ts'
-import { everything, type HandlerSources } from './sources.ts'
+import { everything, type HandlerLocations } from './handler-locations.ts'
 
 /** Time limit of a check, in milliseconds. Shorter than the limit of `serve`, because a person waits for it. */
 const checkMs = 10_000
 
 /** Loads all handlers as `serve` would, without running any. Throws `handler_invalid` or `handler_duplicate`. */
-export async function checkHandlers(sources: HandlerSources, limitMs = checkMs): Promise<readonly HandlerInfo[]> {
+export async function checkHandlers(locations: HandlerLocations, limitMs = checkMs): Promise<readonly HandlerInfo[]> {
   const nothing = async () => {}
   const thread = new HandlerThread({
     // A thread that is never started has no runs.
@@ -20,7 +20,7 @@ export async function checkHandlers(sources: HandlerSources, limitMs = checkMs):
       reap: async () => ({ runs: 0, dead: [] }),
     },
     data: {
-      sources,
+      locations,
       selection: everything,
       secrets: [],
       concurrency: 1,

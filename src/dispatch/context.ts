@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { TerminalError } from '../base/errors.ts'
 import type { Effects, Item, Lease, StoredEvent } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
-import { noApi, type ApiSource } from './api.ts'
+import { noApi, type ApiFactory } from './api.ts'
 import type { HandlerContext, HandlerEvent } from './define.ts'
 import { RunOutbox, type EnqueueOptions, type KnownSinks } from './outbox.ts'
 import { maxRetryAfterMs } from './retry-policy.ts'
@@ -19,7 +19,7 @@ export interface ContextOptions {
   readonly clock: Clock
   readonly log: Logger
   /** Default: no access to the upstream REST API. */
-  readonly api?: ApiSource | undefined
+  readonly api?: ApiFactory | undefined
 }
 
 /** The parts of an attempt that its run can use. */

@@ -5,7 +5,7 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import type { Lease, Outcome, SettleResult, DispatchStore } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import type { Tracer } from '../base/tracing.ts'
-import type { ApiSource } from './api.ts'
+import type { ApiFactory } from './api.ts'
 import { Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
@@ -55,8 +55,8 @@ export interface DispatcherOptions {
   readonly observer: DispatcherObserver
   /** Default: null, tracing is off. */
   readonly tracer?: Tracer | null
-  /** Source of `ctx.api`. Default: none. */
-  readonly api?: ApiSource | undefined
+  /** Creates `ctx.api`. Default: none. */
+  readonly api?: ApiFactory | undefined
   /** How long a handler may run after its timeout before it counts as stuck, in milliseconds. */
   readonly overrunGraceMs: number
 }

@@ -13,7 +13,7 @@ import type { EndedAttempt, UnfinishedAttempt } from './dispatcher.ts'
 import { SettledCounter, type SettledCount } from './pace.ts'
 import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
 import type { FromRunner, HandlerInfo, RunnerData, RunnerTiming, ToRunner } from './runner-protocol.ts'
-import type { Selection } from './sources.ts'
+import type { Selection } from './handler-locations.ts'
 
 export interface HandlerThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'retire' | 'release' | 'reap'>
@@ -118,7 +118,7 @@ export class HandlerThread {
       watchMemory(this.#worker, timing.watchMs, onLost),
     ]
     const late = clock.after(timing.startMs, () =>
-      this.#refuse(`the handlers in ${data.sources.handlersDir} did not load within ${timing.startMs} ms`),
+      this.#refuse(`the handlers in ${data.locations.handlersDir} did not load within ${timing.startMs} ms`),
     )
     this.#loaded.promise.then(
       () => late.cancel(),

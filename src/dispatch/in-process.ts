@@ -3,7 +3,7 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import type { DispatchStore } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
-import type { ApiSource } from './api.ts'
+import type { ApiFactory } from './api.ts'
 import { closeSinks, toRoute, type ResolvedHandler } from './resolved-handler.ts'
 import { Dispatcher, type DispatcherObserver, type UnfinishedAttempt } from './dispatcher.ts'
 import { runnerTiming } from './runner-protocol.ts'
@@ -16,8 +16,8 @@ export interface InProcessOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly observer: Pick<DispatcherObserver, 'settled' | 'stuck'>
-  /** Source of `ctx.api`. Default: none. */
-  readonly api?: ApiSource | undefined
+  /** Creates `ctx.api`. Default: none. */
+  readonly api?: ApiFactory | undefined
 }
 
 export interface InProcessRunner {

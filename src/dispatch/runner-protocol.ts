@@ -6,7 +6,7 @@ import type { OpenBreaker } from './circuit-breaker.ts'
 import type { UnfinishedAttempt } from './dispatcher.ts'
 import type { SinkInfo } from './outbox.ts'
 import type { SettledCount } from './pace.ts'
-import type { HandlerSources, Selection } from './sources.ts'
+import type { HandlerLocations, Selection } from './handler-locations.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
 /*
@@ -51,7 +51,7 @@ export type RunnerTiming = { readonly [Name in keyof typeof runnerTiming]: numbe
 
 /** Start data of a runner thread. */
 export interface RunnerData {
-  readonly sources: HandlerSources
+  readonly locations: HandlerLocations
   /** The handlers that this thread loads. */
   readonly selection: Selection
   /** Webhook secrets that bundled sinks sign with. */

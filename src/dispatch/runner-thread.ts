@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.ts'
 import { connectDispatchStore, toWireError } from '../inbox/rpc.ts'
 import { createLogger } from '../base/log.ts'
 import { createTracer } from '../base/tracing.ts'
-import { createApiSource } from './api.ts'
+import { createApiFactory } from './api.ts'
 import { InFlightRuns, Pulse } from './blockage.ts'
 import { closeSinks, type ResolvedHandler } from './resolved-handler.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -12,7 +12,7 @@ import type { OpenBreaker } from './circuit-breaker.ts'
 import { installResolveHook } from './resolve-hook.ts'
 import { SettledCounter } from './pace.ts'
 import { toHandlerInfo, type FromRunner, type RunnerData, type ToRunner } from './runner-protocol.ts'
-import { loadSources } from './sources.ts'
+import { loadAllHandlers } from './handler-locations.ts'
 import { stampOfSync } from './watch.ts'
 
 /**
@@ -29,8 +29,8 @@ async function start(data: RunnerData): Promise<void> {
   const log = createLogger({ level: data.logLevel, pretty: data.prettyLog, ...output })
 
   let { secrets } = data
-  installResolveHook(data.sources.handlersDir, (file) => post({ kind: 'importing', file, stamp: stampOfSync(file) }))
-  const handlers = await loadSources(data.sources, () => secrets, data.selection)
+  installResolveHook(data.locations.handlersDir, (file) => post({ kind: 'importing', file, stamp: stampOfSync(file) }))
+  const handlers = await loadAllHandlers(data.locations, () => secrets, data.selection)
   const work = connectDispatchStore(data.dispatchPort)
 
   // A thread for suspects tries each run once, so breakers don't matter.
@@ -49,7 +49,7 @@ async function start(data: RunnerData): Promise<void> {
     overrunGraceMs: data.overrunGraceMs,
     clock: systemClock,
     log,
-    api: createApiSource(data.api, systemClock, log),
+    api: createApiFactory(data.api, systemClock, log),
     tracer: createTracer(),
     observer: {
       starting(runId, { name, timeoutMs }) {

@@ -11,9 +11,9 @@ import {
   type RunnerTiming,
   type StartOrders,
 } from './runner-protocol.ts'
-import { everything, type Selection } from './sources.ts'
+import { everything, type Selection } from './handler-locations.ts'
 import { maxDraining, ThreadGroup, type ThreadOptions } from './thread-group.ts'
-import { SourceWatch } from './watch.ts'
+import { HandlerWatch } from './watch.ts'
 import { toRoute } from './resolved-handler.ts'
 
 export interface RunnerOptions extends ThreadOptions {
@@ -54,7 +54,7 @@ export interface Runner {
  * threads take over once they have loaded; the old ones finish their runs.
  */
 export async function startRunner(options: RunnerOptions): Promise<Runner> {
-  const { inbox, sources, clock, log } = options
+  const { inbox, locations, clock, log } = options
   const timing = { ...runnerTiming, ...options.timing }
   /** All groups with threads: current, loading and draining ones. */
   const groups = new Set<ThreadGroup>()
@@ -72,8 +72,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   let stopping: Promise<void> | undefined
 
   const watch =
-    options.watch === true && sources.handlersDir !== null
-      ? new SourceWatch({ handlersDir: sources.handlersDir, pollMs: timing.pollMs, clock, onChange: reload })
+    options.watch === true && locations.handlersDir !== null
+      ? new HandlerWatch({ handlersDir: locations.handlersDir, pollMs: timing.pollMs, clock, onChange: reload })
       : undefined
 
   const handlersOf = (listed: readonly ThreadGroup[]) => listed.flatMap((group) => group.handlers)
@@ -206,7 +206,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   async function reloadOnce(changed: readonly string[]): Promise<void> {
     loading = new AbortController()
     const { signal } = loading
-    const files = changed.map((file) => relative(sources.handlersDir ?? '', file))
+    const files = changed.map((file) => relative(locations.handlersDir ?? '', file))
     try {
       const loaded = await loadAll(signal)
       await inTurn(() => takeOver(loaded)).catch(async (error: unknown) => {

@@ -11,12 +11,12 @@ import { nameFields } from './blockage.ts'
 import { HandlerThread, type ThreadExit } from './handler-thread.ts'
 import type { SettledCount } from './pace.ts'
 import type { HandlerInfo, RunnerOrder, RunnerTiming, StartOrders } from './runner-protocol.ts'
-import { withoutChecks, type HandlerSources, type Selection } from './sources.ts'
+import { withoutChecks, type HandlerLocations, type Selection } from './handler-locations.ts'
 
 export interface ThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats' | 'retire'>
   readonly openDispatchChannel: () => Promise<MessagePort>
-  readonly sources: HandlerSources
+  readonly locations: HandlerLocations
   /** Current webhook secrets, for sinks that sign. Default: none. */
   readonly secrets?: () => readonly Secret[]
   /** Undefined: no access to the upstream REST API. */
@@ -184,10 +184,10 @@ export class ThreadGroup {
     }
     const { selection, api, concurrency, logLevel, prettyLog, onOutput } = this.#options
     // If a resource of a sink (a folder, say) disappears later, only that sink fails.
-    const sources = this.#isChecked ? withoutChecks(this.#options.sources) : this.#options.sources
+    const locations = this.#isChecked ? withoutChecks(this.#options.locations) : this.#options.locations
     const owner = this.#options.nextOwner(role)
     const secrets = this.#options.secrets?.() ?? []
-    const settings = { sources, selection, secrets, api, concurrency, owner, logLevel, prettyLog, dispatchPort }
+    const settings = { locations, selection, secrets, api, concurrency, owner, logLevel, prettyLog, dispatchPort }
     const data = { ...settings, suspects: role === 'suspects', logsToOutput: onOutput !== undefined }
     const thread = new HandlerThread({ ...this.#options, data })
     this.#threads.add(thread)

@@ -3,7 +3,7 @@ import { findHandlerFiles } from './registry.ts'
 import { statSync, type BigIntStats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
-export interface SourceWatchOptions {
+export interface HandlerWatchOptions {
   readonly handlersDir: string
   /** Interval of the checks, in milliseconds. */
   readonly pollMs: number
@@ -19,8 +19,8 @@ type Stamps = ReadonlyMap<string, string>
  * Watches the handler files of a folder, and the files they import, for changes. It polls, because file system events
  * are missing on mounted volumes and for changed targets of symbolic links.
  */
-export class SourceWatch {
-  readonly #options: SourceWatchOptions
+export class HandlerWatch {
+  readonly #options: HandlerWatchOptions
   readonly #seen = new Map<string, string>()
   #inFolder: readonly string[] = []
   /** A change that may still be in progress. */
@@ -28,7 +28,7 @@ export class SourceWatch {
   #timer: Timer | undefined
   #isClosed = false
 
-  constructor(options: SourceWatchOptions) {
+  constructor(options: HandlerWatchOptions) {
     this.#options = options
   }
 

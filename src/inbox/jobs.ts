@@ -9,7 +9,7 @@ export interface StepResult {
 }
 
 /** The replays and backfills of a store. A step is one transaction that creates up to `max` runs. */
-export interface JobSource {
+export interface JobQueue {
   /** Ids of handlers with a backfill in progress. */
   backfilling(): readonly number[]
   /** Replays that have not ended. */
@@ -47,7 +47,7 @@ const failedWaitMs = 1_000
 
 /** Drives replays and backfills, one small transaction after the other. */
 export class Jobs {
-  readonly #source: JobSource
+  readonly #queue: JobQueue
   readonly #clock: Clock
   readonly #buckets = new Map<number, TokenBucket>()
   readonly #waits = new Map<string, number>()
@@ -60,8 +60,8 @@ export class Jobs {
   #timer: Timer | undefined
 
   /** `onError` is called once per failing job, and again only after the job has recovered. */
-  constructor(source: JobSource, clock: Clock, onError: (job: string, error: unknown) => void = () => {}) {
-    this.#source = source
+  constructor(queue: JobQueue, clock: Clock, onError: (job: string, error: unknown) => void = () => {}) {
+    this.#queue = queue
     this.#clock = clock
     this.#onError = onError
   }
@@ -97,10 +97,10 @@ export class Jobs {
     const sooner = (ms: number | null) => {
       if (ms !== null) delayMs = Math.min(delayMs ?? Infinity, ms)
     }
-    for (const handlerId of this.#source.backfilling()) {
+    for (const handlerId of this.#queue.backfilling()) {
       sooner(await this.#guard(`backfill ${handlerId}`, () => this.#backfill(handlerId)))
     }
-    for (const { id, perSecond } of this.#source.running()) {
+    for (const { id, perSecond } of this.#queue.running()) {
       sooner(await this.#guard(`replay ${id}`, () => this.#stepReplay(id, perSecond)))
     }
     return delayMs
@@ -120,7 +120,7 @@ export class Jobs {
   }
 
   async #backfill(handlerId: number): Promise<number | null> {
-    const { next } = await this.#source.backfill(handlerId, maxPerStep)
+    const { next } = await this.#queue.backfill(handlerId, maxPerStep)
     return this.#waitAfter(`backfill ${handlerId}`, next)
   }
 
@@ -139,7 +139,7 @@ export class Jobs {
     const bucket = perSecond === null ? undefined : this.#bucketOf(id, perSecond)
     const max = Math.min(maxPerStep, bucket?.available() ?? Infinity)
     if (max < 1) return bucket?.waitMs() ?? waitMs
-    const { created, next } = await this.#source.step(id, max)
+    const { created, next } = await this.#queue.step(id, max)
     bucket?.spend(created)
     if (next === 'ended') this.#buckets.delete(id)
     const wait = this.#waitAfter(`replay ${id}`, next)

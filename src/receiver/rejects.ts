@@ -23,7 +23,7 @@ export interface RejectGroup {
   readonly id: string
   readonly reason: string
   /** Client address. */
-  readonly source: string
+  readonly client: string
   readonly count: number
   readonly firstAt: number
   readonly lastAt: number
@@ -78,7 +78,7 @@ export type Rejects = ReturnType<typeof createRejects>
  */
 export function createRejects(options: RejectsOptions) {
   const { clock, secrets, signatureHeader, storedHeaders } = options
-  const sourceOf = createSourceOf(options.trustedProxies)
+  const clientOf = createClientAddressOf(options.trustedProxies)
   /** Oldest first. */
   const groups = new Map<string, Group>()
   let bodyBytes = 0
@@ -103,7 +103,7 @@ export function createRejects(options: RejectsOptions) {
     return {
       ...shown,
       id: idOf(group),
-      source: redact(group.source),
+      client: redact(group.client),
       method: safeText(redact(group.method), 20),
       isExplainable: isSigned(group) && body !== null,
     }
@@ -114,8 +114,8 @@ export function createRejects(options: RejectsOptions) {
     add(request: RejectedRequest, reason: string, raw?: Uint8Array): void {
       if (!isForGood(reason)) return
       count++
-      const source = sourceOf(request)
-      const key = `${reason} ${source}`
+      const client = clientOf(request)
+      const key = `${reason} ${client}`
       const now = clock.now()
       const known = groups.get(key)
       if (known !== undefined) drop(key, known)
@@ -126,7 +126,7 @@ export function createRejects(options: RejectsOptions) {
       }
       groups.set(key, {
         reason,
-        source,
+        client,
         count: (known?.count ?? 0) + 1,
         firstAt: known?.firstAt ?? now,
         lastAt: now,
@@ -179,8 +179,8 @@ function isForGood(reason: string): boolean {
 
 const isSigned = ({ reason }: Group): boolean => reason.startsWith('signature_')
 
-function idOf({ reason, source }: Group): string {
-  return createHash('sha256').update(`${reason} ${source}`).digest('hex').slice(0, 16)
+function idOf({ reason, client }: Group): string {
+  return createHash('sha256').update(`${reason} ${client}`).digest('hex').slice(0, 16)
 }
 
 /** Repeated headers are joined, as Node does. */
@@ -205,14 +205,14 @@ export type RejectLog = (request: RejectedRequest, reason: string, raw?: Uint8Ar
 export function createRejectLog(options: RejectLogOptions): RejectLog {
   const { log, rejects } = options
   const limit = createLogLimit(options.clock)
-  const sourceOf = createSourceOf(options.trustedProxies)
+  const clientOf = createClientAddressOf(options.trustedProxies)
 
   return (request, reason, raw) => {
     rejects?.add(request, reason, raw)
     const line = limit()
     if (line === null) return
     const path = options.path === undefined ? {} : { path: describePath(request, options.path) }
-    log.warn({ source: sourceOf(request), method: request.method, ...path, reason, ...line }, 'request rejected')
+    log.warn({ client: clientOf(request), method: request.method, ...path, reason, ...line }, 'request rejected')
   }
 }
 
@@ -251,7 +251,7 @@ function createRedactor(signature: string | undefined, secrets: readonly Secret[
 }
 
 /** Returns the client address: the peer, or behind trusted proxies the nearest other address in X-Forwarded-For. */
-function createSourceOf(trustedProxies: readonly string[]): (request: RejectedRequest) => string {
+function createClientAddressOf(trustedProxies: readonly string[]): (request: RejectedRequest) => string {
   const trusted = new BlockList()
   for (const proxy of trustedProxies) {
     const [address = '', bits] = proxy.split('/')

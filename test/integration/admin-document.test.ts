@@ -104,7 +104,7 @@ async function startFilled() {
           {
             name: 'log level',
             value: 'info',
-            source: 'default',
+            origin: 'default',
             secret: false,
             variables: ['INBOX_LOG_LEVEL'],
             default: 'info',

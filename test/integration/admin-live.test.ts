@@ -85,7 +85,7 @@ test('P8 the admin API shows rejects, settings and replicas; neither it, logs no
         expect.objectContaining({
           name: 'webhook secrets',
           value: 'set (labels: main, next)',
-          source: 'environment',
+          origin: 'environment',
           secret: true,
         }),
       ]),

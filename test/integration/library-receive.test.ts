@@ -138,7 +138,7 @@ describe('inbox.receive', () => {
       {
         level: 'warn',
         message: 'request rejected',
-        fields: { source: '192.0.2.7', method: 'POST', reason: 'signature_malformed' },
+        fields: { client: '192.0.2.7', method: 'POST', reason: 'signature_malformed' },
       },
     ])
   })

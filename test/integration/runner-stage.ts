@@ -104,7 +104,7 @@ export async function stageRunner(
     startRunner({
       inbox,
       openDispatchChannel: () => inbox.openDispatchChannel(),
-      sources: { handlersDir },
+      locations: { handlersDir },
       concurrency: 16,
       logLevel: 'silent',
       prettyLog: false,

@@ -102,7 +102,7 @@ const fixedKeys = new Set([
   'kind',
   'order',
   'on_dead',
-  'source',
+  'origin',
   'window',
   'status',
   'outcome',

@@ -41,7 +41,7 @@ async function file(name: string, content: string): Promise<string> {
 
 describe('defaults and values', () => {
   test('only a secret is required; the rest has defaults', async () => {
-    const { secretsSource, ...config } = await load()
+    const { webhookSecrets, ...config } = await load()
     expect(config).toEqual({
       host: '127.0.0.1',
       port: 8080,
@@ -69,7 +69,7 @@ describe('defaults and values', () => {
       logLevel: 'info',
       warnings: [],
     })
-    expect(secretsSource).toMatchObject({ kind: 'inline', secrets: [{ label: 'secret-1' }] })
+    expect(webhookSecrets).toMatchObject({ kind: 'inline', secrets: [{ label: 'secret-1' }] })
   })
 
   test.each([
@@ -241,8 +241,8 @@ describe('secrets', () => {
 
   test('A32 come from a file, which is checked at start', async () => {
     await file('secrets.json', JSON.stringify({ new: secret, old: 'fedcba9876543210' }))
-    const { secretsSource } = await withFile({ INBOX_SECRETS_FILE: 'secrets.json' })
-    expect(secretsSource).toMatchObject({
+    const { webhookSecrets } = await withFile({ INBOX_SECRETS_FILE: 'secrets.json' })
+    expect(webhookSecrets).toMatchObject({
       kind: 'file',
       file: join(cwd, 'secrets.json'),
       secrets: [{ label: 'new' }, { label: 'old' }],
@@ -279,7 +279,7 @@ describe('secrets', () => {
     const path = await file('database', `${url}\n`)
     const config = await load({ INBOX_DATABASE_URL_FILE: 'database', INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' })
     expect(config.database).toEqual({ kind: 'postgres', url })
-    expect(describeSettings(config)).toContainEqual(expect.objectContaining({ name: 'database', source: 'file' }))
+    expect(describeSettings(config)).toContainEqual(expect.objectContaining({ name: 'database', origin: 'file' }))
     await file('database', 'sqlite:./other.db')
     expect((await load({ INBOX_DATABASE_URL_FILE: path })).database).toEqual({
       kind: 'sqlite',
@@ -357,14 +357,14 @@ describe('config file', () => {
     const config = await loadConfig({ env: { INBOX_CONCURRENCY: '5' }, cwd })
     expect(config).toMatchObject({ port: 9000, concurrency: 5, bodyLimitBytes: 2048, path: '/webhooks' })
     expect(config.admin.hosts).toEqual(['a.example'])
-    expect(config.secretsSource.secrets.map(({ label }) => label)).toEqual(['new', 'old'])
+    expect(config.webhookSecrets.secrets.map(({ label }) => label)).toEqual(['new', 'old'])
   })
 
   test('a secrets file in the environment overrides secrets in the config file', async () => {
     await file('onchain-inbox.config.mjs', `export default { INBOX_SECRETS: ['${secret}'] }`)
     await file('secret', 'fedcba9876543210')
     const config = await loadConfig({ env: { INBOX_SECRETS_FILE: 'secret' }, cwd })
-    expect(config.secretsSource).toMatchObject({ kind: 'file' })
+    expect(config.webhookSecrets).toMatchObject({ kind: 'file' })
   })
 
   test('can be named', async () => {

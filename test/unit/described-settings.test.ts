@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true }))
 
 const secret = 'the-secret-of-the-webhook'
 
-test('P8 each row has the source of its setting', async () => {
+test('P8 each row has the origin of its setting', async () => {
   await writeFile(join(dir, 'admin-token'), 'the-token-of-the-operator\n')
   await writeFile(
     join(dir, 'onchain-inbox.config.mjs'),
@@ -22,10 +22,10 @@ test('P8 each row has the source of its setting', async () => {
   const env = { INBOX_SECRETS: `main:${secret}`, INBOX_LOG_LEVEL: 'error', INBOX_DATABASE_URL: 'memory:' }
   const config = await loadConfig({ env, cwd: dir })
   const rows = new Map(describeSettings(config).map(({ name, ...row }) => [name, row]))
-  expect(rows.get('webhook address')).toMatchObject({ source: 'config', secret: false })
+  expect(rows.get('webhook address')).toMatchObject({ origin: 'config', secret: false })
   expect(rows.get('log level')).toEqual({
     value: 'error',
-    source: 'environment',
+    origin: 'environment',
     secret: false,
     variables: ['INBOX_LOG_LEVEL'],
     default: 'info',
@@ -33,11 +33,11 @@ test('P8 each row has the source of its setting', async () => {
   expect(rows.get('webhook address')?.default).toBe('127.0.0.1, 8080, /webhooks')
   expect(rows.get('webhook secrets')).toMatchObject({
     value: 'set (labels: main)',
-    source: 'environment',
+    origin: 'environment',
     secret: true,
   })
-  expect(rows.get('admin token')).toMatchObject({ value: 'set', source: 'file', secret: true, default: '' })
-  expect(rows.get('body limit')).toMatchObject({ source: 'default' })
+  expect(rows.get('admin token')).toMatchObject({ value: 'set', origin: 'file', secret: true, default: '' })
+  expect(rows.get('body limit')).toMatchObject({ origin: 'default' })
 })
 
 test('P8 no row shows a secret, token, key or the secret part of a URL', async () => {

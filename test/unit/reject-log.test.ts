@@ -32,7 +32,7 @@ function stage(trustedProxies: readonly string[] = []) {
 test('logs one line with address, method, path without query, and reason', () => {
   const { lines, reject } = stage()
   reject('192.0.2.7')
-  expect(lines).toEqual([{ ...logged, source: '192.0.2.7', reason: 'signature_mismatch' }])
+  expect(lines).toEqual([{ ...logged, client: '192.0.2.7', reason: 'signature_mismatch' }])
 })
 
 test('logs only the length of other paths, which may hold a secret', () => {
@@ -60,10 +60,10 @@ test.each([
   ['without a forwarded address it is the peer', '10.0.0.1', undefined, '10.0.0.1'],
   ['control characters are escaped', '10.0.0.1', 'a\u001b[2Jb\nc', 'a\\u001b[2Jb\\u000ac'],
   ['long addresses are cut', '10.0.0.1', 'x'.repeat(5_000), expect.stringMatching(/^x{64}…?$/)],
-])('%s', (_what, peer, forwarded, source) => {
+])('%s', (_what, peer, forwarded, client) => {
   const { lines, reject } = stage(['10.0.0.0/8', '::1'])
   reject(peer, forwarded)
-  expect(lines).toEqual([{ ...logged, source, reason: 'signature_mismatch' }])
+  expect(lines).toEqual([{ ...logged, client, reason: 'signature_mismatch' }])
 })
 
 test('logs ten lines in ten seconds, then the number of skipped lines', async () => {
@@ -75,7 +75,7 @@ test('logs ten lines in ten seconds, then the number of skipped lines', async ()
   expect(lines).toHaveLength(10)
   await clock.advance(1)
   reject('192.0.2.8', undefined, 'not_found')
-  expect(lines.slice(10)).toEqual([{ ...logged, source: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
+  expect(lines.slice(10)).toEqual([{ ...logged, client: '192.0.2.8', reason: 'not_found', leftOut: 991 }])
   reject('192.0.2.8')
   expect(lines.at(-1)).not.toHaveProperty('leftOut')
 })

@@ -38,7 +38,7 @@ test('groups rejects by reason and address, latest first', async () => {
   for (const code of ['overloaded', 'shutting_down', 'store_full', 'internal'])
     rejects.add(requestOf('192.0.2.1'), code)
   const { groups, droppedGroups } = rejects.list()
-  expect(groups.map(({ reason, source, count, path }) => [reason, source, count, path])).toEqual([
+  expect(groups.map(({ reason, client, count, path }) => [reason, client, count, path])).toEqual([
     ['not_found', '192.0.2.1', 2, 'other (6 characters)'],
     ['signature_missing', '192.0.2.1', 1, '/webhooks'],
     ['not_found', '192.0.2.2', 1, 'other (2 characters)'],
@@ -59,7 +59,7 @@ test('keeps the newest 200 groups; their ids are stable', () => {
   }
   const { groups, droppedGroups } = rejects.list()
   expect(groups).toHaveLength(kept.groups)
-  expect(groups.find(({ source }) => source === 'first')).toMatchObject({ id, count: 101 })
+  expect(groups.find(({ client }) => client === 'first')).toMatchObject({ id, count: 101 })
   expect(droppedGroups).toBe(10_001 - kept.groups)
   expect(rejects.count()).toBe(10_101)
 })
@@ -71,7 +71,7 @@ test('keeps the newest body of a group, up to 64 KiB each and 4 MiB in all, and 
   const explainable = () => rejects.list().groups.filter(({ isExplainable }) => isExplainable)
   expect(explainable()).toHaveLength(kept.bytes / kept.bodyBytes)
   // The oldest bodies were dropped.
-  expect(explainable().at(-1)?.source).toBe('10.0.0.86')
+  expect(explainable().at(-1)?.client).toBe('10.0.0.86')
   add(86, Buffer.alloc(kept.bodyBytes + 1))
   expect(explainable()).toHaveLength(kept.bytes / kept.bodyBytes - 1)
   expect(rejects.list().groups[0]).toMatchObject({ sizeBytes: kept.bodyBytes + 1, isExplainable: false })
@@ -106,7 +106,7 @@ test('explains the newest request of a group with the current secrets', () => {
 
 const hex = /^[0-9a-f]{64}$/
 const encodings = ['utf8', 'hex', 'base64', 'base64url'] as const
-const place = fc.constantFrom('path', 'header', 'name', 'body', 'source', 'method')
+const place = fc.constantFrom('path', 'header', 'name', 'body', 'client', 'method')
 const form = fc.constantFrom<(text: string) => string>(
   (text) => text,
   (text) => text.toUpperCase(),
@@ -139,7 +139,7 @@ test('shows no secret and no received signature, wherever the sender put them', 
         [signatureHeader]: given.form(digest),
         [at('name', 'x-name')]: '1',
         'x-other': at('header', 'v'),
-        'x-forwarded-for': at('source', '203.0.113.9 '),
+        'x-forwarded-for': at('client', '203.0.113.9 '),
       },
     })
     rejects.add(request, 'signature_mismatch', Buffer.from(at('body', given.body)))
@@ -167,7 +167,7 @@ test('compares only the first signatures of a long header, and shows no other te
     )
   const { groups } = rejects.list()
   const explanation = rejects.explain(groups[0]?.id ?? '')
-  expect(groups[0]).toMatchObject({ source: '2001:db8::1:199', method: 'POST', path: 'other (7045 characters)' })
+  expect(groups[0]).toMatchObject({ client: '2001:db8::1:199', method: 'POST', path: 'other (7045 characters)' })
   expect(explanation).toMatchObject({
     code: 'repeated',
     message: 'The header holds 340 signatures. None of the first 4 is valid. Send exactly one.',

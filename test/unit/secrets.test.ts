@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { createSecretsSource, type SecretsSource } from '../../src/config/secrets.ts'
+import { createWebhookSecrets, type WebhookSecrets } from '../../src/config/secrets.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 
 const first = '0123456789abcdef'
@@ -15,7 +15,7 @@ const second = 'fedcba9876543210'
 let dir = ''
 let lines: { level: number; msg: string; reason?: string; labels?: string[] }[] = []
 const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-const textOf = (source: SecretsSource) => source.current().map(({ key }) => key.export().toString())
+const textOf = (webhookSecrets: WebhookSecrets) => webhookSecrets.current().map(({ key }) => key.export().toString())
 
 beforeEach(async () => {
   lines = []
@@ -25,9 +25,9 @@ afterEach(() => rm(dir, { recursive: true }))
 
 function watch(file: string) {
   const clock = createTestClock()
-  const source = createSecretsSource({ kind: 'file', file, secrets: parseSecrets(first) }, log, clock)
+  const webhookSecrets = createWebhookSecrets({ kind: 'file', file, secrets: parseSecrets(first) }, log, clock)
   return {
-    source,
+    webhookSecrets,
     /** Polls until `check` passes. */
     until: (check: () => void) =>
       vi.waitFor(async () => {
@@ -35,7 +35,7 @@ function watch(file: string) {
         check()
       }),
     clock,
-    [Symbol.dispose]: () => source.close(),
+    [Symbol.dispose]: () => webhookSecrets.close(),
   }
 }
 
@@ -49,14 +49,14 @@ describe('secrets from a file', () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
     using watched = watch(file)
-    expect(textOf(watched.source)).toEqual([first])
+    expect(textOf(watched.webhookSecrets)).toEqual([first])
 
     await replace(file, JSON.stringify({ new: second, old: first }))
-    await watched.until(() => expect(textOf(watched.source)).toEqual([second, first]))
+    await watched.until(() => expect(textOf(watched.webhookSecrets)).toEqual([second, first]))
     expect(lines).toEqual([expect.objectContaining({ level: 30, labels: ['new', 'old'] })])
 
     await writeFile(file, second)
-    await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+    await watched.until(() => expect(textOf(watched.webhookSecrets)).toEqual([second]))
   })
 
   test('A32 follow swapped symbolic links of a Kubernetes volume', async () => {
@@ -74,7 +74,7 @@ describe('secrets from a file', () => {
 
     await symlink('v2', join(dir, '..data_tmp'))
     await rename(join(dir, '..data_tmp'), join(dir, '..data'))
-    await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+    await watched.until(() => expect(textOf(watched.webhookSecrets)).toEqual([second]))
   })
 
   test('P8 an invalid file is logged once without its content, and the old secrets stay', async () => {
@@ -85,24 +85,24 @@ describe('secrets from a file', () => {
     await watched.until(() => expect(lines).toHaveLength(1))
     await watched.clock.advance(10_000)
     expect(lines).toEqual([expect.objectContaining({ level: 50, reason: expect.stringContaining('begins like JSON') })])
-    expect(textOf(watched.source)).toEqual([first])
+    expect(textOf(watched.webhookSecrets)).toEqual([first])
 
     await rm(file)
     await watched.until(() => expect(lines).toHaveLength(2))
     expect(lines[1]?.reason).toContain('ENOENT')
-    expect(textOf(watched.source)).toEqual([first])
+    expect(textOf(watched.webhookSecrets)).toEqual([first])
     expect(inspect(lines)).not.toContain(second)
 
     await writeFile(file, second)
-    await watched.until(() => expect(textOf(watched.source)).toEqual([second]))
+    await watched.until(() => expect(textOf(watched.webhookSecrets)).toEqual([second]))
   })
 
   test('are not replaced by the published demo secret', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, JSON.stringify({ new: second, demo: demoCredentials.secret }))
     using watched = watch(file)
-    await watched.source.reload()
-    expect(textOf(watched.source)).toEqual([first])
+    await watched.webhookSecrets.reload()
+    expect(textOf(watched.webhookSecrets)).toEqual([first])
     expect(lines).toEqual([
       expect.objectContaining({ level: 50, reason: expect.stringContaining('published with the demo') }),
     ])
@@ -112,31 +112,31 @@ describe('secrets from a file', () => {
     const file = join(dir, 'secret')
     await writeFile(file, second)
     using watched = watch(file)
-    await watched.source.reload()
-    expect(textOf(watched.source)).toEqual([second])
+    await watched.webhookSecrets.reload()
+    expect(textOf(watched.webhookSecrets)).toEqual([second])
     await rm(file)
-    await watched.source.reload()
-    expect(textOf(watched.source)).toEqual([second])
+    await watched.webhookSecrets.reload()
+    expect(textOf(watched.webhookSecrets)).toEqual([second])
     expect(lines.at(-1)).toMatchObject({ level: 50 })
   })
 
   test('are no longer watched after close', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
-    const { source, clock } = watch(file)
-    source.close()
-    source.close()
+    const { webhookSecrets, clock } = watch(file)
+    webhookSecrets.close()
+    webhookSecrets.close()
     await replace(file, second)
     await clock.advance(5000)
-    await source.reload()
+    await webhookSecrets.reload()
     expect(clock.nextTimerAt()).toBeNull()
-    expect(textOf(source)).toEqual([first])
+    expect(textOf(webhookSecrets)).toEqual([first])
   })
 })
 
 test('secrets from a setting never change', async () => {
-  const source = createSecretsSource({ kind: 'inline', secrets: parseSecrets(first) }, log)
-  await source.reload()
-  expect(textOf(source)).toEqual([first])
-  source.close()
+  const webhookSecrets = createWebhookSecrets({ kind: 'inline', secrets: parseSecrets(first) }, log)
+  await webhookSecrets.reload()
+  expect(textOf(webhookSecrets)).toEqual([first])
+  webhookSecrets.close()
 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { describeConfig } from '../../src/config/described.ts'
 import { InboxError } from '../../src/base/errors.ts'
-import { loadSources, sourcesOf, withoutChecks } from '../../src/dispatch/sources.ts'
+import { loadAllHandlers, locationsOf, withoutChecks } from '../../src/dispatch/handler-locations.ts'
 
 let cwd: string
 beforeAll(async () => {
@@ -41,7 +41,7 @@ const archive = { kind: 'file', path: './events.ndjson', types: '*' }
 
 /** The sinks of the settings as handlers. */
 const loadHandlers = async (...settings: Parameters<typeof load>) =>
-  loadSources(sourcesOf(await load(...settings)), () => [])
+  loadAllHandlers(locationsOf(await load(...settings)), () => [])
 
 describe('sinks of the settings', () => {
   it('come from the config file or, as JSON, from the environment', async () => {
@@ -244,8 +244,8 @@ describe('sinks of the settings', () => {
       `sinks.below.path: ${join(cwd, 'slack-url')} is not a folder; choose another path`,
       `sinks.folder.path: ${cwd} is a folder; expected the path of a file`,
     ])
-    const sources = sourcesOf(await load({ gone: { ...run, types: '*' } }))
-    await expect(loadSources(withoutChecks(sources), () => [])).resolves.toHaveLength(1)
+    const locations = locationsOf(await load({ gone: { ...run, types: '*' } }))
+    await expect(loadAllHandlers(withoutChecks(locations), () => [])).resolves.toHaveLength(1)
   })
 
   it('have the defaults of their kind, overridden by the settings', async () => {

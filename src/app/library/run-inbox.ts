@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { createDiskGuard, nearlyFull } from '../../health/disk-guard.ts'
-import { createApiSource } from '../../dispatch/api.ts'
+import { createApiFactory } from '../../dispatch/api.ts'
 import { startInProcess } from '../../dispatch/in-process.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { Inbox, DispatchStore } from '../../inbox/port.ts'
@@ -13,7 +13,7 @@ import { receiveBytes, type DeliveryRequest, type DeliveryResponse } from '../..
 import { createReceiving, receive, type ReceiverObserver } from '../../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../../receiver/rejects.ts'
 import { startRetention } from '../../health/retention.ts'
-import { createSecretsSource } from '../../config/secrets.ts'
+import { createWebhookSecrets } from '../../config/secrets.ts'
 import { createTracer } from '../../base/tracing.ts'
 import { reportEnded, reportStored, type Reporter } from './events.ts'
 import type { EmbeddedInboxSettings } from './options.ts'
@@ -45,7 +45,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
   // After a store failure a stop doesn't wait: nothing can be stored any more.
   const graceMs = (share: number) => (failure === undefined ? shutdownMs * share : 0)
 
-  const secrets = createSecretsSource(await settings.secrets(), log, clock)
+  const secrets = createWebhookSecrets(await settings.secrets(), log, clock)
   opened.defer(() => secrets.close())
   const inbox = await open()
   opened.defer(() => inbox.close())
@@ -59,7 +59,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
   const runner = await startInProcess({
     work: untilFailure(inbox, () => failure !== undefined),
     handlers: settings.handlers,
-    api: createApiSource(settings.api, clock, log),
+    api: createApiFactory(settings.api, clock, log),
     concurrency: settings.concurrency,
     clock,
     log,

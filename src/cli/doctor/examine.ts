@@ -4,10 +4,10 @@ import { loadConfig, type Config } from '../../config/config.ts'
 import { loadCredentials } from '../../config/credentials.ts'
 import { parseSettings, withFiles } from '../../config/parse.ts'
 import type { SettingValues } from '../../config/settings.ts'
-import { collectSettings, type ConfigSources } from '../../config/sources.ts'
+import { collectSettings, type ConfigInputs } from '../../config/collect.ts'
 import { checkHandlers } from '../../dispatch/check-handlers.ts'
 import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
-import { sourcesOf, type HandlerSources } from '../../dispatch/sources.ts'
+import { locationsOf, type HandlerLocations } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { LabelledSubscribe } from '../../config/subscribe.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
@@ -38,24 +38,24 @@ export interface Examination {
  * Checks everything on this machine that `serve` depends on. Works while a sidecar runs, and with invalid settings, which are replaced by
  * their defaults. Changes nothing, except for a temporary file in the database folder.
  */
-export async function examineMachine(sources: ConfigSources, now: () => number): Promise<Examination> {
-  const at = (path: string) => resolve(sources.cwd, path)
-  const raw = await withFiles(await collectSettings(sources), sources.cwd)
+export async function examineMachine(inputs: ConfigInputs, now: () => number): Promise<Examination> {
+  const at = (path: string) => resolve(inputs.cwd, path)
+  const raw = await withFiles(await collectSettings(inputs), inputs.cwd)
   const { values } = parseSettings(raw.values)
-  const loaded = await loadConfig(sources).catch((error: unknown) => {
+  const loaded = await loadConfig(inputs).catch((error: unknown) => {
     if (error instanceof InboxError) return error
     throw error
   })
   const config = loaded instanceof InboxError ? null : loaded
-  const { secretsSource, tls } = await loadCredentials({ values, raw: raw.values, at, allowDemoCredentials: false })
+  const { webhookSecrets, tls } = await loadCredentials({ values, raw: raw.values, at, allowDemoCredentials: false })
   const { INBOX_DATABASE_URL: setting } = values
   const file = setting.kind === 'sqlite' ? at(setting.file) : null
   const database = await examineDatabase(file === null ? setting : { kind: 'sqlite', file })
-  const handlerSources = config === null ? await findHandlersAlone(sources) : sourcesOf(config)
-  const handlers = handlerSources === null ? null : await examineHandlers(handlerSources)
+  const handlerLocations = config === null ? await findHandlersAlone(inputs) : locationsOf(config)
+  const handlers = handlerLocations === null ? null : await examineHandlers(handlerLocations)
   // A config file that can't be loaded may name the secrets.
   const isSecretKnown =
-    secretsSource !== undefined ||
+    webhookSecrets !== undefined ||
     raw.isComplete ||
     (raw.values.INBOX_SECRETS ?? raw.values.INBOX_SECRETS_FILE) !== undefined
   const webhook = { host: values.INBOX_HOST, port: values.INBOX_PORT, isTls: tls !== undefined }
@@ -66,7 +66,7 @@ export async function examineMachine(sources: ConfigSources, now: () => number):
     ...(await examineClock(values.INBOX_API_URL, now)),
     ...(file === null ? [] : await disk(values, file)),
     database.finding,
-    ...(isSecretKnown ? [examineSecrets(secretsSource, values, at)] : []),
+    ...(isSecretKnown ? [examineSecrets(webhookSecrets, values, at)] : []),
     ...(handlers === null ? [] : [handlers.finding]),
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxHeld: database.isHeld }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxHeld: database.isHeld }),
@@ -109,21 +109,21 @@ const secretFiles = [
 
 /** Checks the webhook secrets, and who can read the files that hold secrets. */
 function examineSecrets(
-  source: SecretsOrigin | undefined,
+  origin: SecretsOrigin | undefined,
   values: SettingValues,
   at: (path: string) => string,
 ): Finding {
   const { ok, warn, fail } = check('secrets')
-  if (source === undefined) {
+  if (origin === undefined) {
     const advice = 'set INBOX_SECRETS_FILE to a file with the webhook secret: without it every delivery is rejected'
     return fail('no valid webhook secret', advice)
   }
   const files = [
-    ...(source.kind === 'file' ? [source.file] : []),
+    ...(origin.kind === 'file' ? [origin.file] : []),
     ...secretFiles.flatMap((name) => values[name] ?? []).map(at),
   ]
   const open = files.filter(isReadByAll)
-  const { secrets } = source
+  const { secrets } = origin
   const list = secrets.map(({ label, key: { symmetricKeySize: size } }) => `${label} (${size} bytes)`).join(', ')
   const found = `${counted(secrets.length, 'webhook secret')}: ${list}`
   if (open.length === 0) return ok(found)
@@ -141,11 +141,11 @@ interface ExaminedHandlers {
 }
 
 /** Loads the handlers as `serve` would, without running them. */
-async function examineHandlers(sources: HandlerSources): Promise<ExaminedHandlers> {
+async function examineHandlers(locations: HandlerLocations): Promise<ExaminedHandlers> {
   const { ok, warn, fail } = check('handlers')
-  const { handlersDir } = sources
+  const { handlersDir } = locations
   try {
-    const handlers = await checkHandlers(sources)
+    const handlers = await checkHandlers(locations)
     if (handlers.length > 0) return { finding: ok(handlers.map(({ name }) => name).join(', ')), handlers }
     const place = handlersDir === null ? '' : ` in ${handlersDir}`
     const found = `none${place}: events are only stored`

@@ -1,4 +1,4 @@
-import { roomFor, type OpenBacklog, type JobSource, type StepResult } from '../jobs.ts'
+import { roomFor, type OpenBacklog, type JobQueue, type StepResult } from '../jobs.ts'
 import { type HandlerRoute, type NewReplay, type ReplayFilter, type ReplayRecord } from '../port.ts'
 import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replays.ts'
 import { patternsOf } from '../routes.ts'
@@ -26,7 +26,7 @@ export interface Replays {
   cancel(id: number, by?: string): Promise<boolean>
   /** Reads the running replays and backfills, for `jobs`. */
   refresh(): Promise<void>
-  readonly jobs: JobSource
+  readonly jobs: JobQueue
 }
 
 /** With fewer events left, a backfill plans within its transaction, which blocks accept. Otherwise it would never catch up. */

@@ -259,7 +259,7 @@ const setting = (name: string, value: string, variables: string[], change: objec
   name,
   value,
   variables,
-  source: 'default' as const,
+  origin: 'default' as const,
   secret: false,
   default: '',
   ...change,
@@ -271,11 +271,11 @@ const settings: SettingsJson = {
       default: '127.0.0.1, 8080, /webhooks',
     }),
     setting('webhook secrets', 'set (labels: primary, next)', ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'], {
-      source: 'file',
+      origin: 'file',
       secret: true,
     }),
-    setting('admin token', 'set', ['INBOX_ADMIN_TOKEN'], { source: 'environment', secret: true }),
-    setting('handlers', '/srv/inbox/handlers', ['INBOX_HANDLERS'], { source: 'config', default: './handlers' }),
+    setting('admin token', 'set', ['INBOX_ADMIN_TOKEN'], { origin: 'environment', secret: true }),
+    setting('handlers', '/srv/inbox/handlers', ['INBOX_HANDLERS'], { origin: 'config', default: './handlers' }),
   ],
   secrets,
 }

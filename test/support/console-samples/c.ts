@@ -105,7 +105,7 @@ function rejectOf(id: string, change: Partial<RejectGroupJson> = {}): RejectGrou
   return {
     id,
     reason: 'signature_mismatch',
-    source: '203.0.113.9',
+    client: '203.0.113.9',
     count: 12,
     first_at: at(1),
     last_at: at(3),
@@ -120,7 +120,7 @@ function rejectOf(id: string, change: Partial<RejectGroupJson> = {}): RejectGrou
 const rejects: RejectListJson = {
   data: [
     rejectOf('r1'),
-    rejectOf('r2', { source: nasty.bidi, path: nasty.markup, method: nasty.markup, count: 1, last_at: at(9) }),
+    rejectOf('r2', { client: nasty.bidi, path: nasty.markup, method: nasty.markup, count: 1, last_at: at(9) }),
     rejectOf('r3', { reason: 'body_too_large', size_bytes: null, explainable: false, count: 2 }),
     rejectOf('r4', { reason: nasty.markup, explainable: false, count: 1 }),
   ],

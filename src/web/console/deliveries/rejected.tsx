@@ -14,7 +14,7 @@ import { choicesOf, reasonOf, rejectReasons, wordsOf } from './reasons.ts'
 const columns: readonly Column<RejectGroupJson>[] = [
   ageColumn('Last', 'last_at'),
   { header: 'Reason', width: '14rem', isName: true, cell: ({ reason }) => wordsOf(reason) },
-  textColumn('Address', 'source', { width: '11rem' }),
+  textColumn('Address', 'client', { width: '11rem' }),
   { header: 'Request', cell: ({ method, path }) => <Line value={`${method} ${path}`} /> },
   countColumn('Count', 'count'),
 ]
@@ -52,7 +52,7 @@ function Rejected({ id, row }: { readonly id: string; readonly row: RejectGroupJ
           <Facts
             facts={[
               ['Code', row.reason],
-              ['Address', row.source],
+              ['Address', row.client],
               ['Request', `${row.method} ${row.path}`],
               ['Count', formatCount(row.count)],
               ['First', <Time key="first" at={row.first_at} />],

@@ -47,7 +47,7 @@ const settingColumns: readonly Column<Setting>[] = [
       </span>
     ),
   },
-  textColumn('Source', 'source', { width: '7rem' }),
+  textColumn('Origin', 'origin', { width: '7rem' }),
   { header: 'Default', width: '14rem', cell: ({ default: own }) => <Line value={own} max={80} fallback="none" /> },
 ]
 

@@ -14,7 +14,7 @@ import type { SinkDefinition } from './define-sink.ts'
 import { toMatch, typesOf } from './route-match.ts'
 
 /** Origins of handlers and sinks. */
-export interface HandlerSources {
+export interface HandlerLocations {
   /** The user's handlers folder; null: none. */
   readonly handlersDir: string | null
   /** Bundled sinks that the settings configure. */
@@ -28,22 +28,22 @@ export type Selection = { readonly except: readonly string[] } | { readonly only
 
 export const everything: Selection = { except: [] }
 
-/** Sources according to the settings. */
-export function sourcesOf(
+/** Locations according to the settings. */
+export function locationsOf(
   config: Pick<Config, 'handlersDir' | 'sinks' | 'signatureHeader' | 'baseDir'>,
-): HandlerSources {
+): HandlerLocations {
   const { handlersDir, sinks: configured, signatureHeader, baseDir } = config
   return { handlersDir, ...(configured.length > 0 && { sinks: { configured, signatureHeader, baseDir } }) }
 }
 
 /** The same without environment checks of sinks, for threads that are started again. */
-export function withoutChecks(sources: HandlerSources): HandlerSources {
-  return sources.sinks === undefined ? sources : { ...sources, sinks: { ...sources.sinks, isChecked: true } }
+export function withoutChecks(locations: HandlerLocations): HandlerLocations {
+  return locations.sinks === undefined ? locations : { ...locations, sinks: { ...locations.sinks, isChecked: true } }
 }
 
 /** Loads all handlers, or the selected ones. Throws as `loadHandlers`. `secrets` is called for each signature. */
-export async function loadSources(
-  { handlersDir, sinks, bundled: modules = [] }: HandlerSources,
+export async function loadAllHandlers(
+  { handlersDir, sinks, bundled: modules = [] }: HandlerLocations,
   secrets: () => readonly Secret[],
   selection = everything,
 ): Promise<readonly ResolvedHandler[]> {

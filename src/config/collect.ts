@@ -6,7 +6,7 @@ import { nearest } from '../base/edit-distance.ts'
 import { messageOf } from '../base/errors.ts'
 import { isSettingName, settingNames, type SettingName } from './settings.ts'
 
-export interface ConfigSources {
+export interface ConfigInputs {
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
   /** Path of the config file. Default: `onchain-inbox.config.{ts,js,mjs}` in `cwd` if it exists. Null = none. */
@@ -44,11 +44,11 @@ const shortNames = new Map<string, SettingName>([
 ])
 
 /** Collects settings from config file and environment. The environment wins; an empty variable counts as unset. */
-export async function collectSettings(sources: ConfigSources): Promise<RawSettings> {
-  const file = await readConfigFile(sources)
+export async function collectSettings(inputs: ConfigInputs): Promise<RawSettings> {
+  const file = await readConfigFile(inputs)
   const warnings: string[] = []
   const fromEnv: Partial<Record<SettingName, unknown>> = {}
-  for (const [name, value] of Object.entries(sources.env)) {
+  for (const [name, value] of Object.entries(inputs.env)) {
     if (!name.startsWith('INBOX_') || value === undefined || value === '') continue
     if (isSettingName(name)) fromEnv[name] = value
     else warnings.push(`${name} is not a setting${nearest(name, settingNames, 'INBOX_')}; it is ignored`)
@@ -66,15 +66,15 @@ function originsOf(values: RawSettings['values'], origin: 'environment' | 'confi
   return Object.fromEntries(Object.keys(values).map((name) => [name, origin]))
 }
 
-async function readConfigFile(sources: ConfigSources): Promise<FileSettings> {
+async function readConfigFile(inputs: ConfigInputs): Promise<FileSettings> {
   const none = { values: {}, problems: [], isComplete: true }
-  if (sources.configFile === null) return none
-  const found = fileNames.filter((name) => existsSync(join(sources.cwd, name)))
-  const [path, second] = sources.configFile === undefined ? found : [sources.configFile]
+  if (inputs.configFile === null) return none
+  const found = fileNames.filter((name) => existsSync(join(inputs.cwd, name)))
+  const [path, second] = inputs.configFile === undefined ? found : [inputs.configFile]
   if (path === undefined) return none
   if (second !== undefined) return failed(`there are two config files, ${path} and ${second}: keep one`)
 
-  const file = resolve(sources.cwd, path)
+  const file = resolve(inputs.cwd, path)
   if (!existsSync(file)) return failed(`config file ${file} does not exist: give the path of a .ts, .js or .mjs file`)
   let loaded: { readonly default?: unknown }
   try {
