@@ -13,7 +13,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * Returns `, did you mean …?` with the known name nearest to a mistyped one. Returns '' unless at most two characters
+ * Returns ` (did you mean …?)` with the known name nearest to a mistyped one. Returns '' unless at most two characters
  * differ, or a third of a long name. Ignores the length of the common prefix `shared`.
  */
 export function nearest(name: string, known: readonly string[], shared = ''): string {
@@ -21,5 +21,5 @@ export function nearest(name: string, known: readonly string[], shared = ''): st
   const [best] = ranked.toSorted((a, b) => a.distance - b.distance)
   if (!best) return ''
   const length = best.candidate.length - shared.length
-  return best.distance <= Math.min(length / 2, Math.max(2, length / 3)) ? `, did you mean ${best.candidate}?` : ''
+  return best.distance <= Math.min(length / 2, Math.max(2, length / 3)) ? ` (did you mean ${best.candidate}?)` : ''
 }

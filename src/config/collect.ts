@@ -95,9 +95,13 @@ async function readConfigFile(inputs: ConfigInputs): Promise<FileSettings> {
     const name = shortNames.get(given) ?? given
     if (isSettingName(name)) {
       if (value !== undefined) values[name] = value
-    } else problems.push(`config file ${file}: ${name} is not a setting${nearest(name, settingNames, 'INBOX_')}`)
+    } else problems.push(`config file ${file}: ${name} is not a setting${nearestSetting(name)}`)
   }
   return { values, problems, isComplete: true }
+}
+
+function nearestSetting(name: string): string {
+  return nearest(name, settingNames, 'INBOX_') || nearest(name, [...shortNames.keys()])
 }
 
 function failed(problem: string): FileSettings {
@@ -108,21 +112,23 @@ function failed(problem: string): FileSettings {
 function placeOf(error: unknown, file: string): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   // The stack of a syntax error in JavaScript has no place; Node's own check prints it.
-  const found = findPlace(stack, file) ?? (error instanceof SyntaxError ? findPlace(checkSyntax(file), file) : null)
-  if (found === null) return ''
-  const { path, line, column } = found
-  return ` (${path === file ? '' : `${path}, `}line ${line}, column ${column})`
+  const place = findPlace(stack, file) ?? (error instanceof SyntaxError ? findPlace(checkSyntax(file), file) : null)
+  if (place === null) return ''
+  const { path, line, column } = place
+  return ` (${path === file ? '' : `${path}, `}line ${line}${column === undefined ? '' : `, column ${column}`})`
 }
 
-/** Reads the place from a report of Node: path and line, the source, and carets below the column; or a stack frame. */
+/** Reads the place from a report of Node: path and line, then perhaps carets below the column; or a stack frame. */
 function findPlace(report: string, file: string) {
-  const [, shown, line, indent] = /^(\S.*):(\d+)\n(?:.*\n)*?([ \t]*)\^+\n/.exec(report) ?? []
-  if (shown !== undefined && indent !== undefined) {
+  const [, shown, line] = /^(\S.*):(\d+)\n/.exec(report) ?? []
+  if (shown !== undefined) {
     const path = shown.startsWith('file:') ? fileURLToPath(shown) : shown
-    return { path, line, column: String(indent.length + 1) }
+    const [, indent] = /\n([ \t]*)\^+\n/.exec(report) ?? []
+    return { path, line, ...(indent !== undefined && { column: String(indent.length + 1) }) }
   }
-  const [, after] = report.split(`${pathToFileURL(file).href}:`)
-  const [, row, column] = /^(\d+):(\d+)/.exec(after ?? '') ?? []
+  // Frames of ES modules have a URL, those of CommonJS a path.
+  const frame = [pathToFileURL(file).href, file].map((place) => report.split(`${place}:`)[1]).find(Boolean)
+  const [, row, column] = /^(\d+):(\d+)/.exec(frame ?? '') ?? []
   return row === undefined ? null : { path: file, line: row, column }
 }
 

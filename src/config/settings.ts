@@ -64,15 +64,7 @@ const portSetting = <const At extends string | null = null>(
   description: string,
   usual: number,
   at: At = null as At,
-) =>
-  setting(
-    group,
-    description,
-    wholeNumber(0, 65_535).prefault(usual),
-    '0–65535 (0 takes any free port)',
-    String(usual),
-    at,
-  )
+) => setting(group, description, wholeNumber(0, 65_535).prefault(usual), '0–65535', String(usual), at)
 
 const msSetting = <const At extends string>(
   group: string,
@@ -285,7 +277,7 @@ export const settings = {
     'retention',
     'days to keep bodies of finished events; 0 keeps them: [Retention](#retention)',
     wholeNumber(0, 36_500).prefault(30),
-    'a whole number of days (0: no limit)',
+    'a whole number of days, or 0 for no limit',
     '30',
   ),
   INBOX_RETENTION_BYTES: setting(
@@ -299,7 +291,7 @@ export const settings = {
     'free disk minimum',
     'free space below which deliveries get 503 `store_full`',
     byteSize(2 ** 50, 0).prefault('256mb'),
-    'a size, as bytes or with kb, mb, gb or tb (0: no reserve)',
+    'a size as bytes or with kb, mb, gb or tb, or 0 for no reserve',
     '256mb',
     'diskReserveBytes',
     describeBytes,
@@ -308,7 +300,7 @@ export const settings = {
     'signature header',
     'signature header; not one that Node merges, such as `User-Agent`',
     repeatableHeader.prefault('X-Service-Signature'),
-    'the name of a header that Node does not merge (such as Authorization, User-Agent, Content-Type)',
+    'the name of a header that Node does not merge, unlike Authorization, User-Agent or Content-Type',
     'X-Service-Signature',
     'signatureHeader',
   ),

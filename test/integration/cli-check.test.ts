@@ -43,7 +43,7 @@ test('check reports invalid settings and handlers together, and prints the valid
   await using dir = await folderWith({ 'big.mjs': running('wallet.large_trade') })
   const env = { INBOX_PORT: 'x' }
   const shown = await dir.check(['--json'], env)
-  const problem = 'INBOX_PORT must be 0–65535 (0 takes any free port) (got \\"x\\")'
+  const problem = 'INBOX_PORT must be 0–65535 (got \\"x\\")'
   expect(shown).toMatchObject({ code: 1, errors: expect.stringContaining(problem) })
   expect(JSON.parse(shown.out)).toMatchObject({ config: null, handlers: [{ name: 'big' }] })
   writeFileSync(join(dir.path, 'handlers/a.mjs'), 'export default 1\n')
@@ -60,7 +60,7 @@ test('check and serve warn about undocumented event types, and know those of the
   const handlers = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, running(type)]))
   await using dir = await folderWith(handlers)
   const { warnings } = JSON.parse((await dir.check(['--json'])).out) as { readonly warnings: readonly string[] }
-  const warning = 'handler wrong takes the undocumented type wallet.large_trad, did you mean wallet.large_trade?'
+  const warning = 'handler wrong takes the undocumented type wallet.large_trad (did you mean wallet.large_trade?)'
   expect(warnings).toEqual([warning])
   const { log, lines } = recordingLog()
   await using _app = await startTestApp({ handlers, log })

@@ -48,12 +48,12 @@ test('R127 filters by undocumented types and networks, with a note that suggests
   ])
   // Warnings of the inbox itself are events, too.
   expect(await run('events', 'tail', '--type', 'inbox.warning')).toMatchObject({ code: 0, errors: '' })
-  const ofType = 'note: --type: no documented type is called walet.large_trade, did you mean wallet.large_trade?\n'
+  const ofType = 'note: --type: no documented type is called walet.large_trade (did you mean wallet.large_trade?)\n'
   expect(list).toMatchObject({ code: 0, errors: ofType })
   expect(tail).toMatchObject({
     code: 0,
     out: '',
-    errors: 'note: --network: no documented network is called etherum, did you mean ethereum?\n',
+    errors: 'note: --network: no documented network is called etherum (did you mean ethereum?)\n',
   })
   expect(replay).toMatchObject({ code: 0, errors: ofType })
   expect(known).toMatchObject({ code: 0, errors: '' })

@@ -59,7 +59,7 @@ test('R94 trigger follows a listing once the service reports it, which needs the
 test.each<[string, RegExp]>([
   [
     'wallet.large_trad',
-    /^usage: can't trigger wallet\.large_trad, did you mean wallet\.large_trade\?.*pump\.graduation/,
+    /^usage: can't trigger wallet\.large_trad \(did you mean wallet\.large_trade\?\).*pump\.graduation/,
   ],
   ['token.volume_spike', /^usage: can't trigger token\.volume_spike; expected one of/],
   ['wallet.large_trade --set id=evt_x', /the id of an event cannot be set/],

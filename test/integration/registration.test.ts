@@ -142,6 +142,6 @@ test('the config file has the setting as `subscribe`; an unknown type is a warni
     secret: 'main',
   })
   expect(app.config.warnings.join()).toContain(
-    'wallet.large_trades is no event type that this version knows, did you mean wallet.large_trade?',
+    'wallet.large_trades is no event type that this version knows (did you mean wallet.large_trade?)',
   )
 })

@@ -30,7 +30,7 @@ test('notify routes internal events to the named sinks only', async () => {
 
 test('notify rejects names of unknown sinks', async () => {
   await expect(load({ INBOX_NOTIFY: 'desks,archive' })).rejects.toThrow(
-    'notify: there is no sink "desks", did you mean desk?; known sinks: desk, archive',
+    'notify: there is no sink "desks" (did you mean desk?); known sinks: desk, archive',
   )
   await expect(load({ INBOX_NOTIFY: 'desk' }, {})).rejects.toThrow(
     'notify: there is no sink "desk"; there are no sinks',

@@ -131,13 +131,13 @@ describe('sinks of the settings', () => {
     const types = "expected a type such as 'wallet.large_trade', a prefix such as 'wallet.*', '*', or a list of these"
     expect(problems.map((problem) => problem.split(';')[0])).toEqual([
       'sinks: the name of a sink is 1 to 100 letters, digits, dots, dashes or underscores, not "a b"',
-      'sinks.chat.kind: there is no kind "slak", did you mean slack?',
+      'sinks.chat.kind: there is no kind "slak" (did you mean slack?)',
       'sinks.desk.retry: unknown option `tries`',
       'sinks.desk.batch: expected at least 1',
       'sinks.desk.url: expected an https URL without user name and password (http only for this machine)',
       'sinks.app.headers.Host: expected a header that the sink does not set',
       'sinks.app.terminalStatuses.0: expected at least 400',
-      'sinks.app: unknown option `headrs`, did you mean headers?',
+      'sinks.app: unknown option `headrs` (did you mean headers?)',
       "sinks.signed.secret: expected together with signature: 'standard-webhooks', and only then",
       `sinks.short.secret.0: ${hint}`,
       'sinks.lost.url: the environment variable NOT_SET is not set',
@@ -153,8 +153,8 @@ describe('sinks of the settings', () => {
       'sinks.db.url: expected postgres://host:port/database, with percent-encoded user and password if needed, or sqlite:./path/to.db',
       'sinks.bare.brokers is required',
       'sinks.late.timeoutMs: expected number, received string',
-      'routes[0].to: there is no sink "dask", did you mean desk?',
-      'routes[1]: unknown option `type`, did you mean types?',
+      'routes[0].to: there is no sink "dask" (did you mean desk?)',
+      'routes[1]: unknown option `type` (did you mean types?)',
       `routes[2].types.0: ${types}`,
       "routes[2].where.amount: expected 'id', 'type', 'created_at' or a path such as 'data.amount_usd'",
       'routes[2].where.data.x: unknown option `above`',
@@ -180,9 +180,9 @@ describe('sinks of the settings', () => {
       { types: 'bridge.moved', where: { 'data.anything': 1 }, to: 'archive' },
     ])
     expect(warnings).toEqual([
-      'sinks.archive: a route has the undocumented type wallet.large_trdae, did you mean wallet.large_trade?',
-      'sinks.archive: a route has the undocumented network etherium, did you mean ethereum?',
-      'sinks.archive: a route has the unknown field data.amount_us of wallet.*, did you mean data.amount_usd?',
+      'sinks.archive: a route has the undocumented type wallet.large_trdae (did you mean wallet.large_trade?)',
+      'sinks.archive: a route has the undocumented network etherium (did you mean ethereum?)',
+      'sinks.archive: a route has the unknown field data.amount_us of wallet.* (did you mean data.amount_usd?)',
       'sinks.archive: a route has a text condition for the number data.amount_usd, which never matches',
       'sinks.archive: a route has the undocumented type bridge.moved',
     ])
@@ -197,9 +197,9 @@ describe('sinks of the settings', () => {
     }
     const { warnings } = await load({ desk: { kind: 'slack', url, types: 'walet.*', templates } })
     expect(warnings).toEqual([
-      'sinks.desk: a route has the undocumented type walet.*, did you mean wallet.*?',
-      'sinks.desk.templates: wallet.large_trade has the unknown field data.amont_usd of wallet.large_trade, did you mean data.amount_usd?',
-      'sinks.desk.templates: the undocumented type wallet.large_trde, did you mean wallet.large_trade?',
+      'sinks.desk: a route has the undocumented type walet.* (did you mean wallet.*?)',
+      'sinks.desk.templates: wallet.large_trade has the unknown field data.amont_usd of wallet.large_trade (did you mean data.amount_usd?)',
+      'sinks.desk.templates: the undocumented type wallet.large_trde (did you mean wallet.large_trade?)',
     ])
   })
 

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadConfig, type Config } from '../../config/config.ts'
+import { findHandlerWarnings } from '../../config/sinks/config-warnings.ts'
 import { loadCredentials } from '../../config/credentials.ts'
 import { parseSettings, withFiles } from '../../config/parse.ts'
 import type { SettingValues } from '../../config/settings.ts'
@@ -81,7 +82,7 @@ function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {
   const { ok, warn, fail } = check('configuration')
   if (loaded instanceof InboxError)
     return [fail(loaded.message, `fix it; for the resulting settings: ${commandLine('check')}`)]
-  if (loaded.warnings.length === 0) return [ok(`${count} settings are set, all valid`)]
+  if (loaded.warnings.length === 0) return [ok(`${counted(count, 'setting')} set, all valid`)]
   return loaded.warnings.map((warning) => warn(warning, 'fix its name or value, or remove it'))
 }
 
@@ -146,6 +147,8 @@ async function examineHandlers(locations: HandlerLocations): Promise<ExaminedHan
   const { handlersDir } = locations
   try {
     const handlers = await checkHandlers(locations)
+    const warnings = findHandlerWarnings(handlers)
+    if (warnings.length > 0) return { finding: warn(warnings.join('; '), 'correct the event types'), handlers }
     if (handlers.length > 0) return { finding: ok(handlers.map(({ name }) => name).join(', ')), handlers }
     const place = handlersDir === null ? '' : ` in ${handlersDir}`
     const found = `none${place}: events are only stored`

@@ -86,8 +86,8 @@ function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: Proces
     text: isUnheard
       ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
         `Compare them; during a rotation set both (INBOX_SECRETS). ${ladderText}`
-      : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. The ' +
-        'Rejects page shows their source.',
+      : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. ' +
+        'Deliveries › Rejected lists their clients.',
     href: '/deliveries/rejected',
   }
 }
@@ -124,8 +124,8 @@ export function findRejectionWarning({ rejections: counts, lately }: ProcessFact
     level: 'warning',
     title: `${countText(total, 'request that may be a delivery was', 'requests that may be deliveries were')} rejected for good in the last five minutes`,
     text:
-      `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${ladderText} The Rejects page shows their ` +
-      'source; ignore unknown sources.',
+      `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${ladderText} ` +
+      'Deliveries › Rejected lists their clients; ignore unknown ones.',
     href: '/deliveries/rejected',
   }
 }
