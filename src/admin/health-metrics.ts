@@ -40,8 +40,8 @@ export function addTo(registry: Registry) {
 }
 
 /** Adds metrics about delivery health. Values that can't be read at a scrape are missing from it. */
-export function addHealthMetrics(registry: Registry, source: HealthMetricsInputs): void {
-  const { watch, totals, inbox, drift, secretLabels } = source
+export function addHealthMetrics(registry: Registry, inputs: HealthMetricsInputs): void {
+  const { watch, totals, inbox, drift, secretLabels } = inputs
   const { counter, gauge } = addTo(registry)
   counter(
     'inbox_deliveries_total',

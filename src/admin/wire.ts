@@ -72,10 +72,10 @@ export function toWire<T>(value: T): Wire<T> {
  * the admin document checks each response against its schema.
  */
 export function toFields<S extends z.ZodRawShape>(schema: z.ZodObject<S>, value: object): z.output<z.ZodObject<S>> {
-  const source = value as Readonly<Record<string, unknown>>
+  const members = value as Readonly<Record<string, unknown>>
   const fields = Object.keys(schema.shape).map((field) => {
     const name = field.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
-    return [name, source[name] ?? source[`is${name[0]?.toUpperCase()}${name.slice(1)}`] ?? null] as const
+    return [name, members[name] ?? members[`is${name[0]?.toUpperCase()}${name.slice(1)}`] ?? null] as const
   })
   return toWire(Object.fromEntries(fields)) as z.output<z.ZodObject<S>>
 }

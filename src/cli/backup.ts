@@ -59,10 +59,10 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
     )
     return
   }
-  const source = await databaseFile(options)
+  const database = await databaseFile(options)
   await refuseFolder(dirname(fromCwd(file)))
   using progress = createProgress()
-  const made = await backupDatabase(source, fromCwd(file), (done) => progress.show(done, 'copying'))
+  const made = await backupDatabase(database, fromCwd(file), (done) => progress.show(done, 'copying'))
   progress.end()
   printResult(made, options, (report) => `backed up to ${report.file}\n\n${render(report)}`)
 }

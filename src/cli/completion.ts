@@ -14,8 +14,11 @@ const known: Record<string, readonly string[]> = {
 /** A candidate and its description, which some shells show. */
 type Word = readonly [word: string, description: string]
 
-/** Candidates after `' events'` (a command), `' events -'` (its flags), `' events --type'` (values of a flag). None = file names. */
-function placesOf(command: Command, path = ''): readonly (readonly [place: string, words: readonly Word[]])[] {
+/**
+ * Candidates by the words typed so far: `events` gives commands, `events -` flags, `events --type` values. An empty list
+ * completes file names.
+ */
+function contextsOf(command: Command, path = ''): readonly (readonly [context: string, words: readonly Word[]])[] {
   const help = command.createHelp()
   const below = help.visibleCommands(command).filter((one) => command.commands.includes(one))
   const flags = help
@@ -30,20 +33,20 @@ function placesOf(command: Command, path = ''): readonly (readonly [place: strin
     ...flags
       .filter(({ option }) => option.required || option.optional)
       .map(({ flag, option }) => [`${path} ${flag}`, valuesOf(option)] as const),
-    ...below.flatMap((one) => placesOf(one, `${path} ${one.name()}`)),
+    ...below.flatMap((one) => contextsOf(one, `${path} ${one.name()}`)),
   ]
 }
 
 function valuesOf(one: Option | Argument): readonly Word[] {
   // `trigger <type>` takes event types of the sender only. `--type` filters also find events of the inbox itself.
-  const own = one instanceof Argument || one.name() !== 'type' ? [] : internalEventTypes
-  return (one.argChoices ?? [...(known[one.name()] ?? []), ...own]).map((value) => [value, ''])
+  const internal = one instanceof Argument || one.name() !== 'type' ? [] : internalEventTypes
+  return (one.argChoices ?? [...(known[one.name()] ?? []), ...internal]).map((value) => [value, ''])
 }
 
 // For bash 3.2 and later, which splits `--status=dead` into three words, and for zsh.
 const posix = {
   escape: (text: string) => text.replaceAll("'", `'\\''`),
-  row: (place: string, print: string) => `  ${place}) ${print} ;;`,
+  row: (context: string, print: string) => `  ${context}) ${print} ;;`,
 }
 const posixFunctions = (rows: string) => `
 _onchain_inbox_at() {\n  case "$1" in\n${rows}\n  *) return 1 ;;\n  esac\n}
@@ -81,7 +84,7 @@ if [[ $funcstack[1] == _onchain-inbox ]]; then _onchain-inbox "$@"; else compdef
   fish: {
     word: (word: string, description: string) => `${word}\t${description.slice(0, 80)}`,
     escape: (text: string) => text.replaceAll('\\', '\\\\').replaceAll("'", `\\'`),
-    row: (place: string, print: string) => `  case ${place}; ${print}`,
+    row: (context: string, print: string) => `  case ${context}; ${print}`,
     script: (
       rows: string,
     ) => `function _onchain_inbox_at\n  switch "$argv[1]"\n${rows}\n  case '*'; return 1\n  end\nend
@@ -120,7 +123,9 @@ export function addCompletionCommand(program: Command): void {
       const { word, escape, row, script } = shells[name]
       const quote = (text: string) => `'${escape(text)}'`
       const print = (words: readonly Word[]) => ["printf '%s\\n'", ...words.map((one) => quote(word(...one)))].join(' ')
-      const rows = placesOf(program).map(([at, words]) => row(quote(at), words.length === 0 ? '' : print(words)))
+      const rows = contextsOf(program).map(([context, words]) =>
+        row(quote(context), words.length === 0 ? '' : print(words)),
+      )
       printBytes(`${script(rows.join('\n'))}\n`)
     })
 }

@@ -176,12 +176,12 @@ function freePort(wanted: number): Promise<number> {
   })
 }
 
-/** The handler sources in a clone, which can be edited; in an installed package the built ones. */
+/** Folder of the editable handlers in a clone; in an installed package, of the built ones. */
 function findHandlers(): string {
   const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-  const sources = at('../../../handlers')
+  const editableHandlers = at('../../../handlers')
   const isBuilt = import.meta.url.endsWith('.js')
-  return isBuilt && existsSync(sources) ? sources : at('../../handlers')
+  return isBuilt && existsSync(editableHandlers) ? editableHandlers : at('../../handlers')
 }
 
 const history = '6h'

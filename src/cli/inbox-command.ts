@@ -28,7 +28,7 @@ export function withInboxOptions(command: Command, example: string, note = ''): 
   )
 }
 
-/** A command on the same inbox that works as printed. */
+/** Command line for hints: same inbox, ready to paste. */
 export function inboxCommandLine(words: string, { adminUrl }: InboxOptions): string {
   return commandLine(adminUrl === undefined ? words : `${words} --admin-url ${adminUrl}`)
 }
@@ -70,15 +70,15 @@ function toArgument(name: string, help: string, parse?: Parse): Argument {
 export function addInboxCommand<Value, Options extends InboxOptions = InboxOptions>(
   parent: Command,
   name: string,
-  { description, argument, options = [], example, note }: Usage,
+  { description, argument, options: declared = [], example, note }: Usage,
   prepare: (value: Value, options: Options) => (opened: InboxCalls) => Promise<void>,
 ): void {
   const command = parent.command(name).description(description)
   if (argument !== undefined) command.addArgument(toArgument(...argument))
-  for (const each of options) command.addOption(each)
+  for (const each of declared) command.addOption(each)
   withInboxOptions(command, example, note).action(async (...values: readonly unknown[]) => {
-    const taken = values.at(-2) as Options
-    await withInbox(taken, prepare((argument && values[0]) as Value, taken))
+    const options = values.at(-2) as Options
+    await withInbox(options, prepare((argument && values[0]) as Value, options))
   })
 }
 
@@ -158,27 +158,27 @@ export async function collect<Page extends ListJson<unknown>>(
   }
 }
 
-/** The set options with these names. */
+/** The options among `names` that have a value. */
 export function definedOf(options: object, names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined),
   )
 }
 
-/** The selection of a bulk action as the admin API takes it. `ids`: a single member. Throws `usage` unless it is unambiguous. */
+/** The selection of a bulk action as the admin API takes it. `ids`: an object with one member. Throws `usage` unless it is unambiguous. */
 export function selectionOf(
   ids: Readonly<Record<string, readonly unknown[]>>,
   isAll: boolean | undefined,
   filter: Readonly<Record<string, string>>,
   expected: string,
 ): object {
-  const ways = [
+  const selections = [
     ...(Object.values(ids).flat().length === 0 ? [] : [ids]),
     ...(isAll === true ? [{ all: true }] : []),
     ...(Object.keys(filter).length === 0 ? [] : [{ filter }]),
   ]
-  const [way] = ways
-  if (way !== undefined && ways.length === 1) return way
+  const [selection] = selections
+  if (selection !== undefined && selections.length === 1) return selection
   throw new InboxError('usage', `expected either ${expected}`)
 }
 

@@ -31,12 +31,12 @@ export interface HandlerThreadOptions {
 }
 
 /**
- * Why a thread can't be used any more.
+ * Reason why a thread became unusable.
  *   idle    it was ended, or it was for suspects and none are left
  *   stuck   a handler ignores its timeout; the other runs of the thread may finish
  *   broken  nothing in it continues: it failed to load, ended, was blocked too long, or used too much memory
  */
-export interface ThreadExit {
+export interface UnusableReason {
   readonly kind: 'idle' | 'stuck' | 'broken'
   readonly reason: string
   /** The handlers that may be responsible: all that had runs in flight. */
@@ -55,7 +55,7 @@ const maxBufferedOutput = 16 * 1024 * 1024
  *
  *   loading   imports its handlers, until `loaded` resolves or rejects
  *   running   runs handlers, after `send({ kind: 'start', … })`
- *   unusable  `exit` has resolved; its owner decides when to end it
+ *   unusable  `unusable` has resolved; its owner decides when to end it
  *   closing   `stop` lets runs finish first, `kill` doesn't; then the worker is terminated
  *   emptied   the worker has ended, and the store has an outcome for each of its runs
  *
@@ -68,7 +68,7 @@ export class HandlerThread {
   readonly #failureLog: FailureLog
   readonly #pulse = new Pulse()
   readonly #loaded = Promise.withResolvers<readonly HandlerInfo[]>()
-  readonly #exit = Promise.withResolvers<ThreadExit>()
+  readonly #unusable = Promise.withResolvers<UnusableReason>()
   /** Resolves with the runner's answer to `stop`; with nothing if none comes. */
   readonly #stopped = Promise.withResolvers<readonly UnfinishedAttempt[]>()
   readonly #emptied = Promise.withResolvers<void>()
@@ -117,12 +117,12 @@ export class HandlerThread {
       watchForBlockage({ pulse: this.#pulse, candidates, timing, clock, log, onLost }),
       watchMemory(this.#worker, timing.watchMs, onLost),
     ]
-    const late = clock.after(timing.startMs, () =>
+    const loadLimit = clock.after(timing.startMs, () =>
       this.#refuse(`the handlers in ${data.locations.handlersDir} did not load within ${timing.startMs} ms`),
     )
     this.#loaded.promise.then(
-      () => late.cancel(),
-      () => late.cancel(),
+      () => loadLimit.cancel(),
+      () => loadLimit.cancel(),
     )
   }
 
@@ -146,13 +146,13 @@ export class HandlerThread {
   }
 
   /** Send `start` only after the handlers are loaded; then they run. */
-  send(order: ToRunner): void {
-    this.#port.postMessage(order)
+  send(message: ToRunner): void {
+    this.#port.postMessage(message)
   }
 
   /** Resolves when the thread becomes unusable. */
-  get exit(): Promise<ThreadExit> {
-    return this.#exit.promise
+  get unusable(): Promise<UnusableReason> {
+    return this.#unusable.promise
   }
 
   /** Resolves when the thread has ended and owns no run any more. */
@@ -164,7 +164,7 @@ export class HandlerThread {
     return this.#pulse.maxTimeoutMs
   }
 
-  /** The handlers that have runs in flight; only the one on the stack, if known. */
+  /** Handlers with runs in flight. If the one on the stack is known, only that one. */
   get inFlight(): readonly string[] {
     return this.#inFlightRuns.handlers()
   }
@@ -182,7 +182,7 @@ export class HandlerThread {
     const { beats } = this.#pulse
     const giveUp = () => this.#stopped.resolve([])
     const timers = [
-      // Blocked all the time: it won't respond.
+      // No heartbeat since the call: the thread is blocked.
       clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && giveUp()),
       clock.after(graceMs + 4 * abortGraceMs, giveUp),
     ]
@@ -199,16 +199,16 @@ export class HandlerThread {
   async #close(unfinished: readonly UnfinishedAttempt[]): Promise<void> {
     const { inbox, data, clock, timing, log, onStuck } = this.#options
     this.#markUnusable('idle', 'the thread was ended')
-    const late = Promise.withResolvers<'late'>()
-    const timer = clock.after(timing.endMs, () => late.resolve('late'))
+    const endLimit = Promise.withResolvers<'late'>()
+    const timer = clock.after(timing.endMs, () => endLimit.resolve('late'))
     const ended = this.#worker.terminate()
-    const emptied = ended.then(() => this.#insist(() => this.#endRuns(unfinished)))
-    const isLate = (await Promise.race([ended, late.promise])) === 'late'
+    const emptied = ended.then(() => this.#retryInBackground(() => this.#endRuns(unfinished)))
+    const isLate = (await Promise.race([ended, endLimit.promise])) === 'late'
     timer.cancel()
     if (!isLate) return emptied
     log.error(nameFields(this.inFlight), 'handler stuck in native call')
     onStuck(ended)
-    await this.#insist(() => inbox.retire(data.owner, this.#inFlightRuns.runs()))
+    await this.#retryInBackground(() => inbox.retire(data.owner, this.#inFlightRuns.runs()))
   }
 
   /** Ends the leases of the ended thread. Unfinished attempts get their outcomes; all other runs count as crashed. Idempotent. */
@@ -238,14 +238,14 @@ export class HandlerThread {
   }
 
   /** Tries once. If the store fails, retries in the background, because nothing else ends these leases. */
-  async #insist(work: () => Promise<void>): Promise<void> {
+  async #retryInBackground(work: () => Promise<void>): Promise<void> {
     const { clock, timing, log } = this.#options
     try {
       await work()
     } catch (error) {
       if (error instanceof InboxError && error.code === 'shutting_down') return
       log.warn({ error: messageOf(error) }, 'release failed, retrying')
-      clock.after(timing.maxRestartDelayMs, () => void this.#insist(work))
+      clock.after(timing.maxRestartDelayMs, () => void this.#retryInBackground(work))
     }
   }
 
@@ -315,12 +315,12 @@ export class HandlerThread {
     else this.#refuse(`the handler thread ended while loading: ${reason}`)
   }
 
-  /** The first call decides `exit`. */
-  #markUnusable(kind: ThreadExit['kind'], reason: string, handlers = this.inFlight): void {
+  /** The first call decides `unusable`. */
+  #markUnusable(kind: UnusableReason['kind'], reason: string, handlers = this.inFlight): void {
     for (const watch of this.#watches) watch.close()
     this.#isUnusable = true
     this.#openBreakers.clear()
-    this.#exit.resolve({ kind, reason, handlers })
+    this.#unusable.resolve({ kind, reason, handlers })
   }
 }
 

@@ -69,8 +69,8 @@ export class StateCache {
   }
 
   /**
-   * A run ended, and its writes are about to be stored. If it read outdated entries, it will be refused: then its
-   * writes stay invisible. Otherwise the next runs would be refused in turn, without end.
+   * A run ended, and its writes are about to be stored. If it read outdated entries, the store will answer
+   * `conflict`: then its writes stay invisible. Otherwise the next runs would conflict in turn, without end.
    */
   anticipate(lease: Pick<Lease, 'runId' | 'token'>, { reads, writes }: Pick<Effects, 'reads' | 'writes'>): void {
     const version = versionOf(lease)
@@ -94,7 +94,7 @@ export class StateCache {
 
   /**
    * The writes of a run were not stored, or it would not start again. Forgets its writes, and its reads, one of which
-   * caused the refusal. A run may start again before its refusal is reported.
+   * caused the conflict. A run may start again before its conflict is reported.
    */
   revoke(runId: number): void {
     const pending = this.#pending.get(runId)

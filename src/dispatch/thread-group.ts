@@ -8,7 +8,7 @@ import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
-import { HandlerThread, type ThreadExit } from './handler-thread.ts'
+import { HandlerThread, type UnusableReason } from './handler-thread.ts'
 import type { SettledCount } from './pace.ts'
 import type { HandlerInfo, RunnerOrder, RunnerTiming, StartOrders } from './runner-protocol.ts'
 import { withoutChecks, type HandlerLocations, type Selection } from './handler-locations.ts'
@@ -125,9 +125,9 @@ export class ThreadGroup {
   /** Lets runs finish within their timeouts, releases runs that have not started, and ends the threads. */
   async drain(): Promise<void> {
     for (const thread of this.#threads) {
-      void thread.exit.then((exit) => {
-        if (exit.kind !== 'broken') return
-        this.#reportReplaced(exit)
+      void thread.unusable.then((reason) => {
+        if (reason.kind !== 'broken') return
+        this.#reportReplaced(reason)
         void thread.kill()
       })
     }
@@ -216,10 +216,10 @@ export class ThreadGroup {
 
   async #keepRunning(first: HandlerThread): Promise<void> {
     for (let thread: HandlerThread | undefined = first; thread !== undefined; thread = await this.#startAgain()) {
-      const exit = await thread.exit
+      const reason = await thread.unusable
       if (this.#isStopping) return
-      this.#reportReplaced(exit)
-      void this.#leave(thread, exit.kind === 'stuck' ? this.#drain(thread) : thread.kill())
+      this.#reportReplaced(reason)
+      void this.#leave(thread, reason.kind === 'stuck' ? this.#drain(thread) : thread.kill())
     }
   }
 
@@ -274,10 +274,10 @@ export class ThreadGroup {
     try {
       const thread = await this.#open('suspects')
       thread.send({ kind: 'start', concurrencies: {}, processes: 1, sinks: this.#sinks })
-      const exit = await thread.exit
+      const reason = await thread.unusable
       if (this.#isStopping) return
-      if (exit.kind !== 'idle') this.#reportReplaced(exit)
-      await this.#leave(thread, exit.kind === 'broken' ? thread.kill() : thread.stop(0))
+      if (reason.kind !== 'idle') this.#reportReplaced(reason)
+      await this.#leave(thread, reason.kind === 'broken' ? thread.kill() : thread.stop(0))
     } catch (error) {
       if (this.#isStopping) return
       log.error({ error: messageOf(error) }, 'suspects thread start failed, retrying')
@@ -285,7 +285,7 @@ export class ThreadGroup {
     }
   }
 
-  #reportReplaced({ reason, handlers }: ThreadExit): void {
+  #reportReplaced({ reason, handlers }: UnusableReason): void {
     this.#options.log.error({ reason, ...nameFields(handlers) }, 'handler thread replaced')
     this.#options.onReplaced(reason)
   }

@@ -1,9 +1,9 @@
 import type { Before, Found, Warning } from './facts.ts'
-import type { NotifiedWarning, Turn } from './notifier.ts'
+import type { NotifiedWarning, Transition } from './notifier.ts'
 import { byUrgency, processCodes } from './warnings.ts'
 
-/** Notifies of the turn of a warning. `isFirst`: not tried before. Returns false if that must be retried later. */
-export type Notify = (notified: NotifiedWarning, turn: Turn, isFirst: boolean) => boolean
+/** Notifies of the transition of a warning. `isFirst`: not tried before. Returns false if that must be retried later. */
+export type Notify = (notified: NotifiedWarning, transition: Transition, isFirst: boolean) => boolean
 
 /** A warning that returns within this time, in milliseconds, never ended. */
 const quietMs = 60_000
@@ -17,8 +17,8 @@ interface Entry {
   /** How long it must be absent before it counts as ended, in milliseconds. */
   quietMs: number
   isOn: boolean
-  /** The turn that was last tried to notify of. */
-  tried: Turn | null
+  /** The transition that was last tried to notify of. */
+  tried: Transition | null
   notified: { readonly at: number; readonly level: Warning['level'] } | null
 }
 
@@ -83,30 +83,34 @@ export function createLedger() {
         .toSorted(byUrgency),
     /** Sends due notifications of codes with `isMine`, and forgets others: other processes send those. */
     notifyWith(notify: Notify, now: number, isMine: (code: string) => boolean): void {
-      const due: { readonly key: string; readonly entry: Entry; readonly turn: Turn }[] = []
+      const due: { readonly key: string; readonly entry: Entry; readonly transition: Transition }[] = []
       for (const [key, entry] of entries) {
-        const turn = isMine(entry.warning.code) ? nextTurn(entry, now) : null
-        if (turn !== null) due.push({ key, entry, turn })
+        const transition = isMine(entry.warning.code) ? nextTransition(entry, now) : null
+        if (transition !== null) due.push({ key, entry, transition })
         else if (!isMine(entry.warning.code)) Object.assign(entry, { notified: null, tried: null })
       }
       // Ends first, before new warnings use up the hourly limit.
-      for (const { key, entry, turn } of due.toSorted(
-        (a, b) => Number(b.turn === 'resolved') - Number(a.turn === 'resolved'),
+      for (const { key, entry, transition } of due.toSorted(
+        (a, b) => Number(b.transition === 'resolved') - Number(a.transition === 'resolved'),
       )) {
         const at = entry.notified?.at ?? now
         // The end carries the level of the previous notification.
-        const level = turn === 'resolved' ? (entry.notified?.level ?? 'warning') : entry.warning.level
-        const isNotified = notify({ warning: { ...entry.warning, level }, notifiedAt: at }, turn, entry.tried !== turn)
-        entry.tried = turn
+        const level = transition === 'resolved' ? (entry.notified?.level ?? 'warning') : entry.warning.level
+        const isNotified = notify(
+          { warning: { ...entry.warning, level }, notifiedAt: at },
+          transition,
+          entry.tried !== transition,
+        )
+        entry.tried = transition
         if (!isNotified) continue
-        entry.notified = turn === 'resolved' ? null : { at, level }
-        if (turn === 'resolved' && !entry.isOn) entries.delete(key)
+        entry.notified = transition === 'resolved' ? null : { at, level }
+        if (transition === 'resolved' && !entry.isOn) entries.delete(key)
       }
     },
   }
 }
 
-function nextTurn(entry: Entry, now: number): Turn | null {
+function nextTransition(entry: Entry, now: number): Transition | null {
   const { warning, isOn, notified } = entry
   const isAlarm = isOn && warning.level !== 'info'
   if (!isAlarm) return notified !== null && hasEnded(entry, now) ? 'resolved' : null

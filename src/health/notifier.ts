@@ -72,8 +72,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
     return type !== ('inbox.resolved' satisfies InternalEventType) || (await inbox.event(id)) === null
   }
 
-  function send(notified: ReplicaWarning, turn: Turn, now: number): void {
-    const event = toInternalEvent(notified, turn, { at: now, consoleUrl })
+  function send(notified: ReplicaWarning, transition: Transition, now: number): void {
+    const event = toInternalEvent(notified, transition, { at: now, consoleUrl })
     if (pending.some(({ id }) => id === event.id)) return
     sentAt.push(now)
     pending = [...pending, event].slice(-maxPending)
@@ -108,18 +108,18 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       return found.filter((notified) => notified !== null && notified.warning.level !== 'info') as ReplicaWarning[]
     },
     /** Queues a notification. Returns false if the hourly limit is reached. Then call again later, with ends first. */
-    notify(notified: ReplicaWarning, turn: Turn): boolean {
+    notify(notified: ReplicaWarning, transition: Transition): boolean {
       const now = clock.now()
       const { code, subject, level } = notified.warning
       const key = `${code} ${subject}`
-      if (turn !== 'resolved') announceSkipped(now)
-      const isUrgent = turn !== 'resolved' && level === 'critical'
+      if (transition !== 'resolved') announceSkipped(now)
+      const isUrgent = transition !== 'resolved' && level === 'critical'
       if (hasRoom(now, isUrgent ? maxPerHour + maxExtraCritical : maxPerHour)) {
-        send(notified, turn, now)
+        send(notified, transition, now)
         skipped.delete(key)
         return true
       }
-      if (turn !== 'resolved' && skipped.size < maxOpen) skipped.add(key)
+      if (transition !== 'resolved' && skipped.size < maxOpen) skipped.add(key)
       return false
     },
     /** Stores the queued notifications. Keeps them for the next call if that fails. Never rejects. */
@@ -163,9 +163,9 @@ export interface ReplicaWarning extends NotifiedWarning {
 }
 
 /** State change of a warning. `critical`: it became critical after it began. */
-export type Turn = 'begun' | 'critical' | 'resolved'
+export type Transition = 'begun' | 'critical' | 'resolved'
 
-const suffixes: Readonly<Record<Turn, string>> = { begun: '', critical: ':critical', resolved: ':resolved' }
+const suffixes: Readonly<Record<Transition, string>> = { begun: '', critical: ':critical', resolved: ':resolved' }
 
 interface InternalEventOptions {
   readonly at: number
@@ -175,18 +175,18 @@ interface InternalEventOptions {
 
 /**
  * Builds the event for a warning. Its id is `inbox:<code>:<digest of subject and replica>:<first notification>`,
- * followed by the turn. All events of a warning share a key, so consumers that keep order get its end after its begin.
+ * followed by the transition. All events of a warning share a key, so consumers that keep order get its end after its begin.
  */
 export function toInternalEvent(
   { warning, notifiedAt, replica }: ReplicaWarning,
-  turn: Turn,
+  transition: Transition,
   options: InternalEventOptions,
 ): NewEvent {
   const { at, consoleUrl } = options
   const { code, subject, level, title, text, since, href } = warning
   const digest = digestOf(replica === null ? subject : `${replica} ${subject}`)
-  const id = `inbox:${code}:${digest}:${notifiedAt}${suffixes[turn]}`
-  const type: InternalEventType = turn === 'resolved' ? 'inbox.resolved' : 'inbox.warning'
+  const id = `inbox:${code}:${digest}:${notifiedAt}${suffixes[transition]}`
+  const type: InternalEventType = transition === 'resolved' ? 'inbox.resolved' : 'inbox.warning'
   const createdAt = new Date(at).toISOString()
   const data: InternalEventData = {
     code,

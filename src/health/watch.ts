@@ -7,7 +7,8 @@ import type { DriftCounter } from './drift.ts'
 import { createCadences, type Silence } from './silence.ts'
 import { createLedger, type Notify } from './ledger.ts'
 import type { HealthMeter } from './meter.ts'
-import { createNotifier, type ReplicaWarning, type Turn } from './notifier.ts'
+import { createNotifier, type ReplicaWarning, type Transition } from './notifier.ts'
+import { findWarnings, replicaCodes } from './warnings.ts'
 
 /** The queue at the end of a minute. */
 export interface Backlog {
@@ -16,7 +17,6 @@ export interface Backlog {
   readonly openRuns: number
   readonly deadLetters: number
 }
-import { findWarnings, replicaCodes } from './warnings.ts'
 
 export interface HealthWatchOptions {
   readonly inbox: Inbox
@@ -76,7 +76,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
   let isRestored = false
   /** True if this process notifies of the store's warnings, and has restored earlier notifications. */
   let notifiesOfStore = false
-  /** Time of the last read of the store. After a long pause, others may have taken this process for gone. */
+  /** Time of the last read of the store. After a long pause, others may have declared this process absent. */
   let readAt = -Infinity
   /** Warnings of absent processes whose end is due. */
   let endedElsewhere: readonly ReplicaWarning[] = []
@@ -122,7 +122,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
     const now = clock.now()
     const leads = cluster?.isLeader() ?? true
     const isNewLeader = leads && !notifiesOfStore
-    const isBack = cluster !== undefined && isRestored && now - readAt >= goneMs
+    const isBack = cluster !== undefined && isRestored && now - readAt >= absenceCheckMs
     const isDue = cluster !== undefined && leads && absences.isDue(now)
     if (!isRestored || isNewLeader || isBack || isDue) {
       const notified = await notifier.open()
@@ -162,24 +162,24 @@ export function createHealthWatch(options: HealthWatchOptions) {
     // a start.
     if (++checks === 1 || !isRestored) return
     const replica = (code: string) => (cluster !== undefined && replicaCodes.has(code) ? cluster.replicaId : null)
-    const notify: Notify = (notified, turn, isFirst) => {
-      if (isFirst) write(notified.warning, turn)
+    const notify: Notify = (notified, transition, isFirst) => {
+      if (isFirst) logTransition(notified.warning, transition)
       return (
         options.storesEvents === false ||
-        notifier.notify({ ...notified, replica: replica(notified.warning.code) }, turn)
+        notifier.notify({ ...notified, replica: replica(notified.warning.code) }, transition)
       )
     }
     // If the limit is reached, the next check for absent replicas finds these again.
     for (const one of endedElsewhere)
-      if (options.storesEvents === false || notifier.notify(one, 'resolved')) write(one.warning, 'resolved')
+      if (options.storesEvents === false || notifier.notify(one, 'resolved')) logTransition(one.warning, 'resolved')
     endedElsewhere = []
     ledger.notifyWith(notify, facts.now, (code) => notifiesOfStore || replicaCodes.has(code))
     await notifier.flush()
   }
 
-  function write({ code, subject, level, title }: Warning, turn: Turn): void {
+  function logTransition({ code, subject, level, title }: Warning, transition: Transition): void {
     const fields = { code, subject: safeText(subject), severity: level, title }
-    if (turn === 'resolved') log.info(fields, 'warning ended')
+    if (transition === 'resolved') log.info(fields, 'warning ended')
     else log[level === 'critical' ? 'error' : 'warn'](fields, 'warning began')
   }
 
@@ -202,7 +202,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
     },
     /** Warnings of the last check, most urgent first. */
     warnings: () => ledger.current(),
-    /** Silent ones first, gone ones last. */
+    /** Silent ones first, ended series last. */
     silences: () => silences,
     /** The last hour, oldest first; minutes before the start are missing. */
     backlog: () => backlog,
@@ -219,20 +219,20 @@ function withBacklog(before: readonly Backlog[], { handlers }: InboxStats, now: 
   const at = Math.floor(now / minuteMs) * minuteMs
   const openRuns = handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0)
   const deadLetters = handlers.reduce((sum, { dead, held }) => sum + dead + held, 0)
-  // If the clock was set back, later minutes go.
+  // If the clock was set back, drop later minutes.
   const kept = before.filter((one) => one.at > at - hourMs && one.at < at)
   return [...kept, { at, openRuns, deadLetters }]
 }
 
 /** Interval of checks for absent replicas, in milliseconds. */
-const goneMs = 10 * 60_000
+const absenceCheckMs = 10 * 60_000
 
 /** Finds replicas that are gone: absent in two consecutive checks. No I/O. */
 function createAbsences() {
   let missing = new Set<string>()
   let checkedAt = -Infinity
   return {
-    isDue: (now: number) => now - checkedAt >= goneMs,
+    isDue: (now: number) => now - checkedAt >= absenceCheckMs,
     /** Returns the notified warnings of gone replicas, whose end is due. */
     check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[] {
       const absent = notified.filter(({ replica }) => replica === null || !present.has(replica))

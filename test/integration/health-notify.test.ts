@@ -3,7 +3,7 @@ import { toMessage } from '../../handlers/sinks/common/message.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
-import { toInternalEvent, type Turn } from '../../src/health/notifier.ts'
+import { toInternalEvent, type Transition } from '../../src/health/notifier.ts'
 import type { Warning } from '../../src/health/facts.ts'
 import { partsOfKey } from '../../src/inbox/replays.ts'
 import { sqliteUrl, startTestApp } from '../support/app.ts'
@@ -20,13 +20,16 @@ const warning: Warning = {
   since: notifiedAt - 1_000,
   href: '/dead-letters',
 }
-const internalEvent = (turn: Turn, change: Partial<Warning> = {}, consoleUrl: string | null = null) =>
-  toInternalEvent({ warning: { ...warning, ...change }, notifiedAt, replica: null }, turn, {
+const internalEvent = (transition: Transition, change: Partial<Warning> = {}, consoleUrl: string | null = null) =>
+  toInternalEvent({ warning: { ...warning, ...change }, notifiedAt, replica: null }, transition, {
     at: notifiedAt,
     consoleUrl,
   })
-const eventOf = (turn: Turn, change: Partial<Warning> = {}, consoleUrl: string | null = 'https://inbox.example.com') =>
-  JSON.parse(Buffer.from(internalEvent(turn, change, consoleUrl).raw).toString()) as AnyEvent
+const eventOf = (
+  transition: Transition,
+  change: Partial<Warning> = {},
+  consoleUrl: string | null = 'https://inbox.example.com',
+) => JSON.parse(Buffer.from(internalEvent(transition, change, consoleUrl).raw).toString()) as AnyEvent
 const incident = eventOf('begun').id
 
 describe('a warning as a message', () => {

@@ -103,7 +103,7 @@ test('of two concurrent deliveries of an event, the second must be answered 200,
 
 test('the advice on missing effects is to do the work of every acknowledged event', async () => {
   const effects = createEffects({
-    source: 'true',
+    location: 'true',
     isInsecure: false,
     signal: new AbortController().signal,
     settleMs: 0,

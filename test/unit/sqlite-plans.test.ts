@@ -29,7 +29,7 @@ const lastRows: readonly Name[] = ['lastBody', 'lastQuarantined', 'lastReceived'
 const exactPlans: Partial<Record<Name, string>> = {
   claimable: 'SEARCH r USING INDEX run_claimable (state=? AND handler_id=? AND replay_id=? AND run_at<?)',
   nextDue: 'SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id=?)',
-  nextGeneration: 'SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id>?)',
+  nextReplay: 'SEARCH run USING COVERING INDEX run_claimable (state=? AND handler_id=? AND replay_id>?)',
   openOfKey: 'SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)',
   newestOfKey: 'SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=? AND key=?)',
   openCount: 'SEARCH run USING COVERING INDEX run_open (handler_id=? AND replay_id=?)',

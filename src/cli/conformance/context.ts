@@ -186,7 +186,8 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   }
 
   /** Undefined without the option. */
-  const effects = source === undefined ? undefined : createEffects({ source, isInsecure, signal, settleMs, prefix })
+  const effects =
+    source === undefined ? undefined : createEffects({ location: source, isInsecure, signal, settleMs, prefix })
   const sample = (type: EventType) => create(type, 0)
   return {
     secret,

@@ -11,7 +11,7 @@ import { failed, notChecked, passed, type EffectsRule, type Outcome } from './ju
 
 interface EffectsOptions {
   /** A URL that answers GET, or a shell command. */
-  readonly source: string
+  readonly location: string
   readonly isInsecure: boolean
   readonly signal: AbortSignal
   /** Time limit in ms until the receiver is quiet. */
@@ -47,13 +47,13 @@ const phrases: Readonly<Record<EffectsRule, string>> = {
 }
 
 /** Reads the effects of the receiver from a URL or a command. */
-export function createEffects({ source, isInsecure, signal, settleMs, prefix }: EffectsOptions) {
-  const isUrl = /^https?:\/\//i.test(source) && URL.canParse(source)
+export function createEffects({ location, isInsecure, signal, settleMs, prefix }: EffectsOptions) {
+  const isUrl = /^https?:\/\//i.test(location) && URL.canParse(location)
   const read = async () =>
     parseEffects(
       isUrl
-        ? await get(new URL(source), isInsecure, signal)
-        : await runShell(source, { limitMs: readLimitMs, signal, isRead: true }),
+        ? await get(new URL(location), isInsecure, signal)
+        : await runShell(location, { limitMs: readLimitMs, signal, isRead: true }),
     )
 
   /** Reads until all ids are done and the effects stop changing, or the time is up. */

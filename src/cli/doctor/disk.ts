@@ -8,7 +8,7 @@ import { commandLine } from '../host.ts'
 import { check, type Finding } from './machine.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import { lookAtSchema } from '../../inbox/postgres/migrate.ts'
-import { isInUse, lookAtDatabase, newestSchema } from '../../inbox/sqlite/look.ts'
+import { isInUse, inspectDatabase, newestSchema } from '../../inbox/sqlite/inspect.ts'
 
 export interface DiskSettings {
   /** Absolute path of the database folder, or of the nearest existing folder above it. */
@@ -220,7 +220,7 @@ export async function examineDatabase(database: DatabaseSetting): Promise<Examin
   try {
     const { size } = statSync(file)
     const isChecked = size <= checkedBytes
-    const structure = lookAtDatabase(file, { isChecked })
+    const structure = inspectDatabase(file, { isChecked })
     const isHeld = isInUse(file)
     const isReadable = structure.damage === null && structure.schema === newestSchema
     return { isHeld, isReadable, finding: judge(structure, { file, size, isChecked, isHeld }) }
@@ -250,7 +250,7 @@ interface Circumstances {
   readonly isHeld: boolean
 }
 
-function judge({ schema, damage }: ReturnType<typeof lookAtDatabase>, circumstances: Circumstances): Finding {
+function judge({ schema, damage }: ReturnType<typeof inspectDatabase>, circumstances: Circumstances): Finding {
   const { ok, warn, fail } = check('database')
   const { file, size, isChecked, isHeld } = circumstances
   if (damage !== null)

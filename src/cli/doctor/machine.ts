@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../base/errors.ts'
-import { sqliteVersions } from '../../inbox/sqlite/look.ts'
+import { sqliteVersions } from '../../inbox/sqlite/inspect.ts'
 import { version } from '../../base/version.ts'
 
 /**

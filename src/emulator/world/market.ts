@@ -56,11 +56,11 @@ export function sell(core: Core, wallet: number, token: number, units: bigint): 
  */
 export function swap(core: Core, wallet: number, from: number, to: number): Traded | null {
   const units = holdingOf(core, wallet, from)?.balance ?? 0n
-  const [source, target] = [tokenAt(core, from), tokenAt(core, to)]
-  if (from === to || source.pool === null || target.pool === null) return null
+  const [soldToken, boughtToken] = [tokenAt(core, from), tokenAt(core, to)]
+  if (from === to || soldToken.pool === null || boughtToken.pool === null) return null
   // The first half must not happen if the second could fail.
-  const proceeds = quoteSale(source, units)?.received ?? 0n
-  if (quotePurchase(target, proceeds) === null) return null
+  const proceeds = quoteSale(soldToken, units)?.received ?? 0n
+  if (quotePurchase(boughtToken, proceeds) === null) return null
   const sold = sellHalf(core, wallet, from, units, true)
   const bought = sold && buyHalf(core, wallet, to, sold.leg.coins, sold.value)
   return bought && record(core, wallet, [sold, bought])

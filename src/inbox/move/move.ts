@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
-import { keyOf, openSource, type Key, type MovedTable, type Row, type Source } from './source.ts'
+import { keyOf, openMovedFile, type Key, type MovedFile, type MovedTable, type Row } from './moved-file.ts'
 import { notEmpty, openTarget, type Target } from './target.ts'
 
 export interface MoveOptions {
@@ -40,90 +40,90 @@ const windows = 20
  *   `database_corrupt` where the sides differ, `store_unavailable`
  */
 export async function moveInbox(options: MoveOptions): Promise<MoveReport> {
-  const source = openSource(options.from, options.clock)
+  const file = openMovedFile(options.from, options.clock)
   try {
     const target = await openTarget(options.to)
     try {
-      return await move(source, target, options)
+      return await move(file, target, options)
     } finally {
       await target.close()
     }
   } finally {
-    source.close()
+    file.close()
   }
 }
 
 /** Removes the marks of a move, so that the file can be served again. Throws `database_in_use`, and `usage` for a file that never moved. */
 export async function undoMove(from: string, clock: Clock): Promise<string> {
-  const source = openSource(from, clock)
+  const file = openMovedFile(from, clock)
   try {
-    if (source.marks() === null) throw new InboxError('usage', `${source.file} was not moved: there is nothing to undo`)
-    await source.undo()
-    return source.file
+    if (file.marks() === null) throw new InboxError('usage', `${file.path} was not moved: there is nothing to undo`)
+    await file.undo()
+    return file.path
   } finally {
-    source.close()
+    file.close()
   }
 }
 
-async function move(source: Source, target: Target, options: MoveOptions): Promise<MoveReport> {
+async function move(file: MovedFile, target: Target, options: MoveOptions): Promise<MoveReport> {
   const { clock, isVerifyOnly, onProgress } = options
-  const tables = await target.tables(source.columns())
-  const [before, atTarget] = [source.marks(), await target.marks(tables)]
+  const tables = await target.tables(file.columns())
+  const [before, atTarget] = [file.marks(), await target.marks(tables)]
   if (atTarget.id !== null && atTarget.id !== before?.id) {
     throw new InboxError(
       'usage',
       notEmpty(target.name, 'another file was moved there, or this one before its move was undone'),
     )
   }
-  const report = { from: source.file, to: target.name, resumed: atTarget.id !== null }
+  const report = { from: file.path, to: target.name, resumed: atTarget.id !== null }
   if (isVerifyOnly) {
     await target.refuseServed()
     if (atTarget.id === null)
-      throw new InboxError('usage', `${source.file} was not moved to ${target.name}: that database is empty`)
-    return { result: 'verified', ...report, tables: await verify(source, target, tables, atTarget.isDone) }
+      throw new InboxError('usage', `${file.path} was not moved to ${target.name}: that database is empty`)
+    return { result: 'verified', ...report, tables: await verify(file, target, tables, atTarget.isDone) }
   }
   if (before?.movedAt && !atTarget.isDone) {
     const when = new Date(before.movedAt).toISOString()
     throw new InboxError(
       'usage',
-      `${source.file} was moved to another database at ${when}; to move it again, first run \`onchain-inbox move --undo\``,
+      `${file.path} was moved to another database at ${when}; to move it again, first run \`onchain-inbox move --undo\``,
     )
   }
   if (atTarget.isDone) {
     // A call that ended between the two last steps left the file unmarked. Replicas may have worked since, so nothing is compared.
-    await source.finish()
+    await file.finish()
     return { result: 'finished', ...report, tables: [] }
   }
   await target.refuseServed()
   const id = before?.id ?? randomInt(1, 2 ** 47)
-  if (before === null) await source.begin(id)
+  if (before === null) await file.begin(id)
   if (atTarget.id === null) {
     await target.begin(id, clock.now())
     // A replica that started before `begin` has not seen the mark.
     await target.refuseServed()
   }
-  await copy(source, target, tables, (done) => onProgress(done, 'copying'))
-  await target.settle(tables, source.counts(), source.meta())
+  await copy(file, target, tables, (done) => onProgress(done, 'copying'))
+  await target.settle(tables, file.counts(), file.meta())
   onProgress(1, 'comparing')
-  const compared = await verify(source, target, tables, false)
+  const compared = await verify(file, target, tables, false)
   await target.finish(tables, clock.now())
-  await source.finish()
+  await file.finish()
   return { result: 'moved', ...report, tables: compared }
 }
 
 async function copy(
-  source: Source,
+  file: MovedFile,
   target: Target,
   tables: readonly MovedTable[],
   onProgress: (done: number) => void,
 ): Promise<void> {
-  const total = tables.reduce((sum, table) => sum + source.count(table), 0)
+  const total = tables.reduce((sum, table) => sum + file.count(table), 0)
   let done = 0
   for (const table of tables) {
     let after = await target.highest(table)
     if (after !== null) done += await target.count(table)
     for (;;) {
-      const rows = source.rows(table, after)
+      const rows = file.rows(table, after)
       const last = rows.at(-1)
       if (last === undefined) break
       await target.insert(table, rows)
@@ -136,7 +136,7 @@ async function copy(
 
 /** Compares the counts, the highest key and a sample of every table, and the counters. */
 async function verify(
-  source: Source,
+  file: MovedFile,
   target: Target,
   tables: readonly MovedTable[],
   isDone: boolean,
@@ -144,11 +144,11 @@ async function verify(
   const compared: { table: string; rows: number; compared: number }[] = []
   const differences: string[] = []
   for (const table of tables) {
-    const { difference, ...counts } = await compare(source, target, table)
+    const { difference, ...counts } = await compare(file, target, table)
     compared.push({ table: table.name, ...counts })
     if (difference !== undefined) differences.push(`${table.name}: ${difference}`)
   }
-  const counters = [source.counts(), await target.counts()].map((side) => JSON.stringify(side))
+  const counters = [file.counts(), await target.counts()].map((side) => JSON.stringify(side))
   if (counters[0] !== counters[1]) differences.push(`counters: expected ${counters[0]}, found ${counters[1]}`)
   if (differences.length === 0) return compared
   const advice = isDone
@@ -156,27 +156,27 @@ async function verify(
     : '; replicas refuse to serve it. Run DROP SCHEMA inbox CASCADE there, and move again'
   throw new InboxError(
     'database_corrupt',
-    `${target.name} differs from ${source.file}${advice}:\n  ${differences.join('\n  ')}`,
+    `${target.name} differs from ${file.path}${advice}:\n  ${differences.join('\n  ')}`,
   )
 }
 
 /** `compared`: number of rows whose values were compared. `difference`: the first one found. */
 async function compare(
-  source: Source,
+  file: MovedFile,
   target: Target,
   table: MovedTable,
 ): Promise<{ rows: number; compared: number; difference: string | undefined }> {
-  const rows = source.count(table)
-  const highest = String(source.highest(table))
+  const rows = file.count(table)
+  const highest = String(file.highest(table))
   const targetRows = await target.count(table)
   const targetHighest = String(await target.highest(table))
   const differences: string[] = []
   if (targetRows !== rows) differences.push(`${rows} rows expected, found ${targetRows}`)
   if (targetHighest !== highest) differences.push(`the highest key is ${targetHighest}, expected ${highest}`)
   let compared = 0
-  const starts = windowStarts(source, table, rows)
+  const starts = windowStarts(file, table, rows)
   for (const after of starts) {
-    const expected = source.rows(table, after, maxCompared / starts.length)
+    const expected = file.rows(table, after, maxCompared / starts.length)
     const actual = await target.rows(table, after, expected.length)
     const wrong = expected.find((row, index) => textOf(table, row) !== textOf(table, actual[index] ?? {}))
     compared += expected.length
@@ -189,9 +189,9 @@ async function compare(
 }
 
 /** The keys behind which compared rows begin; null: before the first row. Only numbers can be spread evenly. */
-function windowStarts(source: Source, table: MovedTable, rows: number): readonly (Key | null)[] {
-  const [first = {}] = source.rows(table, null, 1)
-  const [from, to] = [Number(keyOf(table, first)[0]), Number(source.highest(table)?.[0])]
+function windowStarts(file: MovedFile, table: MovedTable, rows: number): readonly (Key | null)[] {
+  const [first = {}] = file.rows(table, null, 1)
+  const [from, to] = [Number(keyOf(table, first)[0]), Number(file.highest(table)?.[0])]
   if (rows <= maxCompared || Number.isNaN(from + to)) return [null]
   return Array.from({ length: windows }, (_, nth) =>
     table.key.map((column, index) => {

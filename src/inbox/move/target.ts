@@ -11,9 +11,9 @@ import {
   type Key,
   type MovedTable,
   type Row,
-  type SourceColumn,
+  type FileColumn,
   type Value,
-} from './source.ts'
+} from './moved-file.ts'
 
 /** A replica that is silent for longer has stopped. */
 const silentSeconds = 30
@@ -41,14 +41,14 @@ export async function openTarget(url: string) {
     /** Name for messages, without a password. */
     name,
     /** The tables that the file has too. */
-    async tables(source: readonly SourceColumn[]): Promise<readonly MovedTable[]> {
+    async tables(columns: readonly FileColumn[]): Promise<readonly MovedTable[]> {
       const catalogue = await db.query<{ table: string; name: string; type: string; isIdentity: boolean }>(
         `SELECT c.relname AS "table", a.attname AS name, format_type(a.atttypid, NULL) AS type, a.attidentity <> '' AS "isIdentity"
          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
          WHERE c.relnamespace = 'inbox'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
          ORDER BY c.relname, a.attnum`,
       )
-      return [...Map.groupBy(source, ({ table }) => table)].flatMap(([table, ours]) => {
+      return [...Map.groupBy(columns, ({ table }) => table)].flatMap(([table, ours]) => {
         const theirs = catalogue.filter((column) => column.table === table)
         if (theirs.length === 0 || notCopied.has(table)) return []
         const keyed = ours.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk)

@@ -64,7 +64,7 @@ interface Claim {
   sent: SentClaim | null
 }
 
-/** Claims with the same handlers, and all for suspects or all for other runs, can get the same runs. */
+/** Claims of one kind compete for the same runs: equal handlers, and all for suspects or all for other runs. */
 interface ClaimKind {
   /** When to search runs again: milliseconds since 1970. */
   nextSearchAt: number
@@ -255,8 +255,8 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     for (const claim of claims) if (owner === null || claim.request.owner === owner) resolve(claim, [])
   }
 
-  /** Sent claims of the owner may still get leases. */
-  async function retire(owner: string): Promise<void> {
+  /** Stops giving runs to the owner. Resolves when its claims have ended. */
+  async function retireOwner(owner: string): Promise<void> {
     retired.add(owner)
     await endClaims(owner)
   }
@@ -293,7 +293,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
       return results
     },
     async retire(owner, running) {
-      await retire(owner)
+      await retireOwner(owner)
       if (running === undefined) return
       const others = await db.query<{ runId: number; token: number }>(
         `SELECT id AS "runId", token FROM inbox.run
@@ -304,7 +304,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
     },
     async reap(owner) {
       reaped.add(owner)
-      await retire(owner)
+      await retireOwner(owner)
       await lost.release()
       const runs = await reapOwner(db, storedOwner(owner))
       wake()

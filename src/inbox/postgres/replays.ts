@@ -170,7 +170,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     // Planned outside the transaction; undefined near the end.
     const early = row.lastSeq - fromSeq < nearEndEvents ? undefined : await plan(db, row.lastSeq)
     if (early !== undefined && early.runs.length === 0 && early.nextSeq <= row.lastSeq) {
-      if (!(await moveBackfill(db, place, early.nextSeq))) await definitions.read(db)
+      if (!(await advanceBackfill(db, place, early.nextSeq))) await definitions.read(db)
       return { created: 0, next: 'more' }
     }
     const done = await db.alone(async (trx) => {
@@ -180,7 +180,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       const { created } = await createRuns(trx, 0, runs)
       const isEnded = nextSeq > lastSeq
       // Null ends the backfill: accept creates the runs of later events.
-      await moveBackfill(trx, place, isEnded ? null : nextSeq)
+      await advanceBackfill(trx, place, isEnded ? null : nextSeq)
       return { created, isEnded }
     })
     if (done === null) {
@@ -237,7 +237,7 @@ interface BackfillPlace {
 const atPlace = `h.id = $1 AND h.backfill_seq = $2 AND c.definitions = $3`
 
 /** Returns false if another replica has continued the backfill, or if the definitions have changed. */
-async function moveBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | null): Promise<boolean> {
+async function advanceBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | null): Promise<boolean> {
   const moved = await rows.query(
     `UPDATE inbox.handler h SET backfill_seq = $4 FROM inbox.counter c WHERE ${atPlace} RETURNING h.id`,
     [place.handlerId, place.fromSeq, place.version, nextSeq],

@@ -101,19 +101,19 @@ export async function restoreDatabase(
 
 /** Copies a snapshot, including commits in the -wal file. Only the file's owner can read the copy. */
 async function copyDatabase(file: string, to: string, onProgress: OnProgress = () => {}): Promise<void> {
-  const source = openReaderConnection(file)
+  const live = openReaderConnection(file)
   try {
-    // This read transaction fixes the snapshot. Without it, every write to the source would restart the copy.
-    source.exec('BEGIN')
-    source.prepare('SELECT count(*) FROM sqlite_schema').get()
-    await source.backup(to, {
+    // This read transaction fixes the snapshot. Without it, every write to the file would restart the copy.
+    live.exec('BEGIN')
+    live.prepare('SELECT count(*) FROM sqlite_schema').get()
+    await live.backup(to, {
       progress({ totalPages, remainingPages }) {
         if (totalPages > 0) onProgress(1 - remainingPages / totalPages)
         return pagesPerStep
       },
     })
   } finally {
-    source.close()
+    live.close()
   }
   chmodSync(to, 0o600)
   leaveWalMode(to)

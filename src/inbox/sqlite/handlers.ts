@@ -72,7 +72,7 @@ export class HandlerTable {
   }
 
   endBackfill(id: number): void {
-    this.#sql.moveBackfill.run(null, id)
+    this.#sql.advanceBackfill.run(null, id)
     this.#flag(this.#backfilling, id, false)
   }
 

@@ -73,7 +73,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
       created += routes.length
       if (created >= room) break
     }
-    sql.moveReplay.run(next, events, created, skipped, row.id)
+    sql.advanceReplay.run(next, events, created, skipped, row.id)
     return { created, next: 'more' }
   }
 
@@ -151,7 +151,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
       if (created >= room) break
     }
     if (next <= lastSeq) {
-      sql.moveBackfill.run(next, handlerId)
+      sql.advanceBackfill.run(next, handlerId)
       return { created, next: 'more' }
     }
     // From the next event on, accept creates its runs.

@@ -169,12 +169,12 @@ export function createRuns(options: RunsOptions) {
   function fill(claim: WaitingClaim, handlerId: number, handler: string): void {
     if (handlers.isPaused(handlerId)) return
     const from = claim.suspects ? state.suspect : state.ready
-    let generation: number | undefined = live
-    while (generation !== undefined && !isFull(claim)) {
+    let replayId: number | undefined = live
+    while (replayId !== undefined && !isFull(claim)) {
       // Runs without a body become dead letters and free the next run. The limit leaves very many to a later transaction.
-      const place = { handlerId, replayId: generation, from }
+      const place = { handlerId, replayId, from }
       for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler); round++);
-      generation = sql.nextGeneration.get(from, handlerId, generation)?.replayId
+      replayId = sql.nextReplay.get(from, handlerId, replayId)?.replayId
     }
   }
 
@@ -297,7 +297,7 @@ export function createRuns(options: RunsOptions) {
   /** Makes a run a dead letter and returns its state. */
   function die({ runId, startedAt, endedAt }: Times, place: Place, error: RunError, crashed = 0): number {
     const to = deadState(place)
-    sql.dieRun.run(to, crashed, startedAt, endedAt, errorGroupOf(error), runId)
+    sql.makeDeadLetter.run(to, crashed, startedAt, endedAt, errorGroupOf(error), runId)
     return to
   }
 

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { minReadyRuns } from '../jobs.ts'
 import type { StateEntry, Subscription } from '../port.ts'
 import type { ReplayRow as StoredReplay } from '../replays.ts'
-import { isClaimable, isDeadLetter, isOpen, runState as state } from '../run-sql.ts'
+import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
 import type { Place } from './leases.ts'
 
@@ -93,7 +93,7 @@ export interface ClaimRow {
   readonly attempt: number
   readonly failed: number
   readonly crashed: number
-  /** Null: no order. */
+  /** Key that orders the run; null: unordered. */
   readonly runKey: string | null
   readonly replayId: number
   readonly seq: number
@@ -150,8 +150,8 @@ const claiming = {
     `SELECT run_at AS dueAt FROM run INDEXED BY run_claimable
      WHERE state = ? AND ${isClaimable()} AND handler_id = ? AND replay_id = ? ORDER BY run_at LIMIT 1`,
   ),
-  /** The next replay of a handler with claimable runs. Generation 0 is the live runs. */
-  nextGeneration: read<{ replayId: number }>(
+  /** The next replay of a handler with claimable runs. Replay 0 is the live runs. */
+  nextReplay: read<{ replayId: number }>(
     `SELECT replay_id AS replayId FROM run INDEXED BY run_claimable
      WHERE state = ? AND ${isClaimable()} AND handler_id = ? AND replay_id > ? ORDER BY replay_id LIMIT 1`,
   ),
@@ -159,7 +159,7 @@ const claiming = {
     `UPDATE run SET state = ${state.running}, token = token + 1, attempt = attempt + 1, started_at = ? WHERE id = ?`,
   ),
   readyRun: write(`UPDATE run SET state = ${state.ready} WHERE id = ?`),
-  /** The clock was set back by this much. */
+  /** Makes open runs due earlier, after the clock was set back. Parameter: milliseconds. */
   shiftOpenRuns: write(`UPDATE run INDEXED BY run_open SET run_at = run_at - ? WHERE ${isOpen()}`),
   claimableCount: read<{ count: number }>(
     `SELECT count(*) AS count FROM run INDEXED BY run_claimable WHERE ${isClaimable()}`,
@@ -180,7 +180,9 @@ const ending = {
   /** Ends a run without a verdict of its handler. Parameters: state, uncharged, time, id. */
   endRun: write(`UPDATE run SET state = ?, attempt = attempt - ?, crashed = 0, ended_at = ? WHERE id = ?`),
   /** Parameters: held or dead, crashes, start, end, error group, id. */
-  dieRun: write(`UPDATE run SET state = ?, crashed = ?, started_at = ?, ended_at = ?, error_group = ? WHERE id = ?`),
+  makeDeadLetter: write(
+    `UPDATE run SET state = ?, crashed = ?, started_at = ?, ended_at = ?, error_group = ? WHERE id = ?`,
+  ),
   releaseRun: write(`UPDATE run SET state = ?, attempt = attempt - 1 WHERE id = ?`),
   /** A repeated suspect goes behind the others. */
   suspectRun: write(
@@ -211,8 +213,8 @@ const ending = {
   ),
 }
 
-/** State of handlers. Expired entries count as absent. */
-const states = {
+/** `ctx.state` of handlers. Expired entries count as absent. */
+const handlerState = {
   stateOf: read<StateEntry>(
     `SELECT key, value, version, expires_at AS expiresAt FROM state
      WHERE handler_id = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?)`,
@@ -255,7 +257,7 @@ const handlers = {
   backfill: read<{ nextSeq: number | null; receivedFrom: number }>(
     `SELECT backfill_seq AS nextSeq, backfill_from AS receivedFrom FROM handler WHERE id = ?`,
   ),
-  moveBackfill: write(`UPDATE handler SET backfill_seq = ? WHERE id = ?`),
+  advanceBackfill: write(`UPDATE handler SET backfill_seq = ? WHERE id = ?`),
 }
 
 /** The fields of an event that replays and backfills read. */
@@ -278,19 +280,19 @@ const scannedColumns = 'seq, id, type, received_at AS receivedAt, key, final_sta
 const replays = {
   insertReplay: write(
     `INSERT INTO replay (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
-     VALUES (?, ?, ?, 0, ?, 1, ?, 0, 0, 0)`,
+     VALUES (?, ?, ?, ${replayState.running}, ?, 1, ?, 0, 0, 0)`,
   ),
   replayRow: read<ReplayRow>(
     `SELECT id, filter, per_second AS perSecond, new_keys AS newKeys, state, created_at AS createdAt, ended_at AS endedAt,
        next_seq AS nextSeq, last_seq AS lastSeq, events, runs, skipped FROM replay WHERE id = ?`,
   ),
   runningReplays: read<{ id: number; perSecond: number | null }>(
-    `SELECT id, per_second AS perSecond FROM replay INDEXED BY replay_running WHERE state = 0`,
+    `SELECT id, per_second AS perSecond FROM replay INDEXED BY replay_running WHERE state = ${replayState.running}`,
   ),
-  moveReplay: write(
+  advanceReplay: write(
     `UPDATE replay SET next_seq = ?, events = events + ?, runs = runs + ?, skipped = skipped + ? WHERE id = ?`,
   ),
-  endReplay: write(`UPDATE replay SET state = ?, ended_at = ? WHERE id = ? AND state = 0`),
+  endReplay: write(`UPDATE replay SET state = ?, ended_at = ? WHERE id = ? AND state = ${replayState.running}`),
   eventsFrom: read<ScannedEvent>(
     `SELECT ${scannedColumns} FROM event WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?`,
   ),
@@ -346,7 +348,7 @@ const pruning = {
   deleteBody: write(`DELETE FROM body WHERE seq = ?`),
 }
 
-/** A gap; `lostFrom` and `lostTo` are null if nothing was lost. */
+/** A period without a receiver. `lostFrom` and `lostTo` are null if nothing was lost. */
 export interface GapRow {
   readonly id: number
   readonly from: number
@@ -383,7 +385,7 @@ export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> 
   readonly state: number
 }
 
-/** Registrations with the upstream, the audit, and single values by name. */
+/** Registrations with the upstream (state 0: begun, 1: registered, 2: failed), the audit, and single values by name. */
 const records = {
   newestSubscription: read<SubscriptionRow>(
     `SELECT id, digest, url, events, secret_label AS secretLabel, state, at, answer FROM subscription
@@ -406,7 +408,7 @@ const texts = {
   ...tallies,
   ...claiming,
   ...ending,
-  ...states,
+  ...handlerState,
   ...handlers,
   ...replays,
   ...pruning,

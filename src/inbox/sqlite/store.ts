@@ -200,11 +200,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   /** When the next run of a handler, live or of a replay, is due; null if none is. */
   function nextDueOf(handlerId: number, from: number): number | null {
     let earliest: number | null = null
-    let generation: number | undefined = live
-    while (generation !== undefined) {
-      const at = sql.nextDue.get(from, handlerId, generation)?.dueAt
+    let replayId: number | undefined = live
+    while (replayId !== undefined) {
+      const at = sql.nextDue.get(from, handlerId, replayId)?.dueAt
       if (at !== undefined && (earliest === null || at < earliest)) earliest = at
-      generation = sql.nextGeneration.get(from, handlerId, generation)?.replayId
+      replayId = sql.nextReplay.get(from, handlerId, replayId)?.replayId
     }
     return earliest
   }

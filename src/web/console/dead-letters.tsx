@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import { pathWith, useGet } from '../ui/api.tsx'
 import { formatCount } from '../ui/format.ts'
 import { List, useSelection, type Target } from '../ui/list.tsx'
-import { usePlace } from '../ui/router.tsx'
+import { usePageLocation } from '../ui/router.tsx'
 import { Facts, Page, Panel } from '../ui/shell.tsx'
 import { Empty, Loaded } from '../ui/states.tsx'
 import { Status } from '../ui/status.tsx'
@@ -22,7 +22,7 @@ type Group = DeadGroupsJson['data'][number]
 /** Runs that failed for good, by group and one by one. */
 export function DeadLettersPage() {
   const handlers = useGet<HandlerListJson>('/handlers').data?.data ?? []
-  const { handler, type } = usePlace().parameters
+  const { handler, type } = usePageLocation().parameters
   const isOperator = useIsOperator()
   return (
     <Page title="Dead letters" isFilling>
@@ -99,11 +99,11 @@ const keyOf = ({ handler, group }: Pick<Group, 'handler' | 'group'>) => JSON.str
 
 /** Errors that differ only in numbers and addresses are one group. A click on a group filters the list below. */
 function Groups({ path }: { readonly path: string }) {
-  const place = usePlace()
+  const location = usePageLocation()
   const query = useGet<DeadGroupsJson>(path)
   const isOperator = useIsOperator()
   const selection = useSelection(query.data?.data.map(keyOf) ?? [])
-  const { handler = '', group = '' } = place.parameters
+  const { handler = '', group = '' } = location.parameters
   return (
     <Loaded query={query} rows={3}>
       {({ data, complete }) => {
@@ -131,7 +131,7 @@ function Groups({ path }: { readonly path: string }) {
                 rows={data}
                 rowKey={keyOf}
                 openKey={keyOf({ handler, group })}
-                hrefOf={(row) => place.hrefWith({ handler: row.handler, group: row.group, open: '' })}
+                hrefOf={(row) => location.hrefWith({ handler: row.handler, group: row.group, open: '' })}
                 {...(isOperator && { selection })}
               />
             </Panel>

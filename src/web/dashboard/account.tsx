@@ -101,7 +101,7 @@ function CreateKey({ accounts }: { readonly accounts: readonly Account[] }) {
           scopes: toList(value('scopes')),
         }
         const key = await api.send<{ readonly value: string }>('POST', '/keys', body)
-        return <Secret value={key.value} what="API key" />
+        return <Secret value={key.value} label="API key" />
       }}
     />
   )

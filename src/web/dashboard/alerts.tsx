@@ -72,7 +72,7 @@ export function AlertsPage() {
             run={async ({ api, value }) => {
               const body = filledIn(value, 'account')
               const made = await api.send<{ readonly alertSecret: string }>('POST', '/alert-secret', body)
-              return <Secret value={made.alertSecret} what="alert secret" />
+              return <Secret value={made.alertSecret} label="alert secret" />
             }}
           >
             A new secret signs everything that alerts post from now on. Receivers with the old one reject it.

@@ -2,13 +2,13 @@ import type { Field, ValueOf } from '../ui/form.tsx'
 import { Copy } from '../ui/values.tsx'
 
 /** A new secret, which the server never returns again. */
-export function Secret({ value, what }: { readonly value: string; readonly what: string }) {
+export function Secret({ value, label }: { readonly value: string; readonly label: string }) {
   return (
     <div className="ui-stack">
-      <p>Copy the {what} now. It is not shown again.</p>
+      <p>Copy the {label} now. It is not shown again.</p>
       <span className="ui-id">
         <code>{value}</code>
-        <Copy value={value} what={what} />
+        <Copy value={value} label={label} />
       </span>
     </div>
   )

@@ -41,7 +41,7 @@ export function WebhooksPage() {
           run={async ({ api, value }) => {
             const body = { ...filledIn(value, 'account'), ...webhookBody(value) }
             const { secret } = await api.send<{ readonly secret?: string }>('POST', '/webhooks', body)
-            if (secret !== undefined) return <Secret value={secret} what="webhook secret" />
+            if (secret !== undefined) return <Secret value={secret} label="webhook secret" />
           }}
         />
       }

@@ -6,7 +6,7 @@ import { TextBlock } from './text.tsx'
 export function JsonView({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div className="ui-json">
-      <Copy value={text} what={label.toLowerCase()} />
+      <Copy value={text} label={label.toLowerCase()} />
       <TextBlock value={indentJson(text)} label={label} />
     </div>
   )

@@ -3,7 +3,7 @@ import { useHotkeys } from '@mantine/hooks'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { pathWith, usePages, type ListJson } from './api.tsx'
 import { formatCount } from './format.ts'
-import { usePlace } from './router.tsx'
+import { usePageLocation } from './router.tsx'
 import { SidePanel } from './shell.tsx'
 import { Empty, Failure, Skeleton } from './states.tsx'
 import { DataTable, type Column, type Selection } from './table.tsx'
@@ -30,20 +30,20 @@ export interface ListProps<Row> {
   readonly rowKey: (row: Row) => string
   /** Name of the API's parameter for the next page. Default `cursor`. */
   readonly cursorName?: string
-  /** Also sent to the API, unless `matches` filters the rows here. */
+  /** Shown above the rows. Sent to the API unless `matches` is set. */
   readonly filters?: readonly Filter[]
   readonly matches?: (row: Row, filter: Readonly<Record<string, string>>) => boolean
   /** Buttons for the selected rows, all rows of a filter, or all rows. */
   readonly actions?: (target: Target) => ReactNode
   readonly detail?: Detail<Row>
-  /** In place of no rows without a filter. */
+  /** Shown if there are no rows and no filter is set. */
   readonly empty: ReactNode
   /** Above the rows, such as groups. */
   readonly above?: ReactNode
 }
 
 export interface Target {
-  /** Empty: nothing is selected. */
+  /** Empty: the action applies to all rows of `filter`. */
   readonly keys: readonly string[]
   readonly filter: Readonly<Record<string, string>>
 }
@@ -67,9 +67,9 @@ export function List<Row>(props: ListProps<Row>) {
     empty,
     above,
   } = props
-  const place = usePlace()
+  const location = usePageLocation()
   const names = new Set(filters.map(({ name }) => name))
-  const filter = Object.fromEntries(Object.entries(place.parameters).filter(([name]) => names.has(name)))
+  const filter = Object.fromEntries(Object.entries(location.parameters).filter(([name]) => names.has(name)))
   const isFiltered = Object.keys(filter).length > 0
   const sent = matches === undefined ? filter : {}
   const pages = usePages<ListJson<Row>>(pathWith(path, sent), (cursor) =>
@@ -78,10 +78,10 @@ export function List<Row>(props: ListProps<Row>) {
   const rows = useMemo(() => pages.data?.pages.flatMap(({ data }) => data), [pages.data])
   const shown = matches === undefined ? rows : rows?.filter((row) => matches(row, filter))
   const selection = useSelection(shown?.map(rowKey) ?? [])
-  const openKey = place.parameters[openName] ?? null
-  const close = () => place.go({ [openName]: '' }, { replace: true })
+  const openKey = location.parameters[openName] ?? null
+  const close = () => location.go({ [openName]: '' }, { replace: true })
   useHotkeys([['Escape', () => openKey !== null && close()]])
-  const clear = () => place.go(Object.fromEntries([...names].map((name) => [name, ''])))
+  const clear = () => location.go(Object.fromEntries([...names].map((name) => [name, ''])))
   // Read here, so that React renders again when a fetch ends: a query reports only members that were read.
   const canLoadMore = pages.hasNextPage && !pages.isFetching && !pages.isError
   const loadMore = () => {
@@ -98,7 +98,7 @@ export function List<Row>(props: ListProps<Row>) {
                 key={each.name}
                 filter={each}
                 value={filter[each.name] ?? ''}
-                onChange={(value) => place.go({ [each.name]: value, [openName]: '' }, { replace: true })}
+                onChange={(value) => location.go({ [each.name]: value, [openName]: '' }, { replace: true })}
               />
             ))}
             <span className="ui-row ui-bar-end">
@@ -124,7 +124,7 @@ export function List<Row>(props: ListProps<Row>) {
             onEnd={loadMore}
             empty={pages.hasNextPage ? null : isFiltered ? <NoMatch onClear={clear} /> : empty}
             {...(actions !== undefined && { selection })}
-            {...(detail !== undefined && { hrefOf: (row: Row) => place.hrefWith({ [openName]: rowKey(row) }) })}
+            {...(detail !== undefined && { hrefOf: (row: Row) => location.hrefWith({ [openName]: rowKey(row) }) })}
           />
         )}
       </div>

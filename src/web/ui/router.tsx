@@ -1,7 +1,7 @@
 import { useMemo, useSyncExternalStore, type ReactNode } from 'react'
 import { Router, useLocation } from 'wouter'
 
-// Pages are places after `#`, such as `#/events?type=x`: the server needs no routes for them.
+// Pages have locations after `#`, such as `#/events?type=x`: the server needs no routes for them.
 
 const hashOf = () => window.location.hash.slice(1)
 const pathOf = (hash: string) => hash.split('?', 1)[0] || '/'
@@ -37,7 +37,7 @@ export function HashRouter({ children }: { readonly children: ReactNode }) {
 
 export type Parameters = Readonly<Record<string, string>>
 
-export interface Place {
+export interface PageLocation {
   /** Without parameters. */
   readonly path: string
   readonly parameters: Parameters
@@ -46,8 +46,8 @@ export interface Place {
   go(change: Parameters, options?: { readonly replace?: boolean }): void
 }
 
-/** Where the page is, and how its parameters change. */
-export function usePlace(): Place {
+/** The location of the page, and functions that change its parameters. */
+export function usePageLocation(): PageLocation {
   const [path] = useLocation()
   // Not wouter's, which decodes it once more.
   const search = useHashSearch()

@@ -60,19 +60,19 @@ export function useNow(): number {
   return useSyncExternalStore(onTick, () => (clock.listeners.size === 0 ? (clock.now = Date.now()) : clock.now))
 }
 
-/** Copies `value`. `what` completes the label: `Copy address`. */
-export function Copy({ value, what }: { readonly value: string; readonly what: string }) {
+/** Copies `value`. `label` names the value: `Copy address`. */
+export function Copy({ value, label }: { readonly value: string; readonly label: string }) {
   const { copied, error, copy } = useClipboard()
   // Without a clipboard (plain HTTP from another host) the value has to be selected by hand.
-  const label = copied ? 'Copied' : error ? 'Copy by hand' : `Copy ${what}`
+  const title = copied ? 'Copied' : error ? 'Copy by hand' : `Copy ${label}`
   return (
     <ActionIcon
       className="ui-copy"
       variant="subtle"
       color="gray"
       size="xs"
-      aria-label={label}
-      title={label}
+      aria-label={title}
+      title={title}
       onClick={() => copy(value)}
     >
       <Icon name={copied ? 'check' : 'copy'} />
@@ -84,17 +84,17 @@ export interface IdProps {
   readonly value: unknown
   readonly href?: string
   /** Copied as `Copy address`. */
-  readonly what?: string
+  readonly label?: string
 }
 
 /** Both ends of an address, hash or id, with a copy button. */
-export function Id({ value, href, what = 'id' }: IdProps) {
+export function Id({ value, href, label = 'id' }: IdProps) {
   if (typeof value !== 'string' || value === '') return '–'
   const short = <code title={shortText(value, 500)}>{toVisible(shortAddress(value))}</code>
   return (
     <span className="ui-id">
       {href === undefined ? short : <Anchor href={href}>{short}</Anchor>}
-      <Copy value={value} what={what} />
+      <Copy value={value} label={label} />
     </span>
   )
 }
@@ -110,7 +110,7 @@ export function OnChain({ kind, network, value }: PlaceProps) {
   const link = explorerLink(kind, network, value)
   return (
     <span className="ui-id">
-      <Id value={value} what={kind} />
+      <Id value={value} label={kind} />
       {link !== null && (
         <Anchor
           href={link.href}

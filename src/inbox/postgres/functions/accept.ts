@@ -11,7 +11,7 @@ import { callSettings, hotSettings, sharedLock } from '../locks.ts'
  *   4. for each other delivery: count a duplicate, record a conflict, or quarantine it (`quarantine_body`)
  *
  * A batch is a set of arrays with an element per delivery: arrays cost a tenth of JSON here, and PL/pgSQL accesses their elements directly.
- * `place` is a position in them, from 1. Comments in TypeScript are not part of the SQL: `migrate` has to install each changed SQL text.
+ * `place` is a position in them, from 1. Comments stand here, not in the SQL, because `migrate` installs every changed SQL text.
  */
 
 /** Maximum stored sets of headers: a sender whose headers differ in every delivery must not fill the database. */
@@ -140,19 +140,19 @@ END $$`
 
 /** Stores a quarantined body, or counts a repeated one. */
 const quarantineFunction = `
-CREATE FUNCTION inbox.quarantine_body(body_id text, why text, received bigint, label text, bytes bytea) RETURNS void
+CREATE FUNCTION inbox.quarantine_body(body_id text, reason text, received bigint, label text, bytes bytea) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE inbox.quarantine SET count = count + 1 WHERE id = body_id;
   IF NOT FOUND THEN
-    INSERT INTO inbox.quarantine (id, reason, received_at, secret_label, count, total, raw) VALUES (body_id, why, received, label, 1,
+    INSERT INTO inbox.quarantine (id, reason, received_at, secret_label, count, total, raw) VALUES (body_id, reason, received, label, 1,
       coalesce((SELECT latest.total FROM inbox.quarantine latest ORDER BY latest.seq DESC LIMIT 1), 0) + length(bytes), bytes);
   END IF;
 END $$`
 
 /**
- * Sets `busy` to whether each slot has an open run; null: it has none. A slot is a handler with a key, or with none. `among`: condition on
- * the slot.
+ * Sets `busy[slot]` to true if the slot has an open run, else null. A slot is a handler and a key (null: no key). `among`: condition on the
+ * slot.
  */
 const findBusySlots = (among: string): string => `
   SELECT array_agg(other.is_open ORDER BY slot) INTO busy FROM generate_series(1, cardinality(slot_keys)) slot
@@ -173,9 +173,9 @@ const findBusySlots = (among: string): string => `
  * `are_ready`: other runs are claimable. `given_at`: places in `run_events` of the runs leased to claims; `given_runs` and `given_claims` are
  * their ids.
  *
- * A slot without an open run needs no lane: another accept waits for the counter, and an operator action waits for this transaction. Only a
- * settle with an item for the same handler and key can create an open run. The index run_one detects that: one of the two fails and is
- * tried again.
+ * A slot without an open run needs no lock on its lane (`locks.ts`): another accept waits for the counter, and an operator action waits for
+ * this transaction. Only a settle with an item for the same handler and key can create an open run. The index run_one detects that: one of
+ * the two fails and is tried again.
  */
 const createRunsFunction = `
 CREATE FUNCTION inbox.create_runs(seqs bigint[], handlers text[], slot_handlers integer[], slot_keys text[],

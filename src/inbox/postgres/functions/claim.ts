@@ -7,7 +7,7 @@ import { callSettings, isRunning, sharedLock } from '../locks.ts'
  * Functions that take and end leases without an outcome: see `leases.ts` for their life.
  *
  *   claim           takes runs for claims
- *   next_due        tells a claim without runs how long to wait
+ *   next_due        time until the next run of a claim without runs is due
  *   read_leases     reads what the handlers of taken runs need
  *   release_claims  releases the runs of claims whose response was lost
  *   reap            ends the leases of an owner that died
@@ -19,9 +19,9 @@ const inOrder = `${callSettings} SET enable_bitmapscan = off SET enable_sort = o
 /** SQL condition: a run of the handler `searched` that claims of the kind `wanted` can get. */
 const isWanted = `run.state = wanted AND ${isClaimable('run.')} AND run.handler_id = searched.id`
 
-/** Sets `generation` to the next replay of a handler with wanted runs; null if there is none. Generation 0 is the live runs. */
-const nextGeneration = `SELECT min(later.replay_id) INTO generation FROM (
-          SELECT run.replay_id FROM inbox.run WHERE ${isWanted} AND run.replay_id > generation ORDER BY run.replay_id LIMIT 1
+/** Sets `searched_replay` to the id of the next replay of a handler with wanted runs; null if there is none. Replay 0 is the live runs. */
+const nextReplay = `SELECT min(later.replay_id) INTO searched_replay FROM (
+          SELECT run.replay_id FROM inbox.run WHERE ${isWanted} AND run.replay_id > searched_replay ORDER BY run.replay_id LIMIT 1
         ) later;`
 
 /**
@@ -42,7 +42,7 @@ DECLARE
   claim record;
   searched record;
   wanted smallint;
-  generation integer;
+  searched_replay integer;
   remaining integer;
   taken integer;
   due bigint;
@@ -65,11 +65,11 @@ BEGIN
       JOIN inbox.handler stored ON stored.name = named.name
       WHERE NOT stored.paused AND NOT kind = ANY (empty_kinds) ORDER BY named.place
     LOOP
-      generation := 0;
-      WHILE generation IS NOT NULL AND remaining > 0 LOOP
+      searched_replay := 0;
+      WHILE searched_replay IS NOT NULL AND remaining > 0 LOOP
         RETURN QUERY
           WITH oldest AS MATERIALIZED (
-            SELECT run.ctid AS row_address FROM inbox.run WHERE ${isWanted} AND run.replay_id = generation AND run.run_at <= now_ms
+            SELECT run.ctid AS row_address FROM inbox.run WHERE ${isWanted} AND run.replay_id = searched_replay AND run.run_at <= now_ms
             ORDER BY run.run_at, run.id LIMIT remaining FOR NO KEY UPDATE SKIP LOCKED
           ), leased AS (
             UPDATE inbox.run
@@ -85,7 +85,7 @@ BEGIN
           FROM leased ORDER BY leased.run_at, leased.id;
         GET DIAGNOSTICS taken = ROW_COUNT;
         remaining := remaining - taken;
-        ${nextGeneration}
+        ${nextReplay}
       END LOOP;
     END LOOP;
     IF remaining = claim.max THEN
@@ -103,16 +103,16 @@ CREATE FUNCTION inbox.next_due(handlers text[], wanted smallint) RETURNS bigint 
 ${inOrder} AS $$
 DECLARE
   searched record;
-  generation integer;
+  searched_replay integer;
   earliest bigint;
   due bigint;
 BEGIN
   FOR searched IN SELECT handler.id FROM inbox.handler WHERE handler.name = ANY (handlers) AND NOT handler.paused LOOP
-    generation := 0;
-    WHILE generation IS NOT NULL LOOP
-      SELECT run.run_at INTO earliest FROM inbox.run WHERE ${isWanted} AND run.replay_id = generation ORDER BY run.run_at LIMIT 1;
+    searched_replay := 0;
+    WHILE searched_replay IS NOT NULL LOOP
+      SELECT run.run_at INTO earliest FROM inbox.run WHERE ${isWanted} AND run.replay_id = searched_replay ORDER BY run.run_at LIMIT 1;
       due := least(due, earliest);
-      ${nextGeneration}
+      ${nextReplay}
     END LOOP;
   END LOOP;
   RETURN due;
@@ -175,7 +175,7 @@ const crashGroup = errorGroupOf({ name: crashName, message: `${crashText} (crash
  * the call are left for the next call.
  */
 const reapFunction = `
-CREATE FUNCTION inbox.reap(who text)
+CREATE FUNCTION inbox.reap(owner_name text)
 RETURNS TABLE (run_id bigint, handler text, event_id text, attempt integer, error_name text, error_message text) LANGUAGE plpgsql
 ${callSettings} AS $$
 #variable_conflict use_column
@@ -184,7 +184,7 @@ DECLARE
   ids bigint[];
 BEGIN
   PERFORM ${sharedLock};
-  SELECT array_agg(run.id) INTO ids FROM inbox.run WHERE run.owner = who AND ${isRunning('run.')};
+  SELECT array_agg(run.id) INTO ids FROM inbox.run WHERE run.owner = owner_name AND ${isRunning('run.')};
   IF ids IS NULL THEN
     RETURN;
   END IF;
@@ -193,7 +193,7 @@ BEGIN
     WHERE run.key IS NOT NULL
   ) ORDER BY lane.id FOR NO KEY UPDATE;
   SELECT coalesce(array_agg(locked.id), '{}') INTO ids FROM (
-    SELECT run.id FROM unnest(ids) AS leased(id) JOIN inbox.run ON run.id = leased.id WHERE run.owner = who AND ${isRunning('run.')}
+    SELECT run.id FROM unnest(ids) AS leased(id) JOIN inbox.run ON run.id = leased.id WHERE run.owner = owner_name AND ${isRunning('run.')}
     ORDER BY run.id FOR NO KEY UPDATE OF run
   ) locked;
   INSERT INTO inbox.attempt (run_id, attempt, started_at, ended_at, outcome, error_name, error_message)

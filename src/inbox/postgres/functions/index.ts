@@ -14,7 +14,7 @@ const functions = [nowFunction, laneFunction, ...acceptFunctions, ...claimFuncti
 export const functionsMark = `functions:${createHash('sha256').update(functions.join('\n')).digest('hex')}`
 
 /**
- * Replaces all functions of the schema. Call after all migrations, in their transaction. Replicas of the previous version may go on calling
+ * Replaces all functions of the schema. Call after all migrations, in their transaction. Replicas of the previous version may still call
  * them during a rolling upgrade: so types of parameters and names of results stay, or a migration excludes these replicas.
  */
 export async function installFunctions(trx: Rows): Promise<void> {

@@ -12,9 +12,9 @@ import { callSettings, hotSettings, isRunning, sharedLock } from '../locks.ts'
  */
 
 /**
- * Makes the oldest waiting run of each key of changed runs ready, unless another run of the key is claimable, running or held. The caller
- * has locked the lanes, or is exclusive. Returns how many became ready. With the limit in `blocker`, the planner looks up each key, even if
- * its statistics are from a time without open runs.
+ * For each key of the changed runs: makes its oldest waiting run ready, unless a run of the key is claimable, running or held. The caller
+ * has locked the lanes, or holds the exclusive lock. Returns how many became ready. With the limit in `blocker`, the planner looks up each
+ * key, even if its statistics are from a time without open runs.
  */
 const promoteFunction = `
 CREATE FUNCTION inbox.promote(changed bigint[]) RETURNS integer LANGUAGE plpgsql ${hotSettings} AS $$
@@ -26,13 +26,13 @@ BEGIN
     FROM (
       SELECT DISTINCT ended.handler_id, ended.replay_id, ended.key FROM unnest(changed) listed(id) JOIN inbox.run ended ON ended.id = listed.id
       WHERE ended.key IS NOT NULL
-    ) place CROSS JOIN LATERAL (
+    ) key_of CROSS JOIN LATERAL (
       SELECT open.id, open.state FROM inbox.run open
-      WHERE open.handler_id = place.handler_id AND open.replay_id = place.replay_id AND open.key = place.key AND ${isOpen('open.')}
+      WHERE open.handler_id = key_of.handler_id AND open.replay_id = key_of.replay_id AND open.key = key_of.key AND ${isOpen('open.')}
       ORDER BY open.handler_id, open.replay_id, open.key, open.id LIMIT 1
     ) oldest LEFT JOIN LATERAL (
       SELECT true AS is_there FROM inbox.run first
-      WHERE first.handler_id = place.handler_id AND first.replay_id = place.replay_id AND first.key = place.key
+      WHERE first.handler_id = key_of.handler_id AND first.replay_id = key_of.replay_id AND first.key = key_of.key
         AND first.state >= ${state.ready} AND first.state <= ${state.held} LIMIT 1
     ) blocker ON true
     WHERE oldest.state = ${state.waiting} AND blocker.is_there IS NULL

@@ -48,7 +48,7 @@ function Conflict({ digest, id }: { readonly digest: string; readonly id: string
           <Facts
             facts={[
               ['Event', <EventId key="event" id={conflict.event_id} />],
-              ['Digest', <Id key="digest" value={conflict.digest} what="digest" />],
+              ['Digest', <Id key="digest" value={conflict.digest} label="digest" />],
               ['Received', <Time key="received" at={conflict.received_at} />],
               ['Count', formatCount(conflict.count)],
             ]}

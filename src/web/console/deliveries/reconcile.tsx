@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useAction, useGet } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
-import { usePlace } from '../../ui/router.tsx'
+import { usePageLocation } from '../../ui/router.tsx'
 import { Panel } from '../../ui/shell.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
@@ -49,7 +49,7 @@ export interface ReconcilePanelProps {
 /** Compares the trades of the upstream with stored events. */
 export function ReconcilePanel({ latest, isConfigured, gaps }: ReconcilePanelProps) {
   const isOperator = useIsOperator()
-  const { parameters } = usePlace()
+  const { parameters } = usePageLocation()
   const isRunning = latest?.state === 'running'
   const polled = useGet<{ readonly reconcile: ReconcileJson | null }>(isRunning ? '/reconcile' : null, {
     pollMs: 1_500,

@@ -104,7 +104,7 @@ function Sections({ event }: { readonly event: EventDetailJson }) {
         <Facts
           facts={[
             ['id', <Id key="id" value={event.id} />],
-            ['key', <Id key="key" value={event.key} what="key" />],
+            ['key', <Id key="key" value={event.key} label="key" />],
             ['created', event.created_at],
             ['received', <Time key="received" at={receipt.received_at} />],
             ['stored', Number.isNaN(storedMs) ? null : `+${storedMs} ms`],

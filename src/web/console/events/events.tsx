@@ -7,7 +7,7 @@ import { formatCount } from '../../ui/format.ts'
 import { FilterField, NoMatch, TextFilter } from '../../ui/list.tsx'
 import { useLive } from '../../ui/live.tsx'
 import { eventTypes } from '../../ui/names.ts'
-import { usePlace } from '../../ui/router.tsx'
+import { usePageLocation } from '../../ui/router.tsx'
 import { Page } from '../../ui/shell.tsx'
 import { Empty, Failure, Skeleton } from '../../ui/states.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
@@ -47,10 +47,10 @@ const columns: readonly Column<EventRowJson>[] = [
 /** All accepted events, newest first and live; the panel shows one of them. */
 export function EventsPage() {
   const api = useApi()
-  const place = usePlace()
-  const filter = filterOf(place.parameters)
+  const location = usePageLocation()
+  const filter = filterOf(location.parameters)
   const text = formatFilter(filter)
-  const { open: openId = null } = place.parameters
+  const { open: openId = null } = location.parameters
   const pages = usePages<EventListJson>(
     `/events ${text}`,
     (cursor) =>
@@ -74,11 +74,11 @@ export function EventsPage() {
   useEffect(() => {
     if (isBehind) showNew()
   }, [isBehind])
-  const close = () => place.go({ open: '' }, { replace: true })
+  const close = () => location.go({ open: '' }, { replace: true })
   useHotkeys([['Escape', () => openId !== null && close()]])
 
   const change = (next: EventFilter) =>
-    place.go({ ...Object.fromEntries(filterNames.map((name) => [name, next[name] ?? ''])), open: '' })
+    location.go({ ...Object.fromEntries(filterNames.map((name) => [name, next[name] ?? ''])), open: '' })
   const last = pages.data?.pages.at(-1)
   const isCutShort = last !== undefined && last.next_cursor !== null && last.data.length < pageSize
   const canLoadMore = pages.hasNextPage && !isCutShort && !pages.isFetching && !pages.isError
@@ -131,7 +131,7 @@ export function EventsPage() {
               columns={columns}
               rows={rows}
               rowKey={({ id }) => id}
-              hrefOf={({ id }) => place.hrefWith({ open: id })}
+              hrefOf={({ id }) => location.hrefWith({ open: id })}
               openKey={openId}
               onTop={setTop}
               onEnd={() => canLoadMore && more()}

@@ -1,6 +1,6 @@
 import { useHotkeys } from '@mantine/hooks'
 import { useGet } from '../../ui/api.tsx'
-import { usePlace } from '../../ui/router.tsx'
+import { usePageLocation } from '../../ui/router.tsx'
 import { Page, SidePanel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { shortText } from '../../ui/text.tsx'
@@ -12,12 +12,12 @@ import { HandlerTable } from './handler-table.tsx'
 
 /** All handlers and sinks; the panel shows one with its actions and settings. */
 export function HandlersPage() {
-  const place = usePlace()
+  const location = usePageLocation()
   const isOperator = useIsOperator()
   const query = useGet<HandlerListJson>('/handlers', { pollMs: 5_000 })
-  const { open: openName = null } = place.parameters
+  const { open: openName = null } = location.parameters
   const opened = query.data?.data.find(({ name }) => name === openName)
-  const close = () => place.go({ open: '' }, { replace: true })
+  const close = () => location.go({ open: '' }, { replace: true })
   useHotkeys([['Escape', () => openName !== null && close()]])
   return (
     <Page

@@ -10,7 +10,7 @@ export function Command({ line }: { readonly line: string }) {
   return (
     <div className="ui-block console-command">
       <code>{line}</code>
-      <Copy value={line} what="command" />
+      <Copy value={line} label="command" />
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import { NativeSelect } from '@mantine/core'
 import { useGet } from '../../ui/api.tsx'
 import { largestSeries, StackedChart } from '../../ui/chart.tsx'
-import { usePlace } from '../../ui/router.tsx'
+import { usePageLocation } from '../../ui/router.tsx'
 import { Page, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import type { HandlerListJson } from '../../../admin/handlers.ts'
@@ -15,8 +15,8 @@ const pollMs = { hour: 5_000, day: 30_000 } as const
 
 /** Figures first, then problems with their actions, then the course of events and the handlers. */
 export function OverviewPage() {
-  const place = usePlace()
-  const window = place.parameters['window'] === 'day' ? 'day' : 'hour'
+  const location = usePageLocation()
+  const window = location.parameters['window'] === 'day' ? 'day' : 'hour'
   const overview = useGet<OverviewJson>('/overview')
   const handlers = useGet<HandlerListJson>('/handlers', { pollMs: 5_000 })
   const activity = useGet<ActivityJson>(`/activity?window=${window}`, { pollMs: pollMs[window] })
@@ -32,7 +32,7 @@ export function OverviewPage() {
           ]}
           value={window}
           onChange={(event) =>
-            place.go({ window: event.currentTarget.value === 'day' ? 'day' : '' }, { replace: true })
+            location.go({ window: event.currentTarget.value === 'day' ? 'day' : '' }, { replace: true })
           }
         />
       }

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { Dialog, Action } from '../../ui/action.tsx'
 import { formatCount, formatNumber } from '../../ui/format.ts'
 import { List } from '../../ui/list.tsx'
-import { usePlace } from '../../ui/router.tsx'
+import { usePageLocation } from '../../ui/router.tsx'
 import { Facts, Page } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
@@ -34,16 +34,16 @@ const columns: readonly Column<ReplayJson>[] = [
 
 /** Stored events that run again. With `start=1` in the address the dialog is open, with the filter of its other parameters. */
 export function ReplaysPage() {
-  const place = usePlace()
+  const location = usePageLocation()
   const isOperator = useIsOperator()
-  const { start, ...filter } = place.parameters
+  const { start, ...filter } = location.parameters
   const close = () =>
-    place.go({ ...Object.fromEntries(Object.keys(filter).map((name) => [name, ''])), start: '' }, { replace: true })
+    location.go({ ...Object.fromEntries(Object.keys(filter).map((name) => [name, ''])), start: '' }, { replace: true })
   return (
     <Page
       title="Replays"
       isFilling
-      actions={isOperator && <Button onClick={() => place.go({ start: '1' })}>Start replay</Button>}
+      actions={isOperator && <Button onClick={() => location.go({ start: '1' })}>Start replay</Button>}
     >
       <List
         caption="Replays"

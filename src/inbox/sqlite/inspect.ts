@@ -12,7 +12,7 @@ import { migrations } from './migrate.ts'
 export const newestSchema: string = migrations.at(-1)?.name ?? ''
 
 /** State of a database file. */
-export interface DatabaseLook {
+export interface DatabaseInspection {
   /** Name of its newest migration; null if it has no onchain-inbox tables. */
   readonly schema: string | null
   /** Problem that makes it unusable; null if none was found. */
@@ -23,7 +23,7 @@ export interface DatabaseLook {
  * Reads the schema of a database file without changing it, even while a process serves it. With `isChecked`, also checks its structure,
  * which takes about a second per gigabyte on a fast disk. Never throws.
  */
-export function lookAtDatabase(file: string, { isChecked }: { readonly isChecked: boolean }): DatabaseLook {
+export function inspectDatabase(file: string, { isChecked }: { readonly isChecked: boolean }): DatabaseInspection {
   let db: Database | undefined
   try {
     db = openReaderConnection(file)
@@ -65,11 +65,11 @@ export async function upgradeDatabase(path: string, onUpgrade?: OnUpgrade): Prom
   const lock = lockDatabase(path)
   const { file } = lock
   try {
-    const { schema: from } = lookAtDatabase(file, { isChecked: false })
+    const { schema: from } = inspectDatabase(file, { isChecked: false })
     const db = await openWriterConnection(file, { onUpgrade })
     db.close()
-    const hadSome = from !== null && from !== newestSchema
-    return { from, to: newestSchema, backup: hadSome ? `${file}.before-${newestSchema.slice(0, 4)}` : null }
+    const isUpgraded = from !== null && from !== newestSchema
+    return { from, to: newestSchema, backup: isUpgraded ? `${file}.before-${newestSchema.slice(0, 4)}` : null }
   } catch (error) {
     throw toOpenError(file, error)
   } finally {

@@ -4,7 +4,7 @@ import { InboxError } from '../../base/errors.ts'
 import { openReaderConnection, openWriterConnection } from '../sqlite/connection.ts'
 import { toOpenError } from '../sqlite/failure.ts'
 import { lockDatabase } from '../sqlite/lock.ts'
-import { newestSchema } from '../sqlite/look.ts'
+import { newestSchema } from '../sqlite/inspect.ts'
 import { appliedMigrations, migrations, refuseNewer } from '../sqlite/migrate.ts'
 import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
@@ -37,7 +37,7 @@ export interface Counts {
 }
 
 /** A column of the file; `pk` is its place in the primary key from 1, or 0. */
-export interface SourceColumn {
+export interface FileColumn {
   readonly table: string
   readonly name: string
   readonly pk: number
@@ -52,12 +52,12 @@ const killedMeta = 'serving:sqlite'
 const maxRows = 1_000
 const maxBytes = 4 * 1024 * 1024
 
-export type Source = ReturnType<typeof openSource>
+export type MovedFile = ReturnType<typeof openMovedFile>
 
 /**
  * Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`.
  */
-export function openSource(path: string, clock: Clock) {
+export function openMovedFile(path: string, clock: Clock) {
   if (!existsSync(path)) throw new InboxError('not_found', `there is no database at ${path}`)
   let lock = lockDatabase(path)
   const { file } = lock
@@ -100,7 +100,7 @@ export function openSource(path: string, clock: Clock) {
   }
 
   return {
-    file,
+    path: file,
     /** Null: its move has not begun. */
     marks: () => readMoveMarks(db),
     /**
@@ -121,7 +121,7 @@ export function openSource(path: string, clock: Clock) {
     },
     columns: () =>
       db
-        .prepare<[], SourceColumn>(
+        .prepare<[], FileColumn>(
           `SELECT t.name AS "table", c.name, c.pk FROM sqlite_schema t, pragma_table_info(t.name) c
            WHERE t.type = 'table' ORDER BY t.name, c.cid`,
         )
