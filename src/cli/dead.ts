@@ -30,7 +30,7 @@ const bulk = {
 } as const
 
 function which(runIds: readonly number[], all: boolean | undefined, options: InboxOptions): object {
-  const expected = 'run numbers as in `dead list`, --all, or a filter: --handler, --type, --group'
+  const expected = 'run numbers (see `dead list`), --all, a filter (--handler, --type, --group)'
   return selectionOf({ run_ids: runIds }, all, definedOf(options, filterNames), expected)
 }
 

@@ -179,7 +179,7 @@ export function selectionOf(
   ]
   const [selection] = selections
   if (selection !== undefined && selections.length === 1) return selection
-  throw new InboxError('usage', `expected either ${expected}`)
+  throw new InboxError('usage', `expected exactly one of: ${expected}`)
 }
 
 /** Notes a filter value that no documented event has: it may exist (R127), but is more often mistyped. */

@@ -24,7 +24,7 @@ const all = option('--all', 'all bodies')
 
 /** The selection of bodies, as the admin API takes it. `flag`: the option with the reason. */
 function which(ids: readonly string[], { all }: BulkOptions, reason: string | undefined, flag: string): object {
-  return selectionOf({ ids }, all, definedOf({ reason }, ['reason']), `ids of bodies, --all, or ${flag} <code>`)
+  return selectionOf({ ids }, all, definedOf({ reason }, ['reason']), `ids of bodies, --all, ${flag} <code>`)
 }
 
 /** `onchain-inbox quarantine list|show|retry|drop`: signed bodies that are not valid events. */

@@ -36,7 +36,7 @@ test('bulk commands act on the filtered items, and only count with --dry-run', {
     say('quarantine', 'drop', '--only', 'no_type', '--reason', 'a test'),
     run('dead', 'requeue', '17', '--all'),
   ])
-  const usage = expect.objectContaining({ code: 1, errors: expect.stringMatching(/^usage: expected either/) })
+  const usage = expect.objectContaining({ code: 1, errors: expect.stringMatching(/^usage: expected exactly one of: /) })
   expect(acted).toEqual(['2 runs will run again', '1 body was removed', usage])
   expect(await left()).toEqual([1, 1])
 
