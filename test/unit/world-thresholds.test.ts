@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { otherWallet, dataOf, hourMs, quietWorld, untrackedWallet } from '../support/world.ts'
+import { otherWallet, dataOf, hourMs, quietWorld, newWallet } from '../support/world.ts'
 
 /** A quiet world. `list` returns the address of a new token on Base. */
 function stage(options = {}) {
@@ -119,9 +119,9 @@ describe('thresholds of events', () => {
     buy(10_000.01)
     buy(50_000, { wallet: otherWallet })
     expect(dataOf(events, 'wallet.large_trade')).toMatchObject([
-      { wallet_address: untrackedWallet, trade_type: 'buy', amount_usd: 10_000.01 },
+      { wallet_address: newWallet, trade_type: 'buy', amount_usd: 10_000.01 },
     ])
-    track(untrackedWallet, false)
+    track(newWallet, false)
     buy(20_000)
     expect(dataOf(events, 'wallet.large_trade')).toHaveLength(1)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WorldOptions } from '../../src/emulator/world/port.ts'
-import { otherWallet, asOfNow, quietWorld, untrackedWallet } from '../support/world.ts'
+import { otherWallet, asOfNow, quietWorld, newWallet } from '../support/world.ts'
 
 /** A quiet world and its events of large trades. */
 function watch(options: Partial<WorldOptions> = {}) {
@@ -8,7 +8,7 @@ function watch(options: Partial<WorldOptions> = {}) {
   const { world, events, refOf } = quiet
   return {
     ...quiet,
-    overview: (wallet = untrackedWallet) => world.views.overview(refOf(wallet)),
+    overview: (wallet = newWallet) => world.views.overview(refOf(wallet)),
     newest: () => world.views.trades(refOf(), { limit: 1, after: null, asOf: asOfNow(world) }, null).items[0]!,
     alerts: () =>
       events.flatMap(({ event, alertIds, audience }) =>
@@ -20,7 +20,7 @@ function watch(options: Partial<WorldOptions> = {}) {
 describe('an alert on the trades of a wallet', () => {
   it('A15 A41 R42 fires for a purchase of exactly the threshold by an untracked wallet, for its URL only', () => {
     const { alert, buy, alerts, first, newest } = watch()
-    alert('alrt_1', 'whale_buy', untrackedWallet, 7000)
+    alert('alrt_1', 'whale_buy', newWallet, 7000)
     buy(6999.99)
     buy(7000, { wallet: otherWallet })
     expect(alerts()).toEqual([])
@@ -28,7 +28,7 @@ describe('an alert on the trades of a wallet', () => {
     const { tx_hash, token_out } = newest()
     expect(alerts()).toEqual([
       {
-        wallet_address: untrackedWallet,
+        wallet_address: newWallet,
         network: 'ethereum',
         trade_type: 'buy',
         token_address: first,
@@ -48,9 +48,9 @@ describe('an alert on the trades of a wallet', () => {
     sell()
     const brought = newest().token_out.value_usd
     world.restore(before)
-    alert('alrt_buy', 'whale_buy', untrackedWallet, 1)
-    alert('alrt_cent', 'whale_sell', untrackedWallet, brought + 0.01)
-    alert('alrt_1', 'whale_sell', untrackedWallet, brought)
+    alert('alrt_buy', 'whale_buy', newWallet, 1)
+    alert('alrt_cent', 'whale_sell', newWallet, brought + 0.01)
+    alert('alrt_1', 'whale_sell', newWallet, brought)
     sell()
     expect(alerts()).toMatchObject([{ trade_type: 'sell', amount_usd: brought, alertIds: 'alrt_1' }])
   })
@@ -58,8 +58,8 @@ describe('an alert on the trades of a wallet', () => {
   it('A15 A42 a swap is both a purchase and a sale in one event', () => {
     const { alert, buy, swap, alerts, second, newest } = watch()
     buy(7000)
-    alert('alrt_sell', 'whale_sell', untrackedWallet, 5000)
-    alert('alrt_buy', 'whale_buy', untrackedWallet, 5000)
+    alert('alrt_sell', 'whale_sell', newWallet, 5000)
+    alert('alrt_buy', 'whale_buy', newWallet, 5000)
     swap()
     expect(alerts()).toMatchObject([{ trade_type: 'swap', token_address: second, alertIds: 'alrt_sell,alrt_buy' }])
     expect(alerts()[0]?.amount_usd).toBe(newest().token_in.value_usd)
@@ -69,8 +69,8 @@ describe('an alert on the trades of a wallet', () => {
     const { alert, buy, track, alerts } = watch()
     track()
     buy(20_000)
-    alert('alrt_1', 'whale_buy', untrackedWallet, 5000)
-    alert('alrt_2', 'whale_buy', untrackedWallet, 20_000)
+    alert('alrt_1', 'whale_buy', newWallet, 5000)
+    alert('alrt_2', 'whale_buy', newWallet, 20_000)
     buy(20_000)
     buy(7000)
     expect(alerts()).toMatchObject([
@@ -82,11 +82,11 @@ describe('an alert on the trades of a wallet', () => {
 
   it('A17 fires once if one-shot', () => {
     const { alert, buy, alerts } = watch()
-    alert('alrt_once', 'whale_buy', untrackedWallet, 1000, true)
+    alert('alrt_once', 'whale_buy', newWallet, 1000, true)
     buy(900)
     buy(1000)
     buy(3000)
-    alert('alrt_all', 'whale_buy', untrackedWallet, 1000)
+    alert('alrt_all', 'whale_buy', newWallet, 1000)
     buy(4000)
     expect(alerts().map(({ amount_usd, alertIds }) => [amount_usd, alertIds])).toEqual([
       [1000, 'alrt_once'],
@@ -108,7 +108,7 @@ describe('an alert on the trades of a token', () => {
     buy(7000)
     buy(60_000, { wallet: otherWallet })
     expect(alerts().map((data) => [data.wallet_address, data.amount_usd])).toEqual([
-      [untrackedWallet, 7000],
+      [newWallet, 7000],
       [otherWallet, 60_000],
     ])
     expect(overview(otherWallet).is_whale).toBe(true)
@@ -144,7 +144,7 @@ describe('an alert on the trades of a token', () => {
   it('A42 shares its event with alerts on the wallet, in the order of creation', () => {
     const { alert, buy, track, alerts, first } = watch({ whaleUsd: 5000 })
     alert('alrt_1', 'whale_buy', first, 1000)
-    alert('alrt_2', 'whale_buy', untrackedWallet, 1000)
+    alert('alrt_2', 'whale_buy', newWallet, 1000)
     alert('alrt_3', 'whale_buy', first, 1000)
     buy(7000)
     track()
