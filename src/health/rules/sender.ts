@@ -9,7 +9,7 @@ const slow = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
 const failing = { on: 0.95, off: 0.98, critical: 0.5 }
 const refusing = { least: 3, share: 0.01, critical: 0.5 }
 const mismatching = { on: 20, off: 5 }
-/** Within an hour without a delivery that has a known secret. */
+/** Minimum mismatches for a critical warning in an hour without an authentic delivery. */
 const minMismatches = 3
 
 /** Warnings about responses to deliveries. The sender counts any 2xx within 5 s as a success (R43, R44, R79). */
@@ -88,7 +88,7 @@ function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: Proces
       ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
         `Compare them; during a rotation set both (INBOX_SECRETS). ${ladderText}`
       : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. The ' +
-        'Rejects page shows their source.',
+        'Rejects page shows their clients.',
     href: '/deliveries/rejected',
   }
 }
@@ -126,7 +126,7 @@ export function findRejectionWarning({ rejections: counts, lately }: ProcessFact
     title: `${countText(total, 'request that may be a delivery was', 'requests that may be deliveries were')} rejected for good in the last five minutes`,
     text:
       `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${ladderText} The Rejects page shows their ` +
-      'source; ignore unknown sources.',
+      'clients; ignore unknown ones.',
     href: '/deliveries/rejected',
   }
 }
