@@ -1,5 +1,4 @@
-// Compiles src, handlers and schema, and builds the pages, from scratch, so that no file of an older build survives: to dist/, or to
-// the folder that is named.
+// Compiles src, handlers and schema and builds the pages, into dist/ or the folder in the first argument. Deletes it first.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -8,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const out = resolve(process.argv[2] ?? fileURLToPath(new URL('../dist', import.meta.url)))
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 rmSync(out, { recursive: true, force: true })
-// By its path: `typescript-5`, for generators, has a `tsc` as well.
+// By path, because `typescript-5` (for generators) also has a `tsc`.
 run('typescript/bin/tsc', '-p', 'src/tsconfig.json', '--outDir', out)
 for (const page of ['src/web/console', 'src/web/dashboard']) {
   const to = ['--outDir', join(out, page), '--emptyOutDir', '--logLevel', 'warn']
@@ -16,7 +15,7 @@ for (const page of ['src/web/console', 'src/web/dashboard']) {
 }
 chmodSync(join(out, 'src/cli.js'), 0o755)
 if (process.argv[2] === undefined) {
-  // npx would keep a broken copy of the package if it was called before the first build. It prefers this link.
+  // npx would keep a broken copy of the package if it ran before the first build. It prefers this link.
   const link = 'node_modules/.bin/onchain-inbox'
   rmSync(link, { force: true })
   symlinkSync('../../dist/src/cli.js', link)
@@ -25,7 +24,7 @@ if (process.argv[2] === undefined) {
 function run(file, ...args) {
   const { status } = spawnSync(process.execPath, [`node_modules/${file}`, ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    // Whatever is set here, as in a test, the pages are for use.
+    // Tests set another NODE_ENV, but the pages must be production builds.
     env: { ...process.env, NODE_ENV: 'production' },
   })
   if (status !== 0) process.exit(1)

@@ -1,8 +1,8 @@
-// Which packages an installation of this one brings.
+// Packages that an installation of this package contains.
 import { readFileSync } from 'node:fs'
 
 /**
- * The lock file without what only development needs: no development packages, no optional peers.
+ * The lock file without development packages and optional peers.
  *
  * @returns {{ packages: Record<string, { version: string }> }} the package itself under `''`
  */

@@ -1,4 +1,4 @@
-// For generators that need the compiler's old API, which TypeScript 7 has not: `node --import ./.ci/old-typescript.mjs …`.
+// For generators that need the compiler API removed in TypeScript 7: `node --import ./.ci/old-typescript.mjs …`.
 import { registerHooks } from 'node:module'
 
 registerHooks({

@@ -1,6 +1,6 @@
-// Writes what the package has beside the repository, into this folder or the one that is named: docs/api/ from the docstrings of what
-// the package exports, one page per entry point; schema/json/ and schema/admin-openapi.json. To be run with
-// `node --import ./.ci/old-typescript.mjs`.
+// Writes generated files of the package that the repository does not contain: docs/api/ (one page per entry point, from docstrings),
+// schema/json/ and schema/admin-openapi.json. Target: the repository, or the folder in the first argument.
+// Run with `node --import ./.ci/old-typescript.mjs`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,9 +41,9 @@ async function writeApiDocs(folder) {
     readme: 'none',
     router: 'module',
     tsconfig: 'tsconfig.json',
-    // `npm run verify:types` has checked them.
+    // `npm run verify:types` checks them.
     skipErrorChecking: true,
-    // Nothing that changes from one machine, commit or release of Node's types to the next.
+    // Omits everything that depends on the machine, the commit or the version of Node's types.
     disableSources: true,
     disableGit: true,
     excludeExternals: true,
@@ -73,7 +73,7 @@ async function writeApiDocs(folder) {
   await app.generateOutputs(project)
 }
 
-/** Without what only HTML has: anchors in the cells of tables, and links to them. */
+/** Removes HTML: anchors in table cells, and links to them. */
 function tidy(page) {
   const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, text]) => text.toLowerCase().replaceAll(/[^\w -]/g, ''))
   return page
@@ -81,7 +81,7 @@ function tidy(page) {
     .replaceAll(/<a id="[^"]*"><\/a> /g, '')
     .replaceAll(/\[(`[^`]+`)\]\(#(?:property|type-parameter)-[^)]+\)/g, '$1')
     .replaceAll(/\(#([\w-]+?)-(\d+)\)/g, (link, name, index) => {
-      // The plugin also counts headings that it does not write.
+      // The plugin also numbers headings that it does not write.
       return headings.filter((heading) => heading === name).length > Number(index) ? link : `(#${name})`
     })
 }

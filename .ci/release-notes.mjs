@@ -1,4 +1,4 @@
-// Prints the notes of a release, in Markdown: the newest section of the changelog, and what a download can be checked against.
+// Prints release notes in Markdown: the newest section of the changelog, and digests of the downloads.
 // `node .ci/release-notes.mjs onchain-inbox-0.1.0.tgz sbom.cdx.json`
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ process.stdout.write(`# ${name} ${title}
 
 ${text}
 
-## Check what you have
+## Verify your download
 
 | | |
 |---|---|
@@ -38,7 +38,7 @@ ${text}
 \`npm audit signatures\` checks the provenance of an installed package: which commit it was built from, and by which workflow.
 `)
 
-/** What stands below the first heading of the second rank. */
+/** The section of the first level-2 heading. */
 function newestSection(changelog) {
   const [, section = ''] = changelog.split(/^## /m)
   const [title, ...lines] = section.split('\n')

@@ -1,5 +1,5 @@
 // Prints the bill of materials of an installation, as CycloneDX JSON: `npm run --silent sbom > sbom.cdx.json`.
-// `npm sbom --omit dev` alone leaves out what development packages need as well, so it is shown a lock file without those.
+// `npm sbom --omit dev` also omits packages that development packages share, so it gets a lock file without those.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ const { devDependencies: _dev, ...manifest } = JSON.parse(
 const lock = installedLock()
 const folder = mkdtempSync(join(tmpdir(), 'onchain-inbox-sbom-'))
 try {
-  // npm names the whole after its folder.
+  // npm takes the name of the project from its folder.
   const project = join(folder, manifest.name)
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))

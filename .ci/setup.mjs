@@ -1,4 +1,4 @@
-// Installs what is missing, and only then. Plain JavaScript for Node >= 20: it runs before anything is installed.
+// Installs packages if any are missing. Plain JavaScript for Node >= 20, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,9 +16,9 @@ if (!isInstalled()) {
   }
 }
 
-/** npm notes at the end of an installation what is there. What is optional may be for other machines. */
+/** npm lists installed packages in `node_modules/.package-lock.json`. Optional packages may be for other platforms. */
 function isInstalled() {
-  // An install script puts it there, and scripts can be switched off.
+  // An install script adds `node`, and scripts may be disabled.
   if (!existsSync('node_modules/.bin/node') || !existsSync('node_modules/.package-lock.json')) return false
   const there = packagesOf('node_modules/.package-lock.json')
   const isThere = ([path, { version, optional = false }]) =>

@@ -1,4 +1,4 @@
-// Prints how large the package is, beside what is allowed; ends with 1 where that is exceeded. It measures dist/ as it is there.
+// Prints the size of the package and its limits. Exits with 1 if a limit is exceeded. Measures the existing dist/.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,23 +10,23 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
 const [packed] = JSON.parse(run('npm', ['pack', '--dry-run', '--json']))
 
-/** What, how much, how much at most, in which unit. To raise a limit is a decision: say in the changelog what it buys. */
+/** Name, size, limit, unit. If you raise a limit, give the reason in the changelog. */
 const rows = [
   ['the tarball', packed.size / 1024, 2000, 'KiB'],
   ['its content', packed.unpackedSize / 1024, 6500, 'KiB'],
   ['its files', packed.entryCount, 1900, ''],
   ['packages of an installation', Object.keys(installedLock().packages).length, 130, ''],
-  // For people to look at: how long something takes depends on what else the machine does.
-  ['the console, as it is sent', gzippedBytes('dist/src/web/console/assets') / 1024, 260, 'KiB gzipped'],
+  ['the console, compressed', gzippedBytes('dist/src/web/console/assets') / 1024, 260, 'KiB gzipped'],
+  // Without a limit, because times depend on the load of the machine.
   ["import of 'onchain-inbox'", importMs('./dist/src/index.js'), Infinity, 'ms'],
   ["import of 'onchain-inbox/client'", importMs('./dist/src/client/index.js'), Infinity, 'ms'],
 ]
 
-for (const [what, amount, limit, unit] of rows) {
+for (const [name, amount, limit, unit] of rows) {
   const isOver = amount > limit
   if (isOver) process.exitCode = 1
   const allowed = limit === Infinity ? unit : `of ${limit} ${unit}`
-  const cells = [what.padEnd(34), Math.round(amount).toString().padStart(6), allowed.padEnd(14)]
+  const cells = [name.padEnd(34), Math.round(amount).toString().padStart(6), allowed.padEnd(14)]
   console.log(cells.join(' ') + (isOver ? ' TOO MUCH' : ''))
 }
 
@@ -34,7 +34,7 @@ function gzippedBytes(folder) {
   return readdirSync(folder).reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0)
 }
 
-/** The best of some processes, without what Node itself takes: whatever else the machine does only adds to it. */
+/** Import time in milliseconds, without the start of Node: the minimum of three processes, because load only adds to it. */
 function importMs(file) {
   const program = `const begun = performance.now(); await import(${JSON.stringify(file)}); console.log(performance.now() - begun)`
   const times = Array.from({ length: 3 }, () => Number(run(process.execPath, ['--input-type=module', '-e', program])))

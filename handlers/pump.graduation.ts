@@ -1,7 +1,7 @@
 import { defineHandler } from 'onchain-inbox'
 import { formatEvent } from 'onchain-inbox/format'
 
-/** Prints one line on a launch-platform token moving to an exchange pool (R102). */
+/** Prints one line on a launch-platform token moving to an exchange pool. */
 export default defineHandler({
   type: 'pump.graduation',
   run(event, ctx) {

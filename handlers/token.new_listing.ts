@@ -1,7 +1,7 @@
 import { defineHandler } from 'onchain-inbox'
 import { formatEvent } from 'onchain-inbox/format'
 
-/** Prints one line on a new pool for a token not seen before (R94). */
+/** Prints one line on a new pool for a token not seen before. */
 export default defineHandler({
   type: 'token.new_listing',
   run(event, ctx) {

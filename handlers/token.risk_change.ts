@@ -1,7 +1,7 @@
 import { defineHandler } from 'onchain-inbox'
 import { formatEvent } from 'onchain-inbox/format'
 
-/** Prints one line on a jump of the audit risk score of a token (R95). */
+/** Prints one line on a jump of the audit risk score of a token. */
 export default defineHandler({
   type: 'token.risk_change',
   run(event, ctx) {

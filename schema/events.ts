@@ -18,7 +18,7 @@ import {
 } from './fields.ts'
 import { exampleIds } from './rest/examples.ts'
 
-// The first fields of the events of a group, and their examples.
+// Leading fields shared by a group of events, and example values.
 const token = { token_address: tokenAddress, network, symbol }
 const exampleToken = { token_address: exampleIds.token, network: 'ethereum', symbol: 'EXMPL' }
 const contract = { contract_address: contractAddress, network, symbol }
@@ -37,9 +37,9 @@ export const eventSchemas = {
     'Token price crossed a configured threshold.',
     {
       ...token,
-      alert_type: z.enum(['price_above', 'price_below']).describe('Which way the price crossed the threshold.'),
+      alert_type: z.enum(['price_above', 'price_below']).describe('Direction of the crossing.'),
       threshold_usd: usd.describe('The configured price in USD.'),
-      current_price_usd: usd.describe('The price in USD that crossed it.'),
+      current_price_usd: usd.describe('Current price in USD.'),
       change_pct_24h: percent.describe('Price change over 24 hours, percent.'),
     },
     { ...exampleToken, alert_type: 'price_above', threshold_usd: 1.2, current_price_usd: 1.25, change_pct_24h: 12.3 },
@@ -75,7 +75,7 @@ export const eventSchemas = {
       ...token,
       previous_risk_score: assumed(riskScore.describe('Risk score before; higher is worse.'), 'A36'),
       current_risk_score: assumed(riskScore.describe('Risk score now; higher is worse.'), 'A36'),
-      risk_level: assumed(open.describe('Level of the score in a word, such as low or critical; an open set.'), 'A36'),
+      risk_level: assumed(open.describe('Risk level, such as low or critical; an open set.'), 'A36'),
       triggered_checks: z.array(z.string()).describe('Names of the audit checks that fired.'),
       ai_summary: aiSummary,
     },
@@ -196,8 +196,8 @@ export const eventSchemas = {
     'Owner or admin authority of a contract transferred.',
     {
       ...contract,
-      previous_owner: open.describe('Address of the owner before.'),
-      new_owner: open.describe('Address of the owner now; a zero address means that ownership was renounced.'),
+      previous_owner: open.describe('Address of the previous owner.'),
+      new_owner: open.describe('Address of the new owner; a zero address means that ownership was renounced.'),
       tx_hash: assumed(txHash, 'A10'),
     },
     { ...exampleContract, previous_owner: exampleIds.owner, new_owner: exampleIds.newOwner, tx_hash: exampleIds.tx },

@@ -20,7 +20,7 @@ export function toComponents(schemas: Readonly<Record<string, z.ZodType>>): Read
   return convertRegistry(registry)
 }
 
-/** The same for schemas in a registry, under their ids. */
+/** Like `toComponents`, for schemas in a registry. */
 export function convertRegistry(
   registry: ReturnType<typeof z.registry<{ id: string }>>,
 ): Readonly<Record<string, JsonObject>> {

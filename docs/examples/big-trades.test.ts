@@ -6,7 +6,7 @@ const options = { handlers: [{ name: 'big-trades', ...bigTrades }], sinks: ['mai
 const addressBook = vi.spyOn(globalThis, 'fetch')
 afterEach(() => addressBook.mockReset())
 
-test('a mail goes out for a big trade, and the trades of a wallet are counted', async () => {
+test('sends a mail for a big trade and counts the trades of the wallet', async () => {
   addressBook.mockImplementation(async () => Response.json({ owner: 'Whale 7' }))
   await using inbox = await createTestInbox(options)
   const event = createEvent('wallet.large_trade', { data: { wallet_address: 'w', amount_usd: 250_000 } })
@@ -22,7 +22,7 @@ test('a mail goes out for a big trade, and the trades of a wallet are counted', 
   expect(await inbox.state('big-trades')).toEqual({ w: 2 })
 })
 
-test('an address book that is down is asked again, with growing waits', async () => {
+test('retries with growing delays while the address book is down', async () => {
   addressBook.mockImplementation(async () => new Response(null, { status: 503 }))
   await using inbox = await createTestInbox(options)
   const event = createEvent('wallet.large_trade', { data: { amount_usd: 250_000 } })
@@ -38,15 +38,15 @@ test('an address book that is down is asked again, with growing waits', async ()
   ])
 })
 
-test('a wallet that nobody knows is a dead letter', async () => {
+test('an unknown wallet becomes a dead letter', async () => {
   addressBook.mockImplementation(async () => new Response(null, { status: 404 }))
   await using inbox = await createTestInbox(options)
   await inbox.deliver(createEvent('wallet.large_trade', { data: { wallet_address: 'w', amount_usd: 250_000 } }))
   await inbox.idle()
-  expect(await inbox.deadLetters()).toMatchObject([{ handler: 'big-trades', error: { message: 'nobody knows w' } }])
+  expect(await inbox.deadLetters()).toMatchObject([{ handler: 'big-trades', error: { message: 'unknown wallet w' } }])
 })
 
-test('a small trade is let pass', async () => {
+test('skips trades below 100,000 USD', async () => {
   await using inbox = await createTestInbox(options)
   const event = createEvent('wallet.large_trade', { data: { amount_usd: 99_999.99 } })
   await inbox.deliver(event)

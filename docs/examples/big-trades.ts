@@ -6,7 +6,7 @@ export default defineHandler({
   async run(event, ctx) {
     const { wallet_address: wallet, amount_usd: usd } = event.data
     const response = await fetch(`http://127.0.0.1:3000/owners/${wallet}`, { signal: ctx.signal })
-    if (response.status === 404) throw new TerminalError(`nobody knows ${wallet}`)
+    if (response.status === 404) throw new TerminalError(`unknown wallet ${wallet}`)
     if (!response.ok) throw new Error(`the address book answered ${response.status}`)
     const { owner } = (await response.json()) as { owner: string }
 

@@ -15,7 +15,7 @@ export const inbox = createInbox({
 
 export const app = Fastify({ bodyLimit: 1024 * 1024 })
 
-// A scope of its own: here bodies stay bytes, everywhere else Fastify parses them as always.
+// In this scope, bodies stay bytes. Fastify parses all others as usual.
 await app.register(async (webhooks) => {
   webhooks.removeAllContentTypeParsers()
   webhooks.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

@@ -6,7 +6,7 @@ export default defineHandler({
   type: 'token.price_alert',
   maxAgeMs: dayMs,
   async run(event, ctx) {
-    const key = `told:${event.data.token_address}`
+    const key = `notified:${event.data.token_address}`
     if (ctx.isReplay || (await ctx.state.get(key))) return
     ctx.state.set(key, true, { ttlMs: dayMs })
     ctx.enqueue('chat', { text: `${event.data.symbol} is at ${event.exact('data.current_price_usd')} USD` })

@@ -6,7 +6,7 @@ import waitForBlock from './wait-for-block.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-test('one message per token and day', async () => {
+test('notifies once per token and day', async () => {
   await using inbox = await createTestInbox({ handlers: [{ name: 'notify-once', ...notifyOnce }], sinks: ['chat'] })
   const alert = (token_address: string) =>
     createEvent('token.price_alert', {
@@ -23,7 +23,7 @@ test('one message per token and day', async () => {
   expect(inbox.items('chat')).toHaveLength(3)
 })
 
-test('a dead letter holds up its pool, and no other', async () => {
+test('a dead letter blocks only its own pool', async () => {
   await using inbox = await createTestInbox({
     handlers: [{ name: 'pool-ledger', ...poolLedger, retry: { attempts: 1 } }],
   })
@@ -39,7 +39,7 @@ test('a dead letter holds up its pool, and no other', async () => {
   expect(await inbox.state('pool-ledger')).toEqual({ q: ['t3'] })
 })
 
-test('a trade is looked at again two minutes after it was made', async () => {
+test('checks a trade two minutes after it was made', async () => {
   await using inbox = await createTestInbox({ handlers: [{ name: 'wait', ...waitForBlock }], sinks: ['ledger'] })
   vi.spyOn(Date, 'now').mockImplementation(() => inbox.clock.now())
   vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response('{}'))

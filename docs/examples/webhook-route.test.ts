@@ -5,7 +5,7 @@ import { createInbox, defineHandler } from 'onchain-inbox'
 import { createEvent, signedRequest } from 'onchain-inbox/testing'
 import { expect, test } from 'vitest'
 
-test('the webhook of the app takes what is signed, and nothing else', async () => {
+test('the webhook of the app accepts signed events and rejects others', async () => {
   const secret = 'a-secret-for-this-test'
   const audit = defineHandler({ name: 'audit', type: '*', run() {} })
   await using inbox = createInbox({ secrets: secret, database: 'memory:', handlers: [audit] })

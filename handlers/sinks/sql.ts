@@ -29,7 +29,7 @@ const options = z.strictObject({
 type Options = z.output<typeof options>
 
 /**
- * Writes events to PostgreSQL or SQLite: one table per event type (R93–R102), with a column per field and the raw bytes.
+ * Writes events to PostgreSQL or SQLite: one table per event type, with a column per field and the raw bytes.
  * Numbers are exact. A repeated event updates its row. A batch is one transaction.
  */
 export default {

@@ -19,7 +19,7 @@ export const token = resource(
     market_cap_usd: usd.describe('Price times supply in USD.'),
     holder_count: count.describe('Number of wallets that hold it.'),
     risk_score: assumed(z.int().min(0).max(100).describe('Risk score of the audit, 0 to 100; higher is worse.'), 'A36'),
-    risk_level: assumed(openEnum('low', 'medium', 'high', 'critical').describe('Level of the score in a word.'), 'A36'),
+    risk_level: assumed(openEnum('low', 'medium', 'high', 'critical').describe('Risk level.'), 'A36'),
     created_at: timestamp.describe('Time of the creation of the token, UTC.'),
   },
   {

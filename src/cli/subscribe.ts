@@ -166,7 +166,7 @@ function exitCodeOf(result: Registration): 0 | 1 | 75 {
       return result.verdict.canRetry ? 75 : 1
     case 'changed':
     case 'unclear':
-    case 'unnoted':
+    case 'unstored':
       return 1
   }
 }

@@ -141,7 +141,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
   if (timeoutS === 0) return { isAllAcknowledged: true, isAnswered: true }
   const startedAt = performance.now()
   await findListings(client, type, events, timeoutS)
-  const counts = { acknowledged: 0, notAcknowledged: 0, nobody: 0, untold: 0 }
+  const counts = { acknowledged: 0, notAcknowledged: 0, notSent: 0, notReported: 0 }
   let isAnswered = false
   await followDeliveries({
     items: events,
@@ -152,16 +152,16 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
     onEnd({ eventId }, deliveries) {
       for (const delivery of deliveries) printDelivery(delivery, options)
       isAnswered ||= deliveries.some(({ lastStatus }) => lastStatus !== null)
-      counts[eventId === null ? 'untold' : verdictOf(deliveries)]++
+      counts[eventId === null ? 'notReported' : verdictOf(deliveries)]++
     },
   })
   const following = rate === undefined ? 0 : count - 1
   printResult({ msg: 'finished', events: count, ...counts, following }, options, (result) => {
-    const { acknowledged, notAcknowledged, nobody, untold } = result
+    const { acknowledged, notAcknowledged, notSent, notReported } = result
     return [
       `${acknowledged} acknowledged, ${notAcknowledged} not`,
-      ...(nobody === 0 ? [] : [`${nobody} not sent: no webhook of the emulator subscribes to ${type}`]),
-      ...(untold === 0 ? [] : [`${untold} not reported yet: the clock must advance five seconds`]),
+      ...(notSent === 0 ? [] : [`${notSent} not sent: no webhook of the emulator subscribes to ${type}`]),
+      ...(notReported === 0 ? [] : [`${notReported} not reported yet: the clock must advance five seconds`]),
       ...(following === 0 ? [] : [`${following} follow as the clock advances: see \`emulator tail\``]),
     ].join(', ')
   })
@@ -173,8 +173,8 @@ function triggeredLine(type: EventType, eventId: string | null, { set }: Trigger
   return `${type.padEnd(27)}  ${id}  triggered${set === undefined ? '' : ' (raw)'}`
 }
 
-function verdictOf(deliveries: readonly ShownDelivery[]): 'acknowledged' | 'notAcknowledged' | 'nobody' {
-  if (deliveries.length === 0) return 'nobody'
+function verdictOf(deliveries: readonly ShownDelivery[]): 'acknowledged' | 'notAcknowledged' | 'notSent' {
+  if (deliveries.length === 0) return 'notSent'
   return deliveries.every(({ state }) => state === 'acknowledged') ? 'acknowledged' : 'notAcknowledged'
 }
 

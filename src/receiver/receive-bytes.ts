@@ -1,6 +1,6 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { answerFor, type Answer, type AnswerCode } from './answer.ts'
-import { ingestTraced, refuseEarly, type ReceiveOptions } from './receive.ts'
+import { ingestTraced, earlyRejection, type ReceiveOptions } from './receive.ts'
 
 /** A delivery as given by any framework, with its body already read. */
 export interface DeliveryRequest {
@@ -29,7 +29,7 @@ export interface DeliveryResponse {
 export async function receiveBytes(options: ReceiveOptions, request: DeliveryRequest): Promise<DeliveryResponse> {
   const startedAt = performance.now()
   const headers = toObject(request.headers)
-  const refuse = (code: AnswerCode): DeliveryResponse => {
+  const reject = (code: AnswerCode): DeliveryResponse => {
     const answer = answerFor(code)
     if (answer.status >= 500) options.observer.refused(code)
     else options.observer.rejected(code)
@@ -43,12 +43,12 @@ export async function receiveBytes(options: ReceiveOptions, request: DeliveryReq
       raw,
     )
 
-  if (request.method !== undefined && request.method !== 'POST') return refuse('method_not_allowed')
-  const refusal = refuseEarly(options, headers)
-  if (refusal !== null) return refuse(refusal)
+  if (request.method !== undefined && request.method !== 'POST') return reject('method_not_allowed')
+  const rejection = earlyRejection(options, headers)
+  if (rejection !== null) return reject(rejection)
   const raw = toBytes(request.body, headers)
-  if (raw === null) return refuse('body_already_read')
-  if (raw.length > options.bodyLimitBytes) return refuse('body_too_large')
+  if (raw === null) return reject('body_already_read')
+  if (raw.length > options.bodyLimitBytes) return reject('body_too_large')
 
   const answer = await ingestTraced(options, raw, { headers, rawHeaders: Object.entries(headers).flat() })
   if (answer.reason !== undefined) log(answer.reason, raw)

@@ -81,8 +81,8 @@ export async function receive(
   const { state, observer } = options
   const startedAt = performance.now()
 
-  const refusal = hasRepeatedHost(request.rawHeaders) ? 'bad_request' : refuseEarly(options, request.headers)
-  if (refusal !== null) return reject(options, request, response, refusal)
+  const rejection = hasRepeatedHost(request.rawHeaders) ? 'bad_request' : earlyRejection(options, request.headers)
+  if (rejection !== null) return reject(options, request, response, rejection)
 
   const raw = await bodyOf(options, request, response)
   if (raw === null) return
@@ -127,17 +127,17 @@ async function bodyOf(
   response: ServerResponse,
 ): Promise<Buffer | null> {
   const { pressure, bodyLimitBytes: limitBytes } = options
-  const refuse = (code: AnswerCode, close?: boolean) => {
+  const rejectWith = (code: AnswerCode, close?: boolean) => {
     reject(options, request, response, code, close)
     return null
   }
   const before = bodyReadBefore(request)
-  if (before === 'lost') return refuse('body_already_read')
-  if (before !== 'unread') return before.length > limitBytes ? refuse('body_too_large') : before
+  if (before === 'lost') return rejectWith('body_already_read')
+  if (before !== 'unread') return before.length > limitBytes ? rejectWith('body_too_large') : before
 
   options.beforeBody?.(request, response)
   const read = await readBody(request, { limitBytes, length: contentLength(request.headers), pressure })
-  if (typeof read === 'string') return refuse(read, true)
+  if (typeof read === 'string') return rejectWith(read, true)
   // The client left, or Node has responded: no response is possible.
   if (read === null) {
     options.observer.rejected('body_incomplete')
@@ -147,7 +147,7 @@ async function bodyOf(
 }
 
 /** Error code if the request can be rejected before its body is read; else null. */
-export function refuseEarly(
+export function earlyRejection(
   options: Pick<ReceiveOptions, 'state' | 'bodyLimitBytes' | 'pressure'>,
   headers: IncomingHttpHeaders,
 ): AnswerCode | null {
@@ -217,8 +217,8 @@ async function readBody(
   let bytes = 0
   const room = pressure.enterBody(() => stop('overloaded'))
 
-  function stop(why: AnswerCode): void {
-    code = why
+  function stop(reason: AnswerCode): void {
+    code = reason
     request.off('data', onData)
     request.emit('error', stopped)
   }

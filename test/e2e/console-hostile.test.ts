@@ -112,18 +112,18 @@ async function attack(target: string): Promise<Record<string, string>> {
       socket.onerror = () => resolve('failed')
     })
   const byWindow = async (path: string) => {
-    const heard: string[] = []
-    addEventListener('message', ({ data }) => heard.push(String(data)))
+    const messages: string[] = []
+    addEventListener('message', ({ data }) => messages.push(String(data)))
     const opened = window.open(`${target}${path}`)
     if (opened === null) return 'no window'
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     try {
       opened.postMessage({ type: 'sign-out' }, '*')
-      heard.push(`read ${opened.document.body.innerText}`)
+      messages.push(`read ${opened.document.body.innerText}`)
     } catch (error) {
-      heard.push(`blocked ${String(error)}`)
+      messages.push(`blocked ${String(error)}`)
     }
-    return heard.join()
+    return messages.join()
   }
   const json = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"all":true}' }
   const plain = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: '{"all":true}' }

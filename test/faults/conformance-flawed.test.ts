@@ -22,7 +22,7 @@ test('R73 (f) from outside: a receiver that verifies over parsed JSON fails', as
   const report = await conformance(receiver.sidecar.url, 'acceptance,raw-bytes', quick)
   // Two forms happen to be the bytes that JavaScript would write.
   expect(failedScenarios(report)).toEqual(Array(6).fill('raw-bytes'))
-  expect(report.verdicts[10]?.detail).toContain('to do: compute the digest over the received bytes')
+  expect(report.verdicts[10]?.detail).toContain('fix: compute the digest over the received bytes')
 })
 
 test('R75 (g) from outside: a receiver that accepts an empty secret fails', async () => {
@@ -30,8 +30,8 @@ test('R75 (g) from outside: a receiver that accepts an empty secret fails', asyn
   const failures = verdictsOf(await conformance(receiver.sidecar.url, 'forgery,rotation', quick), 'failed')
   expect(failures).toMatchObject([
     {
-      rule: 'an event with a digest made with an empty secret is refused',
-      detail: expect.stringMatching(/came: 200 after .*\nto do: if only this is accepted, one of the secrets/),
+      rule: 'an event with a digest made with an empty secret is rejected',
+      detail: expect.stringMatching(/got: 200 after .*\nfix: if only this is accepted, one of the secrets/),
     },
   ])
 })
@@ -41,15 +41,15 @@ test('A30 A31 (h) from outside: a receiver that crashes on a signature of anothe
   const report = await conformance(receiver.sidecar.url, null, { ...quick, timeoutMs: 1_000 })
   const [failure, ...more] = verdictsOf(report, 'failed')
   expect(more).toEqual([])
-  expect(failure).toMatchObject({ scenario: 'forgery', rule: 'an event with no signature is refused' })
-  expect(failure?.detail).toContain('came: the connection was cut without an answer')
+  expect(failure).toMatchObject({ scenario: 'forgery', rule: 'an event with no signature is rejected' })
+  expect(failure?.detail).toContain('got: the connection was cut without an answer')
   expect(failure?.detail).toContain('comparing digests of different length throws')
   expect(report.reason).toContain('the receiver no longer answers: the connection was refused')
   const after = report.verdicts.slice(report.verdicts.findIndex(({ verdict }) => verdict === 'failed') + 1)
   expect(new Set(after.map(({ verdict }) => verdict))).toEqual(new Set(['not checked']))
 })
 
-const twice = /came: done \d+ times: evt_conf_/
+const twice = /got: done \d+ times: evt_conf_/
 
 test.each<[string, string, string, (receiver: Restartable) => object, readonly string[], RegExp]>([
   ['R88 A52 (c)', 'looks up, then inserts', 'repeated,at-once', () => ({}), ['at-once'], twice],
@@ -59,7 +59,7 @@ test.each<[string, string, string, (receiver: Restartable) => object, readonly s
     'order,out-of-order,burst',
     () => ({}),
     ['out-of-order'],
-    /came: 3 of 4 acknowledged events not done within 5 s/,
+    /got: 3 of 4 acknowledged events not done within 5 s/,
   ],
   ['R90 (i)', 'forgets ids on restart', 'repeated,restart', ({ restart }) => ({ restart }), ['restart'], twice],
 ])('%s with --effects: a receiver that %s fails', async (rules, _, only, more, scenarios, detail) => {

@@ -28,7 +28,7 @@ accounts:
     webhooks: [${urls.map((url) => `{ url: '${url}', events: ['*'], secret: ${secret} }`).join()}]
 `
 
-interface Told {
+interface StoredEvent {
   readonly seq: number
   readonly event: { readonly id: string }
   readonly audience: string
@@ -98,11 +98,13 @@ async function doSomething({ rest, control }: Client, confirmed: Confirmed, chan
     confirmed.now = (await control('GET', '/clock')).json.data.now
   }
   const after = Math.max(0, ...confirmed.events.keys()) - 5
-  const { data } = (await control('GET', `/events?limit=1000&after=${Math.max(0, after)}`)).json as { data: Told[] }
+  const { data } = (await control('GET', `/events?limit=1000&after=${Math.max(0, after)}`)).json as {
+    data: StoredEvent[]
+  }
   for (const event of data) confirmed.events.set(event.seq, JSON.stringify(event))
 }
 
-async function expectConfirmed({ rest, control }: Client, confirmed: Confirmed): Promise<readonly Told[]> {
+async function expectConfirmed({ rest, control }: Client, confirmed: Confirmed): Promise<readonly StoredEvent[]> {
   const idsOf = async (answer: Promise<Answer>, member: string) =>
     new Set(((await answer).json.data as Record<string, string>[]).map((item) => item[member]))
   const webhooks = await idsOf(rest('GET', '/webhooks?limit=100'), 'webhook_id')
@@ -113,10 +115,10 @@ async function expectConfirmed({ rest, control }: Client, confirmed: Confirmed):
   expect([...confirmed.alerts].filter((id) => !alerts.has(id))).toEqual([])
   expect([...confirmed.keys].filter((id) => !accounts.includes(id))).toEqual([])
   expect((await control('GET', '/clock')).json.data.now >= confirmed.now).toBe(true)
-  const told = await readAll<Told>(control, '/events', ({ seq }) => seq)
-  const bySeq = new Map(told.map((event) => [event.seq, JSON.stringify(event)]))
+  const stored = await readAll<StoredEvent>(control, '/events', ({ seq }) => seq)
+  const bySeq = new Map(stored.map((event) => [event.seq, JSON.stringify(event)]))
   expect([...confirmed.events].filter(([seq, text]) => bySeq.get(seq) !== text)).toEqual([])
-  return told
+  return stored
 }
 
 /** All pages of a list of the control API. */
@@ -171,10 +173,12 @@ test(
     await control('POST', '/clock/advance', { ms: 11 * 3_600_000 })
     expect((await control('GET', '/deliveries/counts')).json.data).toMatchObject({ pending: 0, inFlight: 0 })
 
-    const told = await expectConfirmed(client, confirmed)
-    const wanted = told.filter(({ seq, audience }) => seq > firstSeq && audience === 'all').map(({ event }) => event.id)
+    const stored = await expectConfirmed(client, confirmed)
+    const wanted = stored
+      .filter(({ seq, audience }) => seq > firstSeq && audience === 'all')
+      .map(({ event }) => event.id)
     expect(wanted.length).toBeGreaterThan(rounds * 15)
-    const known = new Map(told.map(({ event }) => [event.id, JSON.stringify(event)]))
+    const known = new Map(stored.map(({ event }) => [event.id, JSON.stringify(event)]))
     for (const receiver of [flaky, good]) {
       const bytes = new Map<string, string>()
       for (const { body, headers } of receiver.requests) {

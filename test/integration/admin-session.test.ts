@@ -156,7 +156,7 @@ describe('sessions', () => {
       `${value}.${signature}`,
       `${value}=`,
       `${payload}=.${signature}`,
-      sessionValue('operator', 0, { operator: 'a-token-somebody-guessed', viewer: viewerToken }),
+      sessionValue('operator', 0, { operator: 'a-token-that-was-guessed', viewer: viewerToken }),
     ])
       expect([forged, find(forged)]).toEqual([forged, null])
   })

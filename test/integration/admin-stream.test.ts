@@ -85,11 +85,11 @@ test('the stream of an ended session is closed at the next heartbeat; that of a 
   await stage.clock.advance(15_000)
   const [gone, stays, over, alsoStays, token] = readers
   // The audit records the sign-out.
-  const heard = (text?: string) => text?.replaceAll(message('changed', { what: ['audit'] }), '')
-  expect(heard(await gone?.rest())).toBe(alive)
-  expect(heard(await over?.rest())).toBe(alive)
+  const withoutChanges = (text?: string) => text?.replaceAll(message('changed', { what: ['audit'] }), '')
+  expect(withoutChanges(await gone?.rest())).toBe(alive)
+  expect(withoutChanges(await over?.rest())).toBe(alive)
   for (const reader of [stays, alsoStays, token]) {
-    expect(heard(await reader?.until(alive))).toMatch(/^(: alive\n\n)+$/)
+    expect(withoutChanges(await reader?.until(alive))).toMatch(/^(: alive\n\n)+$/)
     reader?.leave()
   }
 })

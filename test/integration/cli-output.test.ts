@@ -23,7 +23,7 @@ export default defineHandler({
     for (let line = 0; line < 100; line++) {
       console.log('out', line, '-'.repeat(1_000))
       console.error('err', line, '-'.repeat(1_000))
-      ctx.log.info({ line }, 'told')
+      ctx.log.info({ line }, 'reported')
     }
     appendFileSync(process.env.EFFECTS, event.id + '\\n')
   },

@@ -14,7 +14,7 @@ test('R92 trigger makes a running emulator send an event, and prints who acknowl
   const eventId = event?.['eventId']
   expect(event).toEqual({ msg: 'event', eventId: expect.any(String), type: 'wallet.large_trade', isRaw: false })
   expect(delivery).toMatchObject({ msg: 'delivery', eventId, state: 'acknowledged', url: steered.receiver.url })
-  const none = { notAcknowledged: 0, nobody: 0, untold: 0, following: 0 }
+  const none = { notAcknowledged: 0, notSent: 0, notReported: 0, following: 0 }
   expect(finished).toEqual({ msg: 'finished', events: 1, acknowledged: 1, ...none })
   const path = '/events?type=wallet.large_trade'
   expect((await steered.stage.control('GET', path)).json.data).toMatchObject([{ event: { id: eventId } }])

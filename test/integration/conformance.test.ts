@@ -54,8 +54,8 @@ test('R79 a conformance run follows no redirects, and ends if the receiver stops
   app.requests.length = 0
   app.answer = () => (app.requests.length > 1 ? null : { status: 200 })
   const { verdicts, reason } = await conformance(app.url, 'repeated', { timeoutMs: 100 })
-  expect(verdicts[0]?.detail).toContain('came: 4 × no answer within 100 ms')
-  expect(verdicts[0]?.detail).toContain('to do: answer as soon as the event is stored')
+  expect(verdicts[0]?.detail).toContain('got: 4 × no answer within 100 ms')
+  expect(verdicts[0]?.detail).toContain('fix: answer as soon as the event is stored')
   expect(reason).toContain('the receiver no longer answers')
 })
 
@@ -67,7 +67,7 @@ test('R92 a receiver that always answers late or 503 fails', async () => {
   }
   const late = await conformance(app.url, 'acceptance,methods', { timeoutMs: 250 })
   expect(failedScenarios(late)).toEqual(Array(10).fill('acceptance'))
-  expect(late.verdicts[0]?.detail).toContain('came: no answer within 250 ms')
+  expect(late.verdicts[0]?.detail).toContain('got: no answer within 250 ms')
   expect(late).toMatchObject({ outcome: 'failed', reason: null, passed: 1, notChecked: 0 })
 
   app.answer = () => ({ status: 503 })
@@ -164,17 +164,12 @@ const lossy = { report: (ids: readonly string[]) => ids.slice(0, -3) }
 const doubled = { report: (ids: readonly string[]) => [...ids, ...ids] }
 
 test.each<[string, string, Behaviour, RegExp]>([
-  ['P4', 'order', reversed, /came: evt_conf_\S+ was done before an event that was sent earlier/],
-  ['P1', 'burst', lossy, /came: 3 of 20 acknowledged events not done within 2 s: evt_conf_\S+, evt_conf_/],
-  [
-    'R75',
-    'forgery',
-    { isCareless: true },
-    /came: done: (evt_conf_\S+, ){2}evt_conf_\S+ and 12 more\nto do: do nothing/,
-  ],
-  ['R75', 'tampering', { isCareless: true }, /came: done: evt_conf_/],
-  ['R88', 'repeated', doubled, /came: done 2 times: evt_conf_/],
-  ['R88', 'burst', doubled, /came: done 2 times: evt_conf_/],
+  ['P4', 'order', reversed, /got: evt_conf_\S+ was done before an event that was sent earlier/],
+  ['P1', 'burst', lossy, /got: 3 of 20 acknowledged events not done within 2 s: evt_conf_\S+, evt_conf_/],
+  ['R75', 'forgery', { isCareless: true }, /got: done: (evt_conf_\S+, ){2}evt_conf_\S+ and 12 more\nfix: do nothing/],
+  ['R75', 'tampering', { isCareless: true }, /got: done: evt_conf_/],
+  ['R88', 'repeated', doubled, /got: done 2 times: evt_conf_/],
+  ['R88', 'burst', doubled, /got: done 2 times: evt_conf_/],
 ])('%s a receiver with wrong effects fails %s', async (_, scenario, behaviour, detail) => {
   const failures = verdictsOf(await withEffects(scenario, behaviour), 'failed')
   expect(failures).toMatchObject([{ scenario, detail: expect.stringMatching(detail) }])

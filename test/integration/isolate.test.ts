@@ -47,7 +47,7 @@ const telling = (name: string, options = '') => `
   export default defineHandler({
     type: '*', ${options}
     run(event, ctx) {
-      appendFileSync(join(import.meta.dirname, 'told'), '${name} with ' + globalThis.loaded.join(' ') + '\\n')
+      appendFileSync(join(import.meta.dirname, 'calls'), '${name} with ' + globalThis.loaded.join(' ') + '\\n')
       ctx.enqueue('out', '${name}')
       ctx.enqueue('apart', '${name}')
     },
@@ -58,10 +58,10 @@ const sink = (name: string, options = '') => `
   import { join } from 'node:path'
   export default defineSink({
     name: '${name}', ${options}
-    send([item]) { appendFileSync(join(import.meta.dirname, 'told'), '${name} got ' + item.payload + '\\n') },
+    send([item]) { appendFileSync(join(import.meta.dirname, 'calls'), '${name} got ' + item.payload + '\\n') },
   })`
-const told = (stage: RunnerStage) =>
-  readFileSync(join(stage.handlersDir, 'told'), 'utf8').split('\n').slice(0, -1).toSorted()
+const callsOf = (stage: RunnerStage) =>
+  readFileSync(join(stage.handlersDir, 'calls'), 'utf8').split('\n').slice(0, -1).toSorted()
 
 it('loads an isolated file alone, and delivers enqueued items across threads', async () => {
   await using stage = await stageRunner([], {
@@ -78,7 +78,7 @@ it('loads an isolated file alone, and delivers enqueued items across threads', a
   expect(stage.runner.handlers.filter(({ isolate }) => isolate).map(({ name }) => name)).toEqual(['c', 'apart'])
   await stage.accept({ id: 'evt_1' })
   await stage.drained()
-  expect(told(stage)).toEqual([
+  expect(callsOf(stage)).toEqual([
     'a with a b',
     ...['a', 'b', 'c'].map((name) => `apart got ${name}`),
     'b with a b',

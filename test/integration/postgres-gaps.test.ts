@@ -135,10 +135,10 @@ test('counts late events of a gap on any replica; lost events are acknowledged o
   expect(await one.list()).toMatchObject([
     { arrived: 2, arrivedLost: 1, lastArrivalAt: clock.now(), acknowledgedAt: null },
   ])
-  expect(await one.acknowledge('somebody')).toEqual({ missingSeqs: 0, gaps: 1 })
+  expect(await one.acknowledge('operator-1')).toEqual({ missingSeqs: 0, gaps: 1 })
   expect(await other.acknowledge()).toEqual({ missingSeqs: 0, gaps: 0 })
   expect(await other.list()).toMatchObject([{ acknowledgedAt: clock.now() }])
   expect(await stage.db.query(`SELECT action, by_whom AS by FROM inbox.audit`)).toEqual([
-    { action: 'gaps.acknowledge', by: 'somebody' },
+    { action: 'gaps.acknowledge', by: 'operator-1' },
   ])
 })

@@ -12,7 +12,7 @@ import {
   type EventName,
 } from './world.ts'
 
-type Pairs = readonly (readonly [told: unknown, read: unknown])[]
+type Pairs = readonly (readonly [reported: unknown, read: unknown])[]
 
 export function walletOf(
   { views }: World,
@@ -158,8 +158,8 @@ export function liveDay(seed: string): Day {
     events.push(arisen)
     const { type, id, data, created_at } = arisen.event
     const read = readings[type] as (world: World, data: object, createdAt: string) => Pairs
-    for (const [told, found] of read(world, data, created_at)) {
-      if (told !== found) wrong.push(`${type} ${id}: event ${String(told)}, view ${String(found)}`)
+    for (const [reported, viewed] of read(world, data, created_at)) {
+      if (reported !== viewed) wrong.push(`${type} ${id}: event ${String(reported)}, view ${String(viewed)}`)
     }
   })
   world.advanceTo(startAt + dayMs)

@@ -114,8 +114,8 @@ export function readLedger(world: World): WorldLedger {
 }
 
 /** Wallets that are unknown until they trade. */
-export const somebody = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-export const another = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+export const newWallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+export const otherWallet = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 /** A world without spontaneous trades, two of its tokens, and shorthands for commands on Ethereum. */
 export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
@@ -132,18 +132,18 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
     first,
     second,
     act,
-    buy: (usd: number, { wallet = somebody, token = first } = {}) =>
+    buy: (usd: number, { wallet = newWallet, token = first } = {}) =>
       act({ kind: 'trade', side: 'buy', network, wallet, token, usd }),
-    sell: (fraction = 1, { wallet = somebody, token = first } = {}) =>
+    sell: (fraction = 1, { wallet = newWallet, token = first } = {}) =>
       act({ kind: 'trade', side: 'sell', network, wallet, token, fraction }),
-    swap: () => act({ kind: 'swap', network, wallet: somebody, from: first, to: second }),
+    swap: () => act({ kind: 'swap', network, wallet: newWallet, from: first, to: second }),
     move: (percent: number) => act({ kind: 'price-move', network, token: first, percent }),
-    track: (wallet = somebody, isTracked = true) => act({ kind: 'track', network, wallet, isTracked }),
+    track: (wallet = newWallet, isTracked = true) => act({ kind: 'track', network, wallet, isTracked }),
     alert: (alertId: string, type: AlertType, address: string, threshold: number, isOneShot = false) =>
       act({ kind: 'add-alert', alertId, type, network, address, threshold, isOneShot }),
     removeAlert: (alertId: string) => act({ kind: 'remove-alert', alertId }),
     wait: (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs),
-    refOf: (wallet = somebody) => world.views.findWallet(network, wallet)!,
+    refOf: (wallet = newWallet) => world.views.findWallet(network, wallet)!,
   }
 }
 

@@ -16,7 +16,7 @@ const verdicts: readonly Verdict[] = [
     scenario: 'forgery',
     rule: `refuses ${special}`,
     ms: 1_234,
-    ...failed({ sent: special, expected: '401', came: '200', todo: 'fix it' }),
+    ...failed({ sent: special, expected: '401', got: '200', fix: 'fix it' }),
   },
   { scenario: 'rotation', rule: 'both', verdict: 'not checked', detail: special, ms: 0 },
 ]
@@ -24,7 +24,7 @@ const verdicts: readonly Verdict[] = [
 test('the JUnit report has a case per verdict, an error if the run was cut short, and escaped text', () => {
   const shown =
     "]]&gt; &lt;/failure&gt; &amp; &quot;quoted&quot; 'single' &lt;b&gt; tab&#9;nul\\u0000 bell\\u0007 escape\\u001b[31m half\ufffd end\\uffff"
-  const failure = `sent: ${shown}&#10;expected: 401&#10;came: 200&#10;to do: fix it`
+  const failure = `sent: ${shown}&#10;expected: 401&#10;got: 200&#10;fix: fix it`
   expect(toJunit(toReport(url, verdicts, 1_500, 'it was <cut>')).split('\n')).toEqual([
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuite name="onchain-inbox conformance of https://hooks.example/in" tests="4" failures="1" errors="1" skipped="1" time="1.500">' +
@@ -87,18 +87,18 @@ test.each([
   [404, 'check the path of --url'],
   [500, 'read the log of the receiver'],
   [422, 'answer 2xx to every signed delivery'],
-])('the advice depends on the status of the response: %i', (status, todo) => {
+])('the advice depends on the status of the response: %i', (status, fix) => {
   const answers = [{ status, failure: null, isLate: false, ms: 1 }]
   const { verdict, detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000 })
   expect(verdict).toBe('failed')
-  expect(detail).toContain(`came: ${status} after 1 ms\nto do: ${todo}`)
+  expect(detail).toContain(`got: ${status} after 1 ms\nfix: ${fix}`)
 })
 
 test('of two concurrent deliveries of an event, the second must be answered 200, too', () => {
-  const todo = scenarios['at-once']?.[0]?.checks[0]?.todo
+  const fix = scenarios['at-once']?.[0]?.checks[0]?.fix
   const answers = [200, 500].map((status) => ({ status, failure: null, isLate: false, ms: 1 }))
-  const { detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000, todo })
-  expect(detail).toContain('to do: answer 200 to a delivery that loses the race')
+  const { detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000, fix })
+  expect(detail).toContain('fix: answer 200 to a delivery that loses the race')
 })
 
 test('the advice on missing effects is to do the work of every acknowledged event', async () => {
@@ -109,9 +109,9 @@ test('the advice on missing effects is to do the work of every acknowledged even
     settleMs: 0,
     prefix: 'evt_',
   })
-  const { detail } = await effects.judge({ sent: '', rule: 'once', ids: ['evt_1'], todo: 'let a unique key decide' })
+  const { detail } = await effects.judge({ sent: '', rule: 'once', ids: ['evt_1'], fix: 'let a unique key decide' })
   expect(detail).toContain('1 of 1 acknowledged events not done')
-  expect(detail).toContain('to do: do the work of every acknowledged event')
+  expect(detail).toContain('fix: do the work of every acknowledged event')
 })
 
 test('docs/conformance.md lists exactly the scenarios and rules, in their order', async () => {

@@ -46,7 +46,7 @@ test('docs/errors.md lists exactly the existing error codes, each with its statu
   expect(rows).toHaveLength(Object.keys(errorCatalogue).length)
 })
 
-test('the program runs with the same options of Node everywhere: none but the one against SIGUSR1', () => {
+test('starts Node with --disable-sigusr1 and no other option', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
   for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
@@ -58,7 +58,7 @@ test('the program runs with the same options of Node everywhere: none but the on
   expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve'],")
 })
 
-test('the folder that docs/compose.yaml has secrets put into is kept out of git', () => {
+test('git ignores the secrets folder of docs/compose.yaml', () => {
   expect(read('docs/compose.yaml')).toContain('file: ./secrets/webhook')
   expect(read('.gitignore').split('\n')).toContain('docs/secrets/')
 })
@@ -94,12 +94,12 @@ test('docs/operations.md names the metrics that are missing while the store cann
     return new Set([...text.matchAll(/^(inbox_\w+)[ {]/gm)].map(([, name = '']) => name))
   }
   const all = await namesOf(async () => ({ ...empty, handlers }))
-  const left = await namesOf(() => Promise.reject(new Error('unreadable')))
+  const remaining = await namesOf(() => Promise.reject(new Error('unreadable')))
   const row =
     rowsOf(read('docs/operations.md'))
       .find(([name]) => name === 'inbox_store_readable')
       ?.join('') ?? ''
   expect([...row.matchAll(/`(inbox_\w+)`/g)].map(([, name]) => name)).toEqual(
-    [...all].filter((name) => !left.has(name)),
+    [...all].filter((name) => !remaining.has(name)),
   )
 })

@@ -96,8 +96,8 @@ test('R94 a triggered listing has no id yet, and its event follows within five s
   expect(eventId).toBeNull()
   const before = world.eventsAfter(0, 10_000).length
   world.advanceTo(world.now() + 5_000)
-  const told = world.eventsAfter(before, 100).filter(({ event }) => event.type === 'token.new_listing')
-  expect(told.map(({ event }) => (event.data as { token_address?: string }).token_address)).toContain(token)
+  const listings = world.eventsAfter(before, 100).filter(({ event }) => event.type === 'token.new_listing')
+  expect(listings.map(({ event }) => (event.data as { token_address?: string }).token_address)).toContain(token)
 })
 
 test.each(eventTypes)('%s with overrides is sent raw, and the world and its listeners notice nothing', (type) => {

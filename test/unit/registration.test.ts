@@ -217,7 +217,7 @@ test('a registration that the inbox fails to record must be confirmed', async ()
   const { attempt, inbox } = await setUp()
   const failing: SubscriptionPort = { ...inbox, endSubscription: () => Promise.reject(new Error('no space')) }
   const result = await attempt({ inbox: failing })
-  expect(result.kind).toBe('unnoted')
+  expect(result.kind).toBe('unstored')
   expect(textOf(result)).toMatch(
     /^registered: .*, as wh_1; but the inbox failed to record it \(no space\)\nonce .*--confirm/,
   )

@@ -107,10 +107,10 @@ function differences(world: World, ledger: WorldLedger, ref: WalletRef): readonl
   const revalue = revaluation(ledger, ref.network)
   const since = { all: 0, '7d': 0, '24h': world.now() - dayMs }
   return Object.entries(since).flatMap(([timeframe, sinceMs]) => {
-    const told = world.views.pnl(ref, timeframe as Timeframe).pnl.realized_usd
+    const reported = world.views.pnl(ref, timeframe as Timeframe).pnl.realized_usd
     const realized = sumOf(closings.filter(({ at }) => at >= sinceMs).map(({ gain, at }) => gain * revalue(at)))
-    const isNear = Math.abs(realized - told) <= tolerance
-    return isNear ? [] : [`${ref.network}:${ref.address} ${timeframe}: books ${realized}, told ${told}`]
+    const isNear = Math.abs(realized - reported) <= tolerance
+    return isNear ? [] : [`${ref.network}:${ref.address} ${timeframe}: books ${realized}, reported ${reported}`]
   })
 }
 
@@ -212,7 +212,7 @@ describe.each(worldSeeds(worldCounts.dayLongWorlds))(
         const expected = base === 0 ? 0 : (total_usd / base) * 100
         const isNear =
           Math.abs(roi_pct - expected) <= 0.001 + Math.abs(expected) * ((2 * tolerance) / Math.max(base, 1))
-        return isNear ? [] : [`${ref.address}: told ${roi_pct}, books ${expected}`]
+        return isNear ? [] : [`${ref.address}: reported ${roi_pct}, books ${expected}`]
       })
       expect(wrong.slice(0, 5)).toEqual([])
     })

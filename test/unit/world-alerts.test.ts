@@ -15,7 +15,7 @@ function watch(type: 'price_above' | 'price_below', percentAway: number) {
     /** Moves the price to `percent` above the threshold; negative: below. */
     moveTo: (percent: number) =>
       quiet.act({ kind: 'price-move', network, token: first, priceUsd: threshold * (1 + percent / 100) }),
-    told: () => dataOf(events, 'token.price_alert'),
+    alerts: () => dataOf(events, 'token.price_alert'),
   }
 }
 
@@ -26,15 +26,15 @@ describe('an alert on a price', () => {
   ] as const)(
     'R93 R104 A17 %s fires once per crossing, with the type and threshold of the alert',
     (type, away, sign) => {
-      const { moveTo, told, threshold, price, events } = watch(type, away)
+      const { moveTo, alerts, threshold, price, events } = watch(type, away)
       moveTo(-0.2 * sign)
-      expect(told()).toEqual([])
+      expect(alerts()).toEqual([])
       moveTo(0.2 * sign)
-      expect(told()).toMatchObject([{ alert_type: type, threshold_usd: threshold, current_price_usd: price() }])
+      expect(alerts()).toMatchObject([{ alert_type: type, threshold_usd: threshold, current_price_usd: price() }])
       expect(events[0]).toMatchObject({ alertIds: ['alrt_1'], audience: 'owners' })
       moveTo(3 * sign)
       moveTo(1 * sign)
-      expect(told()).toHaveLength(1)
+      expect(alerts()).toHaveLength(1)
     },
   )
 
@@ -71,21 +71,21 @@ describe('an alert on a price', () => {
   ] as const)(
     'A17 %s whose threshold is passed already fires after the price was on the other side',
     (type, away, sign) => {
-      const { moveTo, told } = watch(type, away)
+      const { moveTo, alerts } = watch(type, away)
       moveTo(sign)
-      expect(told()).toEqual([])
+      expect(alerts()).toEqual([])
       // It never fired, so a small move back re-arms it at once.
       moveTo(-0.1 * sign)
-      expect(told()).toEqual([])
+      expect(alerts()).toEqual([])
       moveTo(0.1 * sign)
-      expect(told()).toHaveLength(1)
+      expect(alerts()).toHaveLength(1)
     },
   )
 
   it('R93 fires when only the price of the coin moved', () => {
-    const { wait, threshold, price, told } = watch('price_above', 0.5)
+    const { wait, threshold, price, alerts } = watch('price_above', 0.5)
     while (price() <= threshold) wait(1)
-    expect(told()).toMatchObject([{ alert_type: 'price_above', current_price_usd: price() }])
+    expect(alerts()).toMatchObject([{ alert_type: 'price_above', current_price_usd: price() }])
   })
 
   it('R33 stays silent until a token is listed at its address', () => {

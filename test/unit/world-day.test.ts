@@ -194,14 +194,16 @@ describe.each(worldSeeds(worldCounts.dayLongWorlds))(`a day (seed %s of ${worldC
   })
 
   it('R94 lists every later pool once, and none of the initial world', () => {
-    const told = dataOf(events, 'token.new_listing').map(({ network, token_address }) => `${network}:${token_address}`)
+    const listed = dataOf(events, 'token.new_listing').map(
+      ({ network, token_address }) => `${network}:${token_address}`,
+    )
     const { state } = readLedger(world)
     const opened = state.openedMarkets.flatMap((index) => {
       const token = state.tokens[index]
       const isTold = token !== undefined && !token.isEstablished && (token.opening?.seq ?? 0) > 0
       return isTold ? [`${token.network}:${token.address}`] : []
     })
-    expect(told.toSorted()).toEqual(opened.toSorted())
+    expect(listed.toSorted()).toEqual(opened.toSorted())
     expect(opened.length).toBeGreaterThan(20)
   })
 

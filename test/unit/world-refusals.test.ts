@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { WorldCommand } from '../../src/emulator/world/port.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
-import { another, quietWorld, readLedger, refusalOf, somebody } from '../support/world.ts'
+import { otherWallet, quietWorld, readLedger, refusalOf, newWallet } from '../support/world.ts'
 
 type Quiet = ReturnType<typeof stage>
 type Case = [what: string, command: (quiet: Quiet) => WorldCommand, message: RegExp, setUp?: (q: Quiet) => void]
@@ -16,8 +16,8 @@ function stage() {
 const buyNone = ({ buy }: Quiet) => void buy(100)
 const trap = ({ act, place }: Quiet) => void act({ kind: 'honeypot', ...place, honeypot: 'blacklist' })
 const purchase = (changes: object) => (quiet: Quiet) =>
-  ({ kind: 'trade', wallet: another, side: 'buy', ...quiet.place, ...changes }) as WorldCommand
-const sale = (changes: object) => purchase({ side: 'sell', wallet: somebody, ...changes })
+  ({ kind: 'trade', wallet: otherWallet, side: 'buy', ...quiet.place, ...changes }) as WorldCommand
+const sale = (changes: object) => purchase({ side: 'sell', wallet: newWallet, ...changes })
 const transfer = (to: string) => (quiet: Quiet) => ({ kind: 'transfer-owner', ...quiet.place, to }) as WorldCommand
 const addAlert = (changes: object) => (quiet: Quiet) => {
   const { network, token: address } = quiet
@@ -42,20 +42,20 @@ const cases: readonly Case[] = [
   ['a fall of a honeypot', ({ place }) => ({ kind: 'price-move', ...place, percent: -5 }), /cannot get there/, trap],
   [
     'a swap of a honeypot',
-    ({ network, token, other }) => ({ kind: 'swap', network, wallet: somebody, from: token, to: other }),
+    ({ network, token, other }) => ({ kind: 'swap', network, wallet: newWallet, from: token, to: other }),
     /cannot swap/,
     (quiet) => (buyNone(quiet), trap(quiet)),
   ],
   ['R101 an owner that is no address', transfer('me'), /^to: expected 0x and 40 hex digits/],
   [
     'the same owner',
-    transfer(somebody.toLowerCase()),
+    transfer(newWallet.toLowerCase()),
     /already owns/,
-    (quiet) => void quiet.act(transfer(somebody)(quiet)),
+    (quiet) => void quiet.act(transfer(newWallet)(quiet)),
   ],
   [
     'an owner after none',
-    transfer(somebody),
+    transfer(newWallet),
     /is renounced/,
     ({ act, place }) => void act({ kind: 'transfer-owner', ...place, to: null }),
   ],

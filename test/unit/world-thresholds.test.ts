@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { another, dataOf, hourMs, quietWorld, somebody } from '../support/world.ts'
+import { otherWallet, dataOf, hourMs, quietWorld, newWallet } from '../support/world.ts'
 
 /** A quiet world. `list` returns the address of a new token on Base. */
 function stage(options = {}) {
@@ -52,9 +52,9 @@ describe('thresholds of events', () => {
     ] as const) {
       rug(list(usd), percent)
     }
-    const told = dataOf(events, 'contract.liquidity_removed')
-    expect(told.map(({ liquidity_removed_pct }) => liquidity_removed_pct)).toEqual([20, 2.01])
-    for (const data of told) {
+    const removals = dataOf(events, 'contract.liquidity_removed')
+    expect(removals.map(({ liquidity_removed_pct }) => liquidity_removed_pct)).toEqual([20, 2.01])
+    for (const data of removals) {
       const whole = data.liquidity_removed_usd + data.remaining_liquidity_usd
       expect(data.liquidity_removed_usd / whole).toBeCloseTo(data.liquidity_removed_pct / 100, 4)
     }
@@ -117,11 +117,11 @@ describe('thresholds of events', () => {
     track()
     buy(10_000)
     buy(10_000.01)
-    buy(50_000, { wallet: another })
+    buy(50_000, { wallet: otherWallet })
     expect(dataOf(events, 'wallet.large_trade')).toMatchObject([
-      { wallet_address: somebody, trade_type: 'buy', amount_usd: 10_000.01 },
+      { wallet_address: newWallet, trade_type: 'buy', amount_usd: 10_000.01 },
     ])
-    track(somebody, false)
+    track(newWallet, false)
     buy(20_000)
     expect(dataOf(events, 'wallet.large_trade')).toHaveLength(1)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WorldOptions } from '../../src/emulator/world/port.ts'
-import { another, asOfNow, quietWorld, somebody } from '../support/world.ts'
+import { otherWallet, asOfNow, quietWorld, newWallet } from '../support/world.ts'
 
 /** A quiet world and its events of large trades. */
 function watch(options: Partial<WorldOptions> = {}) {
@@ -8,9 +8,9 @@ function watch(options: Partial<WorldOptions> = {}) {
   const { world, events, refOf } = quiet
   return {
     ...quiet,
-    overview: (wallet = somebody) => world.views.overview(refOf(wallet)),
+    overview: (wallet = newWallet) => world.views.overview(refOf(wallet)),
     newest: () => world.views.trades(refOf(), { limit: 1, after: null, asOf: asOfNow(world) }, null).items[0]!,
-    told: () =>
+    alerts: () =>
       events.flatMap(({ event, alertIds, audience }) =>
         event.type === 'wallet.large_trade' ? [{ ...event.data, alertIds: alertIds.join(), audience }] : [],
       ),
@@ -19,16 +19,16 @@ function watch(options: Partial<WorldOptions> = {}) {
 
 describe('an alert on the trades of a wallet', () => {
   it('A15 A41 R42 fires for a purchase of exactly the threshold by an untracked wallet, for its URL only', () => {
-    const { alert, buy, told, first, newest } = watch()
-    alert('alrt_1', 'whale_buy', somebody, 7000)
+    const { alert, buy, alerts, first, newest } = watch()
+    alert('alrt_1', 'whale_buy', newWallet, 7000)
     buy(6999.99)
-    buy(7000, { wallet: another })
-    expect(told()).toEqual([])
+    buy(7000, { wallet: otherWallet })
+    expect(alerts()).toEqual([])
     buy(7000)
     const { tx_hash, token_out } = newest()
-    expect(told()).toEqual([
+    expect(alerts()).toEqual([
       {
-        wallet_address: somebody,
+        wallet_address: newWallet,
         network: 'ethereum',
         trade_type: 'buy',
         token_address: first,
@@ -42,38 +42,38 @@ describe('an alert on the trades of a wallet', () => {
   })
 
   it('A15 fires for a sale of exactly its threshold, and not for a cent less', () => {
-    const { world, alert, buy, sell, told, newest } = watch()
+    const { world, alert, buy, sell, alerts, newest } = watch()
     buy(7000)
     const before = world.snapshot()
     sell()
     const brought = newest().token_out.value_usd
     world.restore(before)
-    alert('alrt_buy', 'whale_buy', somebody, 1)
-    alert('alrt_cent', 'whale_sell', somebody, brought + 0.01)
-    alert('alrt_1', 'whale_sell', somebody, brought)
+    alert('alrt_buy', 'whale_buy', newWallet, 1)
+    alert('alrt_cent', 'whale_sell', newWallet, brought + 0.01)
+    alert('alrt_1', 'whale_sell', newWallet, brought)
     sell()
-    expect(told()).toMatchObject([{ trade_type: 'sell', amount_usd: brought, alertIds: 'alrt_1' }])
+    expect(alerts()).toMatchObject([{ trade_type: 'sell', amount_usd: brought, alertIds: 'alrt_1' }])
   })
 
   it('A15 A42 a swap is both a purchase and a sale in one event', () => {
-    const { alert, buy, swap, told, second, newest } = watch()
+    const { alert, buy, swap, alerts, second, newest } = watch()
     buy(7000)
-    alert('alrt_sell', 'whale_sell', somebody, 5000)
-    alert('alrt_buy', 'whale_buy', somebody, 5000)
+    alert('alrt_sell', 'whale_sell', newWallet, 5000)
+    alert('alrt_buy', 'whale_buy', newWallet, 5000)
     swap()
-    expect(told()).toMatchObject([{ trade_type: 'swap', token_address: second, alertIds: 'alrt_sell,alrt_buy' }])
-    expect(told()[0]?.amount_usd).toBe(newest().token_in.value_usd)
+    expect(alerts()).toMatchObject([{ trade_type: 'swap', token_address: second, alertIds: 'alrt_sell,alrt_buy' }])
+    expect(alerts()[0]?.amount_usd).toBe(newest().token_in.value_usd)
   })
 
   it('A42 R96 shares one event with the large trade of a tracked wallet', () => {
-    const { alert, buy, track, told } = watch()
+    const { alert, buy, track, alerts } = watch()
     track()
     buy(20_000)
-    alert('alrt_1', 'whale_buy', somebody, 5000)
-    alert('alrt_2', 'whale_buy', somebody, 20_000)
+    alert('alrt_1', 'whale_buy', newWallet, 5000)
+    alert('alrt_2', 'whale_buy', newWallet, 20_000)
     buy(20_000)
     buy(7000)
-    expect(told()).toMatchObject([
+    expect(alerts()).toMatchObject([
       { amount_usd: 20_000, alertIds: '', audience: 'all' },
       { amount_usd: 20_000, alertIds: 'alrt_1,alrt_2', audience: 'all' },
       { amount_usd: 7000, alertIds: 'alrt_1', audience: 'alerts' },
@@ -81,14 +81,14 @@ describe('an alert on the trades of a wallet', () => {
   })
 
   it('A17 fires once if one-shot', () => {
-    const { alert, buy, told } = watch()
-    alert('alrt_once', 'whale_buy', somebody, 1000, true)
+    const { alert, buy, alerts } = watch()
+    alert('alrt_once', 'whale_buy', newWallet, 1000, true)
     buy(900)
     buy(1000)
     buy(3000)
-    alert('alrt_all', 'whale_buy', somebody, 1000)
+    alert('alrt_all', 'whale_buy', newWallet, 1000)
     buy(4000)
-    expect(told().map(({ amount_usd, alertIds }) => [amount_usd, alertIds])).toEqual([
+    expect(alerts().map(({ amount_usd, alertIds }) => [amount_usd, alertIds])).toEqual([
       [1000, 'alrt_once'],
       [4000, 'alrt_all'],
     ])
@@ -97,59 +97,59 @@ describe('an alert on the trades of a wallet', () => {
 
 describe('an alert on the trades of a token', () => {
   it('A15 A5 fires for purchases by whales, the one that makes a whale included', () => {
-    const { alert, buy, told, first, second, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
+    const { alert, buy, alerts, first, second, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
     alert('alrt_1', 'whale_buy', first, 7000)
     buy(7000)
-    expect([overview().is_whale, told().length]).toEqual([false, 0])
+    expect([overview().is_whale, alerts().length]).toEqual([false, 0])
     buy(60_000, { token: second })
-    expect([overview().is_whale, told().length]).toEqual([true, 0])
+    expect([overview().is_whale, alerts().length]).toEqual([true, 0])
     buy(6999.99)
-    expect(told()).toEqual([])
+    expect(alerts()).toEqual([])
     buy(7000)
-    buy(60_000, { wallet: another })
-    expect(told().map((data) => [data.wallet_address, data.amount_usd])).toEqual([
-      [somebody, 7000],
-      [another, 60_000],
+    buy(60_000, { wallet: otherWallet })
+    expect(alerts().map((data) => [data.wallet_address, data.amount_usd])).toEqual([
+      [newWallet, 7000],
+      [otherWallet, 60_000],
     ])
-    expect(overview(another).is_whale).toBe(true)
+    expect(overview(otherWallet).is_whale).toBe(true)
   })
 
   it('A15 A5 fires for the sale of a whale that sells everything', () => {
-    const { alert, buy, sell, told, first, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
+    const { alert, buy, sell, alerts, first, overview } = watch({ whaleUsd: 50_000, whaleSupplyPct: 100 })
     alert('alrt_buy', 'whale_buy', first, 1000)
     alert('alrt_1', 'whale_sell', first, 1000)
-    buy(40_000, { wallet: another })
-    sell(1, { wallet: another })
-    expect(told()).toEqual([])
+    buy(40_000, { wallet: otherWallet })
+    sell(1, { wallet: otherWallet })
+    expect(alerts()).toEqual([])
     buy(60_000)
     sell()
     expect(overview().is_whale).toBe(false)
-    expect(told().map(({ trade_type, alertIds }) => [trade_type, alertIds])).toEqual([
+    expect(alerts().map(({ trade_type, alertIds }) => [trade_type, alertIds])).toEqual([
       ['buy', 'alrt_buy'],
       ['sell', 'alrt_1'],
     ])
   })
 
   it('A15 a swap is a sale of one token and a purchase of the other', () => {
-    const { alert, buy, swap, told, first, second } = watch({ whaleUsd: 5000 })
+    const { alert, buy, swap, alerts, first, second } = watch({ whaleUsd: 5000 })
     buy(7000)
     alert('alrt_a', 'whale_buy', first, 1000)
     alert('alrt_b', 'whale_sell', first, 1000)
     alert('alrt_c', 'whale_buy', second, 1000)
     alert('alrt_d', 'whale_sell', second, 1000)
     swap()
-    expect(told()).toMatchObject([{ trade_type: 'swap', alertIds: 'alrt_b,alrt_c' }])
+    expect(alerts()).toMatchObject([{ trade_type: 'swap', alertIds: 'alrt_b,alrt_c' }])
   })
 
   it('A42 shares its event with alerts on the wallet, in the order of creation', () => {
-    const { alert, buy, track, told, first } = watch({ whaleUsd: 5000 })
+    const { alert, buy, track, alerts, first } = watch({ whaleUsd: 5000 })
     alert('alrt_1', 'whale_buy', first, 1000)
-    alert('alrt_2', 'whale_buy', somebody, 1000)
+    alert('alrt_2', 'whale_buy', newWallet, 1000)
     alert('alrt_3', 'whale_buy', first, 1000)
     buy(7000)
     track()
     buy(70_000)
-    expect(told().map(({ alertIds, audience }) => [alertIds, audience])).toEqual([
+    expect(alerts().map(({ alertIds, audience }) => [alertIds, audience])).toEqual([
       ['alrt_1,alrt_2,alrt_3', 'alerts'],
       ['alrt_1,alrt_2,alrt_3', 'all'],
     ])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { another, dataOf, hourMs, quietWorld, somebody } from '../support/world.ts'
+import { dataOf, hourMs, otherWallet as unknownToken, quietWorld, newWallet } from '../support/world.ts'
 
 /** A quiet world in which 2,400 USD of a token were traded two hours ago: 100 in the mean hour. */
 function watch(threshold = 100) {
@@ -11,20 +11,20 @@ function watch(threshold = 100) {
     ...quiet,
     alert: (alertId: string, address = first, isOneShot = false) =>
       quiet.alert(alertId, 'volume_spike', address, threshold, isOneShot),
-    told: () => dataOf(events, 'token.volume_spike'),
+    alerts: () => dataOf(events, 'token.volume_spike'),
   }
 }
 
 describe('an alert on the volume of a token', () => {
   it('A14 A41 fires once when the last hour exceeds the mean of the 24 before by the threshold', () => {
-    const { world, first, network, buy, alert, told, events } = watch()
+    const { world, first, network, buy, alert, alerts, events } = watch()
     alert('alrt_1')
     buy(150)
     buy(50)
-    expect(told()).toEqual([])
+    expect(alerts()).toEqual([])
     buy(2)
     const { symbol } = world.views.token(world.views.findToken(network, first)!)
-    expect(told()).toEqual([
+    expect(alerts()).toEqual([
       {
         token_address: first,
         network,
@@ -39,36 +39,36 @@ describe('an alert on the volume of a token', () => {
     expect(events[0]).toMatchObject({ alertIds: ['alrt_1'], audience: 'owners', cause: world.seq() })
     expect(events[0]?.event.id).toMatch(/^evt_/)
     buy(500)
-    expect(told()).toHaveLength(1)
+    expect(alerts()).toHaveLength(1)
   })
 
   it('A14 counts purchases, sales and both halves of a swap', () => {
-    const { world, swap, first, second, buy, alert, told } = watch()
+    const { world, swap, first, second, buy, alert, alerts } = watch()
     buy(2400, { token: second })
     world.advanceTo(world.now() + 2 * hourMs)
     alert('alrt_1')
     alert('alrt_2', second)
     swap()
-    expect(told().map(({ token_address }) => token_address)).toEqual([first, second])
-    expect(told().every(({ volume_1h_usd }) => volume_1h_usd > 2300 && volume_1h_usd < 2400)).toBe(true)
+    expect(alerts().map(({ token_address }) => token_address)).toEqual([first, second])
+    expect(alerts().every(({ volume_1h_usd }) => volume_1h_usd > 2300 && volume_1h_usd < 2400)).toBe(true)
   })
 
   it('A14 ignores trades older than 25 hours', () => {
-    const { buy, alert, wait, told } = watch()
+    const { buy, alert, wait, alerts } = watch()
     alert('alrt_1')
-    // The 2,400 USD are now 25 hours old, but for a minute.
+    // The 2,400 USD are now one minute short of 25 hours old.
     wait(23 * 60 - 1)
     buy(250)
     wait(61)
     buy(25)
-    expect(told()).toMatchObject([
+    expect(alerts()).toMatchObject([
       { increase_pct: 150, volume_1h_usd: 250, mean_hourly_volume_usd: 100 },
       { increase_pct: 140, volume_1h_usd: 25, mean_hourly_volume_usd: 10.42 },
     ])
   })
 
   it('A14 is silent without trades in the 24 hours before', () => {
-    const { buy, alert, wait, told, second } = watch()
+    const { buy, alert, wait, alerts, second } = watch()
     alert('alrt_new', second)
     buy(50_000, { token: second })
     wait(59)
@@ -76,56 +76,56 @@ describe('an alert on the volume of a token', () => {
     alert('alrt_old')
     wait(24 * 60)
     buy(50_000)
-    expect(told()).toEqual([])
+    expect(alerts()).toEqual([])
   })
 
   it('A15 is silent for a wallet and for an unknown token', () => {
-    const { buy, alert, told } = watch()
-    alert('alrt_wallet', somebody)
-    alert('alrt_nothing', another)
+    const { buy, alert, alerts } = watch()
+    alert('alrt_wallet', newWallet)
+    alert('alrt_nothing', unknownToken)
     buy(5000)
-    expect(told()).toEqual([])
+    expect(alerts()).toEqual([])
   })
 
   it('A17 fires again after the volume fell back without a trade', () => {
-    const { buy, alert, wait, told } = watch()
+    const { buy, alert, wait, alerts } = watch()
     alert('alrt_1')
     buy(300)
     wait(61)
     buy(1000)
-    expect(told().map(({ volume_1h_usd }) => volume_1h_usd)).toEqual([300, 1000])
+    expect(alerts().map(({ volume_1h_usd }) => volume_1h_usd)).toEqual([300, 1000])
   })
 
   it('A17 delivers a crossing within the rest period at its end, without a trade then', () => {
-    const { buy, alert, wait, told } = watch()
+    const { buy, alert, wait, alerts } = watch()
     alert('alrt_1')
     buy(190)
     wait(58)
     buy(20)
-    expect(told()).toHaveLength(1)
+    expect(alerts()).toHaveLength(1)
     // The 190 USD are older than an hour now.
     wait(4)
     buy(1)
     buy(300)
-    expect(told()).toHaveLength(1)
+    expect(alerts()).toHaveLength(1)
     wait(1)
-    expect(told().map(({ volume_1h_usd }) => volume_1h_usd)).toEqual([210, 321])
+    expect(alerts().map(({ volume_1h_usd }) => volume_1h_usd)).toEqual([210, 321])
     wait(5)
     buy(10)
-    expect(told()).toHaveLength(2)
+    expect(alerts()).toHaveLength(2)
   })
 
   it('A17 re-arms only after falling back by 0.5 % of the threshold', () => {
-    const after = (usdThatGoes: number) => {
-      const { buy, alert, wait, told } = watch()
-      buy(usdThatGoes)
+    const after = (expiringUsd: number) => {
+      const { buy, alert, wait, alerts } = watch()
+      buy(expiringUsd)
       wait(50)
       alert('alrt_1')
-      buy(201 - usdThatGoes)
-      expect(told()).toHaveLength(1)
+      buy(201 - expiringUsd)
+      expect(alerts()).toHaveLength(1)
       wait(11)
-      buy(usdThatGoes)
-      return told().length
+      buy(expiringUsd)
+      return alerts().length
     }
     // The trades that leave the hour raise the mean: 199.5 is 99.37 % above 100.0625, and 199.8 is 99.7 % above 100.05.
     expect(after(1.5)).toBe(2)

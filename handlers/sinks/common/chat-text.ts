@@ -4,11 +4,11 @@ export interface Piece {
   /** Target of a link. */
   readonly url?: string
   /** True for external text, which must not become a link or mention. */
-  readonly isForeign?: boolean
+  readonly isExternal?: boolean
 }
 
 export const plain = (text: string): Piece => ({ text })
-export const foreign = (text: string): Piece => ({ text, isForeign: true })
+export const external = (text: string): Piece => ({ text, isExternal: true })
 
 /** Joins groups of pieces: `a · b · c`. */
 export function joined(groups: readonly (readonly Piece[])[]): Piece[] {
@@ -19,9 +19,9 @@ export function joined(groups: readonly (readonly Piece[])[]): Piece[] {
 
 /** Syntax and limits of a chat service's messages. */
 export interface Dialect {
-  /** Maximum size of an entry. */
+  /** Maximum size of an entry, in `sizeOf` units. */
   readonly entryLimit: number
-  /** Maximum size of a message: its entries, with one character between them. */
+  /** Maximum size of a message: its entries, with one character between them. In `sizeOf` units. */
   readonly messageLimit: number
   readonly entriesPerMessage: number
   readonly linksPerMessage: number
@@ -84,7 +84,7 @@ function concat(units: readonly Entry[]): Entry {
 /** Escaped characters, and links: they are never split. */
 function* unitsOf(pieces: readonly Piece[], dialect: Dialect): Iterable<Entry> {
   const sizeOf = (shown: string, written: string) => dialect.sizeOf?.(shown, written) ?? written.length
-  for (const { text, url, isForeign = false } of pieces) {
+  for (const { text, url, isExternal = false } of pieces) {
     if (url !== undefined) {
       const written = dialect.link(Array.from(text, (character) => dialect.escape(character)).join(''), url)
       yield { written, size: sizeOf(text, written), links: 1 }
@@ -92,7 +92,7 @@ function* unitsOf(pieces: readonly Piece[], dialect: Dialect): Iterable<Entry> {
     }
     // Longer text is cut anyway.
     const short = text.slice(0, maxEntries * dialect.entryLimit + 1)
-    for (const shown of ((isForeign && dialect.defuse?.(short)) || short).toWellFormed()) {
+    for (const shown of ((isExternal && dialect.defuse?.(short)) || short).toWellFormed()) {
       const written = dialect.escape(shown)
       yield { written, size: sizeOf(shown, written), links: 0 }
     }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { RetryableError, type SinkContext, type SinkDefinition, type SinkItem } from 'onchain-inbox'
 import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
-import { foreign, joined, plain, toEntries, toMessages, type Dialect, type Entry, type Piece } from './chat-text.ts'
+import { external, joined, plain, toEntries, toMessages, type Dialect, type Entry, type Piece } from './chat-text.ts'
 import { isInvalidRequest, isSuccess, jsonHeaders, post, toHttpError, type HttpResponse } from './http.ts'
 import { requireValid, secretUrl } from './kind.ts'
 import { toMessage, type Message } from './message.ts'
@@ -164,13 +164,13 @@ function piecesOfMessage({ title, facts, links, network, severity, time, type, t
   const linked = new Set(links.map(({ label }) => label))
   return [
     plain(`${marks[severity]} `),
-    foreign(title),
+    external(title),
     plain('\n'),
-    ...(text === undefined ? [] : [foreign(text), plain('\n')]),
+    ...(text === undefined ? [] : [external(text), plain('\n')]),
     ...joined([
-      ...(type.startsWith('inbox.') ? [] : [[foreign(network ?? '?')]]),
+      ...(type.startsWith('inbox.') ? [] : [[external(network ?? '?')]]),
       [plain(`${formatTime(time)} UTC`)],
-      ...facts.filter(([label]) => !linked.has(label)).map(([label, value]) => [foreign(`${label} ${value}`)]),
+      ...facts.filter(([label]) => !linked.has(label)).map(([label, value]) => [external(`${label} ${value}`)]),
       ...links.map(({ label, url }) => [{ text: label, url }]),
     ]),
   ]

@@ -12,7 +12,7 @@ export interface Message extends Omit<EventDescription, 'addresses'> {
   readonly text?: string
 }
 
-/** Describes an event for people (R92–R102, R127). Never throws. */
+/** Describes an event for people. Never throws. */
 export function toMessage(event: AnyEvent): Message {
   const { addresses, ...description } = describeEvent(event)
   const warning = toOwnWarning(event)
@@ -76,7 +76,7 @@ interface Explorer {
 const evm = { addressPath: 'address', address: /^0x[0-9a-fA-F]{40}$/, transaction: /^0x[0-9a-fA-F]{64}$/ }
 const base58 = '[1-9A-HJ-NP-Za-km-z]'
 
-/** Block explorers by network (R4). */
+/** Block explorers by network. */
 const explorers: ReadonlyMap<string, Explorer> = new Map([
   ['ethereum', { ...evm, base: 'https://etherscan.io' }],
   ['bnb', { ...evm, base: 'https://bscscan.com' }],

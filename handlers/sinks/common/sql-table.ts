@@ -78,7 +78,7 @@ interface TableOptions {
   readonly hasDecimals: boolean
 }
 
-/** One table per documented event type (R93–R102), `<prefix>other` for other types, `<prefix>items` for enqueued items. */
+/** One table per documented event type, `<prefix>other` for other types, `<prefix>items` for enqueued items. */
 export function createTables({ prefix, hasDecimals }: TableOptions) {
   const eventTable = (name: string, columns: readonly Column[]): Table => {
     const required = ['event_id', 'event_type', 'raw']

@@ -3,7 +3,7 @@ import { formatAmount, formatPercent, formatText, formatTime, formatUsd, shortAd
 import { z } from 'zod'
 import { memberAt } from './kind.ts'
 import type { Message } from './message.ts'
-import { foreign, joined, plain, type Piece } from './chat-text.ts'
+import { external, joined, plain, type Piece } from './chat-text.ts'
 
 type Event = SinkItem['event']
 
@@ -19,16 +19,16 @@ const filters: Readonly<Record<string, (value: unknown) => string>> = {
   time: formatTime,
 }
 
-/** Placeholders without a path, such as `{title}`. */
-const words: Readonly<Record<string, (message: Message) => Piece[]>> = {
-  title: ({ title }) => [foreign(title)],
-  facts: ({ facts }) => joined(facts.map(([label, value]) => [foreign(`${label} ${value}`)])),
+/** Values of placeholders without a path, such as `{title}`. */
+const placeholders: Readonly<Record<string, (message: Message) => Piece[]>> = {
+  title: ({ title }) => [external(title)],
+  facts: ({ facts }) => joined(facts.map(([label, value]) => [external(`${label} ${value}`)])),
   links: ({ links }) => joined(links.map(({ label, url }) => [{ text: label, url }])),
-  network: ({ network }) => [foreign(network ?? '?')],
+  network: ({ network }) => [external(network ?? '?')],
   severity: ({ severity }) => [plain(severity)],
 }
 
-/** Literal text or a placeholder. `path`: a path in the event, or one of `words`. */
+/** Literal text or a placeholder. `path`: a path in the event, or one of `placeholders`. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'value'; readonly path: string; readonly filter: string | null }
@@ -67,10 +67,10 @@ export function parseTemplate(text: string): Template | string {
 
 function parsePlaceholder(inside: string): TemplatePart | string {
   const [path = '', filter = null, ...rest] = inside.split('|').map((word) => word.trim())
-  const isWord = Object.hasOwn(words, path)
-  if (!isWord && !envelopePath.test(path))
-    return `{${inside}}: expected id, type, created_at, data.<field>, ${Object.keys(words).join(', ')}`
-  if (rest.length > 0 || (filter !== null && (isWord || !Object.hasOwn(filters, filter))))
+  const isPlaceholder = Object.hasOwn(placeholders, path)
+  if (!isPlaceholder && !envelopePath.test(path))
+    return `{${inside}}: expected id, type, created_at, data.<field>, ${Object.keys(placeholders).join(', ')}`
+  if (rest.length > 0 || (filter !== null && (isPlaceholder || !Object.hasOwn(filters, filter))))
     return `{${inside}}: expected at most one filter, after a path: ${Object.keys(filters).join(', ')}`
   return { kind: 'value', path, filter }
 }
@@ -100,7 +100,7 @@ export function templateFor(templates: Templates, type: string): Template | unde
 export function fillTemplate(template: Template, event: Event, message: Message): Piece[] {
   return template.flatMap((part) => {
     if (part.kind === 'text') return [plain(part.text)]
-    return words[part.path]?.(message) ?? [foreign(valueOf(event, part.path, part.filter).toWellFormed())]
+    return placeholders[part.path]?.(message) ?? [external(valueOf(event, part.path, part.filter).toWellFormed())]
   })
 }
 

@@ -29,7 +29,7 @@ export interface ExpectedEffects {
   /** Ids of rejected events, which must not be done. */
   readonly never?: readonly string[]
   /** What to do if the rule is broken. */
-  readonly todo: string
+  readonly fix: string
 }
 
 const readLimitMs = 10_000
@@ -96,10 +96,10 @@ export function createEffects({ location, isInsecure, signal, settleMs, prefix }
       }
     },
     /** Waits until the receiver is quiet, and compares its effects. */
-    async judge({ sent, rule, ids, never = [], todo }: ExpectedEffects): Promise<Outcome> {
+    async judge({ sent, rule, ids, never = [], fix }: ExpectedEffects): Promise<Outcome> {
       if (ids.length === 0) return notChecked('no event was accepted')
       const expected = [phrases[rule], ...(never.length > 0 ? ['no rejected event done'] : [])].join(', ')
-      const wrong = (came: string, advice = todo) => failed({ sent, expected, came, todo: advice })
+      const wrong = (got: string, advice = fix) => failed({ sent, expected, got, fix: advice })
       let settled: { readonly effects: readonly string[]; readonly isQuiet: boolean }
       try {
         settled = await settle(ids, never)
@@ -120,7 +120,7 @@ export function createEffects({ location, isInsecure, signal, settleMs, prefix }
       if (missing.length > 0)
         return wrong(
           `${missing.length} of ${ids.length} acknowledged events not done within ${limit}: ${list(missing)}`,
-          rule === 'once' ? finishWork : todo,
+          rule === 'once' ? finishWork : fix,
         )
       const places = ids.map((id) => effects.indexOf(id))
       const early = rule === 'in order' ? places.findIndex((place, n) => n > 0 && place < (places[n - 1] ?? 0)) : -1

@@ -25,7 +25,7 @@ interface Judged {
   readonly answers: readonly Answer[]
   readonly timeoutMs: number
   /** Default: the advice of the expectation. */
-  readonly todo?: Advice | undefined
+  readonly fix?: Advice | undefined
 }
 
 /** Advice on the first wrong answer and its index. Undefined: the advice of the expectation. */
@@ -42,7 +42,7 @@ export interface Check {
   readonly rule: string
   /** The expected answer to all deliveries; or the rule for effects of acknowledged events. */
   readonly expected: Expectation | EffectsRule
-  readonly todo?: Advice | undefined
+  readonly fix?: Advice | undefined
   /** Deliveries to judge, by their `part`; default: those without one. */
   readonly part?: string
 }
@@ -50,18 +50,18 @@ export interface Check {
 export const passed = (detail: string): Outcome => ({ verdict: 'passed', detail })
 export const notChecked = (detail: string): Outcome => ({ verdict: 'not checked', detail })
 
-export function failed({ sent, expected, came, todo }: Record<'sent' | 'expected' | 'came' | 'todo', string>): Outcome {
-  return { verdict: 'failed', detail: `sent: ${sent}\nexpected: ${expected}\ncame: ${came}\nto do: ${todo}` }
+export function failed({ sent, expected, got, fix }: Record<'sent' | 'expected' | 'got' | 'fix', string>): Outcome {
+  return { verdict: 'failed', detail: `sent: ${sent}\nexpected: ${expected}\ngot: ${got}\nfix: ${fix}` }
 }
 
 /** Passes if the expectation holds for every answer. */
-export function judge({ expected, holds, advice }: Expectation, { sent, answers, timeoutMs, todo }: Judged): Outcome {
+export function judge({ expected, holds, advice }: Expectation, { sent, answers, timeoutMs, fix }: Judged): Outcome {
   const index = answers.findIndex((answer) => !holds(answer, timeoutMs))
   const wrong = answers[index]
-  const came = summarize(answers)
-  if (wrong === undefined) return passed(came)
-  const special = typeof todo === 'function' ? todo(wrong, index) : todo
-  return failed({ sent, expected: expected(timeoutMs), came, todo: special ?? advice(wrong) })
+  const got = summarize(answers)
+  if (wrong === undefined) return passed(got)
+  const special = typeof fix === 'function' ? fix(wrong, index) : fix
+  return failed({ sent, expected: expected(timeoutMs), got, fix: special ?? advice(wrong) })
 }
 
 /** True if the service counts the delivery as acknowledged, however long it took. */
@@ -98,7 +98,7 @@ export const accepted: Expectation = {
   },
 }
 
-export const refused: Expectation = {
+export const rejected: Expectation = {
   expected: () => '401',
   holds: ({ status }) => status === 401,
   advice: (wrong) =>

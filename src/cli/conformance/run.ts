@@ -1,6 +1,6 @@
 import { InboxError } from '../../base/errors.ts'
 import { createContext, type ContextOptions, type Delivery } from './context.ts'
-import { isAccepted, isHere, judge, notChecked, refused, summarize } from './judge.ts'
+import { isAccepted, isHere, judge, notChecked, rejected, summarize } from './judge.ts'
 import type { Answer, Check, Need, Outcome } from './judge.ts'
 import { needsOf, scenarios, type Case } from './scenarios.ts'
 
@@ -75,31 +75,31 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     onVerdict?.(verdict)
   }
 
-  /** `refusedIds`: events of the scenario that must not be done. */
+  /** `rejectedIds`: events of the scenario that must not be done. */
   async function judgeCheck(
     scenarioCase: Case,
     check: Check,
     part: readonly Delivery[],
-    refusedIds: readonly string[],
+    rejectedIds: readonly string[],
   ) {
     const why = missingFor(scenarioCase, check) ?? (part.length === 0 ? 'an earlier step failed' : undefined)
     if (why !== undefined) return notChecked(why)
     const { sent } = scenarioCase
-    const { expected, todo } = check
+    const { expected, fix } = check
     if (typeof expected === 'object')
-      return judge(expected, { sent, answers: part.map(({ answer }) => answer), timeoutMs, todo })
+      return judge(expected, { sent, answers: part.map(({ answer }) => answer), timeoutMs, fix })
     const ids = idsOf(part.filter(({ answer }) => isAccepted(answer)))
-    const outcome = await effects?.judge({ sent, rule: expected, ids, never: refusedIds, todo: String(todo) })
+    const outcome = await effects?.judge({ sent, rule: expected, ids, never: rejectedIds, fix: String(fix) })
     return outcome ?? notChecked(missing.effects)
   }
 
-  async function runCase(scenario: string, scenarioCase: Case, refusedIds: string[]): Promise<readonly Delivery[]> {
+  async function runCase(scenario: string, scenarioCase: Case, rejectedIds: string[]): Promise<readonly Delivery[]> {
     const isWanted = scenarioCase.checks.some((check) => missingFor(scenarioCase, check) === undefined)
     const deliveries = isWanted ? await scenarioCase.deliver(context) : []
     for (const check of scenarioCase.checks) {
       const part = deliveries.filter((delivery) => delivery.part === check.part)
-      report(scenario, check.rule, await judgeCheck(scenarioCase, check, part, refusedIds))
-      if (check.expected === refused) refusedIds.push(...idsOf(part))
+      report(scenario, check.rule, await judgeCheck(scenarioCase, check, part, rejectedIds))
+      if (check.expected === rejected) rejectedIds.push(...idsOf(part))
     }
     return deliveries
   }
@@ -113,9 +113,9 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     for (const [scenario, cases] of chosen) {
       onScenario?.(verdicts.length / checks.length, scenario)
       const before = verdicts.length
-      const refusedIds: string[] = []
+      const rejectedIds: string[] = []
       for (const scenarioCase of cases) {
-        const deliveries = await runCase(scenario, scenarioCase, refusedIds)
+        const deliveries = await runCase(scenario, scenarioCase, rejectedIds)
         const hasFailed = verdicts.slice(before).some(({ verdict }) => verdict === 'failed')
         if (!hasFailed || !(scenarioCase === cases.at(-1) || deliveries.some(({ answer }) => isCut(answer)))) continue
         const last = await context.poll(isHere, timeoutMs, patience * timeoutMs)

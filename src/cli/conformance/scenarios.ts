@@ -1,7 +1,7 @@
 import { eventTypes } from '../../../schema/index.ts'
 import { sign } from '../../signature/sign.ts'
 import { connections, type Context, type Delivery, type TestEvent, type WriteBytes } from './context.ts'
-import { accepted, isAccepted, isAnswered, isHere, refused } from './judge.ts'
+import { accepted, isAccepted, isAnswered, isHere, rejected } from './judge.ts'
 import type { Advice, Check, Expectation, Need } from './judge.ts'
 
 export interface Case {
@@ -28,8 +28,8 @@ function single(sent: string, request: Request, check: Check): Case {
 }
 
 /** A case about one delivery that must be acknowledged. */
-function acknowledged(sent: string, request: Request = deliverNew, todo?: Advice): Case {
-  return single(sent, request, { rule: `${sent} is acknowledged`, expected: accepted, todo })
+function acknowledged(sent: string, request: Request = deliverNew, fix?: Advice): Case {
+  return single(sent, request, { rule: `${sent} is acknowledged`, expected: accepted, fix })
 }
 
 function deliverNew({ newEvent, deliver }: Context): Promise<Delivery> {
@@ -268,7 +268,7 @@ async function deliverAroundRestart(context: Context): Promise<readonly Delivery
   const known = list(3, newEvent)
   await deliverInTurn(known)
   // Only finished work can be repeated wrongly.
-  await effects?.judge({ sent: '', rule: 'done', ids: known.map(({ id }) => id), todo: '' })
+  await effects?.judge({ sent: '', rule: 'done', ids: known.map(({ id }) => id), fix: '' })
   const fresh = await deliverInTurn(list(20, newEvent), { part: 'fresh' })
   const answer = await restart()
   const restarted = { answer, part: 'restart' }
@@ -296,18 +296,18 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
     ),
   ),
   forgery: [
-    ...forgeries.map(([what, forge, todo]) =>
+    ...forgeries.map(([what, forge, fix]) =>
       single(`an event with ${what}`, sendForged(forge), {
-        rule: `an event with ${what} is refused`,
-        expected: refused,
-        todo: (wrong) => (isAnswered(wrong) ? todo : undefined),
+        rule: `an event with ${what} is rejected`,
+        expected: rejected,
+        fix: (wrong) => (isAnswered(wrong) ? fix : undefined),
       }),
     ),
     single(
       'an event with the digest in upper case',
       sendForged((digest) => digest.toUpperCase()),
       {
-        rule: 'an event with the digest in upper case is accepted or refused',
+        rule: 'an event with the digest in upper case is accepted or rejected',
         expected: either,
       },
     ),
@@ -316,7 +316,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       deliver: async (context) => [await deliverNew(context)],
       checks: [
         { rule: 'a signed event is acknowledged after the forgeries', expected: accepted },
-        { rule: 'no refused event is done', expected: 'once', todo: 'do nothing before the signature is checked' },
+        { rule: 'no rejected event is done', expected: 'once', fix: 'do nothing before the signature is checked' },
       ],
     },
   ],
@@ -333,12 +333,12 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
         }
         return deliveries
       },
-      checks: [{ rule: 'a body that was changed after signing is refused', expected: refused }],
+      checks: [{ rule: 'a body that was changed after signing is rejected', expected: rejected }],
     },
     single('events that were changed after signing, then a signed event', deliverNew, {
       rule: 'no event that was changed after signing is done',
       expected: 'once',
-      todo: 'compute the digest over all received bytes, and do nothing before comparing it',
+      fix: 'compute the digest over all received bytes, and do nothing before comparing it',
     }),
   ],
   unusable: [
@@ -382,8 +382,8 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
     sent: 'one event 4 times, one after the other',
     deliver: ({ newEvent, deliverInTurn }) => deliverInTurn(Array<TestEvent>(4).fill(newEvent())),
     checks: [
-      { rule: 'every delivery of one event is acknowledged', expected: accepted, todo: knownId },
-      { rule: 'an event that was delivered several times is done once', expected: 'once', todo: uniqueKey },
+      { rule: 'every delivery of one event is acknowledged', expected: accepted, fix: knownId },
+      { rule: 'an event that was delivered several times is done once', expected: 'once', fix: uniqueKey },
     ],
   },
   'at-once': {
@@ -394,8 +394,8 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       return rounds.flat()
     },
     checks: [
-      { rule: '20 deliveries of one event at once are all acknowledged', expected: accepted, todo: answerLosers },
-      { rule: 'an event that came 20 times at once is done once', expected: 'once', todo: uniqueKey },
+      { rule: '20 deliveries of one event at once are all acknowledged', expected: accepted, fix: answerLosers },
+      { rule: 'an event delivered 20 times concurrently is handled once', expected: 'once', fix: uniqueKey },
     ],
   },
   // The service promises no order; many receivers do.
@@ -406,7 +406,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       {
         rule: 'events of one wallet are done in the order of their acknowledgements',
         expected: 'in order',
-        todo: 'process the events of a wallet one at a time, in the order of acceptance (or --skip order)',
+        fix: 'process the events of a wallet one at a time, in the order of acceptance (or --skip order)',
       },
     ],
   },
@@ -419,7 +419,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       {
         rule: 'events that are older than an earlier one are done once',
         expected: 'once',
-        todo: 'accept events older than the newest one: they are late, not duplicates',
+        fix: 'accept events older than the newest one: they are late, not duplicates',
       },
     ],
   },
@@ -430,7 +430,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       {
         rule: 'events are acknowledged in time while the body of another one is still coming',
         expected: accepted,
-        todo: ({ status }) =>
+        fix: ({ status }) =>
           status === null || status <= 299
             ? 'never let one connection block another: use a thread for each, or non-blocking reads'
             : undefined,
@@ -448,13 +448,13 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       {
         rule: 'an event that was done before a restart is not done again',
         expected: 'once',
-        todo: 'keep event ids in a store that outlives the process',
+        fix: 'keep event ids in a store that outlives the process',
       },
       {
         rule: 'events that were acknowledged right before a restart are done',
         expected: 'done',
         part: 'fresh',
-        todo: 'write an event to the disk before answering 2xx; mark it as done after processing it',
+        fix: 'write an event to the disk before answering 2xx; mark it as done after processing it',
       },
     ],
   },
@@ -470,14 +470,14 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       {
         rule: 'each acknowledged event of a burst is done',
         expected: 'done',
-        todo: 'store an event before its delivery is answered 2xx',
+        fix: 'store an event before its delivery is answered 2xx',
       },
       { rule: 'an event that comes again after many others is acknowledged', expected: accepted, part: 'first' },
       {
         rule: 'an event that comes again after many others is done once',
         expected: 'once',
         part: 'first',
-        todo: 'keep event ids for 30 days, in a store rather than in a list of the latest ones',
+        fix: 'keep event ids for 30 days, in a store rather than in a list of the latest ones',
       },
     ],
   },

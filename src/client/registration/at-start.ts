@@ -81,7 +81,7 @@ export function createReceiverRegistration(options: RegistrationOptions) {
 
 const messages = {
   registered: ['info', 'receiver registered'],
-  unnoted: ['error', 'receiver registered, not recorded'],
+  unstored: ['error', 'receiver registered, not recorded'],
   unchanged: ['info', 'receiver already registered'],
   changed: ['warn', 'registration differs from settings'],
   in_flight: ['info', 'another process is registering'],

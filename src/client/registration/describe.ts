@@ -25,7 +25,7 @@ export function describeWanted({ url, events, secretLabel }: Wanted): string {
 export function describeRegistration(result: Registration, wanted: Wanted): Described {
   switch (result.kind) {
     case 'registered':
-    case 'unnoted': {
+    case 'unstored': {
       const summary = `registered: ${describeWanted(wanted)}${result.webhookId === null ? '' : `, as ${result.webhookId}`}`
       if (result.kind === 'registered') return { summary, todo: null }
       return { summary: `${summary}; but the inbox failed to record it (${result.noteError})`, todo: confirm }

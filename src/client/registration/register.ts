@@ -29,14 +29,14 @@ export interface RegisterOptions {
 /**
  * Outcome of a registration.
  * - `registered`: the upstream created the webhook. `madeSecret`: a secret that it generated instead of using ours, else null.
- * - `unnoted`: the upstream created the webhook, but the inbox failed to record it.
+ * - `unstored`: the upstream created the webhook, but the inbox failed to record it.
  * - `unchanged`: already registered with the same URL, events and secret. `changed`: already registered with others.
  * - `in_flight`: another process began less than a minute ago. `unclear`: a request was sent, and its outcome is unknown.
  * - `refused`: the upstream rejected the request. `planned`: a dry run; `replaces`: the registration that it would replace.
  */
 export type Registration =
   | {
-      readonly kind: 'registered' | 'unnoted'
+      readonly kind: 'registered' | 'unstored'
       readonly subscription: Subscription
       readonly webhookId: string | null
       readonly madeSecret: string | null
@@ -129,7 +129,7 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
   try {
     await inbox.endSubscription(begun.id, result)
   } catch (error) {
-    return { kind: 'unnoted', ...registered, noteError: messageOf(error) }
+    return { kind: 'unstored', ...registered, noteError: messageOf(error) }
   }
   return { kind: 'registered', ...registered }
 }

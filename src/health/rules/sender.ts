@@ -9,7 +9,8 @@ const slow = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
 const failing = { on: 0.95, off: 0.98, critical: 0.5 }
 const refusing = { least: 3, share: 0.01, critical: 0.5 }
 const mismatching = { on: 20, off: 5 }
-const unheard = 3
+/** Minimum mismatches for a critical warning in an hour without an authentic delivery. */
+const minMismatches = 3
 
 /** Warnings about responses to deliveries. The sender counts any 2xx within 5 s as a success (R43, R44, R79). */
 export function findSenderWarnings(facts: ProcessFacts, before: Before): Finding[] {
@@ -53,12 +54,12 @@ function slowAcks({ lately }: ProcessFacts, before: Before): Finding {
 const lengthOf = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 function failures({ lastHour }: ProcessFacts, before: Before): Finding {
-  const { successRate, deliveries, refused: refusals, late, unusable } = lastHour
+  const { successRate, deliveries, refused: rejected, late, unusable } = lastHour
   const isOn = before.since('success_rate') !== null
   if (successRate === null || (deliveries < minDeliveries && !isOn)) return null
   if (successRate >= (isOn ? failing.off : failing.on)) return null
   const parts = [
-    `${refusals} were rejected`,
+    `${rejected} were rejected`,
     `${late} got a late response`,
     ...(unusable === 0 ? [] : [`${unusable} were not usable events (422)`]),
   ]
@@ -76,14 +77,14 @@ function failures({ lastHour }: ProcessFacts, before: Before): Finding {
 function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: ProcessFacts, before: Before): Finding {
   const isOn = before.since('rejects_burst') !== null
   // Retries of the sender may be half an hour apart.
-  const isUnheard = authenticIn(lastHour) === 0 && mismatchesLastHour >= (isOn ? 1 : unheard)
-  if (!isUnheard && lately < (isOn ? mismatching.off : mismatching.on)) return null
-  const count = countText(isUnheard ? mismatchesLastHour : lately, 'request')
+  const onlyMismatches = authenticIn(lastHour) === 0 && mismatchesLastHour >= (isOn ? 1 : minMismatches)
+  if (!onlyMismatches && lately < (isOn ? mismatching.off : mismatching.on)) return null
+  const count = countText(onlyMismatches ? mismatchesLastHour : lately, 'request')
   return {
     code: 'rejects_burst',
-    level: isUnheard ? 'critical' : 'warning',
-    title: `In the last ${isUnheard ? 'hour' : 'five minutes'} ${count} had a signature by an unknown secret`,
-    text: isUnheard
+    level: onlyMismatches ? 'critical' : 'warning',
+    title: `In the last ${onlyMismatches ? 'hour' : 'five minutes'} ${count} had a signature by an unknown secret`,
+    text: onlyMismatches
       ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
         `Compare them; during a rotation set both (INBOX_SECRETS). ${ladderText}`
       : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. ' +

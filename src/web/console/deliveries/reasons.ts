@@ -4,7 +4,7 @@ import { shortText } from '../../ui/text.tsx'
 type Reasons = Readonly<Record<string, string>>
 
 const resend = 'Once the sender is fixed, ask it to send these events again.'
-const unknownSource = 'From an unknown address it is an attempt of a stranger: nothing was stored.'
+const unknownClient = 'If the client is unknown, someone forged it; nothing was stored.'
 
 /** Why a signed body is not a usable event: the codes of src/receiver/envelope.ts. */
 export const quarantineReasons: Reasons = {
@@ -21,16 +21,16 @@ export const quarantineReasons: Reasons = {
 
 /** Why a request was rejected: codes of docs/errors.md. */
 export const rejectReasons: Reasons = {
-  signature_missing: `Check that the sender signs, and that no proxy drops the header INBOX_SIGNATURE_HEADER. ${unknownSource}`,
-  signature_malformed: `The header is not one digest of 64 hex digits. Common: a prefix, base64, or a repeated header. ${unknownSource}`,
-  signature_mismatch: `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${unknownSource}`,
+  signature_missing: `Check that the sender signs, and that no proxy drops the header INBOX_SIGNATURE_HEADER. ${unknownClient}`,
+  signature_malformed: `The header is not one digest of 64 hex digits. Common: a prefix, base64, or a repeated header. ${unknownClient}`,
+  signature_mismatch: `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${unknownClient}`,
   body_too_large: 'The body exceeds INBOX_BODY_LIMIT. If the sender means it, raise the limit: it retries by itself.',
   content_encoding_unsupported: 'A compressed body differs from the signed bytes. Turn compression off.',
-  bad_request: `Contradicting lengths, two Host headers or broken chunks, often from a proxy. ${unknownSource}`,
-  body_incomplete: `The connection ended, or the time limit passed, before the whole body arrived. ${unknownSource}`,
+  bad_request: `Contradicting lengths, two Host headers or broken chunks, often from a proxy. ${unknownClient}`,
+  body_incomplete: `The connection ended, or the time limit passed, before the whole body arrived. ${unknownClient}`,
   not_found: 'Only INBOX_PATH takes deliveries. Correct the URL at the sender. Scanners try many paths.',
   method_not_allowed: 'Only POST is allowed. Health checks use /healthz and /readyz.',
-  body_already_read: 'A body parser of your app came first. Mount the inbox router before it.',
+  body_already_read: 'A body parser of your app read the body first. Mount the inbox router before it.',
 }
 
 /** How events differ from their documentation, with what to do. */
