@@ -64,7 +64,7 @@ export function StackedChart({ title, times, series }: ChartProps) {
             <bdi>{shortText(name, 40)}</bdi> <b>{formatCount(at === undefined ? sumOf(values) : values[index ?? 0])}</b>
           </span>
         ))}
-        <span className="ui-dim">{at === undefined ? 'total' : `at ${formatTime(at).slice(11, 16)} UTC`}</span>
+        <span className="ui-dim">{at === undefined ? 'in total' : `at ${formatTime(at).slice(11, 16)} UTC`}</span>
       </figcaption>
     </figure>
   )

@@ -55,7 +55,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         value={formatCount(open)}
         note={
           oldestMs === null
-            ? 'nothing waits'
+            ? 'none pending'
             : `oldest ${formatDuration(oldestMs)}${oldest === undefined ? '' : ` · ${shortText(oldest.name, 24)}`}`
         }
         values={lastHour(backlog.map(({ open_runs: runs }) => runs))}
