@@ -78,17 +78,22 @@ const groupColumns: readonly Column<Group>[] = [
   countColumn('Count', 'count'),
   ageColumn('First', 'first_died_at', { isOptional: true }),
   ageColumn('Last', 'last_died_at'),
-  {
-    header: 'Events',
-    width: '5rem',
-    narrow: 'plain',
-    cell: ({ handler, group }) => (
+  { header: 'Open', width: '8rem', narrow: 'plain', cell: (group) => <GroupLinks {...group} /> },
+]
+
+function GroupLinks({ handler, group, sample }: Group) {
+  const location = usePageLocation()
+  return (
+    <span className="ui-row">
+      <Link href={location.hrefWith({ open: String(sample.run_id) })} aria-label={`Newest of ${shortText(group)}`}>
+        Newest
+      </Link>
       <Link href={pathWith('/events', { handler, group })} aria-label={`Events of ${shortText(group)}`}>
         Events
       </Link>
-    ),
-  },
-]
+    </span>
+  )
+}
 
 /** The part of a group before its frame. */
 function errorOf({ group, frame }: Group): string {
