@@ -263,7 +263,12 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     }
     await jump('conf', /Conflicts/)
     await page.getByRole('tab', { name: 'Conflicts', selected: true }).waitFor()
-    await jump('ledger', /ledger Handler/)
+    // Only what matches, and Enter takes the first.
+    await page.keyboard.press('Control+k')
+    await page.getByLabel('Jump to', { exact: true }).fill('ledger')
+    const options = page.getByRole('dialog').getByRole('button')
+    await expect.poll(() => options.allInnerTexts()).toEqual(['ledger\nHandler', 'ledger\nSearch bodies'])
+    await page.keyboard.press('Enter')
     await page.getByRole('complementary', { name: 'Handler' }).waitFor()
     await jump(idOf(7), /Event id/)
     await page.getByText('Payload').waitFor()

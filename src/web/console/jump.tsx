@@ -66,7 +66,13 @@ export function Jump(props: JumpProps) {
         <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
         <Spotlight.ActionsList>
           {targetsOf(text.trim(), props).map(({ label, note, path }) => (
-            <Spotlight.Action key={`${note} ${path}`} label={label} description={note} onClick={() => navigate(path)} />
+            // Several tabs share a path.
+            <Spotlight.Action
+              key={`${note} ${path} ${label}`}
+              label={label}
+              description={note}
+              onClick={() => navigate(path)}
+            />
           ))}
         </Spotlight.ActionsList>
       </Spotlight.Root>

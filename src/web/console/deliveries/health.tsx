@@ -84,7 +84,7 @@ const silenceColumns: readonly Column<SilenceJson>[] = [
   textColumn('Network', 'network', { width: '9rem' }),
   {
     header: 'State',
-    width: '19rem',
+    width: '23rem',
     narrow: 'plain',
     cell: ({ state, learning }) => (
       <>

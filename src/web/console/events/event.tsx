@@ -147,7 +147,7 @@ function ReplayAction({ event }: { readonly event: EventDetailJson }) {
       <NativeSelect
         label="Handler"
         data={[
-          { value: '', label: 'All that take it' },
+          { value: '', label: 'All handlers' },
           ...handlers.map((name) => ({ value: name, label: shortText(name) })),
         ]}
         value={handler}

@@ -78,7 +78,7 @@ const allColumns: readonly Column<HandlerJson>[] = [
   { header: 'p50', width: '4rem', isNumber: true, isOptional: true, cell: ({ pace }) => formatMs(pace?.p50_ms) },
   {
     header: 'Concurrency',
-    width: '6.5rem',
+    width: '7.5rem',
     isNumber: true,
     isOptional: true,
     cell: (handler) => <span title={concurrencyOf(handler)}>{formatCount(handler.settings?.concurrency)}</span>,

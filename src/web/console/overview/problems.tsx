@@ -79,7 +79,7 @@ function sinkDown(handler: HandlerJson): Problem {
     text: (
       <>
         <b>{shortText(name, 40)}</b> fails: <Line value={shut?.error} fallback="no error known" />.{' '}
-        {formatCount(pendingOf(handler))} items wait, none is lost.
+        {formatCount(pendingOf(handler))} items pending, none lost.
       </>
     ),
     when: (

@@ -14,7 +14,9 @@ export interface TilesProps {
 export function Tiles({ overview, activity, handlers }: TilesProps) {
   const { sender, now, open_runs: open, oldest_open_at: oldestAt, dead_letters: dead } = overview
   const { buckets = [], backlog = [], bucket_s: bucketS = 60 } = activity ?? {}
-  const perMinute = rateOf(buckets, bucketS) || overview.events_per_second * 60
+  const upMinutes =
+    overview.started_at === null ? Infinity : (Date.parse(now) - Date.parse(overview.started_at)) / 60_000
+  const perMinute = rateOf(buckets, bucketS, upMinutes) || overview.events_per_second * 60
   const failed = sender === null ? 0 : sender.deliveries - sender.acknowledged
   const oldest = handlers.find(({ oldest_open_at: at }) => at !== null && at === oldestAt)
   const newDead = dead - (backlog[0]?.dead_letters ?? dead)
@@ -65,7 +67,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         title="Dead letters"
         href="/dead-letters"
         value={formatCount(dead)}
-        note={newDead > 0 ? `+${formatCount(newDead)} in the last hour` : 'none new in the last hour'}
+        note={noteOfDead(newDead, backlog.length)}
         values={lastHour(backlog.map(({ dead_letters: letters }) => letters))}
         tone={dead > 0 ? 'bad' : 'good'}
       />
@@ -73,14 +75,21 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
   )
 }
 
+/** `minutes`: how many are known; before an hour after the start, an increase can't be told. */
+function noteOfDead(increase: number, minutes: number): string {
+  if (minutes < 60) return 'kept until requeued or dropped'
+  return increase > 0 ? `+${formatCount(increase)} in the last hour` : 'none new in the last hour'
+}
+
 /** The minutes before the start have no value. */
 function lastHour(values: readonly number[]): readonly (number | null)[] {
   return [...Array.from({ length: Math.max(0, 60 - values.length) }, () => null), ...values]
 }
 
-/** Events per minute over the last five full minutes, or the last full bucket. */
-function rateOf(buckets: ActivityJson['buckets'], bucketS: number): number {
-  const full = buckets.slice(0, -1).slice(bucketS === 60 ? -5 : -1)
+/** Events per minute over the last five full minutes since the start, or the last full bucket; 0 if none is full. */
+function rateOf(buckets: ActivityJson['buckets'], bucketS: number, upMinutes: number): number {
+  const count = bucketS === 60 ? Math.min(5, Math.floor(upMinutes)) : 1
+  const full = count === 0 ? [] : buckets.slice(0, -1).slice(-count)
   if (full.length === 0) return 0
   return full.reduce((sum, { events }) => sum + events, 0) / full.length / (bucketS / 60)
 }

@@ -58,7 +58,7 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
       <NativeSelect
         label="Handler"
         data={[
-          { value: '', label: 'All that take the event' },
+          { value: '', label: 'All handlers' },
           ...handlers.map(({ name }) => ({ value: name, label: shortText(name) })),
         ]}
         value={handler}

@@ -28,7 +28,7 @@ const columns: readonly Column<ReplayJson>[] = [
   { header: 'Progress', width: '10rem', cell: (replay) => <Progress replay={replay} /> },
   { header: 'Events', cell: ({ filter }) => <Line value={filterText(filter)} /> },
   countColumn('Matched', 'events', { width: '5.5rem' }),
-  countColumn('Open runs', 'open_runs', { width: '5.5rem' }),
+  countColumn('Open runs', 'open_runs', { width: '6.5rem' }),
   ageColumn('Started', 'created_at'),
 ]
 
