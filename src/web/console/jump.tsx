@@ -58,6 +58,9 @@ export function Jump(props: JumpProps) {
       <Spotlight.Root
         query={text}
         onQueryChange={setText}
+        // After the exit transition, clearing would take what was typed into the next one.
+        clearQueryOnClose={false}
+        onSpotlightClose={() => setText('')}
         shortcut={['mod + K']}
         lockScroll={false}
         scrollable
