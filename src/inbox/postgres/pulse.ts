@@ -76,14 +76,15 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
     const isDeaf = () => answeredAt() < begunAt && !stopped
     const isNew = client === undefined
     try {
-      client ??= await connect(() => {
+      // `client` becomes undefined if the connection ends between two statements.
+      const connection = (client ??= await connect(() => {
         if (wasHere && isDeaf()) down('no connection in time')
-      })
-      const [row] = await ask<{ value: string }>(client, `SELECT current_setting('transaction_read_only') AS value`)
+      }))
+      const [row] = await ask<{ value: string }>(connection, `SELECT current_setting('transaction_read_only') AS value`)
       if (row?.value !== 'off') {
         throw new InboxError('store_unavailable', 'it is read-only: a standby, or set to read-only')
       }
-      if (isNew && isListening) await listen(client)
+      if (isNew && isListening) await listen(connection)
       health = { ok: true }
       wasHere = true
     } catch (error) {
@@ -154,10 +155,11 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
 
 /** Runs a statement. Throws if no response arrives in time. */
 async function ask<R extends pg.QueryResultRow>(client: pg.Client, text: string): Promise<R[]> {
-  const silence = Promise.withResolvers<never>()
-  const answered = afterSilence(() => silence.reject(new Error(`no answer within ${silentMs} ms`)), silentMs)
   const answer = client.query<R>(text)
   answer.catch(() => {})
+  // After the call: if it throws, nobody would handle the rejection of a late timer.
+  const silence = Promise.withResolvers<never>()
+  const answered = afterSilence(() => silence.reject(new Error(`no answer within ${silentMs} ms`)), silentMs)
   const { rows } = await Promise.race([answer, silence.promise]).finally(answered)
   return rows
 }
