@@ -274,7 +274,12 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await page.getByText('Payload').waitFor()
     await jump(`0x${'ab'.repeat(20)}`, /Address/)
     await expect.poll(() => page.url()).toContain('#/events?address=0xabab')
-    await jump('two words', /Search bodies/)
+    // What is typed stays when the page below changes.
+    await page.keyboard.press('Control+k')
+    await page.getByLabel('Jump to', { exact: true }).fill('two words')
+    await page.evaluate('location.hash = "#/replays"')
+    await page.getByRole('heading', { name: 'Replays', includeHidden: true }).waitFor()
+    await page.getByRole('button', { name: /Search bodies/ }).click()
     await expect.poll(() => page.url()).toContain('#/events?q=two+words')
   })
 

@@ -46,39 +46,42 @@ function targetsOf(text: string, { pages, handlers }: JumpProps): readonly Targe
   ]
 }
 
-/** Jumps to a page, handler, event id or address. Opens with Ctrl-K or Cmd-K. */
+export function JumpButton() {
+  return (
+    <Button variant="default" leftSection={<Icon name="search" />} onClick={spotlight.open}>
+      Jump
+    </Button>
+  )
+}
+
+/** Jumps to a page, handler, event id or address. Opens with Ctrl-K or Cmd-K. Stays mounted while pages change. */
 export function Jump(props: JumpProps) {
   const [text, setText] = useState('')
   const [, navigate] = useLocation()
   return (
-    <>
-      <Button variant="default" leftSection={<Icon name="search" />} onClick={spotlight.open}>
-        Jump
-      </Button>
-      <Spotlight.Root
-        query={text}
-        onQueryChange={setText}
-        // After the exit transition, clearing would take what was typed into the next one.
-        clearQueryOnClose={false}
-        onSpotlightClose={() => setText('')}
-        shortcut={['mod + K']}
-        lockScroll={false}
-        scrollable
-        maxHeight={320}
-      >
-        <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
-        <Spotlight.ActionsList>
-          {targetsOf(text.trim(), props).map(({ label, note, path }) => (
-            // Several tabs share a path.
-            <Spotlight.Action
-              key={`${note} ${path} ${label}`}
-              label={label}
-              description={note}
-              onClick={() => navigate(path)}
-            />
-          ))}
-        </Spotlight.ActionsList>
-      </Spotlight.Root>
-    </>
+    <Spotlight.Root
+      query={text}
+      onQueryChange={setText}
+      // After the exit transition, clearing would take what was typed into the next one.
+      clearQueryOnClose={false}
+      onSpotlightClose={() => setText('')}
+      shortcut={['mod + K']}
+      lockScroll={false}
+      scrollable
+      maxHeight={320}
+    >
+      <Spotlight.Search placeholder="Event id, address, handler or page" aria-label="Jump to" />
+      <Spotlight.ActionsList>
+        {targetsOf(text.trim(), props).map(({ label, note, path }) => (
+          // Several tabs share a path.
+          <Spotlight.Action
+            key={`${note} ${path} ${label}`}
+            label={label}
+            description={note}
+            onClick={() => navigate(path)}
+          />
+        ))}
+      </Spotlight.ActionsList>
+    </Spotlight.Root>
   )
 }

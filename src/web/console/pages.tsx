@@ -13,7 +13,7 @@ import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventPage } from './events/event.tsx'
 import { EventsPage } from './events/events.tsx'
 import { HandlersPage } from './handlers/handlers.tsx'
-import { Jump } from './jump.tsx'
+import { Jump, JumpButton } from './jump.tsx'
 import { OverviewPage } from './overview/overview.tsx'
 import { ReplaysPage } from './replays/replays.tsx'
 import { useIsOperator } from './role.ts'
@@ -31,7 +31,7 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
       nav={nav}
       tools={
         <>
-          <Jump pages={nav} handlers={handlers?.data ?? []} />
+          <JumpButton />
           {overview?.paused === true ? <Status tone="warning">Handlers paused</Status> : <LiveState />}
         </>
       }
@@ -42,6 +42,7 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
         </>
       }
     >
+      <Jump pages={nav} handlers={handlers?.data ?? []} />
       <Switch>
         <Route path="/" component={OverviewPage} />
         <Route path="/events" component={EventsPage} />
