@@ -129,11 +129,10 @@ const replicaList = component('ReplicaList', { data: z.array(replica) })
 const settings = component('Settings', {
   settings: z.array(
     z.object({
-      name: z.string(),
-      value: z.string().describe('never a secret'),
+      name: z.string().describe('such as INBOX_PORT'),
+      value: z.string().describe('the value in force, without its secret parts'),
       origin: z.enum(['default', 'environment', 'file', 'config']),
-      secret: z.boolean(),
-      variables: z.array(z.string()).describe('the INBOX_ names that it combines'),
+      secret: z.boolean().describe('true: the value may hold a secret'),
       default: z.string().describe('empty: none'),
     }),
   ),
@@ -201,7 +200,7 @@ export const healthRoutes = {
     summary: 'List the settings, without secrets',
     gives: settings,
     answer: async (context) => ({
-      settings: (context.settings?.() ?? []).map((setting) => ({ ...setting, variables: [...setting.variables] })),
+      settings: [...(context.settings?.() ?? [])],
       secrets: await secretUses(context),
     }),
   }),

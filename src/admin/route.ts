@@ -45,7 +45,6 @@ export interface AdminContext {
     value: string
     origin: 'default' | 'environment' | 'file' | 'config'
     secret: boolean
-    variables: readonly string[]
     default: string
   }[]
   /** Labels of the configured secrets. */
