@@ -465,6 +465,8 @@ export interface QueryStore {
   /** Newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
+  /** Dead letters that died within the last hour. */
+  deadLastHour(): Promise<number>
 }
 
 /** Names of the reads, for calls from another thread or before their code is loaded. */
@@ -490,4 +492,5 @@ export const viewNames = [
   'unknownIds',
   'countReplay',
   'stats',
+  'deadLastHour',
 ] as const satisfies readonly (keyof QueryStore)[]
