@@ -5,6 +5,7 @@ import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import type { Silence } from '../health/silence.ts'
 import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
+import { partsOfCaller } from './auth.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { shut } from './handlers.ts'
 import { pageParameters } from './parse.ts'
@@ -110,7 +111,11 @@ const audit = component('AuditEntry', {
   at: time,
   action: z.string(),
   detail: z.record(z.string(), z.unknown()),
-  by: z.string().nullable(),
+  by: z
+    .string()
+    .nullable()
+    .describe('role and address, such as operator (session) 127.0.0.1; null: the inbox or a command'),
+  user_agent: z.string().nullable().describe('at most its first 200 characters; null: none'),
 })
 const auditList = listOf('AuditList', audit)
 
@@ -265,8 +270,8 @@ function toGapJson(record: GapRecord): GapJson {
   return { ...toWire(record), clean_stop: record.kind === 'stopped' }
 }
 
-function toAuditJson({ detail, ...entry }: AuditRecord): AuditJson {
-  return { ...toWire(entry), detail }
+function toAuditJson({ detail, by, ...entry }: AuditRecord): AuditJson {
+  return { ...toWire(entry), ...partsOfCaller(by), detail }
 }
 
 export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJson {

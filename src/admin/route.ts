@@ -98,7 +98,7 @@ export interface RawRequest {
   readonly query?: Query
   /** Parsed JSON; undefined for GET. */
   readonly body?: unknown
-  /** The caller, for the audit: `operator (session) 127.0.0.1`. */
+  /** The caller, for the audit. */
   readonly by?: string | undefined
 }
 

@@ -328,7 +328,7 @@ export interface AuditRecord {
     | 'reconcile.start'
     | 'reconcile.cancel'
   readonly detail: Readonly<Record<string, unknown>>
-  /** The caller, such as `operator (session) 127.0.0.1`; null for the inbox itself and for commands that open the file. */
+  /** The caller, such as `operator (session) 127.0.0.1 Mozilla/5.0`; null for the inbox itself and for commands that open the file. */
   readonly by: string | null
 }
 

@@ -308,6 +308,7 @@ const audit: ListJson<AuditJson> = {
     action,
     detail,
     by: index === 1 ? null : 'operator (session) 127.0.0.1',
+    user_agent: index === 0 ? 'Mozilla/5.0 (X11; Linux x86_64)' : null,
   })),
   next_cursor: null,
 }
