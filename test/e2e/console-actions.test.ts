@@ -50,6 +50,22 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await expect.poll(() => pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
   })
 
+  test('shows a handler whose runs fail as a problem, in the navigation and on its page', async () => {
+    const { pace, ...rest } = handlerOf('mailer', { kind: 'sink', ready: 1 })
+    const error = { at: new Date().toISOString(), name: 'Error', message: 'answered 502' }
+    const failing = { ...rest, pace: pace && { ...pace, error_rate: 1, last_error: error } }
+    const page = await pages.visit('/', { 'GET /handlers': ok({ ...handlers, data: [failing] }) })
+    await page.getByRole('link', { name: 'Handlers 1' }).waitFor()
+    const line = page.locator('.console-problems li')
+    expect(await line.innerText()).toMatch(
+      /Failing[\s\S]*mailer fails: Error: answered 502. Pending runs: 1, none lost/,
+    )
+    await page.getByRole('link', { name: 'View mailer' }).click()
+    const panel = page.getByRole('complementary', { name: 'Handler' })
+    await panel.getByText('Failing', { exact: true }).waitFor()
+    expect(await panel.innerText()).toMatch(/Last five minutes\s+Runs\s+60\s+Error rate\s+100 %/)
+  })
+
   test('stacks the largest types, has a table of all values, and keeps the window in the address', async () => {
     const page = await pages.visit('/')
     await page.getByRole('img', { name: /Events by type: kind.number_0 [\d,]+, at most/ }).waitFor()

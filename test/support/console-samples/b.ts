@@ -120,6 +120,7 @@ export function handlerOf(name: string, change: Partial<HandlerJson> = {}): Hand
     pace: {
       per_second: 12.3,
       failures_per_second: 0,
+      error_rate: 0,
       p50_ms: 3,
       p95_ms: 9,
       p99_ms: 21,
