@@ -42,9 +42,9 @@ export const senderMeter = component('SenderMeter', {
 const silence = component('Silence', {
   type: z.string(),
   network: z.string().nullable(),
-  last_at: time,
-  silent_ms: count.describe('time without an event while this receiver was in service'),
-  usual_ms: count.describe('95th percentile of the intervals between events'),
+  last_at: time.describe('end of the minute of the last event, or now if that minute is not over'),
+  silent_ms: count.describe('time since `last_at` while this receiver was in service'),
+  usual_ms: count.describe('95th percentile of the intervals between events; not reliable while learning'),
   alarm_after_ms: count,
   state: z.enum(['usual', 'silent', 'learning', 'gone']).describe('gone: no more events are expected'),
   learning: z

@@ -459,7 +459,8 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
       'POST /gaps/acknowledge': ok({ missing_sequence_numbers: 0, gaps: 1 }),
       'POST /reconcile': ok({ ...reconciled, state: 'running' }),
     })
-    await page.getByText('until 2026-01-31 15:00 and 12 events').waitFor()
+    const learning = rowsIn(page, 'Silence').filter({ hasText: 'until 2026-01-31 15:00 and 12 events' })
+    expect(await learning.innerText()).toMatch(/12 events\s+1 min\s+–\s+–\s+2026-01-31/)
     await press(page, 'Acknowledge')
     await inDialog(page, 'Acknowledge')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -474,5 +475,13 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
         { call: 'POST /gaps/acknowledge', body: null },
         { call: 'POST /reconcile', body: { from: '2026-01-30T17:59:59.000Z', to: '2026-01-30T23:00:00.000Z' } },
       ])
+  })
+  test('settings have their INBOX_ name, value, origin and default; the audit has the user agent', async () => {
+    const page = await pages.visit('/system')
+    const host = rowsIn(page, 'Settings').filter({ hasText: 'INBOX_HOST' })
+    expect(await host.innerText()).toMatch(/INBOX_HOST\s+0\.0\.0\.0\s+environment\s+127\.0\.0\.1/)
+    await pages.go('/system/audit')
+    const entry = rowsIn(page, 'Audit').first()
+    expect(await entry.innerText()).toMatch(/operator \(session\) 127\.0\.0\.1\s+Mozilla\/5\.0/)
   })
 })
