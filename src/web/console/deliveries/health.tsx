@@ -72,20 +72,20 @@ const silenceTones: Readonly<Record<SilenceJson['state'], Tone>> = {
   gone: 'neutral',
 }
 
-/** What is learned from the events is shown once the alarm is armed. */
+/** A learned figure. It isn't reliable before the alarm is armed. */
 const learned = (header: string, member: 'usual_ms' | 'alarm_after_ms'): Column<SilenceJson> => ({
   header,
-  width: '6rem',
+  width: '6.5rem',
   isNumber: true,
   cell: (silence) => (silence.learning === null ? formatDuration(silence[member]) : '–'),
 })
 
 const silenceColumns: readonly Column<SilenceJson>[] = [
   codeColumn('Type', 'type', { isName: true }),
-  textColumn('Network', 'network', { width: '8rem' }),
+  textColumn('Network', 'network', { width: '7rem' }),
   {
     header: 'State',
-    width: '23rem',
+    width: '21rem',
     narrow: 'plain',
     cell: ({ state, learning }) => (
       <>

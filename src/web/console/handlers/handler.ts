@@ -43,7 +43,7 @@ export function retriesOf({ settings }: HandlerJson): string {
   return `${attempts} attempts, ${formatDuration(base)} doubling to ${formatDuration(cap)}`
 }
 
-/** Failing handlers and closed sinks first, then those that are missing, have errors or have dead letters. */
+/** Failing handlers and sinks that send nothing come first; then missing ones, ones with errors, ones with dead letters. */
 export function byTrouble(a: HandlerJson, b: HandlerJson): number {
   return troubleOf(b) - troubleOf(a) || a.name.localeCompare(b.name, 'en')
 }

@@ -38,7 +38,7 @@ export function FirstRun({ rejects }: { readonly rejects: number }) {
   )
 }
 
-/** Addresses that can be called, for those that listen everywhere. */
+/** Address to call, by an address that listens everywhere. */
 const callable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /** The receiver's address as a word for a shell. With port 0, only the log has the real port. */
