@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHR
       'GET /overview': ok({ ...overview, events: 0 }),
     })
     for (const [place, text] of [
-      ['/', 'onchain-inbox trigger wallet.large_trade'],
+      ['/', 'onchain-inbox trigger wallet.large_trade --url http://127.0.0.1:8080/webhooks'],
       ['/events', 'No events yet'],
       ['/dead-letters', 'No dead letters'],
       ['/handlers', 'No handlers'],
@@ -218,7 +218,7 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     pages.forget()
   })
 
-  test('the navigation counts dead letters, open breakers and quarantined bodies, as the stream reports', async () => {
+  test('the navigation counts dead letters, failing handlers and quarantined bodies, as the stream reports', async () => {
     const page = await pages.visit('/events')
     await page.getByRole('link', { name: 'Dead letters 4' }).waitFor()
     await page.getByRole('link', { name: 'Handlers 1' }).waitFor()
