@@ -55,7 +55,7 @@ export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestC
     )
 
   return {
-    // Timers may be due between two milliseconds; the clock shows whole ones.
+    // Timers may be due at a fraction of a millisecond; the clock returns whole milliseconds.
     now: () => Math.floor(now),
     after(ms, fn) {
       const timer = { at: now + Math.max(0, ms), fn, order: order++ }

@@ -48,7 +48,8 @@ function find(node: unknown, path: string): string | undefined {
 }
 
 /**
- * Own members only: `__proto__` and `constructor` are ordinary keys. (The `length` of an array is not a SourceText.)
+ * Reads own properties only, so `__proto__` and `constructor` are ordinary keys. (The `length` of an array is not a
+ * SourceText.)
  */
 function childOf(node: unknown, key: string): unknown {
   if (typeof node !== 'object' || node === null || node instanceof SourceText) return undefined

@@ -43,7 +43,7 @@ function settingsOfRow(row: string): readonly SettingName[] {
 
 const secretRows: ReadonlySet<string> = new Set(['webhook secrets', 'admin token', 'viewer token'])
 
-/** All settings for people, without anything secret. */
+/** All settings as text for people, without secrets. */
 export function describeSettings(config: Config): readonly DescribedSetting[] {
   return describeConfig(config).map(([name, value]) => {
     const variables = settingsOfRow(name)
@@ -59,11 +59,11 @@ function defaultOf(name: SettingName): readonly string[] {
 }
 
 function originOf(name: string, { origins }: Config): DescribedSetting['origin'] {
-  const given = settingsOfRow(name).filter((setting) => origins[setting] !== undefined)
+  const present = settingsOfRow(name).filter((setting) => origins[setting] !== undefined)
   // `INBOX_X_FILE` names a file that holds the value of `INBOX_X`.
-  if (given.some((setting) => setting.endsWith('_FILE') && isSettingName(setting.slice(0, -5)))) return 'file'
-  const places = given.map((setting) => origins[setting])
-  return places.includes('environment') ? 'environment' : (places[0] ?? 'default')
+  if (present.some((setting) => setting.endsWith('_FILE') && isSettingName(setting.slice(0, -5)))) return 'file'
+  const presentOrigins = present.map((setting) => origins[setting])
+  return presentOrigins.includes('environment') ? 'environment' : (presentOrigins[0] ?? 'default')
 }
 
 /** One row `[name, value]` per setting. Secrets show only whether they are set, and their labels. */

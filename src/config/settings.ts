@@ -62,20 +62,20 @@ const fileSetting = (group: string, description: string, example: string) =>
 const portSetting = <const At extends string | null = null>(
   group: string,
   description: string,
-  usual: number,
+  defaultValue: number,
   at: At = null as At,
-) => setting(group, description, wholeNumber(0, 65_535).prefault(usual), '0–65535', String(usual), at)
+) => setting(group, description, wholeNumber(0, 65_535).prefault(defaultValue), '0–65535', String(defaultValue), at)
 
 const msSetting = <const At extends string>(
   group: string,
   description: string,
-  [minimum, usual, example]: readonly [minimum: number, usual: number, example: string],
+  [minimum, defaultValue, example]: readonly [minimum: number, defaultValue: number, example: string],
   at: At,
 ) =>
   setting(
     group,
     description,
-    wholeNumber(minimum, maxTimerMs).prefault(usual),
+    wholeNumber(minimum, maxTimerMs).prefault(defaultValue),
     'a whole number of milliseconds',
     example,
     at,

@@ -8,7 +8,7 @@ export interface Answer {
   /** Result in one word: `accepted`, `duplicate`, `quarantined`, or an error code. */
   readonly result: string
   readonly headers: Readonly<Record<string, string>>
-  /** Close the connection after it. */
+  /** True: the connection is closed after the response. */
   readonly close: boolean
   /** Why the request was not authentic. Logged, never sent to the client. */
   readonly reason?: string
@@ -114,7 +114,7 @@ function closeLate(response: ServerResponse, body: string): void {
   request.once('end', close)
   request.once('close', close)
 
-  // Complete by its Content-Length. Ending the response would make Node close at once.
+  // The response is complete by its Content-Length. `response.end` would make Node close at once.
   response.write(body)
   request.socket.end()
   request.resume()
