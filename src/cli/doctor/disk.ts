@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.ts'
 import { commandLine } from '../host.ts'
 import { check, type Finding } from './machine.ts'
 import { describeDatabase } from '../../base/database-url.ts'
-import { lookAtSchema } from '../../inbox/postgres/migrate.ts'
+import { inspectSchema } from '../../inbox/postgres/migrate.ts'
 import { isInUse, inspectDatabase, newestSchema } from '../../inbox/sqlite/inspect.ts'
 
 export interface DiskSettings {
@@ -232,7 +232,7 @@ export async function examineDatabase(database: DatabaseSetting): Promise<Examin
 async function examinePostgres(url: string): Promise<Finding> {
   const { ok, warn, fail } = check('database')
   try {
-    const { server, schema, isOlder } = await lookAtSchema(url)
+    const { server, schema, isOlder } = await inspectSchema(url)
     const found = `${describeDatabase(url)} is PostgreSQL ${server}`
     if (schema === null) return ok(`${found}, empty: \`serve\` creates the schema`)
     if (!isOlder) return ok(`${found}, schema ${schema}`)

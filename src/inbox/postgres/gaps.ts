@@ -73,7 +73,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
 
   /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
-    const { gap, next } = await db.alone(async (trx) => {
+    const { gap, next } = await db.exclusively(async (trx) => {
       const last = await lastAccepted(trx, now, id)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
@@ -98,10 +98,10 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
     async start() {
       await flush()
       const now = await readNow(db)
-      watched = await db.alone(async (trx) => {
+      watched = await db.exclusively(async (trx) => {
         const last = await lastAccepted(trx, now, id)
-        if (last !== null && !last.goesOn && now - last.at >= minGapMs) {
-          await record(trx, { from: last.at, to: now }, last.ended ? 'stopped' : 'killed')
+        if (last !== null && !last.isServedByOthers && now - last.at >= minGapMs) {
+          await record(trx, { from: last.at, to: now }, last.wasStopped ? 'stopped' : 'killed')
         }
         // Deletes the heartbeats of dead replicas.
         await trx.query(
@@ -133,14 +133,14 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       isServing = false
-      await db.alone(async (trx) => {
+      await db.exclusively(async (trx) => {
         await setMeta(trx, 'served_at', await readNow(trx))
         await trx.query(`DELETE FROM inbox.meta WHERE name = $1`, [prefix + id])
       })
     },
     flush,
     acknowledge: (by) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         const gaps = await trx.query(
           `UPDATE inbox.gap SET acknowledged_at = inbox.now_ms() WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
         )
@@ -182,14 +182,14 @@ const stillServesMs = 10_000
 const prefix = 'serving:'
 
 /**
- * When any replica last accepted deliveries; null if none ever did. `goesOn`: another replica than `id` has a recent heartbeat. `ended`: the
- * last replica stopped cleanly.
+ * When any replica last accepted deliveries; null if none ever did. `isServedByOthers`: another replica than `id` has a recent heartbeat.
+ * `wasStopped`: the last replica stopped cleanly.
  */
 async function lastAccepted(
   rows: Rows,
   now: number,
   id: string,
-): Promise<{ readonly at: number; readonly goesOn: boolean; readonly ended: boolean } | null> {
+): Promise<{ readonly at: number; readonly isServedByOthers: boolean; readonly wasStopped: boolean } | null> {
   const marks = await rows.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
     [prefix],
@@ -203,8 +203,8 @@ async function lastAccepted(
   const heartbeats = marks.filter(({ name }) => name !== 'served_at')
   return {
     at: Math.max(received, ...marks.map(({ value }) => value)),
-    goesOn: heartbeats.some(({ name, value }) => name !== prefix + id && now - value < stillServesMs),
-    ended: heartbeats.length === 0,
+    isServedByOthers: heartbeats.some(({ name, value }) => name !== prefix + id && now - value < stillServesMs),
+    wasStopped: heartbeats.length === 0,
   }
 }
 

@@ -106,16 +106,16 @@ async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): P
   )
   const detailOf = new Map(details.map((detail) => [detail.runId, detail]))
   const leases: { readonly claimId: number; readonly lease: Lease }[] = []
-  const unusable: Verdict[] = []
+  const verdicts: Verdict[] = []
   for (const run of runs) {
     const { runId, token, claimId } = run
     const detail = detailOf.get(runId)
-    if (detail === undefined) unusable.push({ runId, token, kind: 'release' })
+    if (detail === undefined) verdicts.push({ runId, token, kind: 'release' })
     else if (detail.id === null || detail.raw === null)
-      unusable.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
+      verdicts.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
     else leases.push({ claimId, lease: toLease(run, detail, fromStored(detail.id), detail.raw) })
   }
-  await settle(rows, unusable, now)
+  await settle(rows, verdicts, now)
   const byClaim = Map.groupBy(leases, ({ claimId }) => claimId)
   return new Map([...byClaim].map(([claimId, entries]) => [claimId, entries.map(({ lease }) => lease)]))
 }

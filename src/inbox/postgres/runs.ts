@@ -143,7 +143,7 @@ export interface NewRun {
 export interface CreatedRuns {
   readonly created: number
   /** Events without runs, because their bodies were pruned. */
-  readonly gone: number
+  readonly prunedEvents: number
 }
 
 /**
@@ -152,19 +152,19 @@ export interface CreatedRuns {
  */
 export async function createRuns(trx: Rows, replayId: number, runs: readonly NewRun[]): Promise<CreatedRuns> {
   const seqs = [...new Set(runs.map(({ seq }) => seq))]
-  if (seqs.length === 0) return { created: 0, gone: 0 }
+  if (seqs.length === 0) return { created: 0, prunedEvents: 0 }
   const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
-  const kept = new Set(bodies.map(({ seq }) => seq))
+  const withBody = new Set(bodies.map(({ seq }) => seq))
   const wanted = runs
-    .filter(({ seq }) => kept.has(seq))
+    .filter(({ seq }) => withBody.has(seq))
     .map(({ seq, handler, key }) => ({ seq, handler: toStored(handler), key: toStoredOrNull(key) }))
-  const gone = seqs.length - kept.size
-  if (wanted.length === 0) return { created: 0, gone }
+  const prunedEvents = seqs.length - withBody.size
+  if (wanted.length === 0) return { created: 0, prunedEvents }
   const json = JSON.stringify(wanted)
   if (replayId === 0) await trx.query(supersede, [json])
   const [row] = await trx.query<{ count: number }>(insert, [json, replayId])
   await wakeAll(trx)
-  return { created: row?.count ?? 0, gone }
+  return { created: row?.count ?? 0, prunedEvents }
 }
 
 const rowType = `(seq bigint, handler text, key text)`

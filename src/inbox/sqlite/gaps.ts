@@ -14,7 +14,7 @@ export function createGaps(sql: Statements, clock: Clock) {
   let watched: WatchedGap[] = []
   let isServing = false
 
-  /** When deliveries were last accepted: at the last heartbeat or event. Ignores an event received in the future of a reset clock. */
+  /** When deliveries were last accepted: at the last heartbeat or event. Ignores an event from before the clock was set back. */
   function lastAccepted(): number {
     const received = sql.lastReceived.get()?.receivedAt ?? 0
     return Math.max(sql.meta.get('served_at')?.value ?? 0, received > clock.now() ? 0 : received)
@@ -101,7 +101,7 @@ export function createGaps(sql: Statements, clock: Clock) {
         gap.arrivedLost = 0
       }
     },
-    /** Resets the counts after a rollback. */
+    /** Resets the counts. Call after a rollback. */
     forget(): void {
       for (const gap of watched) {
         gap.arrived = 0

@@ -122,7 +122,7 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
         writeMeta(db, { clean_stop: 1 })
         db.pragma('wal_checkpoint(TRUNCATE)')
       } catch {
-        // A full or failing disk. The next start treats this as a kill, after which nothing is missing either.
+        // A full or failing disk. The next start treats this as a kill, which loses nothing.
       } finally {
         closeAll()
       }
@@ -201,7 +201,8 @@ interface HighWaterMark {
   close(): void
 }
 
-const width = 20
+/** Characters of the number in the file. */
+const markWidth = 20
 
 function openHighWaterMark(databaseFile: string): HighWaterMark {
   const file = `${databaseFile}.seq`
@@ -217,7 +218,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
       if (seq === last) return
       last = seq
       try {
-        writeSync(writable, `${String(seq).padStart(width)}\n`, 0)
+        writeSync(writable, `${String(seq).padStart(markWidth)}\n`, 0)
       } catch {
         // A full disk here must not fail a commit that has succeeded.
       }

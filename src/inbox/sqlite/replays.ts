@@ -20,7 +20,7 @@ export interface ReplaysOptions {
 
 /** Maximum events scanned per step, and events per read. */
 const maxScanned = 2_000
-const portion = 200
+const eventsPerRead = 200
 /** Maximum runs of a handler that a cancel drops. A replay has fewer open runs. */
 const maxDropped = 100_000
 
@@ -94,10 +94,10 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   function* eventsFrom(seq: number, lastSeq: number): Generator<ScannedEvent> {
     let from = seq
-    for (let scanned = 0; scanned < maxScanned; scanned += portion) {
-      const events = sql.eventsFrom.all(from, lastSeq, portion)
+    for (let scanned = 0; scanned < maxScanned; scanned += eventsPerRead) {
+      const events = sql.eventsFrom.all(from, lastSeq, eventsPerRead)
       yield* events
-      if (events.length < portion) return
+      if (events.length < eventsPerRead) return
       from = (events.at(-1)?.seq ?? lastSeq) + 1
     }
   }
@@ -110,9 +110,9 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   function insert(route: HandlerRoute, { seq, id, key }: ScannedEvent, replayId: number): void {
     const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => sql.rawOf.get(seq)?.raw })
-    const place = { handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }
-    if (replayId === live && route.latestOnly) runs.supersedeWaiting(place)
-    runs.insert(place, seq)
+    const queue = { handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }
+    if (replayId === live && route.latestOnly) runs.supersedeWaiting(queue)
+    runs.insert(queue, seq)
   }
 
   function backlogOf(handlerIds: readonly number[], replayId: number): OpenBacklog {
@@ -135,16 +135,16 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   /** Creates up to `max` runs of a new handler for events stored before it. */
   function backfill(handlerId: number, max: number): StepResult {
-    const at = sql.backfill.get(handlerId)
+    const position = sql.backfill.get(handlerId)
     const route = handlers.routeOf(handlerId)
-    if (at === undefined || at.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
+    if (position === undefined || position.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
     const room = roomFor(max, backlogOf([handlerId], live))
     if (room <= 0) return { created: 0, next: 'waits' }
     const lastSeq = counters.nextSeq - 1
     let [next, created] = [lastSeq + 1, 0]
-    for (const event of eventsFrom(at.nextSeq, lastSeq)) {
+    for (const event of eventsFrom(position.nextSeq, lastSeq)) {
       next = event.seq + 1
-      if (event.receivedAt < at.receivedFrom || !handlers.takes(route, event.type)) continue
+      if (event.receivedAt < position.receivedFrom || !handlers.takes(route, event.type)) continue
       if (sql.hasBody.get(event.seq) === undefined) continue
       insert(route, event, live)
       created++

@@ -173,7 +173,7 @@ export function rowsOf<T>(json: readonly T[] | string | null): readonly T[] {
 }
 
 /** A number from a cursor, cast because it may not fit into the column that it is compared with. */
-export const place = (n: number): RawBuilder<number> => sql<number>`cast(${n} as bigint)`
+export const cursorNumber = (n: number): RawBuilder<number> => sql<number>`cast(${n} as bigint)`
 
 /** Lets other calls run between two statements of a long query. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
