@@ -67,7 +67,7 @@ export class CircuitBreaker {
     return Math.max(msLeft(this.#pause, now), this.#openedAt === undefined ? 0 : msLeft(this.#open, now))
   }
 
-  /** Why nothing, or only one trial, may be sent; null: items flow. */
+  /** Why nothing, or only one trial, may be sent; null: sending is allowed. */
   openState(now: number): OpenBreaker | null {
     const failures = { failures: this.#failed.size + this.#failedTrials, error: this.#lastError }
     const paused = this.#pause
@@ -129,7 +129,7 @@ export class CircuitBreaker {
     const [first] = runIds
     if (this.#options === undefined || first === undefined) return
     if (this.#openedAt !== undefined) {
-      // Sends that started before the breaker opened tell nothing new.
+      // Ignores sends that started before the breaker opened.
       if (this.#trialRun === undefined || !runIds.includes(this.#trialRun)) return
       this.#trialRun = undefined
       this.#failedTrials++

@@ -182,10 +182,10 @@ function problemsOf(error: z.ZodError, schema: { readonly shape: object }): stri
 
 function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object }): string {
   const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
-  const place = option === '' ? '' : `${option}: `
-  if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
+  const prefix = option === '' ? '' : `${option}: `
+  if (issue.code !== 'unrecognized_keys') return `${prefix}${issue.message}`
   const known = Object.keys((option === 'retry' ? retryOptions : option === 'breaker' ? breakerSchema : schema).shape)
-  return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}; known options: ${known.join(', ')}`
+  return `${prefix}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}; known options: ${known.join(', ')}`
 }
 
 /**

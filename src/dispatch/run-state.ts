@@ -53,7 +53,7 @@ interface Run {
 export class RunState implements HandlerState {
   readonly #cache: StateCache
   readonly #run: Run
-  readonly #seen = new Map<string, StateEntry | null | Promise<StateEntry | null>>()
+  readonly #firstReads = new Map<string, StateEntry | null | Promise<StateEntry | null>>()
   readonly #reads: StateRead[] = []
   readonly #writes = new Map<string, StateWrite>()
   #written = 0
@@ -73,7 +73,7 @@ export class RunState implements HandlerState {
 
   async get<T>(key: string): Promise<T | undefined> {
     this.#check(key)
-    const known = this.#writes.get(key) ?? this.#see(key)
+    const known = this.#writes.get(key) ?? this.#readFirst(key)
     const entry = known instanceof Promise ? await known : known
     return entry === null || entry.value === null || this.#hasExpired(entry) ? undefined : parseJson<T>(entry.value)
   }
@@ -108,15 +108,15 @@ export class RunState implements HandlerState {
   }
 
   /** The entry when this run first read it. */
-  #see(key: string): StateEntry | null | Promise<StateEntry | null> {
-    const seen = this.#seen.get(key)
+  #readFirst(key: string): StateEntry | null | Promise<StateEntry | null> {
+    const seen = this.#firstReads.get(key)
     if (seen !== undefined) return seen
     const known = this.#cache.peek(key)
     const entry =
       known === undefined
         ? this.#cache.get(key).then((stored) => this.#noteRead(key, stored))
         : this.#noteRead(key, known)
-    this.#seen.set(key, entry)
+    this.#firstReads.set(key, entry)
     return entry
   }
 

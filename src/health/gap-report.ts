@@ -30,7 +30,7 @@ export function describeGap(gap: GapRecord): string[] {
   return [
     `Out of service for ${lengthText(to - from)}, from ${timeText(from)} to ${timeText(to)}: ${kinds[kind]}.`,
     ladderText,
-    ...describeRungs(gap),
+    ...describeRetries(gap),
     ...(lost === null ? [] : describeLost(lost, 'were dropped by the sender and are not sent again')),
     ...(retriedUntil === null
       ? []
@@ -40,7 +40,7 @@ export function describeGap(gap: GapRecord): string[] {
 }
 
 /** Retry that delivers each part of the downtime: the later the first attempt, the sooner its retry. */
-function describeRungs({ from, to }: GapRecord): string[] {
+function describeRetries({ from, to }: GapRecord): string[] {
   let offsetMs = 0
   const lines = retryDelaysMs.flatMap((delayMs, index) => {
     const sentBefore = to - offsetMs
@@ -55,9 +55,9 @@ function describeRungs({ from, to }: GapRecord): string[] {
   return lines
 }
 
-function describeLost({ from, to }: { readonly from: number; readonly to: number }, what: string): string[] {
+function describeLost({ from, to }: { readonly from: number; readonly to: number }, consequence: string): string[] {
   return [
-    `Lost: events first sent from ${timeText(from)} to ${timeText(to)} ${what}.`,
+    `Lost: events first sent from ${timeText(from)} to ${timeText(to)} ${consequence}.`,
     "To recover it, replay the deliveries of that time in the upstream's dashboard; duplicates are ignored. To see " +
       'which trades are missing, reconcile that time. Then run onchain-inbox doctor --acknowledge.',
   ]

@@ -108,7 +108,7 @@ const maxIntervalFactor = 3
 /** A silence longer than this, and than `goneFactor` times the alarm time, means that the type is gone for good. */
 const minGoneMs = 7 * dayMs
 const goneFactor = 3
-/** A longest interval that occurred once in this time was an outage, not a habit of the sender. */
+/** If the longest interval occurred only once in this time, it was an outage of the sender. */
 const outageMs = 30 * dayMs
 
 /**

@@ -86,14 +86,14 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     }
   }
 
-  const refusal = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
+  const unavailableCode = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
   const receiving = () => (stopping === undefined ? running : undefined)
 
   const stopOnce = () => (stopping ??= stop())
   return {
-    router: createRouter((): Deliver => receiving()?.deliver ?? refusal()),
+    router: createRouter((): Deliver => receiving()?.deliver ?? unavailableCode()),
     async receive(request) {
-      return (await receiving()?.receive(request)) ?? toResponse(answerFor(refusal()))
+      return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))
     },
     events: reporter.emitter,
     async start() {
@@ -125,9 +125,9 @@ function createRouter(deliver: () => Deliver): InboxRouter {
   return (request, response, next) => {
     if (next !== undefined && isBelow(request)) return next()
     if (request.method !== 'POST') return send(response, answerFor('method_not_allowed'), false)
-    const how = deliver()
-    if (typeof how === 'string') return send(response, answerFor(how), true)
-    how(request, response).catch((error: unknown) => {
+    const handleOrCode = deliver()
+    if (typeof handleOrCode === 'string') return send(response, answerFor(handleOrCode), true)
+    handleOrCode(request, response).catch((error: unknown) => {
       if (next === undefined) response.destroy()
       else next(error)
     })

@@ -1,27 +1,28 @@
-import type { Before, Finding, ProcessFacts } from '../facts.ts'
+import type { Previous, Finding, ProcessFacts } from '../facts.ts'
 import { ladderText } from '../gap-report.ts'
 import { ackBudgetMs, rejections, type Rejection, type SenderMeter } from '../meter.ts'
 import { countText, lengthText, listText, percentText } from '../words.ts'
 
 /** Minimum deliveries for a warning about a rate. */
 const minDeliveries = 20
-const slow = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
-const failing = { on: 0.95, off: 0.98, critical: 0.5 }
-const refusing = { least: 3, share: 0.01, critical: 0.5 }
+/** Thresholds where a warning begins (`on`), ends (`off`), and becomes critical. */
+const slowMs = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
+const lowRate = { on: 0.95, off: 0.98, critical: 0.5 }
+const refusing = { minCount: 3, share: 0.01, critical: 0.5 }
 const mismatching = { on: 20, off: 5 }
 /** Minimum mismatches for a critical warning in an hour without an authentic delivery. */
 const minMismatches = 3
 
 /** Warnings about responses to deliveries. The sender counts any 2xx within 5 s as a success (R43, R44, R79). */
-export function findSenderWarnings(facts: ProcessFacts, before: Before): Finding[] {
+export function findSenderWarnings(facts: ProcessFacts, before: Previous): Finding[] {
   return [refused(facts, before), slowAcks(facts, before), failures(facts, before), mismatches(facts, before)]
 }
 
 /** Ends after five minutes without a rejected delivery. */
-function refused({ lately }: ProcessFacts, before: Before): Finding {
-  const { refused: count, deliveries } = lately
+function refused({ lastMinutes }: ProcessFacts, before: Previous): Finding {
+  const { refused: count, deliveries } = lastMinutes
   const isOn = before.since('deliveries_refused') !== null
-  if (isOn ? count === 0 : count < refusing.least || count < refusing.share * deliveries) return null
+  if (isOn ? count === 0 : count < refusing.minCount || count < refusing.share * deliveries) return null
   return {
     code: 'deliveries_refused',
     level: count >= refusing.critical * deliveries ? 'critical' : 'warning',
@@ -34,11 +35,11 @@ function refused({ lately }: ProcessFacts, before: Before): Finding {
   }
 }
 
-function slowAcks({ lately }: ProcessFacts, before: Before): Finding {
-  const { p99Ms, deliveries } = lately
+function slowAcks({ lastMinutes }: ProcessFacts, before: Previous): Finding {
+  const { p99Ms, deliveries } = lastMinutes
   const isOn = before.since('ack_slow') !== null
-  if (p99Ms === null || (deliveries < minDeliveries && !isOn) || p99Ms <= (isOn ? slow.off : slow.on)) return null
-  const isCritical = p99Ms > (before.level('ack_slow') === 'critical' ? slow.criticalOff : slow.critical)
+  if (p99Ms === null || (deliveries < minDeliveries && !isOn) || p99Ms <= (isOn ? slowMs.off : slowMs.on)) return null
+  const isCritical = p99Ms > (before.level('ack_slow') === 'critical' ? slowMs.criticalOff : slowMs.critical)
   return {
     code: 'ack_slow',
     level: isCritical ? 'critical' : 'warning',
@@ -53,11 +54,11 @@ function slowAcks({ lately }: ProcessFacts, before: Before): Finding {
 
 const lengthOf = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
-function failures({ lastHour }: ProcessFacts, before: Before): Finding {
+function failures({ lastHour }: ProcessFacts, before: Previous): Finding {
   const { successRate, deliveries, refused: rejected, late, unusable } = lastHour
   const isOn = before.since('success_rate') !== null
   if (successRate === null || (deliveries < minDeliveries && !isOn)) return null
-  if (successRate >= (isOn ? failing.off : failing.on)) return null
+  if (successRate >= (isOn ? lowRate.off : lowRate.on)) return null
   const parts = [
     `${rejected} were rejected`,
     `${late} got a late response`,
@@ -65,7 +66,7 @@ function failures({ lastHour }: ProcessFacts, before: Before): Finding {
   ]
   return {
     code: 'success_rate',
-    level: successRate < failing.critical ? 'critical' : 'warning',
+    level: successRate < lowRate.critical ? 'critical' : 'warning',
     title: `${percentText(1 - successRate)} of the deliveries of the last hour failed`,
     text:
       `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${ladderText} The sender retries all of them: you have ` +
@@ -74,12 +75,12 @@ function failures({ lastHour }: ProcessFacts, before: Before): Finding {
   }
 }
 
-function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: ProcessFacts, before: Before): Finding {
+function mismatches({ mismatches: recent, mismatchesLastHour, lastHour }: ProcessFacts, before: Previous): Finding {
   const isOn = before.since('rejects_burst') !== null
   // Retries of the sender may be half an hour apart.
   const onlyMismatches = authenticIn(lastHour) === 0 && mismatchesLastHour >= (isOn ? 1 : minMismatches)
-  if (!onlyMismatches && lately < (isOn ? mismatching.off : mismatching.on)) return null
-  const count = countText(onlyMismatches ? mismatchesLastHour : lately, 'request')
+  if (!onlyMismatches && recent < (isOn ? mismatching.off : mismatching.on)) return null
+  const count = countText(onlyMismatches ? mismatchesLastHour : recent, 'request')
   return {
     code: 'rejects_burst',
     level: onlyMismatches ? 'critical' : 'warning',
@@ -109,11 +110,14 @@ const advice: Readonly<Record<Rejection | 'unusable', string>> = {
 }
 
 /**
- * Requests rejected for good that may be deliveries, although this receiver is healthy. Ends after five minutes without
- * any.
+ * Permanently rejected requests that may be deliveries, although this receiver is healthy. Ends after five minutes
+ * without any.
  */
-export function findRejectionWarning({ rejections: counts, lately }: ProcessFacts, before: Before): Finding {
-  const all = [...rejections.map((reason) => [reason, counts[reason]] as const), ['unusable', lately.unusable] as const]
+export function findRejectionWarning({ rejections: counts, lastMinutes }: ProcessFacts, before: Previous): Finding {
+  const all = [
+    ...rejections.map((reason) => [reason, counts[reason]] as const),
+    ['unusable', lastMinutes.unusable] as const,
+  ]
   const total = all.reduce((sum, [, count]) => sum + count, 0)
   if (total < (before.since('deliveries_rejected') === null ? minRejections : 1)) return null
   const reasons = all
