@@ -116,7 +116,7 @@ interface StreamMessage {
 }
 
 /**
- * Reads Server-Sent Events until the stream ends or breaks. `onBytes` is called for every chunk, comments included. Lines end with
+ * Reads Server-Sent Events until the stream ends or breaks. `onBytes` is called with each chunk, comments included. Lines end with
  * `\n`, as the emulator writes them.
  */
 async function* readEventStream(
