@@ -3,7 +3,7 @@ import { InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
-import type { ShownTriggered, TriggerOrder } from '../emulator/control/trigger.ts'
+import type { ShownTriggered, TriggerBody } from '../emulator/control/trigger.ts'
 import type { Counts } from '../emulator/deliveries/delivery.ts'
 import type { WorldEvent } from '../emulator/world/port.ts'
 import type { Command } from 'commander'
@@ -101,7 +101,7 @@ export function createControlClient({ url, token }: ControlAccess) {
     /** Resolves when everything due has happened. */
     advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
     counts: () => call<Counts>('deliveries/counts'),
-    trigger: (request: TriggerOrder) => call<ShownTriggered>('trigger', 'POST', request),
+    trigger: (request: TriggerBody) => call<ShownTriggered>('trigger', 'POST', request),
     /** Newest first, like all lists. */
     events: (type: string, limit: number) =>
       call<readonly WorldEvent[]>(`events?${search({ type, order: 'newest', limit: String(limit) })}`),

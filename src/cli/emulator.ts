@@ -7,7 +7,7 @@ import { durationForm, formatDuration } from '../emulator/duration.ts'
 import { createEmulator, type Emulator, type StartEndpoint } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName, readSeedFile } from '../emulator/seed/parse-seed.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
-import { ownCertificate, passingCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
+import { storedCertificate, temporaryCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
 import { InboxError } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
@@ -166,8 +166,8 @@ async function readTls(
     throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
   }
   if (tls !== true) return null
-  if (data !== undefined) return ownCertificate(dirname(fromCwd(data)), systemClock.now())
-  return cleanup.use(await passingCertificate(systemClock.now()))
+  if (data !== undefined) return storedCertificate(dirname(fromCwd(data)), systemClock.now())
+  return cleanup.use(await temporaryCertificate(systemClock.now()))
 }
 
 const maxSeedNameLength = 200

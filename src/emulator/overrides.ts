@@ -55,15 +55,15 @@ export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEve
     if (problem !== null) throw problemAt(path, problem)
     const names = path.split('.')
     const last = names.pop() ?? ''
-    let place = changed as unknown as Record<string, unknown>
+    let parent = changed as unknown as Record<string, unknown>
     for (const name of names) {
-      const next = Object.hasOwn(place, name) ? place[name] : (place[name] = {})
+      const next = Object.hasOwn(parent, name) ? parent[name] : (parent[name] = {})
       if (typeof next !== 'object' || next === null || Array.isArray(next)) {
         throw problemAt(path, `${name} is not an object, so it has no members to set`)
       }
-      place = next as Record<string, unknown>
+      parent = next as Record<string, unknown>
     }
-    place[last] = value
+    parent[last] = value
   }
   return changed
 }

@@ -127,11 +127,11 @@ function receivedAt(path: readonly PropertyKey[], received: unknown): string {
 }
 
 const secretName = /secret|key|token|auth|passw/i
-/** Documented names that look like secrets but hold addresses, symbols or numbers. */
+/** Documented names that look like secrets but contain addresses, symbols or numbers. */
 const documented = new Set(['token', 'token_address', 'token_in', 'token_out', 'token_symbol', 'total_tokens_held'])
 const address = /^(?:0x[\da-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
 
-/** True if a member's name marks it as secret. Documented names are not, unless `token` holds no address. */
+/** True if a member's name marks it as secret. Documented names are not, unless the value of `token` is no address. */
 function isSecretMember(name: string, value: unknown): boolean {
   if (!secretName.test(name)) return false
   return !documented.has(name) || (name === 'token' && typeof value === 'string' && !address.test(value))

@@ -81,11 +81,11 @@ function withCanonicalAddresses(values: Values, network: NetworkId, { strictChec
  * be dangerous: with `Secret` misspelt, another secret would sign.
  */
 function misspeltMembers(schema: z.ZodObject, values: Readonly<Record<string, unknown>>): readonly Problem[] {
-  const rightNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))
+  const schemaNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))
   return Object.keys(values).flatMap((name) => {
-    const right = rightNames.get(name.toLowerCase())
-    if (right === undefined || right === name) return []
-    return [{ path: name, message: `expected the name ${right}: names are case-sensitive` }]
+    const schemaName = schemaNames.get(name.toLowerCase())
+    if (schemaName === undefined || schemaName === name) return []
+    return [{ path: name, message: `expected the name ${schemaName}: names are case-sensitive` }]
   })
 }
 
