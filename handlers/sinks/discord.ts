@@ -2,13 +2,13 @@ import type { SinkDefinition } from 'onchain-inbox'
 import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
 import { readRetryAfter, secretsOf, waitIn, type HttpResponse } from './common/http.ts'
-import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 
 /** Writes to a Discord channel through a webhook. */
 export default {
   options: webhookOptions,
   example: "{ kind: 'discord', url: 'https://discord.com/api/webhooks/…' }",
-  target: ({ url }) => place(url),
+  target: ({ url }) => shownOption(url),
   create,
 } satisfies SinkKind<typeof webhookOptions>
 

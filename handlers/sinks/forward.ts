@@ -6,8 +6,8 @@ import {
   bodyOf,
   headerText,
   oneOrMore,
-  patience,
-  place,
+  longRetry,
+  shownOption,
   type SinkKind,
   type SinkSetup,
   type SinkTools,
@@ -69,11 +69,11 @@ type Options = z.output<typeof options>
 
 /**
  * Posts events to an app: by default the exact bytes and signature of the sender. Enqueued items are posted as JSON,
- * signed alike. A 2xx means done; anything else is retried for about a day.
+ * signed the same way. A 2xx means done; anything else is retried for about a day.
  */
 export default {
   options,
-  target: ({ url }) => place(url, { withPath: true }),
+  target: ({ url }) => shownOption(url, { withPath: true }),
   example: "{ kind: 'forward', url: 'http://127.0.0.1:3000/webhooks' }",
   create,
 } satisfies SinkKind<typeof options>
@@ -81,7 +81,7 @@ export default {
 function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<SinkDefinition> {
   return {
     timeoutMs: 30_000,
-    ...patience,
+    ...longRetry,
     async send([item], { signal }) {
       if (item === undefined) return
       const isRaw = options.format === 'raw'

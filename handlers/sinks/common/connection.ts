@@ -43,19 +43,19 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
       signal.throwIfAborted()
       const opening = get()
       const aborted = Promise.withResolvers<never>()
-      const leave = () => {
+      const onAbort = () => {
         aborted.reject(signal.reason)
         void forget(opening)
       }
-      signal.addEventListener('abort', leave, { once: true })
-      const worked = opening.then((opened) => {
+      signal.addEventListener('abort', onAbort, { once: true })
+      const result = opening.then((opened) => {
         signal.throwIfAborted()
         return work(opened, () => forget(opening))
       })
       try {
-        return await Promise.race([aborted.promise, worked])
+        return await Promise.race([aborted.promise, result])
       } finally {
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', onAbort)
       }
     },
     get,

@@ -54,20 +54,20 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
   if (reader === undefined) return ''
   const decoder = new TextDecoder()
   let text = ''
-  let left = maxResponseBytes
-  const late = response.ok ? setTimeout(() => void reader.cancel().catch(() => {}), successBodyMs) : undefined
+  let remaining = maxResponseBytes
+  const timer = response.ok ? setTimeout(() => void reader.cancel().catch(() => {}), successBodyMs) : undefined
   try {
-    while (left > 0) {
+    while (remaining > 0) {
       const { value } = await reader.read()
       if (value === undefined) return text
-      text += decoder.decode(value.subarray(0, left), { stream: true })
-      left -= value.length
+      text += decoder.decode(value.subarray(0, remaining), { stream: true })
+      remaining -= value.length
     }
     await reader.cancel()
   } catch {
     signal.throwIfAborted()
   } finally {
-    clearTimeout(late)
+    clearTimeout(timer)
   }
   return text
 }

@@ -81,12 +81,12 @@ export async function openSqliteStore({ url, tablePrefix, statementTimeoutMs }: 
 
 function toBound(value: Value, kind: ColumnKind): unknown {
   if (kind === 'real') return value === null ? null : Number(value)
-  if (kind === 'time' && typeof value === 'string') return sortable(value)
+  if (kind === 'time' && typeof value === 'string') return toSortable(value)
   return typeof value === 'boolean' ? Number(value) : value
 }
 
 /** An RFC 3339 time in UTC with nine fraction digits, so that text order is time order. */
-function sortable(time: string): string {
+function toSortable(time: string): string {
   const [, seconds = time, fraction = ''] = /^([^.Zz+]{19})(?:\.(\d+))?/.exec(time) ?? []
   return `${seconds.toUpperCase()}.${fraction.padEnd(9, '0')}Z`
 }
