@@ -50,10 +50,7 @@ function create(
   )
 }
 
-/**
- * A 429 has `retry_after`, which is more precise than the header `Retry-After`. The response to the last allowed message
- * has the wait in its headers.
- */
+/** A 429 has `retry_after`, more precise than `Retry-After`. The response to the last allowed message has the wait in its headers. */
 function waitOf(response: HttpResponse): number | undefined {
   if (response.status === 429) return waitIn(response, 'retry_after') ?? readRetryAfter(response.headers)
   if (response.headers.get('X-RateLimit-Remaining') !== '0') return undefined

@@ -30,10 +30,7 @@ const options = z.strictObject({
 
 type Options = z.output<typeof options>
 
-/**
- * Runs a command per event, with the body on its standard input. External data is never an argument: id, type and
- * idempotency key are environment variables.
- */
+/** Runs a command per event, with the body on its standard input. External data is in environment variables, never in arguments. */
 export default {
   options,
   target: ({ command }) => `${String([command].flat()[0])} …`,

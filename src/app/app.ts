@@ -65,9 +65,7 @@ export interface App {
   readonly inFlight: readonly string[]
   /** Reloads the secrets file. */
   reloadSecrets(): Promise<void>
-  /**
-   * Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent.
-   */
+  /** Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent. */
   stop(): Promise<void>
 }
 

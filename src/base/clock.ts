@@ -27,9 +27,7 @@ export const systemClock: Clock = {
 
 /** A clock that only moves on request. */
 export interface TestClock extends Clock {
-  /**
-   * Advances time by `ms` and fires due timers in order. Between timers, pending promises and in-memory commits settle.
-   */
+  /** Advances time by `ms` and fires due timers in order. Between timers, pending promises and in-memory commits settle. */
   advance(ms: number): Promise<void>
   /** Time of the next timer; null if there is none. */
   nextTimerAt(): number | null

@@ -2,10 +2,7 @@ import { createSecretKey } from 'node:crypto'
 import { InboxError } from './errors.ts'
 import type { Secret } from '../signature/keys.ts'
 
-/**
- * Public credentials without any protection. The demo and the demo seed of the emulator use them; `loadConfig` rejects
- * them everywhere else.
- */
+/** Public credentials without any protection. The demo and the demo seed of the emulator use them; `loadConfig` rejects them everywhere else. */
 export const demoCredentials = {
   secret: 'demo-secret-do-not-use-0001',
   adminToken: 'demo-admin-token-do-not-use',

@@ -37,10 +37,7 @@ export class Histogram implements HistogramData {
     return this.counts.subarray(0, bucketOf(ms) + 1).reduce((sum, count) => sum + count, 0)
   }
 
-  /**
-   * Quantile `q` (0 to 1) in milliseconds, at most 15 % too high and never above the maximum; null without
-   * observations.
-   */
+  /** Quantile `q` (0 to 1) in milliseconds, at most 15 % too high and never above the maximum; null without observations. */
   quantile(q: number): number | null {
     const total = this.countUpTo(Infinity)
     if (total === 0) return null

@@ -1,7 +1,4 @@
-/**
- * Delays before retry 1 to 5, each from the previous failure (R81–R85). The sender drops the event after the sixth
- * attempt (R86).
- */
+/** Delays before retry 1 to 5, each from the previous failure (R81–R85). The sender drops the event after the sixth attempt (R86). */
 export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000]
 
 /** Times of the attempts, relative to the first. */

@@ -1,9 +1,6 @@
 import { isIPv4 } from 'node:net'
 
-/**
- * True if a server that listens on `name` can be reached from this machine only. Other names than localhost may be
- * remote.
- */
+/** True if a server that listens on `name` can be reached from this machine only. Other names than localhost may be remote. */
 export function isLoopback(name: string): boolean {
   return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'))
 }

@@ -14,10 +14,7 @@ const suggestedValues: Record<string, readonly string[]> = {
 /** A candidate and its description, which some shells show. */
 type Word = readonly [word: string, description: string]
 
-/**
- * Candidates by the words typed so far: `events` gives commands, `events -` flags, `events --type` values. An empty list
- * completes file names.
- */
+/** Candidates by the words typed so far: `events` gives commands, `events -` flags, `events --type` values. An empty list: file names. */
 function contextsOf(command: Command, path = ''): readonly (readonly [context: string, words: readonly Word[]])[] {
   const help = command.createHelp()
   const subcommands = help.visibleCommands(command).filter((shown) => command.commands.includes(shown))

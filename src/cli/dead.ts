@@ -70,10 +70,7 @@ export function addDeadCommand(program: Command): void {
   })
 }
 
-/**
- * End of the output line: that dead letters are left, or that named runs are none. `count`: runs that the command
- * changed.
- */
+/** End of the output line: that dead letters are left, or that named runs are none. `count`: runs that the command changed. */
 function rest(count: number, complete: boolean, runIds: readonly number[] = []): string {
   const unknown = new Set(runIds).size - count
   if (unknown > 0) return `; ${counted(unknown, 'named run is no dead letter', 'named runs are no dead letters')}`

@@ -19,10 +19,7 @@ const [baseDelayMs, maxDelayMs] = [500, 10_000]
 /** Far more than the largest page. */
 const maxResponseBytes = 10 * 1024 * 1024
 
-/**
- * Sends requests: paced, repeated where that is safe, within their time. Use one transport for all calls with the same
- * key.
- */
+/** Sends requests: paced, repeated where that is safe, within their time. Use one transport for all calls with the same key. */
 export function createTransport(options: TransportOptions): Transport {
   const { clock, log, retries } = options
   const pacer = new Pacer(clock)

@@ -18,9 +18,7 @@ export interface Config extends DirectSettings {
     readonly port: number
     /** Additional names allowed in the Host header. */
     readonly hosts: readonly string[]
-    /**
-     * Absent only on loopback with a database file: then a token is generated at start and stored in the same folder.
-     */
+    /** Absent only on loopback with a database file: then a token is generated at start and stored in the same folder. */
     readonly token?: string
     /** Token for read-only access; absent = none. Never the same as `token`. */
     readonly viewerToken?: string

@@ -67,9 +67,7 @@ export function nameFields(names: readonly string[]): object {
  */
 export class InFlightRuns {
   readonly #names: readonly string[]
-  /**
-   * Cell 0: 1 + slot of the run on the stack, or 0. Then two cells per slot: run id (0: free) and index of its handler.
-   */
+  /** Cell 0: 1 + slot of the run on the stack, or 0. Then two cells per slot: run id (0: free) and index of its handler. */
   readonly #cells: BigInt64Array
   readonly #slots = new Map<number, number>()
   readonly #free: number[]
@@ -108,10 +106,7 @@ export class InFlightRuns {
     Atomics.store(this.#cells, 1 + 2 * slot, 0n)
   }
 
-  /**
-   * The handlers that may be blocking the thread. All of them if none has runs in flight: a timer of any handler may
-   * block.
-   */
+  /** The handlers that may be blocking the thread. All of them if none has runs in flight: a timer of any handler may block. */
   candidates(): readonly string[] {
     const handlers = this.handlers()
     return handlers.length > 0 ? handlers : this.#names

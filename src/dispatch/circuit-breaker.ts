@@ -5,10 +5,7 @@ import { safeText, type Logger } from '../base/log.ts'
 export interface BreakerOptions {
   /** Opens after this many consecutive failed sends, each of other items. Default 5. */
   readonly failures?: number
-  /**
-   * How long it stays open before one item is sent as a trial, in milliseconds. Doubles after each failed trial.
-   * Default 5,000.
-   */
+  /** How long it stays open before one item is sent as a trial, in milliseconds. Doubles after each failed trial. Default 5,000. */
   readonly cooldownMs?: number
   /** Maximum of the doubled cooldown, in milliseconds. Default 300,000. */
   readonly capMs?: number

@@ -71,10 +71,7 @@ const maxClaims = 2
 const turnMs = 20
 const storeRetryMs = [100, 500, 2_000] as const
 
-/**
- * Claims runs, runs their handlers within the limits of each, and settles their outcomes in batches. Independent of
- * databases and threads.
- */
+/** Claims runs, runs their handlers within the limits of each, and settles their outcomes in batches. Independent of databases and threads. */
 export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #pool: PQueue
@@ -424,10 +421,7 @@ export class Dispatcher {
     await this.#retryUntilDone(() => this.#options.work.release(leases), failed)
   }
 
-  /**
-   * Retries until `work` succeeds. Returns undefined when the store closes, or when `work` fails and `isEnding` returns
-   * true.
-   */
+  /** Retries until `work` succeeds. Returns undefined when the store closes, or when `work` fails and `isEnding` returns true. */
   async #retryUntilDone<T>(
     work: () => Promise<T>,
     { runs, message, isEnding }: { readonly runs: number; readonly message: string; readonly isEnding?: () => boolean },

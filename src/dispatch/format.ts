@@ -126,10 +126,7 @@ function unknownWording(type: unknown, fields: readonly (readonly [string, unkno
   }
 }
 
-/**
- * Describes any event in words, undocumented types included (R92–R102, R127). Missing or malformed fields show as `?`.
- * Never throws.
- */
+/** Describes any event in words, undocumented types included (R92–R102, R127). Missing or malformed fields show as `?`. Never throws. */
 export function describeEvent(event: AnyEvent): EventDescription {
   const { type, data } = fieldsOf(event)
   const isKnown = isText(type) && Object.hasOwn(wordings, type)

@@ -164,7 +164,7 @@ export class HandlerThread {
     return this.#pulse.maxTimeoutMs
   }
 
-  /** Handlers with runs in flight. If the one on the stack is known, only that one. */
+  /** Handlers with runs in flight. If the handler on the stack is known, only this handler. */
   get inFlight(): readonly string[] {
     return this.#inFlightRuns.handlers()
   }

@@ -188,10 +188,7 @@ function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object
   return `${prefix}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}; known options: ${known.join(', ')}`
 }
 
-/**
- * A handler or sink for any events, as returned by `defineHandler` or `defineSink`. `name` is required: there is no
- * file name to use.
- */
+/** A handler or sink for any events, as returned by `defineHandler` or `defineSink`. `name` is required: there is no file name to use. */
 export type Definition = AnyHandler | AnySink
 
 // `never` accepts functions that take events of certain types only.

@@ -41,10 +41,7 @@ export interface Runner {
   send(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void
   /** Call this when another process may have died with runs in flight. */
   lookForSuspects(): void
-  /**
-   * Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads.
-   * Idempotent.
-   */
+  /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads. Idempotent. */
   stop(graceMs: number): Promise<void>
 }
 

@@ -64,10 +64,7 @@ export class SinkBatchRunner {
     }
   }
 
-  /**
-   * Interrupts waiting items while the sink is paused or its breaker is open. Suspects stay: they are few and get an
-   * outcome now.
-   */
+  /** Interrupts waiting items while the sink is paused or its breaker is open. Suspects stay: they are few and get an outcome now. */
   #interruptWaiting(): void {
     const [first] = this.#waiting
     if (first === undefined || this.#breaker.waitMs(first.ctx.now()) === 0) return

@@ -60,10 +60,7 @@ export interface EmulatorState {
   begin(onProgress?: OnProgress): Promise<Begun>
   /** Starts running world tasks as the clock reaches them. */
   run(): void
-  /**
-   * Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored
-   * during the call.
-   */
+  /** Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored during the call. */
   advance(ms: number): Promise<void>
   /** Saves the present state under a name; returns its world time. Throws `bad_request` beyond 100 saved states. */
   save(name: string): number
@@ -83,10 +80,7 @@ export const originName = 'origin'
 /** Start of a manual clock without `startAt`. It is fixed, so that the same seed gives the same bytes. */
 const manualStartAt = Date.UTC(2026, 0, 1)
 const checkpointMs = 5 * 60_000
-/**
- * How far the recorded moment may be ahead of the world, in wall-clock time. After a kill the world skips at most this
- * much.
- */
+/** How far the recorded moment may be ahead of the world, in wall-clock time. After a kill the world skips at most this much. */
 const leadMs = 5_000
 /** This lead in world time: while a manual clock advances, and the maximum for a scaled clock. */
 const [advanceLeadMs, maxLeadMs] = [10 * 60_000, 24 * 3_600_000]

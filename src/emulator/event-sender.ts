@@ -56,10 +56,7 @@ export function createEventSender(options: EventSenderOptions) {
     send,
     /** Sends an event that did not arise in the world, to all subscribers of its type. */
     sendRaw: (event: PlainEvent) => deliver(event, { seq: null, alertIds: [], audience: 'all' }),
-    /**
-     * Sends the events that the previous process did not send before it ended. Events from the time without a process
-     * are history, and are not sent.
-     */
+    /** Sends the events that the previous process did not send before it ended. Events from the time without a process are history. */
     resume({ isNew, reachedAt, takenUpAt }: Begun): void {
       const last = world.lastEvent()
       const from = isNew ? last : (deliveries.worldSeq() ?? last)

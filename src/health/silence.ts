@@ -19,10 +19,7 @@ export interface Silence {
   readonly learning?: { readonly until: number; readonly missingEvents: number }
 }
 
-/**
- * How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up
- * to 2 s.
- */
+/** How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up to 2 s. */
 export interface Cadence {
   readonly type: string
   /** Null: events of this type name no network. */

@@ -199,9 +199,7 @@ export interface RejectLogOptions {
   readonly rejects?: Pick<Rejects, 'add'>
 }
 
-/**
- * Logs a rejected request with its address and reason, never its body or signature. `raw`: its body, if it was read.
- */
+/** Logs a rejected request with its address and reason, never its body or signature. `raw`: its body, if it was read. */
 export type RejectLog = (request: RejectedRequest, reason: string, raw?: Uint8Array) => void
 
 export function createRejectLog(options: RejectLogOptions): RejectLog {

@@ -40,8 +40,8 @@ export async function appendLines(
 }
 
 /**
- * Runs `task` while no other thread or process does. The lock is the write lock of an empty SQLite file, which the system
- * releases after a crash.
+ * Runs `task` while no other thread or process does. The lock is the write lock of an empty SQLite file: the system releases
+ * it after a crash.
  */
 async function underLock(file: string, signal: AbortSignal, task: () => Promise<void>): Promise<void> {
   const { default: Sqlite } = await import('better-sqlite3')

@@ -39,10 +39,7 @@ interface IncidentService<P extends z.ZodType> {
 
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
 
-/**
- * Opens one alert per event of at least `minSeverity`; its id is the event's. When a warning of the inbox is resolved,
- * its alert is closed.
- */
+/** Opens one alert per event of at least `minSeverity`; its id is the event's. When a warning of the inbox is resolved, its alert is closed. */
 export function createIncidentSink<P extends z.ZodType>(incidents: IncidentService<P>): Readonly<SinkDefinition> {
   const { service, secret, maxIdLength, payload: schema, rule, rate } = incidents
   const isSevere = (severity: Severity) => severities.indexOf(severity) >= severities.indexOf(incidents.minSeverity)

@@ -28,10 +28,7 @@ export interface EmbeddedInbox extends AsyncDisposable {
   receive(request: DeliveryRequest): Promise<DeliveryResponse>
   /** Events about deliveries and runs. */
   readonly events: InboxEmitter
-  /**
-   * Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again.
-   * Idempotent.
-   */
+  /** Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again. Idempotent. */
   start(): Promise<void>
   /**
    * Rejects new deliveries, lets runs in flight finish within `shutdownMs`, releases the others, closes the database.
@@ -117,10 +114,7 @@ export type InboxRouter = (request: IncomingMessage, response: ServerResponse, n
 /** Handles a delivery; an error code if the inbox can't receive. */
 export type Deliver = ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | AnswerCode
 
-/**
- * Receives POST requests at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes on
- * requests below that path.
- */
+/** Receives POST requests at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes other requests on. */
 function createRouter(deliver: () => Deliver): InboxRouter {
   return (request, response, next) => {
     if (next !== undefined && isBelow(request)) return next()

@@ -13,10 +13,7 @@ import type { Secret } from '../../signature/keys.ts'
 import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
 
 export interface EmbeddedInboxOptions {
-  /**
-   * Webhook secrets of at least 16 characters: one, a list, or an object `{ label: secret }`. All are valid at once, for
-   * a rotation.
-   */
+  /** Webhook secrets of at least 16 characters: one, a list, or an object `{ label: secret }`. All are valid at once, for a rotation. */
   readonly secrets?: string | readonly string[] | Readonly<Record<string, string>> | undefined
   /** Instead of `secrets`: a file with one secret or JSON `{"label": "secret"}`. Read again when it changes. */
   readonly secretsFile?: string | undefined

@@ -23,9 +23,7 @@ export interface Verdict extends Outcome {
 }
 
 export interface Report {
-  /**
-   * `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early.
-   */
+  /** `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early. */
   readonly outcome: 'passed' | 'failed' | 'unreachable' | 'interrupted'
   /** Why the run is incomplete; null if it is complete. */
   readonly reason: string | null
@@ -147,10 +145,7 @@ function idsOf(deliveries: readonly Delivery[]): readonly string[] {
   return [...new Set(deliveries.flatMap(({ event }) => (event === undefined ? [] : [event.id])))]
 }
 
-/**
- * A failed rule decides the outcome. Unchecked rules are no failure, unless no rule was checked. `endReason`: why the run
- * ended early; null if it is complete.
- */
+/** Unchecked rules are no failure, unless no rule was checked. `endReason`: why the run ended early; null if it is complete. */
 export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, endReason: string | null): Report {
   const count = (verdict: Verdict['verdict']) => verdicts.filter((entry) => entry.verdict === verdict).length
   const [passes, failures] = [count('passed'), count('failed')]

@@ -183,9 +183,7 @@ export interface Verdict {
   readonly reason: string
 }
 
-/**
- * The JSON of a success whose `data` the client rejects: the upstream documents no response to this POST (R8, A8). Else undefined.
- */
+/** The JSON of a success whose `data` the client rejects: the upstream documents no response to this POST (R8, A8). Else undefined. */
 function acceptanceIn(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError) || thrown.status === null) return undefined
   const { status, body } = thrown

@@ -118,10 +118,7 @@ export interface AccountsOptions {
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-/**
- * The accounts of the service, with their keys, webhooks and alerts; each list oldest first. All calls are synchronous;
- * with `save`, changes are durable on return.
- */
+/** The accounts of the service, with their keys, webhooks and alerts; each list oldest first. With `save`, changes are durable on return. */
 export function createAccounts(options: AccountsOptions) {
   const { clock, randomBytes, isOneShot = false } = options
   const { save = () => {}, execute = () => {}, onEndpointDeleted = () => {} } = options

@@ -42,10 +42,7 @@ const alertBody = z
 
 const accountChoiceBody = z.strictObject({ account })
 
-/**
- * Accounts with their API keys (R67–R69), and the webhooks and alerts of all accounts (R60–R63, R76, R77, A22–A26).
- * Generated secrets are shown once.
- */
+/** Accounts with API keys (R67–R69), webhooks and alerts (R60–R63, R76, R77, A22–A26). Generated secrets are shown once. */
 export const accountRoutes: readonly Route[] = [
   route('GET', '/accounts', {
     answer: ({ state: { accounts } }) => accounts.accounts().map((account) => toAccount(account, accounts)),

@@ -69,10 +69,7 @@ function isFromThisMachine({ socket }: IncomingMessage): boolean {
   return isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
 }
 
-/**
- * True if the Host header names loopback, with or without a port. Otherwise DNS rebinding could reach this server from
- * a page of another origin.
- */
+/** True if the Host header names loopback, with or without a port. Otherwise DNS rebinding could reach this server from another origin. */
 function namesThisMachine(request: IncomingMessage): boolean {
   const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(hostOf(request) ?? '') ?? []
   return host !== undefined && isLoopback(withoutBrackets(host))

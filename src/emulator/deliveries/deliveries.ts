@@ -15,10 +15,7 @@ export interface DeliveryEngine extends Deliveries {
   /** Number of the newest world event that a previous process handled; null if there is none. */
   worldSeq(): number | null
   markWorldEventsHandled(seq: number): void
-  /**
-   * Sends an event to these endpoints, with retries (R78, R81–R86). `worldSeq` is its number among the
-   * events of the world; null if it did not arise there.
-   */
+  /** Sends an event to these endpoints, with retries (R78, R81–R86). `worldSeq`: its number in the world; null if it did not arise there. */
   send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
   /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
   endpointsChanged(): void

@@ -107,10 +107,7 @@ export interface Deliveries {
   list(filter: DeliveryFilter, limit: number): readonly Delivery[]
   /** A delivery with its attempts, oldest first; null if there is none. */
   read(deliveryId: string): (Delivery & { readonly log: readonly Attempt[] }) | null
-  /**
-   * Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is
-   * deleted.
-   */
+  /** Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is deleted. */
   replay(deliveryId: string): Delivery | 'gone' | null
   /** Replays all matching undelivered events without a successful replay since, at most 10,000 per call. */
   replayAll(filter: ReplayFilter, isDryRun: boolean): { readonly matched: number; readonly replayed: number }

@@ -216,10 +216,7 @@ function* piecesOf(body: Buffer, bytes: number): Generator<Buffer, undefined> {
   for (let at = 0; at < body.length; at += bytes) yield body.subarray(at, at + bytes)
 }
 
-/**
- * Parses an endpoint URL. Throws `usage` for a scheme other than http(s) or a URL with credentials; the message omits
- * the URL.
- */
+/** Parses an endpoint URL. Throws `usage` for a scheme other than http(s) or a URL with credentials; the message omits the URL. */
 export function toTarget(url: string): URL {
   const target = URL.parse(url)
   const isUsable = target !== null && /^https?:$/.test(target.protocol) && target.username + target.password === ''

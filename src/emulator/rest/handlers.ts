@@ -123,10 +123,7 @@ function toWorldPage({ after, ...page }: KeyedPageRequest): PageRequest {
   return { ...page, after: after === null ? null : Number(after) }
 }
 
-/**
- * A page of an account's items, oldest first. New items go to the end and deleted ones leave no gap: the next page starts
- * after the last item of this one (R122).
- */
+/** A page of an account's items, oldest first. The next page starts after the last item of this one, even if items are deleted (R122). */
 function pageOf<T extends { readonly createdAt: number }, D>(
   items: readonly T[],
   idOf: (item: T) => string,

@@ -44,10 +44,7 @@ const problems = {
 const version = 1
 const macBytes = 12
 
-/**
- * Reads and writes opaque cursors (R120–R122, A58): base64url of a MAC, the position, and a digest of the list. They
- * never expire.
- */
+/** Reads and writes opaque cursors (R120–R122, A58): base64url of a MAC, the position, and a digest of the list. They never expire. */
 export function createPages({ secret, epoch, now }: PagesOptions) {
   const macOf = (payload: string) =>
     createHmac('sha256', secret).update(`${epoch()} ${payload}`).digest().subarray(0, macBytes)

@@ -117,10 +117,7 @@ export function toTxHash(network: NetworkId, seed: string, seq: number): string 
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/**
- * An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a counter, 12
- * random. Ids sort by time, then by counter.
- */
+/** An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a counter, 12 random. */
 export function toEventId(atMs: number, number: number, chance: Buffer): string {
   return `evt_${toBase32(BigInt(atMs), 10)}${toBase32(BigInt(number % 32 ** 4), 4)}${toBase32(chance.readBigUInt64BE(0), 12)}`
 }

@@ -49,10 +49,7 @@ function planMove(core: Core, token: number, ratio: number): Move | null {
   return quoteSale(moved, amount) !== null ? { kind: 'sell', amount } : null
 }
 
-/**
- * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part
- * that counts after fees, (1 + s)(1 + n·s) = ratio.
- */
+/** Payment into a reserve that raises its price to `ratio` times: (1 + s)(1 + n·s) = ratio, with s = paid / reserve, n = share after fees. */
 function share(reserve: bigint, ratio: number, n: number): bigint {
   const root = Math.sqrt((1 + n) ** 2 + 4 * n * (ratio - 1))
   const s = (root - 1 - n) / (2 * n)

@@ -71,10 +71,7 @@ export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page
   return { items, lastKey, total: open.size }
 }
 
-/**
- * Holdings that may have been open as of a moment, in order: those open now and those traded since. Only trades close
- * one.
- */
+/** Holdings that may have been open as of a moment, in order: those open now and those traded since. Only trades close one. */
 function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const { holdings, open } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)

@@ -80,10 +80,7 @@ function planCrossing(core: Core, alert: AlertState): Crossing | null {
   return canMovePrice(core, token, targets[0] / priceUsd(core, token)) ? { alert, token, targets } : null
 }
 
-/**
- * Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no
- * curve.
- */
+/** Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no curve. */
 export function graduateNow(
   core: Core,
   requested: number | null,

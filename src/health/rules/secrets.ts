@@ -61,9 +61,7 @@ function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: 
     })
 }
 
-/**
- * Checks the last five minutes and, since retries may be hours apart, the last hour. Ends with an authentic delivery.
- */
+/** Checks the last five minutes and, since retries may be hours apart, the last hour. Ends with an authentic delivery. */
 function isStillInUse(facts: ProcessFacts, isOn: boolean): boolean {
   const { lastMinutes, lastHour, mismatches, mismatchesLastHour } = facts
   if (isOn) return mismatchesLastHour > 0 && authenticIn(lastMinutes) === 0

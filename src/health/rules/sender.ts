@@ -109,10 +109,7 @@ const advice: Readonly<Record<Rejection | 'unusable', string>> = {
     'authentic, but not a usable event (422, because of INBOX_UNUSABLE_STATUS): see the quarantine. With 200 they are not retried.',
 }
 
-/**
- * Permanently rejected requests that may be deliveries, although this receiver is healthy. Ends after five minutes
- * without any.
- */
+/** Permanently rejected requests that may be deliveries, although this receiver is healthy. Ends after five minutes without any. */
 export function findRejectionWarning({ rejections: counts, lastMinutes }: ProcessFacts, before: Previous): Finding {
   const all = [
     ...rejections.map((reason) => [reason, counts[reason]] as const),

@@ -54,9 +54,7 @@ const maxBytes = 4 * 1024 * 1024
 
 export type MovedFile = ReturnType<typeof openMovedFile>
 
-/**
- * Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`.
- */
+/** Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`. */
 export function openMovedFile(path: string, clock: Clock) {
   if (!existsSync(path)) throw new InboxError('not_found', `there is no database at ${path}`)
   let lock = lockDatabase(path)

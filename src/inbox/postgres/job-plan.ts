@@ -103,10 +103,7 @@ interface ScannedEvent {
   readonly finalStatus: number | null
 }
 
-/**
- * Finds matching events from `fromSeq` up to `lastSeq`, ignoring the filter's handler. The SQL conditions may match more; `filtered`
- * checks all.
- */
+/** Finds matching events from `fromSeq` up to `lastSeq`, ignoring the filter's handler. The SQL may match more; `filtered` checks all. */
 async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: number): Promise<ScannedEvent[]> {
   const { ids, type, network, from, to } = filter
   const read = await rows.query<ScannedEvent>(

@@ -18,9 +18,7 @@ export const sharedLock = `pg_advisory_xact_lock_shared(${lockClass}, 1)`
 /** Held while the schema is created or changed. */
 export const migrationLock = `pg_advisory_xact_lock(${lockClass}, 2)`
 
-/**
- * Milliseconds since 1970, by the database's clock, so that the clocks of replicas may differ. Tests replace this function.
- */
+/** Milliseconds since 1970, by the database's clock, so that the clocks of replicas may differ. Tests replace this function. */
 export const nowFunction = `
 CREATE FUNCTION inbox.now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$`

@@ -48,10 +48,7 @@ export async function deadAfter(trx: Rows, after: number, limit: number): Promis
   return rows.map(({ id }) => id)
 }
 
-/**
- * Makes dead letters claimable again and returns how many. A run goes behind open runs of its key; of several runs of a key, the oldest is
- * first.
- */
+/** Makes dead letters claimable again and returns how many. A run goes behind open runs of its key; several runs of a key stay in order. */
 export async function requeueDead(trx: Rows, runIds: readonly number[]): Promise<number> {
   const requeued = await trx.query<{ id: number }>(
     `UPDATE inbox.run SET state = CASE WHEN key IS NULL THEN ${state.ready} ELSE ${state.waiting} END, run_at = inbox.now_ms(),

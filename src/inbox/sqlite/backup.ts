@@ -49,10 +49,7 @@ export async function backupDatabase(file: string, to: string, onProgress?: OnPr
   }
 }
 
-/**
- * Verifies a whole backup, including its -wal file if it has one, without changing it. Throws `not_found`, `database_newer` or
- * `database_corrupt`.
- */
+/** Verifies a whole backup, including its -wal file if any, without changing it. Throws `not_found`, `database_newer` or `database_corrupt`. */
 export function verifyBackup(file: string): BackupReport {
   if (!existsSync(file)) throw new InboxError('not_found', `there is no file ${file}`)
   let db: Database | undefined

@@ -48,10 +48,7 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     return maxBytes !== null && usedBytes() > maxBytes
   }
 
-  /**
-   * Classifies bodies by age and by the bytes after them. `future`: its time is in the future, because the clock was
-   * wrong.
-   */
+  /** Classifies bodies by age and by the bytes after them. `future`: its time is in the future, because the clock was wrong. */
   function createClassifier({ receivedBefore, maxBytes }: PruneLimits, total: number, share: number) {
     const now = clock.now()
     const isTooLarge = isLargerThan(maxBytes)

@@ -24,9 +24,7 @@ export interface WriterHealth {
 export interface WriterOptions {
   readonly store: SqliteStore
   readonly clock: Clock
-  /**
-   * Milliseconds that work with `canWait` waits for a transaction of urgent work, while urgent work is frequent. Default 0: doesn't wait.
-   */
+  /** Milliseconds that work with `canWait` waits for a transaction of urgent work, while urgent work is frequent. Default 0: doesn't wait. */
   readonly lingerMs?: number
   /** Maximum milliseconds before the clock is read again while waiting for a due run, because the clock may be set. Default 5,000. */
   readonly clockCheckMs?: number

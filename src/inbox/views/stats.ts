@@ -289,10 +289,7 @@ const minCachedMs = 1_000
 /** Maximum age of a cached count. */
 const maxCachedMs = 60_000
 
-/**
- * Caches a large count for a time that depends on how long it took, then counts again in the background. `elapsed`: monotonic
- * milliseconds.
- */
+/** Caches a large count for a time that depends on how long it took, then counts again in the background. `elapsed`: monotonic milliseconds. */
 export function createCachedCount<T>(
   count: () => Promise<T>,
   isLarge: (value: T) => boolean = () => true,
