@@ -144,13 +144,13 @@ function keyOf(secret: string): Buffer {
 /** Signature headers of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
 function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly string[]) {
   // Dots separate the parts of the signed text.
-  const shownId = headerText(id).replaceAll('.', '%2E')
+  const escapedId = headerText(id).replaceAll('.', '%2E')
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const signatures = secrets.map((secret) => {
-    const hmac = createHmac('sha256', keyOf(secret)).update(`${shownId}.${timestamp}.`).update(body)
+    const hmac = createHmac('sha256', keyOf(secret)).update(`${escapedId}.${timestamp}.`).update(body)
     return `v1,${hmac.digest('base64')}`
   })
-  return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+  return { 'webhook-id': escapedId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown

@@ -50,8 +50,8 @@ function isJson(value: unknown, levels: number): boolean {
 export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEvent {
   const changed = structuredClone(event)
   for (const [path, value] of Object.entries(overrides)) {
-    const isTime = path !== 'created_at' || typeof value === 'string'
-    const problem = pathProblem(path) ?? (isTime ? valueProblem(value) : 'expected text')
+    const isInvalidTime = path === 'created_at' && typeof value !== 'string'
+    const problem = pathProblem(path) ?? (isInvalidTime ? 'expected text' : valueProblem(value))
     if (problem !== null) throw problemAt(path, problem)
     const names = path.split('.')
     const last = names.pop() ?? ''

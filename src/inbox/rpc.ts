@@ -129,7 +129,7 @@ export function answerCalls(port: MessagePort, target: object): void {
 
 const dispatchMethods = ['register', 'claim', 'readState', 'settle', 'retire', 'release', 'reap'] as const
 
-/** Answers a dispatcher in another thread. It can't call anything else of the inbox. */
+/** Answers calls of a dispatcher in another thread: only of the methods above. */
 export function serveDispatchStore(port: MessagePort, inbox: DispatchStore): void {
   answerCalls(port, Object.fromEntries(dispatchMethods.map((name) => [name, inbox[name]])))
 }

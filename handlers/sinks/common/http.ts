@@ -95,8 +95,8 @@ export const isInvalidRequest = ({ status }: HttpResponse): boolean =>
 const defaultWaitMs = 1_000
 
 /**
- * The error for a response that is not a success. With `waitMs`, by default that of `Retry-After`, it is a RetryableError.
- * After a 429, calls `pause` with the wait.
+ * The error for a response that is not a success. It is a RetryableError if a wait is known: `waitMs`, by default from
+ * `Retry-After`. After a 429, calls `pause` with the wait.
  */
 export function toHttpError(
   { status, headers, text }: HttpResponse,

@@ -112,7 +112,7 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Throws a TerminalError with the rule of payloads if all items of a batch are invalid. Logs the invalid ones of others; the sink
+ * Throws a TerminalError with the rule of payloads if all items of a batch are invalid. If only some are, logs them; the sink
  * sends a notice for each.
  */
 export function requireValid(

@@ -70,7 +70,7 @@ export async function openSqliteStore({ url, tablePrefix, statementTimeoutMs }: 
       const rows = byTable(items.map((item) => tables.toRow(item)))
       await transact(() => {
         for (const { table, values } of [...rows.values()].flat()) {
-          const bound = table.columns.map(({ kind }, at) => toBound(values[at] ?? null, kind))
+          const bound = table.columns.map(({ kind }, at) => toParameter(values[at] ?? null, kind))
           inserts.get(table)?.run(...bound)
         }
       }, signal)
@@ -79,7 +79,7 @@ export async function openSqliteStore({ url, tablePrefix, statementTimeoutMs }: 
   }
 }
 
-function toBound(value: Value, kind: ColumnKind): unknown {
+function toParameter(value: Value, kind: ColumnKind): unknown {
   if (kind === 'real') return value === null ? null : Number(value)
   if (kind === 'time' && typeof value === 'string') return toSortable(value)
   return typeof value === 'boolean' ? Number(value) : value

@@ -5,7 +5,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import { bareExpress, groupByPath } from '../../base/http/bare-express.ts'
 import { type Logger, safeText } from '../../base/log.ts'
 import { readJsonBody } from '../rest/body.ts'
-import { HttpError, type Place, shownPath, toInvalidRequest } from '../rest/error.ts'
+import { HttpError, type RequestPart, shownPath, toInvalidRequest } from '../rest/error.ts'
 import { parseQuery } from '../rest/input.ts'
 import { KeyTaken, LimitReached } from '../accounts/accounts.ts'
 import { WorldRefusal } from '../world/port.ts'
@@ -93,10 +93,10 @@ function readQuery(route: Route, target: string): unknown {
   return null
 }
 
-function parse(schema: NonNullable<Route['body']>, received: unknown, place: Place): unknown {
+function parse(schema: NonNullable<Route['body']>, received: unknown, part: RequestPart): unknown {
   const result = schema.safeParse(received)
   if (result.success) return result.data
-  throw toInvalidRequest(result.error, received, place)
+  throw toInvalidRequest(result.error, received, part)
 }
 
 /** Maps a thrown value to a response; null for an unexpected error, which must not be shown. */
