@@ -68,9 +68,9 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
       eventHeaders.set('Inbox-Event-Id', headerText(item.event.id))
       eventHeaders.set('Inbox-Event-Type', headerText(item.event.type))
       if (item.key !== null) eventHeaders.set('Inbox-Key', headerText(item.key))
-      await connection.use(signal, async (opened, lost) => {
+      await connection.use(signal, async (opened, closeBroken) => {
         if (opened.isClosed()) {
-          await lost()
+          await closeBroken()
           throw new Error('the connection to NATS was lost')
         }
         await jetstream(opened, { timeout: ackMs }).publish(subjectOf(options.subject, item), bodyOf(item), {

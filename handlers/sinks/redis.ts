@@ -63,7 +63,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
       if (item === undefined) return
       const { event, key, idempotencyKey } = item
       const fields = ['id', event.id, 'type', event.type, 'key', key ?? '', 'idempotency_key', idempotencyKey, 'body']
-      await connection.use(signal, async (client, lost) => {
+      await connection.use(signal, async (client, closeBroken) => {
         try {
           await client.eval(addOnce, {
             // Redis Cluster hashes only the text in braces, so both keys are on one node.
@@ -76,7 +76,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
             ],
           })
         } catch (error) {
-          if (!client.isReady) await lost()
+          if (!client.isReady) await closeBroken()
           throw error
         }
       })

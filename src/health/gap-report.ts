@@ -1,5 +1,5 @@
 import type { GapRecord } from '../inbox/port.ts'
-import { ladderMs, retryDelaysMs, slackMs } from '../base/ladder.ts'
+import { retryPeriodMs, retryDelaysMs, slackMs } from '../base/retry-schedule.ts'
 import { countText, lengthText, listText, timeText } from './words.ts'
 
 const kinds = {
@@ -9,9 +9,9 @@ const kinds = {
 } as const
 
 /** The sender's retry schedule (R81–R86), as one sentence. */
-export const ladderText =
+export const retryScheduleText =
   `The sender retries a failed delivery ${listText(retryDelaysMs.map(lengthText))} after the previous failure. ` +
-  `It drops the event when the sixth attempt fails, ${lengthText(ladderMs - slackMs)} after the first.`
+  `It drops the event when the sixth attempt fails, ${lengthText(retryPeriodMs - slackMs)} after the first.`
 
 /**
  * Describes a downtime: when the sender retries its events, until when to wait, the lost events, and advice. One or
@@ -29,7 +29,7 @@ export function describeGap(gap: GapRecord): string[] {
   }
   return [
     `Out of service for ${lengthText(to - from)}, from ${timeText(from)} to ${timeText(to)}: ${kinds[kind]}.`,
-    ladderText,
+    retryScheduleText,
     ...describeRetries(gap),
     ...(lost === null ? [] : describeLost(lost, 'were dropped by the sender and are not sent again')),
     ...(retriedUntil === null

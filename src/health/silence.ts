@@ -1,6 +1,6 @@
 import { internalTypePrefix } from '../inbox/port.ts'
 import type { Activity, QueryStore } from '../inbox/port.ts'
-import type { Span } from '../base/ladder.ts'
+import type { Span } from '../base/retry-schedule.ts'
 
 export interface Silence {
   readonly type: string

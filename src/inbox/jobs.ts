@@ -126,13 +126,13 @@ export class Jobs {
 
   /** How long to wait until the next step of a job; null if it ended. */
   #waitAfter(job: string, next: StepResult['next']): number | null {
-    const waited = this.#waitsMs.get(job) ?? waitMs / 2
+    const previousWaitMs = this.#waitsMs.get(job) ?? waitMs / 2
     this.#waitsMs.delete(job)
     if (next === 'ended') return null
     if (next === 'more') return 0
-    const wait = Math.min(2 * waited, maxWaitMs)
-    this.#waitsMs.set(job, wait)
-    return wait
+    const nextWaitMs = Math.min(2 * previousWaitMs, maxWaitMs)
+    this.#waitsMs.set(job, nextWaitMs)
+    return nextWaitMs
   }
 
   async #stepReplay(id: number, perSecond: number | null): Promise<number | null> {
@@ -142,13 +142,13 @@ export class Jobs {
     const { created, next } = await this.#queue.step(id, max)
     bucket?.spend(created)
     if (next === 'ended') this.#buckets.delete(id)
-    const wait = this.#waitAfter(`replay ${id}`, next)
-    return wait === 0 ? (bucket?.waitMs() ?? 0) : wait
+    const nextWaitMs = this.#waitAfter(`replay ${id}`, next)
+    return nextWaitMs === 0 ? (bucket?.waitMs() ?? 0) : nextWaitMs
   }
 
   #bucketOf(id: number, perSecond: number): TokenBucket {
-    const known = this.#buckets.get(id)
-    if (known !== undefined) return known
+    const existing = this.#buckets.get(id)
+    if (existing !== undefined) return existing
     const bucket = new TokenBucket(perSecond, this.#clock)
     this.#buckets.set(id, bucket)
     return bucket

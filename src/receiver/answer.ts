@@ -36,7 +36,7 @@ const messages = {
 
 export type AnswerCode = keyof typeof messages
 
-const closing: ReadonlySet<AnswerCode> = new Set(['bad_request', 'body_too_large', 'content_encoding_unsupported'])
+const closingCodes: ReadonlySet<AnswerCode> = new Set(['bad_request', 'body_too_large', 'content_encoding_unsupported'])
 
 function errorAnswer(code: AnswerCode): Answer {
   const { status } = errorCatalogue[code]
@@ -48,7 +48,7 @@ function errorAnswer(code: AnswerCode): Answer {
       ...(status === 503 && { 'Retry-After': retryAfterSeconds }),
       ...(status === 405 && { Allow: 'POST' }),
     },
-    close: closing.has(code),
+    close: closingCodes.has(code),
   }
 }
 

@@ -32,10 +32,10 @@ export function bodyVariants(raw: Uint8Array): readonly Variant[] {
   const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
   // One character per byte, so that only line breaks change.
   const text = body.toString('latin1')
-  const signed = (code: NearMissCode, what: string, changed: string | Uint8Array) => {
+  const signed = (code: NearMissCode, signedText: string, changed: string | Uint8Array) => {
     const advice = 'The sender must sign exactly the bytes it sends, and nothing in between may change them.'
     const bytes = typeof changed === 'string' ? Buffer.from(changed, 'latin1') : changed
-    return variant(code, `The signature is valid for ${what}. ${advice}`, bytes)
+    return variant(code, `The signature is valid for ${signedText}. ${advice}`, bytes)
   }
   return [
     signed('body_newline', 'this body without the line break at its end', text.replace(/\r?\n$/, '')),

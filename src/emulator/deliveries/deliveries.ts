@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { retryDelaysMs } from '../../base/ladder.ts'
+import { retryDelaysMs } from '../../base/retry-schedule.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Endpoint } from '../accounts/accounts.ts'
 import type { Faults } from '../faults/faults.ts'

@@ -185,14 +185,14 @@ export function pickYoungToken(core: Core, stream = core.state.streams.acts): nu
 export function continueScam(core: Core, token: number, step: number): void {
   const { stories } = core.state.streams
   const { network } = tokenAt(core, token)
-  const wait = (low: number, high: number) => core.chance.between(stories, low, high) * minuteMs
+  const drawMs = (low: number, high: number) => core.chance.between(stories, low, high) * minuteMs
   if (step === 1) {
     transferOwner(core, token, addressFor(core, network, `scammer:${token}`))
-    plan(core, { kind: 'scam', token, step: 2 }, wait(15, 60))
+    plan(core, { kind: 'scam', token, step: 2 }, drawMs(15, 60))
   } else if (step === 2) {
     makeHoneypot(core, token, core.chance.pick(stories, honeypotTypes))
     planSniperPurchases(core, token)
-    plan(core, { kind: 'scam', token, step: 3 }, wait(20, 90))
+    plan(core, { kind: 'scam', token, step: 3 }, drawMs(20, 90))
   } else {
     removeLiquidity(core, token, core.chance.integer(stories, 8500, 9900))
     abandon(core, token)

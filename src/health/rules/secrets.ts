@@ -1,5 +1,5 @@
 import { internalLabel } from '../../inbox/port.ts'
-import { ladderMs } from '../../base/ladder.ts'
+import { retryPeriodMs } from '../../base/retry-schedule.ts'
 import type { Previous, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
 import { authenticIn } from './sender.ts'
@@ -44,7 +44,9 @@ function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: 
 function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Previous): Finding[] {
   const { now, secretLabels } = facts
   return secretUses
-    .filter(({ label, lastAt }) => label !== internalLabel && !secretLabels.includes(label) && now - lastAt < ladderMs)
+    .filter(
+      ({ label, lastAt }) => label !== internalLabel && !secretLabels.includes(label) && now - lastAt < retryPeriodMs,
+    )
     .map(({ label, lastAt }) => {
       const isInUse = isStillInUse(facts, before.level('secret_gone_in_use', label) === 'critical')
       return {

@@ -1,5 +1,5 @@
 import type { Previous, Finding, ProcessFacts } from '../facts.ts'
-import { ladderText } from '../gap-report.ts'
+import { retryScheduleText } from '../gap-report.ts'
 import { ackBudgetMs, rejections, type Rejection, type SenderMeter } from '../meter.ts'
 import { countText, lengthText, listText, percentText } from '../words.ts'
 
@@ -28,7 +28,7 @@ function refused({ lastMinutes }: ProcessFacts, before: Previous): Finding {
     level: count >= refusing.critical * deliveries ? 'critical' : 'warning',
     title: `${countText(count, 'delivery was', 'deliveries were')} rejected with 503 in the last five minutes`,
     text:
-      `${percentText(count / deliveries)} of the deliveries of the last five minutes were rejected. ${ladderText} Nothing is lost as ` +
+      `${percentText(count / deliveries)} of the deliveries of the last five minutes were rejected. ${retryScheduleText} Nothing is lost as ` +
       'long as one attempt succeeds. The log has the reason (overloaded, not_committed_in_time, store_full, ' +
       'store_unavailable): provide a faster disk, more space or fewer concurrent connections.',
     href: '/deliveries',
@@ -69,7 +69,7 @@ function failures({ lastHour }: ProcessFacts, before: Previous): Finding {
     level: successRate < lowRate.critical ? 'critical' : 'warning',
     title: `${percentText(1 - successRate)} of the deliveries of the last hour failed`,
     text:
-      `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${ladderText} The sender retries all of them: you have ` +
+      `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${retryScheduleText} The sender retries all of them: you have ` +
       'hours to fix this before the first event is lost. The warnings about rejected and slow deliveries name the cause.',
     href: '/deliveries',
   }
@@ -87,7 +87,7 @@ function mismatches({ mismatches: recent, mismatchesLastHour, lastHour }: Proces
     title: `In the last ${onlyMismatches ? 'hour' : 'five minutes'} ${count} had a signature by an unknown secret`,
     text: onlyMismatches
       ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
-        `Compare them; during a rotation set both (INBOX_SECRETS). ${ladderText}`
+        `Compare them; during a rotation set both (INBOX_SECRETS). ${retryScheduleText}`
       : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. ' +
         'Deliveries › Rejected lists their clients.',
     href: '/deliveries/rejected',
@@ -126,7 +126,7 @@ export function findRejectionWarning({ rejections: counts, lastMinutes }: Proces
     level: 'warning',
     title: `${countText(total, 'request that may be a delivery was', 'requests that may be deliveries were')} rejected for good in the last five minutes`,
     text:
-      `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${ladderText} ` +
+      `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${retryScheduleText} ` +
       'Deliveries › Rejected lists their clients; ignore unknown ones.',
     href: '/deliveries/rejected',
   }

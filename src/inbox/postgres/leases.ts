@@ -11,8 +11,7 @@ import { fromStored, fromStoredOrNull, toStored } from './text.ts'
  *   released  as if it had never been claimed: its owner returned it, or nobody received it (`releaseClaims`)
  *   reaped    its owner died (`reapOwner`): the run counts as crashed
  *
- * A lease is not renewed and doesn't expire. It lasts while its replica writes heartbeats. Its token fences it: after any end, a settle with
- * the old token changes nothing.
+ * A lease is not renewed and doesn't expire. It lasts while its replica writes heartbeats. Its token fences it: after the lease has ended, a settle with the old token changes nothing.
  */
 
 /** A claim as sent to the database. `owner`: its stored name. Runs that it took have its `owner` and `id`. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
+import { retryPeriodMs, outlookAfter, type Span } from '../../base/retry-schedule.ts'
 import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { GapRow, Statements } from './statements.ts'
@@ -21,7 +21,7 @@ export function createGaps(sql: Statements, clock: Clock) {
   }
 
   function record({ from, to }: Span, kind: GapRecord['kind']): void {
-    const { retriedUntil, lost } = outlookAfter({ from, to }, sql.outages.all(from - ladderMs))
+    const { retriedUntil, lost } = outlookAfter({ from, to }, sql.outages.all(from - retryPeriodMs))
     sql.insertGap.run(from, to, kind, retriedUntil, lost?.from ?? null, lost?.to ?? null)
     sql.deleteGaps.run(maxGapsKept)
   }

@@ -15,7 +15,10 @@ export interface Tables {
     /** `network:address`; null if the key is the event's own id. */
     readonly key: string | null
     readonly secret_label: string
-    /** Milliseconds from `received_at` to the begin of the transaction that stored the event; null for events of older versions. */
+    /**
+     * Milliseconds from `received_at` to the start of the transaction that stored the event; null for events of older
+     * versions.
+     */
     readonly stored_ms: number | null
     /** Id in `header_set`; null: no stored headers. */
     readonly header_set: number | null

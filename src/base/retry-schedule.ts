@@ -6,7 +6,7 @@ const offsetsMs = retryDelaysMs.reduce<number[]>((offsets, delay) => [...offsets
 /** Maximum time that response timeouts add: six attempts of 5 s (R79). Retry delays begin after them. */
 export const slackMs = 30_000
 /** Time from the first to the last possible attempt. */
-export const ladderMs = Math.max(...offsetsMs) + slackMs
+export const retryPeriodMs = Math.max(...offsetsMs) + slackMs
 
 /** A time span from `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
 export interface Span {
@@ -15,7 +15,7 @@ export interface Span {
 }
 
 /** Consequences of a downtime for the sender's events. */
-export interface LadderOutlook {
+export interface DowntimeOutlook {
   /** Time by which the last retry of events from the downtime arrives, in milliseconds since 1970. */
   readonly retriedUntil: number
   /** Events first sent in this span are lost and need a manual replay in the upstream's dashboard; null: none. */
@@ -27,7 +27,7 @@ export interface LadderOutlook {
  * attempt: the later an attempt fell into the downtime, the longer until the next one. An event is lost if all its
  * attempts fell into downtimes. Attempt times are known to within seconds, so the result errs on the side of loss.
  */
-export function outlookAfter(gap: Span, before: readonly Span[] = []): LadderOutlook {
+export function outlookAfter(gap: Span, before: readonly Span[] = []): DowntimeOutlook {
   let failed = mergeOverlapping([...before, gap])
   let retriedUntil = gap.to
   for (const [attempt, offsetMs] of offsetsMs.entries()) {

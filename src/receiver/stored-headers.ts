@@ -28,7 +28,7 @@ export function createHeaderReader({ storedHeaders, signatureHeader }: StoredHea
 
   return (rawHeaders) => {
     const pairs: string[] = []
-    let seen = ''
+    let cacheKey = ''
     for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
       const sentName = rawHeaders[index] ?? ''
       // Most headers are ruled out by their length, without a copy in lower case.
@@ -36,13 +36,13 @@ export function createHeaderReader({ storedHeaders, signatureHeader }: StoredHea
       if (!names.has(name)) continue
       const value = rawHeaders[index + 1]?.slice(0, maxValueLength + 1) ?? ''
       pairs.push(name, value)
-      seen += `${name}\n${value.length}\n${value}`
+      cacheKey += `${name}\n${value.length}\n${value}`
     }
-    const cached = cache.get(seen)
+    const cached = cache.get(cacheKey)
     if (cached !== undefined) return cached
     if (cache.size >= maxCached) cache.clear()
     const headers = toHeaders(pairs)
-    cache.set(seen, headers)
+    cache.set(cacheKey, headers)
     return headers
   }
 }
