@@ -27,7 +27,7 @@ export class SinkBatchRunner {
   readonly #breaker: CircuitBreaker
   readonly #waiting: Waiting[] = []
   #concurrency: number
-  #sends = 0
+  #runningSends = 0
 
   constructor(
     send: SinkDefinition['send'],
@@ -58,8 +58,8 @@ export class SinkBatchRunner {
 
   #next(): void {
     this.#interruptWaiting()
-    while (this.#sends < this.#concurrency && this.#waiting.length > 0) {
-      this.#sends++
+    while (this.#runningSends < this.#concurrency && this.#waiting.length > 0) {
+      this.#runningSends++
       void this.#sendTogether(this.#waiting.splice(0, this.#batch))
     }
   }
@@ -88,7 +88,7 @@ export class SinkBatchRunner {
     } catch (error) {
       for (const { sent } of batch) sent.reject(error)
     }
-    this.#sends--
+    this.#runningSends--
     this.#next()
   }
 

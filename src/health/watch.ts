@@ -202,7 +202,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
     },
     /** Warnings of the last check, most urgent first. */
     warnings: () => ledger.current(),
-    /** Silent ones first, ended series last. */
+    /** Silent series first, ended ones last. */
     silences: () => silences,
     /** The last hour, oldest first; minutes before the start are missing. */
     backlog: () => backlog,
@@ -236,14 +236,14 @@ function createAbsences() {
     /** Returns the notified warnings of gone replicas, whose end is due. */
     check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[] {
       const absent = notified.filter(({ replica }) => replica === null || !present.has(replica))
-      const gone = absent.filter((warning) => missing.has(nameOf(warning)))
-      missing = new Set(absent.map(nameOf))
+      const gone = absent.filter((warning) => missing.has(keyOfWarning(warning)))
+      missing = new Set(absent.map(keyOfWarning))
       checkedAt = now
       return gone
     },
   }
 }
 
-function nameOf({ warning, notifiedAt, replica }: ReplicaWarning): string {
+function keyOfWarning({ warning, notifiedAt, replica }: ReplicaWarning): string {
   return JSON.stringify([warning.code, warning.subject, notifiedAt, replica])
 }
