@@ -64,9 +64,7 @@ export interface App {
   readonly inFlight: readonly string[]
   /** Reloads the secrets file. */
   reloadSecrets(): Promise<void>
-  /**
-   * Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent.
-   */
+  /** Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent. */
   stop(): Promise<void>
 }
 
@@ -99,8 +97,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     host: config.admin.host,
     port: config.admin.port,
     portSetting: 'INBOX_ADMIN_PORT',
-    maxConnections,
-    socketTimeoutMs: timeoutMs,
+    maxConnections: maxAdminConnections,
+    socketTimeoutMs: adminTimeoutMs,
     keepAliveMs: config.keepAliveMs,
   })
   const listenForDeliveries = () =>
@@ -321,9 +319,9 @@ export type AdminInputs = Omit<
 > & { readonly clock: Clock }
 
 /** Long actions, such as pruning, are answered when they are done. */
-const timeoutMs = 300_000
+const adminTimeoutMs = 300_000
 /** Above the limit of live streams, so that other requests get through. */
-const maxConnections = 250
+const maxAdminConnections = 250
 
 /** Starts the admin API and returns its token. On a stop, streams close first. */
 async function startAdmin(
@@ -439,7 +437,7 @@ export function followCluster(
     if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
     for (const handler of now.paused)
       if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
-    // Counting open runs is expensive: only if suspects of own handlers exist.
+    // Only if this replica's handlers have suspects, because counting open runs is expensive.
     if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
   })
 }

@@ -75,7 +75,7 @@ export async function findHandlersAlone(inputs: ConfigInputs): Promise<HandlerLo
   return handlersDir !== null && (isNeeded || existsSync(handlersDir)) ? { handlersDir } : null
 }
 
-/** Null if an invalid setting or config file may name it. */
+/** The handlers folder; null if an invalid setting or config file may name it. */
 function findHandlersDir(settings: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
   const { INBOX_HANDLERS } = settings.values
   if (INBOX_HANDLERS === undefined && settings.problems.length > 0) return null

@@ -31,7 +31,7 @@ export interface Config extends DirectSettings {
   readonly sinks: readonly ConfiguredSink[]
   /** Base URL of console links, without a trailing slash; absent = unknown. */
   readonly consoleUrl?: string
-  /** Base of relative paths in options of sinks. */
+  /** Absolute folder where relative paths in options of sinks start. */
   readonly baseDir: string
   /** Registration at start, with the label of its secret. */
   readonly subscribe?: LabelledSubscribe
@@ -69,9 +69,9 @@ const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const raw = await withFiles(await collectSettings(options), options.cwd)
-  const { values, problems: mistakes } = parseSettings(raw.values)
-  // Checks between settings would report what the config file may hold.
-  if (!raw.isComplete) throw invalid([...raw.problems, ...mistakes], raw.warnings)
+  const { values, problems: invalidSettings } = parseSettings(raw.values)
+  // Checks between settings would report settings of the config file as missing.
+  if (!raw.isComplete) throw invalid([...raw.problems, ...invalidSettings], raw.warnings)
   const at = (path: string) => resolve(options.cwd, path)
   const credentials = await loadCredentials({
     values,
@@ -101,14 +101,14 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const { INBOX_SUBSCRIBE: subscribe } = values
   const labels = webhookSecrets?.secrets.map(({ label }) => label)
   const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
-  const isKept = values.INBOX_DATABASE_URL.kind !== 'memory'
+  const isDurable = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
     ...raw.problems,
-    ...mistakes,
+    ...invalidSettings,
     ...findConflicts(values, raw.values),
     ...credentials.problems,
     ...checked.problems,
-    ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
+    ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isDurable }) : []),
   ]
   if (problems.length > 0 || webhookSecrets === undefined || labels === undefined) throw invalid(problems, warnings)
 
@@ -177,8 +177,9 @@ function findConflicts(values: SettingValues, raw: RawSettings['values']): strin
     )
   } else if (values.INBOX_DATABASE_URL.kind !== 'sqlite' && !hasToken) {
     const { expected, example } = settings.INBOX_ADMIN_TOKEN
-    const why = values.INBOX_DATABASE_URL.kind === 'memory' ? 'no folder for a token file' : 'replicas share one token'
-    problems.push(`INBOX_ADMIN_TOKEN is required (${why}): ${expected}, for example INBOX_ADMIN_TOKEN=${example}`)
+    const reason =
+      values.INBOX_DATABASE_URL.kind === 'memory' ? 'no folder for a token file' : 'replicas share one token'
+    problems.push(`INBOX_ADMIN_TOKEN is required (${reason}): ${expected}, for example INBOX_ADMIN_TOKEN=${example}`)
   }
   const isEverywhere = (name: string) => name === '0.0.0.0' || name === '::'
   if (port !== 0 && port === adminPort && (host === adminHost || isEverywhere(host) || isEverywhere(adminHost))) {

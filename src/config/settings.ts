@@ -56,17 +56,20 @@ const secretSetting = <T extends z.ZodType>(...row: [string, type: T, expected: 
 const fileSetting = (description: string, example: string) =>
   setting(description, filePath.optional(), 'the path of a file', example)
 
-const portSetting = <const At extends string | null = null>(description: string, usual: number, at: At = null as At) =>
-  setting(description, wholeNumber(0, 65_535).prefault(usual), '0–65535', String(usual), at)
+const portSetting = <const At extends string | null = null>(
+  description: string,
+  defaultValue: number,
+  at: At = null as At,
+) => setting(description, wholeNumber(0, 65_535).prefault(defaultValue), '0–65535', String(defaultValue), at)
 
 const msSetting = <const At extends string>(
   description: string,
-  [minimum, usual, example]: readonly [minimum: number, usual: number, example: string],
+  [minimum, defaultValue, example]: readonly [minimum: number, defaultValue: number, example: string],
   at: At,
 ) =>
   setting(
     description,
-    wholeNumber(minimum, maxTimerMs).prefault(usual),
+    wholeNumber(minimum, maxTimerMs).prefault(defaultValue),
     'a whole number of milliseconds',
     example,
     at,

@@ -8,7 +8,7 @@ export interface SettledCount {
   readonly kind: AttemptResult
   readonly count: number
   readonly durations: HistogramData
-  /** Of the latest failed attempt; absent: none failed. */
+  /** The latest failed attempt; absent: none failed. */
   readonly error?: FailedAttempt
 }
 
@@ -32,8 +32,8 @@ export class SettledCounter {
     entry.count++
     entry.durations.observe(durationMs)
     if ('error' in outcome) {
-      const { name: of, message } = outcome.error
-      entry.error = { at: outcome.endedAt, name: of, message: message.slice(0, maxMessage) }
+      const { name: errorName, message } = outcome.error
+      entry.error = { at: outcome.endedAt, name: errorName, message: message.slice(0, maxMessage) }
     }
     this.#counts.set(name, entry)
   }
@@ -94,11 +94,11 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
   function slotOf(handler: string): Slot {
     const at = slotAt(now())
     const known = slots.get(handler) ?? []
-    // If the clock was set back, start afresh: old slots would count for too long.
-    const kept = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
-    const last = kept.at(-1)
+    // Drops slots in the future, from before the clock was set back: they would count for too long.
+    const recent = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+    const last = recent.at(-1)
     const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram(), error: null }
-    slots.set(handler, slot === last ? kept : [...kept, slot])
+    slots.set(handler, slot === last ? recent : [...recent, slot])
     return slot
   }
 

@@ -17,9 +17,9 @@ export function toMatch(routes: readonly RouteFilter[]): ((event: AnyEvent) => b
   return (event) => matching.some((route) => takes(route, event))
 }
 
-type Matching = Pick<RouteFilter, 'networks' | 'where'> & { readonly isOfType: (type: string) => boolean }
+type CompiledRoute = Pick<RouteFilter, 'networks' | 'where'> & { readonly isOfType: (type: string) => boolean }
 
-function takes({ isOfType, networks, where }: Matching, event: AnyEvent): boolean {
+function takes({ isOfType, networks, where }: CompiledRoute, event: AnyEvent): boolean {
   if (!isOfType(event.type)) return false
   if (networks !== undefined && !networks.includes(networkOf(event) ?? '')) return false
   return where.every((condition) => holds(condition, event))
@@ -65,7 +65,7 @@ function compare(value: unknown, bound: number | string | undefined): number {
   return NaN
 }
 
-/** Value at a path; own members only. */
+/** Value at a path; reads own properties only. */
 function valueAt(event: AnyEvent, path: string): unknown {
   let value: unknown = event
   for (const name of path.split('.')) {

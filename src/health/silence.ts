@@ -1,6 +1,6 @@
 import { internalTypePrefix } from '../inbox/port.ts'
 import type { Activity, QueryStore } from '../inbox/port.ts'
-import type { Span } from '../base/ladder.ts'
+import type { Span } from '../base/retry-schedule.ts'
 
 export interface Silence {
   readonly type: string
@@ -19,10 +19,7 @@ export interface Silence {
   readonly learning?: { readonly until: number; readonly missingEvents: number }
 }
 
-/**
- * How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up
- * to 2 s.
- */
+/** How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up to 2 s. */
 export interface Cadence {
   readonly type: string
   /** Null: events of this type name no network. */
@@ -108,7 +105,7 @@ const maxIntervalFactor = 3
 /** A silence longer than this, and than `goneFactor` times the alarm time, means that the type is gone for good. */
 const minGoneMs = 7 * dayMs
 const goneFactor = 3
-/** A longest interval that occurred once in this time was an outage, not a habit of the sender. */
+/** If the longest interval occurred only once in this time, it was an outage of the sender. */
 const outageMs = 30 * dayMs
 
 /**

@@ -71,7 +71,7 @@ export interface EventListDetail {
 }
 
 export interface ListedRun extends Pick<RunRecord, 'handler' | 'state' | 'attempt' | 'replay'> {
-  /** Of the latest failed attempt, without its stack; null if none failed, and for a completed run. */
+  /** Error of the latest failed attempt, without its stack; null if none failed, and for a completed run. */
   readonly error: RunError | null
 }
 
@@ -274,7 +274,7 @@ export interface GapRecord {
    * `restored`: restored from a backup made before `from`.
    */
   readonly kind: 'stopped' | 'killed' | 'stood_still' | 'restored'
-  /** The sender's retries of this time's deliveries end by then, where it retries at all. Null for `restored`. */
+  /** When the last retry of deliveries from the gap arrives, if the sender retries them. Null for `restored`. */
   readonly retriedUntil: number | null
   /** Deliveries first sent from `from` until before `to` are lost: the sender doesn't retry them. May begin before the gap. */
   readonly lost: { readonly from: number; readonly to: number } | null

@@ -17,8 +17,8 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
   const cache = new Map<string, readonly HandlerRoute[]>()
 
   return (type) => {
-    const known = cache.get(type)
-    if (known) return known
+    const cached = cache.get(type)
+    if (cached) return cached
     const matching = compiled.filter(({ matches }) => matches(type)).map(({ route }) => route)
     const distinct = matching.filter(
       ({ name }, index) => matching.findLastIndex((route) => route.name === name) === index,

@@ -2,15 +2,15 @@ import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { answerFor, type Answer, type AnswerCode } from './answer.ts'
 import { ingestTraced, earlyRejection, type ReceiveOptions } from './receive.ts'
 
-/** A delivery as given by any framework, with its body already read. */
+/** A delivery from any framework, with its body already read. */
 export interface DeliveryRequest {
   /** Default: POST. Any other value gets 405. */
   readonly method?: string
   /** Headers as received: `Headers`, or an object with names in any case. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
-   * The exact bytes as received, not parsed, decoded or decompressed; null or undefined without a body. Other values get
-   * 500 `body_already_read`.
+   * The exact bytes as received, not parsed, decoded or decompressed; null or undefined without a body. Other values
+   * get 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
   /** Address of the peer, for the log of rejected requests. */

@@ -6,7 +6,7 @@ import type { Lease } from '../../src/inbox/port.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews, viewStoreOf } from '../../src/inbox/sqlite/views.ts'
 import type { Views } from '../../src/inbox/views/views.ts'
-import { createKept, createRunCounts } from '../../src/inbox/views/stats.ts'
+import { createCachedCount, createRunCounts } from '../../src/inbox/views/stats.ts'
 import { aQuarantined, anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { readAll } from '../conformance/views.ts'
 
@@ -174,7 +174,7 @@ describe('a slow count', () => {
   test('is cached for twenty times its duration, then repeated in the background; after a minute, calls wait', async () => {
     let [now, value] = [0, 0]
     const counted: (() => void)[] = []
-    const kept = createKept(
+    const kept = createCachedCount(
       () => new Promise<number>((resolve) => counted.push(() => resolve((value += 1)))),
       () => true,
       () => now,

@@ -28,10 +28,7 @@ export interface EmbeddedInbox extends AsyncDisposable {
   receive(request: DeliveryRequest): Promise<DeliveryResponse>
   /** Events about deliveries and runs. */
   readonly events: InboxEmitter
-  /**
-   * Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again.
-   * Idempotent.
-   */
+  /** Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again. Idempotent. */
   start(): Promise<void>
   /**
    * Rejects new deliveries, lets runs in flight finish within `shutdownMs`, releases the others, closes the database.
@@ -86,14 +83,14 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     }
   }
 
-  const refusal = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
+  const unavailableCode = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
   const receiving = () => (stopping === undefined ? running : undefined)
 
   const stopOnce = () => (stopping ??= stop())
   return {
-    router: createRouter((): Deliver => receiving()?.deliver ?? refusal()),
+    router: createRouter((): Deliver => receiving()?.deliver ?? unavailableCode()),
     async receive(request) {
-      return (await receiving()?.receive(request)) ?? toResponse(answerFor(refusal()))
+      return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))
     },
     events: reporter.emitter,
     async start() {
@@ -117,17 +114,14 @@ export type InboxRouter = (request: IncomingMessage, response: ServerResponse, n
 /** Handles a delivery; an error code if the inbox can't receive. */
 export type Deliver = ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | AnswerCode
 
-/**
- * Receives POST requests at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes on
- * requests below that path.
- */
+/** Receives POST requests at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes other requests on. */
 function createRouter(deliver: () => Deliver): InboxRouter {
   return (request, response, next) => {
     if (next !== undefined && isBelow(request)) return next()
     if (request.method !== 'POST') return send(response, answerFor('method_not_allowed'), false)
-    const how = deliver()
-    if (typeof how === 'string') return send(response, answerFor(how), true)
-    how(request, response).catch((error: unknown) => {
+    const handleOrCode = deliver()
+    if (typeof handleOrCode === 'string') return send(response, answerFor(handleOrCode), true)
+    handleOrCode(request, response).catch((error: unknown) => {
       if (next === undefined) response.destroy()
       else next(error)
     })
