@@ -50,6 +50,8 @@ describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHR
 
   test.each([
     ['light', 1280],
+    ['light', 390],
+    ['dark', 1280],
     ['dark', 390],
   ] as const)('has no barrier in %s at a width of %i px, and is not cut', walk, async (colorScheme, width) => {
     const page = await pages.visit('/')
@@ -106,7 +108,7 @@ describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHR
       await page.getByText('the disk is gone').first().waitFor()
       await page.getByRole('button', { name: 'Retry', exact: true }).first().waitFor()
     }
-    pages.forget()
+    pages.allowFailures()
   })
 
   test.each(places.filter(([place]) => ['/', '/events', '/dead-letters', '/system'].includes(place)))(
@@ -130,7 +132,7 @@ describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHR
           return page.getByText(text).first().isVisible()
         })
         .toBe(true)
-      pages.forget()
+      pages.allowFailures()
     },
   )
 
@@ -199,12 +201,12 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     pages.api.answer('POST /session', failed(401, 'unauthorized', 'the token is unknown'))
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('the token is unknown').waitFor()
-    await expect.poll(() => pages.api.asked.at(-1)).toEqual({ call: 'POST /session', body: { token: 'wrong' } })
+    await expect.poll(() => pages.api.asked).toEqual([{ call: 'POST /session', body: { token: 'wrong' } }])
     pages.api.answer('POST /session', ok({ role: 'operator', expires_at: null }))
     pages.api.answer('GET /session', ok({ role: 'operator', expires_at: null }))
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('handler.pause').waitFor()
-    pages.forget()
+    pages.allowFailures()
   })
 
   test('a session that ends leads to the sign-in with a note', async () => {
@@ -216,7 +218,7 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await pages.go('/handlers')
     await page.getByText('Your session has ended').waitFor()
     await expect.poll(() => page.url()).toContain('#/handlers')
-    pages.forget()
+    pages.allowFailures()
   })
 
   test('signing out ends the session', async () => {
@@ -226,7 +228,7 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Token', { exact: true }).waitFor()
     await expect.poll(() => pages.api.asked).toEqual([{ call: 'DELETE /session', body: null }])
-    pages.forget()
+    pages.allowFailures()
   })
 
   test('the navigation counts dead letters, open breakers and quarantined bodies, as the stream reports', async () => {
@@ -249,7 +251,7 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     pages.api.answer('GET /stream', null)
     await page.getByText('Live', { exact: true }).waitFor()
     await expect.poll(() => pages.api.read.filter((path) => path.startsWith('/audit')).length).toBeGreaterThan(before)
-    pages.forget()
+    pages.allowFailures()
   })
 
   test('Ctrl-K jumps to a page, a handler, an address or an event', async () => {
@@ -274,13 +276,15 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await page.getByText('Payload').waitFor()
     await jump(`0x${'ab'.repeat(20)}`, /Address/)
     await expect.poll(() => page.url()).toContain('#/events?address=0xabab')
-    // What is typed stays when the page below changes.
+    // The field keeps its text and the focus when the page below changes.
     await page.keyboard.press('Control+k')
     await page.getByLabel('Jump to', { exact: true }).fill('two words')
     await page.evaluate('location.hash = "#/replays"')
     await page.getByRole('heading', { name: 'Replays', includeHidden: true }).waitFor()
+    await page.keyboard.type(' more')
     await page.getByRole('button', { name: /Search bodies/ }).click()
-    await expect.poll(() => page.url()).toContain('#/events?q=two+words')
+    await expect.poll(() => page.url()).toContain('#/events?q=two+words+more')
+    await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
   })
 
   test('a phone has the navigation in a drawer, which closes after a choice', async () => {

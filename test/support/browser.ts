@@ -127,6 +127,19 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   }
 }
 
+/** Goes to another path of the loaded app. */
+export function goTo(page: Page, path: string): Promise<void> {
+  return page.evaluate(
+    (hash) =>
+      new Promise<void>((resolve) => {
+        if (location.hash === hash) return resolve()
+        addEventListener('hashchange', () => setTimeout(resolve), { once: true })
+        location.hash = hash
+      }),
+    `#${path}`,
+  )
+}
+
 /** Accessibility violations that axe finds within an element of the page, one line per element. */
 export async function findBarriers(page: Page, within = 'html'): Promise<readonly string[]> {
   // Checks only the first rows of a list, because all rows are alike and axe takes ten seconds for a hundred.

@@ -5,6 +5,7 @@ import { Session } from '../ui/session.tsx'
 import type { OverviewJson } from '../../admin/overview.ts'
 import type { SessionJson } from '../../admin/session.ts'
 import type { ChangedMessageJson, StreamKind } from '../../admin/stream.ts'
+import { TryResults } from './handlers/handler-actions.tsx'
 import { Pages } from './pages.tsx'
 import { RoleContext } from './role.ts'
 import { SignIn } from './sign-in.tsx'
@@ -23,7 +24,9 @@ export function App() {
       {({ role }, signOut) => (
         <RoleContext value={role}>
           <LiveUpdates>
-            <Pages signOut={signOut} />
+            <TryResults>
+              <Pages signOut={signOut} />
+            </TryResults>
           </LiveUpdates>
         </RoleContext>
       )}

@@ -48,14 +48,20 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
   const navigation = (
     <>
       <Navigation nav={nav} path={path} />
-      <div className="ui-stack ui-nav-end">
+      <div className="ui-stack ui-dim ui-nav-end">
         <ColorScheme />
         {end}
       </div>
     </>
   )
   const menu = (
-    <Burger className="ui-burger" opened={isOpen} size="sm" aria-label="Navigation" onClick={() => setOpen(true)} />
+    <Burger
+      className="ui-narrow-only"
+      opened={isOpen}
+      size="sm"
+      aria-label="Navigation"
+      onClick={() => setOpen(true)}
+    />
   )
   return (
     <div className="ui-shell">
@@ -132,22 +138,21 @@ export interface PageProps {
   readonly title: string
   /** At the right of the title. */
   readonly actions?: ReactNode
-  /** The content scrolls in itself, below a fixed header. */
-  readonly isFilling?: boolean
   readonly children: ReactNode
 }
 
 /** A page with its heading, which gets the focus after a change of page. */
-export function Page({ title, actions, isFilling = false, children }: PageProps) {
+export function Page({ title, actions, children }: PageProps) {
   const { site, tools, menu } = useContext(ShellContext)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} – ${site}`
     // The first page keeps the focus of the browser.
-    if (document.activeElement !== document.body) heading.current?.focus({ preventScroll: true })
+    if (document.activeElement === document.body) return
+    return whenNoDialog(() => heading.current?.focus({ preventScroll: true }))
   }, [title, site])
   return (
-    <div className={isFilling ? 'ui-page ui-page-filling' : 'ui-page'}>
+    <div className="ui-page">
       <div className="ui-head">
         {menu}
         <h1 ref={heading} tabIndex={-1}>
@@ -156,9 +161,25 @@ export function Page({ title, actions, isFilling = false, children }: PageProps)
         {actions}
         <div className="ui-row ui-bar-end">{tools}</div>
       </div>
-      <div className="ui-body">{children}</div>
+      <div className="ui-fill ui-body">{children}</div>
     </div>
   )
+}
+
+/** Calls back now, or once the open dialogs are closed. Returns a function that cancels it. */
+function whenNoDialog(callback: () => void): (() => void) | undefined {
+  const isOpen = () => document.querySelector('[role=dialog]') !== null
+  if (!isOpen()) {
+    callback()
+    return undefined
+  }
+  const observer = new MutationObserver(() => {
+    if (isOpen()) return
+    observer.disconnect()
+    callback()
+  })
+  observer.observe(document.body, { childList: true, subtree: true })
+  return () => observer.disconnect()
 }
 
 export function NotFound() {
@@ -187,7 +208,7 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
     <section className="ui-panel" aria-label={title}>
       <div className="ui-panel-head">
         <h2>{title}</h2>
-        <span className="ui-note">{note}</span>
+        <small className="ui-dim ui-bar-end">{note}</small>
         {actions}
       </div>
       <div className={isFlush ? undefined : 'ui-stack ui-panel-body'}>{children}</div>

@@ -56,12 +56,16 @@ export function OverviewPage() {
         <Loaded query={activity} rows={5}>
           {({ buckets, by_type: types }) =>
             types.length === 0 ? (
-              <Empty title={`No events in the last ${window}`} />
+              <Empty title={`No events in the last ${window}`}>
+                Events are counted here by type once their minute is over. Send a test with{' '}
+                <code>onchain-inbox trigger</code>.
+              </Empty>
             ) : (
               <StackedChart
                 title="Events by type"
-                times={buckets.map(({ at }) => at)}
-                series={largestSeries(types.map(({ type, series }) => ({ name: type, values: series })))}
+                // The last bucket is unfinished: it would look like a drop.
+                times={buckets.slice(0, -1).map(({ at }) => at)}
+                series={largestSeries(types.map(({ type, series }) => ({ name: type, values: series.slice(0, -1) })))}
               />
             )
           }
