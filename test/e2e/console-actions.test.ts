@@ -472,10 +472,10 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
       'GET /handlers': ok({ ...handlers, data: [gone] }),
       [call]: ok({ handler: name, dropped: 5 }),
     })
-    await press(page, `Drop runs of ${name}`)
-    await page.getByText('5 pending runs end for good.').waitFor()
+    await press(page, `Drop 5 pending runs of ${name}`)
+    await page.getByText('They end for good.').waitFor()
     await page.getByRole('dialog').getByLabel('Reason').fill('replaced')
-    await inDialog(page, 'Drop runs')
+    await inDialog(page, 'Drop 5 pending runs')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await expect.poll(() => pages.api.asked).toEqual([{ call, body: { reason: 'replaced' } }])
   })

@@ -82,16 +82,6 @@ describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHR
     }
   })
 
-  test('links of an event lead to its explorer or within the console only', async () => {
-    const place = `/events/${idOf(7)}`
-    const page = await pages.visit(place, {
-      [`GET ${place}`]: ok(withTexts(consoleSamples[place], 'javascript:globalThis.isHacked=true//')),
-    })
-    await page.getByText('Payload').waitFor()
-    const hrefs = await page.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
-    expect(hrefs.filter((href) => !/^(#\/|https:\/\/[a-z.]+\/|\.\/api)/.test(href))).toEqual([])
-  })
-
   test('an unknown address has a page that links to the overview', async () => {
     const page = await pages.visit('/nowhere')
     await page.getByText('There is no page here').waitFor()
@@ -285,6 +275,15 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await page.getByRole('button', { name: /Search bodies/ }).click()
     await expect.poll(() => page.url()).toContain('#/events?q=two+words+more')
     await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
+  })
+
+  test('arrow keys move through the tabs', async () => {
+    const page = await pages.visit('/system')
+    await page.getByRole('tab', { name: 'Settings' }).focus()
+    for (const name of ['Secrets', 'Replicas']) {
+      await page.keyboard.press('ArrowRight')
+      await page.getByRole('tab', { name, selected: true }).and(page.locator(':focus')).waitFor()
+    }
   })
 
   test('a phone has the navigation in a drawer, which closes after a choice', async () => {

@@ -147,10 +147,12 @@ export function Page({ title, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} – ${site}`
+  }, [title, site])
+  useEffect(() => {
     // The first page keeps the focus of the browser.
     if (document.activeElement === document.body) return
     return whenNoDialog(() => heading.current?.focus({ preventScroll: true }))
-  }, [title, site])
+  }, [])
   return (
     <div className="ui-page">
       <div className="ui-head">

@@ -1,20 +1,21 @@
+import type { ReactNode } from 'react'
 import { VisuallyHidden } from '@mantine/core'
 import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
 import { ApiError, useGet } from '../../ui/api.tsx'
+import { exactDigits } from '../../ui/exact-json.ts'
 import { EventLine } from '../../ui/event-line.tsx'
 import { filledIn, type Field } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Facts, Page } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { shortText } from '../../ui/text.tsx'
-import { Id, Time } from '../../ui/values.tsx'
+import { shortText, Text } from '../../ui/text.tsx'
+import { Id, OnChain, Time } from '../../ui/values.tsx'
 import type { EventDetailJson } from '../../../admin/events.ts'
 import { Fold, Headers } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
 import { Body } from './body.tsx'
 import { eventPath } from './event-id.tsx'
-import { Payload } from './payload.tsx'
 import { EventStatus, RunErrors, Runs } from './runs.tsx'
 
 const useEvent = (id: string) => useGet<EventDetailJson>(eventPath(id))
@@ -114,6 +115,40 @@ function Sections({ event }: { readonly event: EventDetailJson }) {
       </section>
     </>
   )
+}
+
+interface PayloadProps {
+  readonly type: string
+  readonly network: string | null
+  readonly data: unknown
+}
+
+/** The body has all fields. */
+const maxFields = 60
+
+/** The fields of `data`: numbers exact, addresses and transactions with their explorer. */
+function Payload({ type, network, data }: PayloadProps) {
+  if (typeof data !== 'object' || data === null) return <p className="ui-dim">The body has no data.</p>
+  const fields: Readonly<Record<string, unknown>> = { ...data }
+  const chain = type.startsWith('pump.') ? 'solana' : (fields['network'] ?? network)
+  const entries = Object.entries(fields)
+  return (
+    <>
+      <Facts
+        facts={entries
+          .slice(0, maxFields)
+          .map(([name, value]) => [shortText(name, 60), <code key={name}>{cellOf(name, value, chain)}</code>])}
+      />
+      {entries.length > maxFields && <p className="ui-dim">The body has {entries.length - maxFields} more fields.</p>}
+    </>
+  )
+}
+
+function cellOf(name: string, value: unknown, network: unknown): ReactNode {
+  if (typeof value !== 'string') return exactDigits(value) ?? <Text value={JSON.stringify(value)} />
+  if (/(_address|_owner|_pool)$/.test(name)) return <OnChain kind="address" network={network} value={value} />
+  if (/(^|_)tx(_hash)?$/.test(name)) return <OnChain kind="transaction" network={network} value={value} />
+  return <Text value={value} />
 }
 
 /** Runs the event again. Sinks are no choice: they get their items from handlers. */

@@ -4,7 +4,7 @@ import { createContext, useContext, type ReactNode } from 'react'
 import { Action, Dialog } from '../../ui/action.tsx'
 import { useAction } from '../../ui/api.tsx'
 import { toNumber } from '../../ui/form.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { formatCounted } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import type { HandlerJson, TriedJson } from '../../../admin/handlers.ts'
@@ -60,18 +60,17 @@ function Pause({ verb, label = verb, of, path, isBroken = false }: PauseProps) {
 /** Drops the open runs of a handler that is gone. */
 export function DropRunsAction({ handler }: HandlerProps) {
   const name = shortText(handler.name)
-  const count = pendingOf(handler)
+  const runs = formatCounted(pendingOf(handler), 'pending run')
   return (
     <Action
-      label="Drop runs"
-      name={`Drop runs of ${name}`}
+      label={`Drop ${runs}`}
+      name={`Drop ${runs} of ${name}`}
       title={`Drop the runs of ${name}?`}
       isDangerous
       needsReason
       run={async ({ api, reason }) => void (await api.send('POST', `${pathOf(handler.name)}/drop`, { reason }))}
     >
-      {formatCount(count)} pending {count === 1 ? 'run ends' : 'runs end'} for good. The events stay stored and can be
-      replayed.
+      They end for good. The events stay stored and can be replayed.
     </Action>
   )
 }

@@ -16,10 +16,10 @@ const numeric = { isNumber: true, width: '4.25rem' } as const
 
 /** Columns of the overview or of the page Handlers, or of both. */
 const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'page' })[] = [
-  textColumn('Name', 'name', { width: '13%', isName: true }),
+  textColumn('Name', 'name', { isName: true }),
   {
     header: 'State',
-    width: '7.25rem',
+    width: '7rem',
     narrow: 'plain',
     cell: (handler) => {
       const [name, tone] = stateOf(handler)
