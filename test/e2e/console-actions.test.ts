@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await expect.poll(() => pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
   })
 
-  test('a pause has its Resume beside it', async () => {
+  test('paused handlers have Resume in their line', async () => {
     const warning = { code: 'paused', level: 'warning', text: '', since: overview.now, href: '/handlers' } as const
     const page = await pages.visit('/', {
       'GET /overview': ok({
@@ -96,6 +96,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await rows.nth(2).click()
     await page.getByRole('complementary', { name: 'Handler' }).getByText('Blocked keys').waitFor()
     await expect.poll(() => page.url()).toContain('#/handlers?open=ledger')
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Handlers')
   })
 })
 

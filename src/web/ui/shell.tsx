@@ -7,7 +7,7 @@ import {
   useMantineColorScheme,
   type MantineColorScheme,
 } from '@mantine/core'
-import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from 'react'
+import { createContext, useContext, useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
 import { Empty } from './states.tsx'
@@ -33,17 +33,22 @@ export interface ShellProps {
   readonly children: ReactNode
 }
 
-const ShellContext = createContext<{ readonly site: string; readonly tools: ReactNode; readonly menu: ReactNode }>({
-  site: '',
-  tools: null,
-  menu: null,
-})
+interface ShellState {
+  readonly site: string
+  readonly tools: ReactNode
+  readonly menu: ReactNode
+  /** True until a page was shown. */
+  readonly isFirst: RefObject<boolean>
+}
+
+const ShellContext = createContext<ShellState>({ site: '', tools: null, menu: null, isFirst: { current: true } })
 
 /** Navigation to the left of the page, or in a drawer on narrow screens. */
 export function Shell({ name, site = 'Inbox', nav, tools, end, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
+  const isFirst = useRef(true)
   useEffect(() => setOpen(false), [path])
   const navigation = (
     <>
@@ -74,7 +79,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
         {navigation}
       </aside>
       <main ref={main} tabIndex={-1}>
-        <ShellContext value={{ site, tools, menu }}>{children}</ShellContext>
+        <ShellContext value={{ site, tools, menu, isFirst }}>{children}</ShellContext>
       </main>
       <Drawer
         opened={isOpen}
@@ -143,15 +148,16 @@ export interface PageProps {
 
 /** A page with its heading, which gets the focus after a change of page. */
 export function Page({ title, actions, children }: PageProps) {
-  const { site, tools, menu } = useContext(ShellContext)
+  const { site, tools, menu, isFirst } = useContext(ShellContext)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} – ${site}`
   }, [title, site])
   useEffect(() => {
     // The first page keeps the focus of the browser.
-    if (document.activeElement === document.body) return
-    return whenNoDialog(() => heading.current?.focus({ preventScroll: true }))
+    if (!isFirst.current) return whenNoDialog(() => heading.current?.focus({ preventScroll: true }))
+    isFirst.current = false
+    return undefined
   }, [])
   return (
     <div className="ui-page">

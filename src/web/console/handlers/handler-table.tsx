@@ -12,7 +12,7 @@ import type { HandlerJson } from '../../../admin/handlers.ts'
 import { byTrouble, concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
 import { TryNow } from './handler-actions.tsx'
 
-const numeric = { isNumber: true, width: '4.25rem' } as const
+const numeric = { isNumber: true, width: '3.75rem' } as const
 
 /** Columns of the overview or of the page Handlers, or of both. */
 const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'page' })[] = [
@@ -79,6 +79,7 @@ const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'pag
     ...numeric,
     on: 'page',
     header: 'Retries',
+    width: '4.25rem',
     isOptional: true,
     cell: (handler) => {
       const { retry } = handler.settings ?? {}

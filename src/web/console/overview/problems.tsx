@@ -143,7 +143,7 @@ interface RemedyProps {
   readonly handler: HandlerJson | undefined
 }
 
-/** Resumes what is paused; other warnings have a page. */
+/** Resumes paused handlers. Other warnings link to their page. */
 function Remedy({ warning: { code, subject, title, href }, handler }: RemedyProps) {
   const isOperator = useIsOperator()
   if (isOperator && code === 'paused' && subject === '') return <PauseAllAction isPaused />
