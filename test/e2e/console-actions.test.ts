@@ -325,15 +325,23 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await expect.poll(() => pages.api.read.join(' ')).toContain(`/events?details=true&${ofGroup}`)
   })
 
-  test('loads more rows at the end, and reads a changed list again', async () => {
+  test('loads more rows at the end, also after an error with Retry, and reads a changed list again', async () => {
+    let isFailing = true
     const page = await pages.visit('/dead-letters', {
       'GET /dead-letters': (query) => {
         const from = Number(query.get('cursor') ?? 0)
+        if (from > 0 && isFailing) return failed(503, 'store_unavailable', 'the disk is gone')
         const data = Array.from({ length: 100 }, (_, index) => letterOf(from + index + 1))
         return ok({ data, next_cursor: from < 200 ? String(from + 100) : null })
       },
     })
     const box = page.getByRole('region', { name: 'Dead letters' })
+    await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await page.getByText('the disk is gone').waitFor()
+    isFailing = false
+    pages.allowFailures()
+    await press(page, 'Retry')
+    await page.getByText('the disk is gone').waitFor({ state: 'detached' })
     await expect
       .poll(async () => {
         await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))

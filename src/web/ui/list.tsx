@@ -169,7 +169,7 @@ export function List<Row>(props: ListProps<Row>) {
           </div>
         )}
         {above}
-        <Failure error={pages.error} onRetry={() => (rows === undefined ? showNew() : more())} />
+        <Failure error={pages.error} onRetry={() => (pages.isFetchNextPageError ? more() : showNew())} />
         {shown === undefined && pages.error === null && <Skeleton />}
         {shown !== undefined && (
           <DataTable
