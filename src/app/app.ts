@@ -26,7 +26,6 @@ import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createConsolePages, createAdminApp, type AdminAppOptions } from '../admin/server.ts'
 import { resolveAdminToken } from '../admin/token-file.ts'
-import { describeSettings } from '../config/described.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
@@ -334,7 +333,6 @@ async function startAdmin(
   inputs: AdminInputs,
 ): Promise<string> {
   const { host, hosts, viewerToken } = config.admin
-  const described = describeSettings(config)
   const token = await resolveAdminToken(config)
   const app = createAdminApp({
     ...inputs,
@@ -344,7 +342,7 @@ async function startAdmin(
     hosts: [host, ...hosts],
     readEvent: readAsEvent,
     now: () => inputs.clock.now(),
-    settings: () => described,
+    settings: () => config.settings,
   })
   server.handle(app)
   opened.defer(() => server.close(0))

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
-import { collectSettings, type ConfigInputs, type RawSettings, type SettingOrigins } from './collect.ts'
+import { collectSettings, type ConfigInputs, type RawSettings } from './collect.ts'
+import { describeSettings, type DescribedSetting } from './described.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
@@ -44,8 +45,8 @@ export interface Config extends DirectSettings {
   }
   readonly tls?: TlsFiles
   readonly webhookSecrets: SecretsOrigin
-  /** Origin of each setting, such as an environment variable. Settings with their default are absent. */
-  readonly origins: SettingOrigins
+  /** All settings, for people. */
+  readonly settings: readonly DescribedSetting[]
   /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
   readonly warnings: readonly string[]
 }
@@ -111,7 +112,19 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   ]
   if (problems.length > 0 || webhookSecrets === undefined || labels === undefined) throw invalid(problems, warnings)
 
-  const { INBOX_DATABASE_URL: database } = values
+  const { INBOX_DATABASE_URL: databaseUrl } = values
+  const database: DatabaseSetting =
+    databaseUrl.kind === 'sqlite' ? { kind: 'sqlite', file: at(databaseUrl.file) } : databaseUrl
+  const handlersDir = handlersDirOf(values, raw.values, sinks, at)
+  const labelledSubscribe = subscribe && withLabel(subscribe, labels)
+  const effective = {
+    ...values,
+    INBOX_SECRETS: webhookSecrets.secrets,
+    INBOX_DATABASE_URL: database,
+    INBOX_HANDLERS: handlersDir ?? 'none',
+    INBOX_SINKS: values.INBOX_SINKS === undefined ? undefined : sinks,
+    INBOX_SUBSCRIBE: labelledSubscribe,
+  }
   return deepFreeze<Config>({
     ...directSettings(values),
     admin: {
@@ -121,12 +134,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(token === undefined ? {} : { token }),
       ...(viewerToken === undefined ? {} : { viewerToken }),
     },
-    database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
-    handlersDir: handlersDirOf(values, raw.values, sinks, at),
+    database,
+    handlersDir,
     sinks,
     ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
     baseDir: options.cwd,
-    ...(subscribe !== undefined && { subscribe: withLabel(subscribe, labels) }),
+    ...(labelledSubscribe !== undefined && { subscribe: labelledSubscribe }),
     ...(values.INBOX_API_URL !== undefined &&
       apiKey !== undefined && { api: { url: values.INBOX_API_URL, key: apiKey } }),
     retention: {
@@ -135,7 +148,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     },
     ...(tls === undefined ? {} : { tls }),
     webhookSecrets,
-    origins: raw.origins,
+    settings: describeSettings(effective, raw),
     warnings,
   })
 }

@@ -51,6 +51,8 @@ export interface HandlerPace {
   /** Attempts that ended per second, over the last minute. */
   readonly perSecond: number
   readonly failuresPerSecond: number
+  /** Share of the attempts of the last five minutes that failed; null: no attempts. */
+  readonly errorRate: number | null
   /** Percentiles over the last five minutes; null: no attempts. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
@@ -128,14 +130,16 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     // The current slot is not over, so it counts for its elapsed part only.
     const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
     const durations = new Histogram()
+    const attempts = total(recent, 'attempts')
     const series = Array.from({ length: latencySlots }, () => 0)
     for (const slot of recent) {
       durations.add(slot.durations)
       series[latencySlots - 1 - (at - slot.at)] = slot.attempts
     }
     return {
-      perSecond: minute.reduce((sum, { attempts }) => sum + attempts, 0) / seconds,
-      failuresPerSecond: minute.reduce((sum, { failures }) => sum + failures, 0) / seconds,
+      perSecond: total(minute, 'attempts') / seconds,
+      failuresPerSecond: total(minute, 'failures') / seconds,
+      errorRate: attempts === 0 ? null : total(recent, 'failures') / attempts,
       p50Ms: durations.quantile(0.5),
       p95Ms: durations.quantile(0.95),
       p99Ms: durations.quantile(0.99),
@@ -143,4 +147,8 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
       lastError: recent.findLast(({ error }) => error !== null)?.error ?? null,
     }
   }
+}
+
+function total(slots: readonly Slot[], member: 'attempts' | 'failures'): number {
+  return slots.reduce((sum, slot) => sum + slot[member], 0)
 }

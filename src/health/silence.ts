@@ -6,9 +6,9 @@ export interface Silence {
   readonly type: string
   /** Null: events of this type name no network. */
   readonly network: string | null
-  /** Milliseconds since 1970. */
+  /** End of the minute of the last event, or now if it is the current minute: milliseconds since 1970. */
   readonly lastAt: number
-  /** Time without such an event while the receiver was in service, in milliseconds. */
+  /** Time from `lastAt` while the receiver was in service, in milliseconds. */
   readonly silentMs: number
   /** 95th percentile of the intervals between two events, in milliseconds. */
   readonly usualMs: number
@@ -133,11 +133,12 @@ const ranks = { silent: 0, usual: 1, learning: 2, gone: 3 }
 const shareOf = ({ silentMs, alarmAfterMs }: Silence): number => silentMs / alarmAfterMs
 
 function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silence {
-  const { type, network, firstAt, lastAt, count } = cadence
+  const { type, network, firstAt, count } = cadence
   const usualMs = endOf(percentileBucket(cadence, 0.95))
   const alarmAfterMs = Math.max(usualFactor * usualMs, maxIntervalFactor * endOf(maxUsualBucket(cadence)), minAlarmMs)
   // An event may have arrived up to the end of its minute.
-  const silentMs = inServiceMs({ from: Math.min(lastAt + minuteMs, now), to: now }, gaps)
+  const lastAt = Math.min(cadence.lastAt + minuteMs, now)
+  const silentMs = inServiceMs({ from: lastAt, to: now }, gaps)
   const isLearning = count < minEvents || now - firstAt < minHistoryMs
   const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
   const learning = { until: firstAt + minHistoryMs, missingEvents: Math.max(0, minEvents - count) }

@@ -328,7 +328,7 @@ export interface AuditRecord {
     | 'reconcile.start'
     | 'reconcile.cancel'
   readonly detail: Readonly<Record<string, unknown>>
-  /** The caller, such as `operator (session) 127.0.0.1`; null for the inbox itself and for commands that open the file. */
+  /** The caller, such as `operator (session) 127.0.0.1 Mozilla/5.0`; null for the inbox itself and for commands that open the file. */
   readonly by: string | null
 }
 
@@ -465,6 +465,8 @@ export interface QueryStore {
   /** Newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
+  /** Dead letters that died within the last hour. */
+  deadLastHour(): Promise<number>
 }
 
 /** Names of the reads, for calls from another thread or before their code is loaded. */
@@ -490,4 +492,5 @@ export const viewNames = [
   'unknownIds',
   'countReplay',
   'stats',
+  'deadLastHour',
 ] as const satisfies readonly (keyof QueryStore)[]

@@ -58,6 +58,25 @@ test('replaces a half-open connection', async () => {
   await untilWakes(2)
 })
 
+test('begins anew if its connection ends between two statements, and no rejection is unhandled', async () => {
+  const url = await server.createDatabase()
+  const field = (type: string, text: string) => `${type}${text}\0`
+  const fields = `${field('S', 'FATAL')}${field('C', '57P01')}${field('M', 'terminated')}\0`
+  const size = Buffer.alloc(4)
+  size.writeInt32BE(4 + fields.length)
+  const fatalError = Buffer.concat([Buffer.from('E'), size, Buffer.from(fields)])
+  let checks = 0
+  const endFirst = (chunk: Buffer) => {
+    if (!chunk.includes('value\0')) return chunk
+    return ++checks === 1 ? Buffer.concat([chunk, fatalError]) : chunk
+  }
+  await using proxy = await startProxy(Number(new URL(url).port), { change: endFirst })
+  await open(url, proxy.port)
+  expect(proxy.connections).toBe(2)
+  // Checks are 250 ms apart. The pulse waits up to 600 ms for a response.
+  await until(() => checks >= 5, 'it checks on')
+})
+
 test('does not wake after it was closed', async () => {
   const url = await server.createDatabase()
   const [closed, other] = [await open(url), await open(url)]

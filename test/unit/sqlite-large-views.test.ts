@@ -83,6 +83,7 @@ const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, ['*'])],
   ['the audit', (of) => of.audit({ limit: 50 })],
   ['the counts', (of) => of.stats()],
+  ['the dead letters of the last hour', (of) => of.deadLastHour()],
   ['the counts of many runs', () => createRunCounts(viewStoreOf(recording()), { few: 10, perStatement: 5_000 })()],
 ]
 
@@ -152,6 +153,7 @@ describe('in a large store', () => {
       { handler: 'loose', waiting: 0, ready: 0, dead: count },
       { handler: 'ordered', waiting, ready, dead: 0 },
     ])
+    expect(await views.deadLastHour()).toBe(count)
     expect(stats).toMatchObject({ lastSeq: count, quarantined: count, oldestOpenAt: anEvent('e0').receivedAt })
     for (const perStatement of [997, 50_000]) {
       const counts = await createRunCounts(viewStoreOf(open.db), { few: 10, perStatement })()

@@ -1,4 +1,6 @@
 import { type InboxStats, type QueryStore, runStates, type RunCounts } from '../port.ts'
+import type { Clock } from '../../base/clock.ts'
+import { hourMs } from '../tally.ts'
 import { turn, type ViewStore, type Tables } from './tables.ts'
 import { sql, type ExpressionBuilder } from 'kysely'
 
@@ -7,13 +9,39 @@ const fewRows = 5_000
 const isLarge = (count: number) => count > fewRows
 
 /** Counts for people and metrics. */
-export function createStats(store: ViewStore, { quarantineGroups }: Pick<QueryStore, 'quarantineGroups'>) {
+export function createStats(
+  store: ViewStore,
+  { quarantineGroups }: Pick<QueryStore, 'quarantineGroups'>,
+  clock: Pick<Clock, 'now'>,
+) {
   const { db } = store
   const runCounts = createRunCounts(store)
   const conflicts = createKept(countConflicts, isLarge)
   const quarantined = createKept(async () => {
     return (await quarantineGroups()).reduce((total, { count }) => total + count, 0)
   }, isLarge)
+
+  const deadLastHour = createKept(countDeadLastHour, isLarge)
+
+  /** Counts in parts, in the order of the time of death. */
+  async function countDeadLastHour(): Promise<number> {
+    let total = 0
+    for (let [at, id] = [clock.now() - hourMs, 0]; ; await turn()) {
+      const rows = await db
+        .selectFrom('run')
+        .select(['ended_at', 'id'])
+        .where(isDead)
+        .where((eb) => eb(eb.refTuple('ended_at', 'id'), '>', eb.tuple(at, id)))
+        .orderBy('ended_at')
+        .orderBy('id')
+        .limit(fewRows)
+        .execute()
+      total += rows.length
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < fewRows) return total
+      ;[at, id] = [last.ended_at, last.id]
+    }
+  }
 
   /** Counts in parts, in index order. */
   async function countConflicts(): Promise<number> {
@@ -70,6 +98,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
   }
 
   return {
+    deadLastHour,
     async stats(): Promise<InboxStats> {
       const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
       const meta = await db

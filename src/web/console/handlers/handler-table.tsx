@@ -9,7 +9,7 @@ import { Line, shortText } from '../../ui/text.tsx'
 import { ageColumn, textColumn } from '../../ui/columns.tsx'
 import { Until } from '../../ui/values.tsx'
 import type { HandlerJson } from '../../../admin/handlers.ts'
-import { byTrouble, concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
+import { byTrouble, concurrencyOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
 import { TryNow } from './handler-actions.tsx'
 
 const numeric = { isNumber: true, width: '3.75rem' } as const
@@ -44,8 +44,8 @@ const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'pag
   {
     ...numeric,
     header: 'Errors',
-    cell: (handler) => {
-      const rate = errorRateOf(handler)
+    cell: ({ pace }) => {
+      const rate = pace?.error_rate ?? null
       return <span className={rate !== null && rate > 0 ? 'ui-text-bad' : undefined}>{formatShare(rate)}</span>
     },
   },
