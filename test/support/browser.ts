@@ -152,11 +152,7 @@ export async function findBarriersInBoth(page: Page, within?: string): Promise<r
 }
 
 /** Accessibility violations that axe finds within an element of the page, one line per element. `rules`: default all. */
-export async function findBarriers(
-  page: Page,
-  within = 'html',
-  rules?: readonly string[],
-): Promise<readonly string[]> {
+export async function findBarriers(page: Page, within = 'html', rules?: readonly string[]): Promise<readonly string[]> {
   // Checks only the first rows of a list, because all rows are alike and axe takes ten seconds for a hundred.
   const context = { include: [within], exclude: ['tbody tr:nth-child(n + 5)'] }
   // Installed once per load of the page: its source has half a megabyte.
