@@ -75,7 +75,7 @@ const silenceTones: Readonly<Record<SilenceJson['state'], Tone>> = {
 /** A learned figure. It isn't reliable before the alarm is armed. */
 const learned = (header: string, member: 'usual_ms' | 'alarm_after_ms'): Column<SilenceJson> => ({
   header,
-  width: '6.5rem',
+  width: '5.5rem',
   isNumber: true,
   cell: (silence) => (silence.learning === null ? formatDuration(silence[member]) : '–'),
 })

@@ -16,7 +16,7 @@ const numeric = { isNumber: true, width: '3.75rem' } as const
 
 /** Columns of the overview or of the page Handlers, or of both. */
 const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'page' })[] = [
-  textColumn('Name', 'name', { isName: true }),
+  textColumn('Name', 'name', { isName: true, width: '14.5rem' }),
   {
     header: 'State',
     width: '7rem',
