@@ -22,16 +22,25 @@ const slow = [
   },
 ]
 
+/** Waits until the connection is closed. Tries again while a busy machine sheds load. */
+async function answerTo(port: number, sent: Buffer | string) {
+  for (;;) {
+    using connection = await RawConnection.open(port)
+    const startedAt = performance.now()
+    connection.send(sent)
+    const answer = await connection.answer()
+    if (answer.status === 503) continue
+    const afterMs = performance.now() - startedAt
+    await connection.closed()
+    return { answer, afterMs }
+  }
+}
+
 test('P6 a slow client gets 408 after 5 s for its headers or 10 s for its body, and is closed', async () => {
   await using app = await startTestApp()
   const results = await Promise.all(
     slow.map(async ({ name, sent, limitMs }) => {
-      using connection = await RawConnection.open(app.port)
-      const startedAt = performance.now()
-      connection.send(sent)
-      const answer = await connection.answer()
-      const afterMs = performance.now() - startedAt
-      await connection.closed()
+      const { answer, afterMs } = await answerTo(app.port, sent)
       return [name, answer.status, headerOf(answer, 'connection'), afterMs > limitMs - earlyMs]
     }),
   )
