@@ -22,7 +22,7 @@ const handlerPace = component('HandlerPace', {
     .min(0)
     .max(1)
     .nullable()
-    .describe('share of the attempts of the last five minutes that failed; null: no attempts'),
+    .describe('share of failed attempts of the last five minutes, else of the latest ones; null: none since the start'),
   p50_ms: z.number().nullable().describe('over the last five minutes; null: no attempts'),
   p95_ms: z.number().nullable(),
   p99_ms: z.number().nullable(),
@@ -30,7 +30,7 @@ const handlerPace = component('HandlerPace', {
   last_error: z
     .object({ at: time, name: z.string(), message: z.string() })
     .nullable()
-    .describe('latest failed attempt of the last five minutes'),
+    .describe('latest failed attempt of the same time'),
 })
 
 const handlerSettings = z.object({
@@ -91,7 +91,11 @@ const tried = component('Tried', {
     )
     .describe('one per replica'),
 })
-const paused = component('Paused', { handler: z.string().nullable(), paused: z.boolean() })
+const paused = component('Paused', {
+  handler: z.string().nullable(),
+  paused: z.boolean(),
+  shut: shut.nullable().describe('why the sink sends nothing all the same; null: it sends, or several were meant'),
+})
 const concurrencySet = component('Concurrency', { handler: z.string(), concurrency: z.int().nullable() })
 const droppedRuns = component('DroppedRuns', { handler: z.string(), dropped: count })
 
@@ -146,9 +150,12 @@ export const handlerRoutes = {
     summary: 'Send one item of a sink whose breaker is open, on every replica',
     gives: tried,
     logged: 'a sink was tried by the admin API',
-    async answer({ trySink }, { id, by }) {
+    async answer({ inbox, trySink }, { id, by }) {
       if (trySink === undefined)
         throw new InboxError('not_found', 'no running process has this sink: start `serve`, then repeat the command')
+      const stats = await inbox.stats()
+      if (stats.paused || stats.handlers.some((row) => row.handler === id && row.paused))
+        throw new InboxError('bad_request', `${id} is paused: resume it, then try`)
       return { handler: id, results: [...(await trySink(id, by))] }
     },
   }),
@@ -167,11 +174,12 @@ function pauseRoute(at: `POST /${string}`, summary: string, isPaused: boolean) {
     summary,
     gives: paused,
     logged: 'handlers paused or resumed',
-    async answer({ inbox, onRecall }, { id, by }) {
+    async answer({ inbox, onRecall, openBreakers }, { id, by }) {
       const which = isOne ? id : null
       if (!(await inbox.setPaused(which, isPaused, by))) throw await noHandler(inbox, id)
       if (isPaused) onRecall?.(which)
-      return { handler: which, paused: isPaused }
+      const breaker = which === null ? undefined : openBreakers?.().get(which)
+      return { handler: which, paused: isPaused, shut: breaker ? toFields(shut, breaker) : null }
     },
   })
 }

@@ -14,7 +14,11 @@ const replay = component('Replay', {
   new_keys: z.boolean(),
   created_at: time,
   ended_at: time.nullable(),
-  progress: z.number().min(0).max(1).describe('searched share of the stored events'),
+  progress: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe('share of the stored events that are searched, times that of its runs that have ended'),
   events: count,
   runs: count,
   skipped: count.describe('events without bodies: pruned'),
@@ -141,5 +145,7 @@ async function checkIds(inbox: QueryStore, ids: readonly string[]): Promise<void
 function toReplayJson({ filter, scannedSeq, lastSeq, ...row }: ReplayRecord): ReplayJson {
   const { from, to, ...rest } = filter
   const times = { ...(from !== undefined && { from: isoTime(from) }), ...(to !== undefined && { to: isoTime(to) }) }
-  return { ...toWire(row), filter: { ...rest, ...times }, progress: lastSeq === 0 ? 1 : scannedSeq / lastSeq }
+  const searched = lastSeq === 0 ? 1 : scannedSeq / lastSeq
+  const ended = row.runs === 0 ? 1 : (row.runs - row.openRuns) / row.runs
+  return { ...toWire(row), filter: { ...rest, ...times }, progress: searched * ended }
 }

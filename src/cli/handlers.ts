@@ -85,8 +85,11 @@ function addPauseCommand(handlers: Command, verb: 'pause' | 'resume', descriptio
       printResult(
         await (id === undefined ? opened.call(`${verb}All`) : opened.call(`${verb}Handler`, { id })),
         options,
-        ({ handler, paused }) =>
-          `${paused ? 'paused' : 'resumed'}: ${handler ?? 'all handlers'}${paused ? '; runs in flight finish' : ''}`,
+        ({ handler, paused, shut }) =>
+          `${paused ? 'paused' : 'resumed'}: ${handler ?? 'all handlers'}${paused ? '; runs in flight finish' : ''}` +
+          (shut?.reason === 'breaker' && !paused
+            ? `\nIts breaker is still open: next try at ${shut.until}, or at once with \`handlers try ${handler}\``
+            : ''),
       )
   })
 }

@@ -51,7 +51,7 @@ export interface HandlerPace {
   /** Attempts that ended per second, over the last minute. */
   readonly perSecond: number
   readonly failuresPerSecond: number
-  /** Share of the attempts of the last five minutes that failed; null: no attempts. */
+  /** Share of failed attempts of the last five minutes, or of the latest ten seconds with any; null: no attempts. */
   readonly errorRate: number | null
   /** Percentiles over the last five minutes; null: no attempts. */
   readonly p50Ms: number | null
@@ -59,11 +59,11 @@ export interface HandlerPace {
   readonly p99Ms: number | null
   /** Attempts that ended in each ten seconds of the last five minutes, oldest first. */
   readonly series: readonly number[]
-  /** The latest failed attempt of the last five minutes; null: none failed. */
+  /** The latest failed attempt of the same time; null: none failed. */
   readonly lastError: FailedAttempt | null
 }
 
-/** Collects the counts of runners, and computes the pace of each handler with attempts in the last five minutes. */
+/** Collects the counts of runners, and computes the pace of each handler with attempts since the start. */
 export interface Paces {
   add(counts: readonly SettledCount[]): void
   current(): ReadonlyMap<string, HandlerPace>
@@ -118,19 +118,19 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
       const paces = new Map<string, HandlerPace>()
       for (const [handler, ofHandler] of slots) {
         const recent = ofHandler.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
-        if (recent.length === 0) slots.delete(handler)
-        else paces.set(handler, paceOf(recent, at))
+        // A failed run may wait for hours: until then the latest attempts count.
+        paces.set(handler, paceOf(recent, recent.length > 0 ? recent : ofHandler.slice(-1), at))
       }
       return paces
     },
   }
 
-  function paceOf(recent: readonly Slot[], at: number): HandlerPace {
+  function paceOf(recent: readonly Slot[], latest: readonly Slot[], at: number): HandlerPace {
     const minute = recent.filter((slot) => slot.at > at - rateSlots)
     // The current slot is not over, so it counts for its elapsed part only.
     const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
     const durations = new Histogram()
-    const attempts = total(recent, 'attempts')
+    const attempts = total(latest, 'attempts')
     const series = Array.from({ length: latencySlots }, () => 0)
     for (const slot of recent) {
       durations.add(slot.durations)
@@ -139,12 +139,12 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     return {
       perSecond: total(minute, 'attempts') / seconds,
       failuresPerSecond: total(minute, 'failures') / seconds,
-      errorRate: attempts === 0 ? null : total(recent, 'failures') / attempts,
+      errorRate: attempts === 0 ? null : total(latest, 'failures') / attempts,
       p50Ms: durations.quantile(0.5),
       p95Ms: durations.quantile(0.95),
       p99Ms: durations.quantile(0.99),
       series,
-      lastError: recent.findLast(({ error }) => error !== null)?.error ?? null,
+      lastError: latest.findLast(({ error }) => error !== null)?.error ?? null,
     }
   }
 }

@@ -103,7 +103,7 @@ test('handlers are listed, paused, resumed and changed', async () => {
   expect(await done('list')).toMatch(
     /^handler +state +at once +waiting +ready +suspect +running +held +dead\ntrades +paused +- +\d/,
   )
-  expect(JSON.parse(await done('pause --all --json'))).toEqual({ handler: null, paused: true })
+  expect(JSON.parse(await done('pause --all --json'))).toEqual({ handler: null, paused: true, shut: null })
   const list = JSON.parse(await done('list --json')) as object
   expect(list).toMatchObject({ paused: true, data: [{ name: 'trades', paused: true }] })
   expect(await done('resume --all')).toBe('resumed: all handlers\n')

@@ -42,7 +42,7 @@ test('--json prints one document with exact numbers and the next cursor', async 
   const rest = JSON.parse((await run(`events list --json --cursor ${first.next_cursor}`)).out) as ListOfIds
   expect(rest).toMatchObject({ data: [{ id: 'evt_2' }, { id: 'evt_1' }], next_cursor: null })
   expect((await run('events show evt_3 --json')).out).toContain('"amount":18446744073709551615')
-  expect((await run('handlers pause --all --json')).out).toBe('{"handler":null,"paused":true}\n')
+  expect((await run('handlers pause --all --json')).out).toBe('{"handler":null,"paused":true,"shut":null}\n')
 })
 
 test('escapes control characters of events on a terminal, also in JSON and raw bytes', async () => {

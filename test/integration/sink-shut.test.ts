@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { HandlerListJson } from '../../src/admin/handlers.ts'
 import type { HealthJson } from '../../src/admin/health.ts'
+import type { ReplayJson } from '../../src/admin/replays.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
@@ -118,6 +119,22 @@ held: not called since ${held?.since}: 1 send failed in a row, the last with: co
   expect(doctor).toMatchObject({ code: 0, errors: '' })
   expect(doctor.out).toMatch(/^warn {2}inbox /m)
   expect(doctor.out).toContain(`the sink held has failed and is not called since ${held?.since}: 2 items pending`)
+
+  const replay = { type: 'wallet.large_trade', handler: 'held' }
+  await ask(app, '/api/v1/replays', { method: 'POST', body: JSON.stringify(replay) })
+  const replayed = async () => (await (await ask(app, '/api/v1/replays/1')).json()) as ReplayJson
+  await until(async () => (await replayed()).runs === 2, 'the replay has made its runs')
+  expect(await replayed()).toMatchObject({ state: 'running', open_runs: 2, progress: 0 })
+
+  expect((await cli('handlers', 'pause', 'held')).code).toBe(0)
+  expect(await cli('handlers', 'try', 'held')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('held is paused: resume it, then try'),
+  })
+  expect((await cli('handlers', 'resume', 'held')).out).toBe(`\
+resumed: held
+Its breaker is still open: next try at ${held?.until}, or at once with \`handlers try held\`
+`)
   expect(doctor.out).toMatch(/the sink polite is paused until \S+Z: 1 item pending/)
 
   // One breaker closes after a success, the other with its thread.

@@ -36,17 +36,20 @@ describe('the filter of events', () => {
 
 test.each([
   ['Running', { ready: 1 }, 0.49],
-  ['Running', {}, 1],
+  ['Running', {}, 1, []],
+  ['Failing', {}, 1],
+  ['Failing', { ready: 1 }, 1, []],
   ['Running', { ready: 1 }, null],
   ['Failing', { ready: 1 }, 0.5],
   ['Failing', { running: 1 }, 1],
   ['Paused', { ready: 1, paused: true }, 1],
   ['Breaker open', { ...handlers.data[2], ready: 1 }, 1],
-] as const)('a handler is %s with %j and an error rate of %s', (state, change, rate) => {
+  ['Breaker open, paused', { ...handlers.data[2], paused: true }, 1],
+] as const)('a handler is %s with %j and an error rate of %s', (state, change, rate, series?: readonly []) => {
   const { pace, ...rest } = handlerOf('x', change)
-  const handler = { ...rest, pace: pace && { ...pace, error_rate: rate } }
+  const handler = { ...rest, pace: pace && { ...pace, error_rate: rate, series: [...(series ?? [1])] } }
   expect(stateOf(handler)[0]).toBe(state)
-  expect(isFailing(handler)).toBe(state === 'Failing' || state === 'Breaker open')
+  expect(isFailing(handler)).toBe(/^(?:Failing|Breaker open)/.test(state))
 })
 
 describe('a line diff', () => {

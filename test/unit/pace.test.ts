@@ -32,6 +32,15 @@ test('reports the rate of the last minute, and percentiles and error rate of fiv
   await clock.advance(120_000)
   expect(paces.current().get('trades')).toMatchObject({ perSecond: 0, failuresPerSecond: 0, errorRate: 0.1 })
   expect(paces.current().get('trades')?.p50Ms).not.toBeNull()
-  await clock.advance(300_000)
-  expect(paces.current().size).toBe(0)
+})
+
+test('a failed attempt counts until the next one, however long that waits', async () => {
+  const clock = createTestClock()
+  const paces = createPaces(clock)
+  paces.add(report([['retry', 10]]))
+  await clock.advance(3_600_000)
+  const lastError = { name: 'RangeError', message: 'no price' }
+  expect(paces.current().get('trades')).toMatchObject({ perSecond: 0, p50Ms: null, errorRate: 1, lastError })
+  paces.add(report([['done', 10]]))
+  expect(paces.current().get('trades')).toMatchObject({ errorRate: 0, lastError: null })
 })

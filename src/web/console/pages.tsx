@@ -33,7 +33,8 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
       tools={
         <>
           <JumpButton />
-          {overview?.paused === true ? <Status tone="warning">Handlers paused</Status> : <LiveState />}
+          {overview?.paused === true && <Status tone="warning">Handlers paused</Status>}
+          <LiveState />
         </>
       }
       end={

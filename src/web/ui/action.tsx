@@ -1,6 +1,6 @@
 import { Button, Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useState, type ReactNode } from 'react'
+import { createContext, useContext, useEffect, useState, type ReactNode } from 'react'
 import { useApi } from './api.tsx'
 import { Form, type Field, type Filled, type FormProps } from './form.tsx'
 import { Loaded } from './states.tsx'
@@ -56,25 +56,41 @@ export interface Counted {
   readonly text: string
 }
 
-/** A button whose action is filled in and confirmed in a dialog, which shows why it failed. */
-export function Action(props: ActionProps) {
-  const { label, name = label, title = name, isDangerous = false, isPrimary = false } = props
+const OpenContext = createContext<(action: ActionProps) => void>(() => {})
+
+/** Shows the dialog of each `Action` inside: also when its button is gone, as after the last row was dropped. */
+export function ActionDialog({ children }: { readonly children: ReactNode }) {
+  const [action, setAction] = useState<ActionProps | null>(null)
   const [isOpen, setOpen] = useState(false)
   const close = () => setOpen(false)
+  const open = (next: ActionProps) => {
+    setAction(next)
+    setOpen(true)
+  }
+  const { label = '', name = label, title = name } = action ?? {}
   return (
-    <>
-      <Button
-        variant={isPrimary ? 'filled' : 'default'}
-        {...(isDangerous && { c: 'var(--ui-bad)' })}
-        aria-label={name}
-        onClick={() => setOpen(true)}
-      >
-        {label}
-      </Button>
+    <OpenContext value={open}>
+      {children}
       <Dialog title={title} isOpen={isOpen} onClose={close}>
-        {isOpen && <Question {...props} onClose={close} />}
+        {isOpen && action !== null && <Question {...action} onClose={close} />}
       </Dialog>
-    </>
+    </OpenContext>
+  )
+}
+
+/** A button whose action is filled in and confirmed in a dialog, which shows why it failed. */
+export function Action(props: ActionProps) {
+  const { label, name = label, isDangerous = false, isPrimary = false } = props
+  const open = useContext(OpenContext)
+  return (
+    <Button
+      variant={isPrimary ? 'filled' : 'default'}
+      {...(isDangerous && { c: 'var(--ui-bad)' })}
+      aria-label={name}
+      onClick={() => open(props)}
+    >
+      {label}
+    </Button>
   )
 }
 

@@ -148,87 +148,90 @@ export function List<Row>(props: ListProps<Row>) {
   ]
 
   return (
-    <div className="ui-fill ui-split">
-      <div className="ui-fill">
-        {(names.length > 0 || actions !== undefined) && (
-          <div className="ui-bar" role={names.length > 0 ? 'search' : undefined}>
-            {line !== undefined && (
-              <TextFilter
-                label="Filter"
-                placeholder={line.placeholder}
-                value={line.format(filter)}
-                onChange={(text) => change(line.parse(text))}
-              />
-            )}
-            <FilterFields filters={filters} values={filter} onChange={change} />
-            <span className="ui-row ui-bar-end">
-              {selection.keys.size > 0 && <span role="status">{formatCount(selection.keys.size)} selected</span>}
-              {shown !== undefined && shown.length > 0 && actions?.({ keys: [...selection.keys], filter })}
-              {links?.(query())}
-            </span>
-          </div>
-        )}
-        {above}
-        <Failure error={pages.error} onRetry={() => (pages.isFetchNextPageError ? more() : showNew())} />
-        {shown === undefined && pages.error === null && <Skeleton />}
-        {shown !== undefined && (
-          <DataTable
-            isMain
-            caption={caption}
-            columns={columns}
-            rows={shown}
-            rowKey={rowKey}
-            openKey={openKey}
-            onTop={setTop}
-            onEnd={() => canLoadMore && more()}
-            empty={pages.hasNextPage ? null : isFiltered ? <NoMatch onClear={() => change({})} /> : empty}
-            {...(actions !== undefined && { selection })}
-            {...(detail !== undefined && { hrefOf: (row: Row) => location.hrefWith({ [openName]: rowKey(row) }) })}
-          />
-        )}
-        <div className="ui-foot">
-          <span className="ui-row" role="status">
-            {shown !== undefined && `${formatCount(shown.length)} loaded${pages.hasNextPage ? ', more available' : ''}`}
-            {isCutShort && (
-              <>
-                · searched to <Time at={last.searched_to} /> UTC
-                <Button size="compact-xs" variant="default" loading={pages.isFetchingNextPage} onClick={more}>
-                  Search further
-                </Button>
-              </>
-            )}
-            {hasNew && !isFollowing && (
-              <Button size="compact-xs" onClick={showNew}>
-                Show new {caption.toLowerCase()}
-              </Button>
-            )}
-          </span>
-          <span className="ui-row ui-wide-only">
-            {keys.map(([key, name]) => (
-              <span key={key}>
-                <Kbd>{key}</Kbd> {name}
-              </span>
-            ))}
+    <div className="ui-fill">
+      {(names.length > 0 || actions !== undefined) && (
+        <div className="ui-bar" role={names.length > 0 ? 'search' : undefined}>
+          {line !== undefined && (
+            <TextFilter
+              label="Filter"
+              placeholder={line.placeholder}
+              value={line.format(filter)}
+              onChange={(text) => change(line.parse(text))}
+            />
+          )}
+          <FilterFields filters={filters} values={filter} onChange={change} />
+          <span className="ui-row ui-bar-end">
+            {selection.keys.size > 0 && <span role="status">{formatCount(selection.keys.size)} selected</span>}
+            {shown !== undefined && shown.length > 0 && actions?.({ keys: [...selection.keys], filter })}
+            {links?.(query())}
           </span>
         </div>
-      </div>
-      {detail !== undefined && openKey !== null && (
-        <SidePanel
-          title={detail.title?.(openKey) ?? detail.label}
-          label={detail.label}
-          actions={detail.actions?.(openKey)}
-          onClose={close}
-        >
-          {rows === undefined && pages.error === null ? (
-            <Skeleton />
-          ) : (
-            detail.render(
-              openKey,
-              rows?.find((row) => rowKey(row) === openKey),
-            )
-          )}
-        </SidePanel>
       )}
+      <div className="ui-fill ui-split">
+        <div className="ui-fill">
+          {above}
+          <Failure error={pages.error} onRetry={() => (pages.isFetchNextPageError ? more() : showNew())} />
+          {shown === undefined && pages.error === null && <Skeleton />}
+          {shown !== undefined && (
+            <DataTable
+              isMain
+              caption={caption}
+              columns={columns}
+              rows={shown}
+              rowKey={rowKey}
+              openKey={openKey}
+              onTop={setTop}
+              onEnd={() => canLoadMore && more()}
+              empty={pages.hasNextPage ? null : isFiltered ? <NoMatch onClear={() => change({})} /> : empty}
+              {...(actions !== undefined && { selection })}
+              {...(detail !== undefined && { hrefOf: (row: Row) => location.hrefWith({ [openName]: rowKey(row) }) })}
+            />
+          )}
+          <div className="ui-foot">
+            <span className="ui-row" role="status">
+              {shown !== undefined &&
+                `${formatCount(shown.length)} loaded${pages.hasNextPage ? ', more available' : ''}`}
+              {isCutShort && (
+                <>
+                  · searched to <Time at={last.searched_to} /> UTC
+                  <Button size="compact-xs" variant="default" loading={pages.isFetchingNextPage} onClick={more}>
+                    Search further
+                  </Button>
+                </>
+              )}
+              {hasNew && !isFollowing && (
+                <Button size="compact-xs" onClick={showNew}>
+                  Show new {caption.toLowerCase()}
+                </Button>
+              )}
+            </span>
+            <span className="ui-row ui-wide-only">
+              {keys.map(([key, name]) => (
+                <span key={key}>
+                  <Kbd>{key}</Kbd> {name}
+                </span>
+              ))}
+            </span>
+          </div>
+        </div>
+        {detail !== undefined && openKey !== null && (
+          <SidePanel
+            title={detail.title?.(openKey) ?? detail.label}
+            label={detail.label}
+            actions={detail.actions?.(openKey)}
+            onClose={close}
+          >
+            {rows === undefined && pages.error === null ? (
+              <Skeleton />
+            ) : (
+              detail.render(
+                openKey,
+                rows?.find((row) => rowKey(row) === openKey),
+              )
+            )}
+          </SidePanel>
+        )}
+      </div>
     </div>
   )
 }

@@ -9,6 +9,7 @@ import {
 } from '@mantine/core'
 import { createContext, useContext, useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { Link, useLocation } from 'wouter'
+import { ActionDialog } from './action.tsx'
 import { formatCount, formatNumber } from './format.ts'
 import { Empty } from './states.tsx'
 import { Status, type Tone } from './status.tsx'
@@ -79,7 +80,9 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
         {navigation}
       </aside>
       <main ref={main} tabIndex={-1}>
-        <ShellContext value={{ site, tools, menu, isFirst }}>{children}</ShellContext>
+        <ShellContext value={{ site, tools, menu, isFirst }}>
+          <ActionDialog>{children}</ActionDialog>
+        </ShellContext>
       </main>
       <Drawer
         opened={isOpen}

@@ -145,6 +145,7 @@ export function TryNow({ handler }: { readonly handler: string }) {
   if (!useIsOperator() || attempt === null) return null
   return (
     <Button
+      size="compact-xs"
       loading={attempt.isPending && attempt.variables === handler}
       aria-label={`Try now: ${shortText(handler)}`}
       onClick={() => attempt.mutate(handler)}

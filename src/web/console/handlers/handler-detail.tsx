@@ -30,7 +30,7 @@ export function HandlerDetail({ handler }: { readonly handler: HandlerJson }) {
               Since <Time at={shut.since} />. Next attempt <Until at={shut.until} />.
             </span>
           )}
-          {shut?.reason === 'breaker' && (
+          {shut?.reason === 'breaker' && !handler.paused && (
             <span>
               <TryNow handler={name} />
             </span>

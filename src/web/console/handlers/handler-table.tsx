@@ -92,21 +92,18 @@ const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'pag
   {
     on: 'page',
     header: 'Last error',
-    cell: (handler) => (
-      <>
+    cell: (handler) =>
+      handler.shut?.reason === 'breaker' ? (
+        <span className="console-summary">
+          {!handler.paused && <TryNow handler={handler.name} />}
+          <span title="Next attempt">
+            <Until at={handler.shut.until} />
+          </span>
+          <LastError handler={handler} />
+        </span>
+      ) : (
         <LastError handler={handler} />
-        {handler.shut?.reason === 'breaker' && (
-          <div>
-            <span className="ui-row">
-              <span>
-                Next attempt <Until at={handler.shut.until} />
-              </span>
-              <TryNow handler={handler.name} />
-            </span>
-          </div>
-        )}
-      </>
-    ),
+      ),
   },
 ]
 

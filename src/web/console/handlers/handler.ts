@@ -10,15 +10,17 @@ export function pendingOf({ waiting, ready, suspect }: HandlerJson): number {
 /** The state of a handler: the first that applies. */
 export function stateOf(handler: HandlerJson): readonly [name: string, tone: Tone] {
   const { loaded, paused, shut, running, pace } = handler
-  if (shut?.reason === 'breaker') return ['Breaker open', 'bad']
+  if (shut?.reason === 'breaker') return [paused ? 'Breaker open, paused' : 'Breaker open', 'bad']
   if (!loaded) return ['Not loaded', 'warning']
   if (paused) return ['Paused', 'neutral']
   if (shut?.reason === 'pause') return ['Backing off', 'warning']
-  if ((pace?.error_rate ?? 0) >= 0.5 && pendingOf(handler) + running > 0) return ['Failing', 'bad']
+  // Without attempts in the last five minutes, the rate is that of the latest ones: a run may wait long for its next.
+  const isRecent = pace !== null && pace.series.some((count) => count > 0)
+  if ((pace?.error_rate ?? 0) >= 0.5 && (isRecent || pendingOf(handler) + running > 0)) return ['Failing', 'bad']
   return ['Running', 'good']
 }
 
-/** True if its state is a problem: its breaker is open, or half of its runs fail while more are pending. */
+/** True if its state is a problem: its breaker is open, or half of its attempts fail. */
 export function isFailing(handler: HandlerJson): boolean {
   return stateOf(handler)[1] === 'bad'
 }

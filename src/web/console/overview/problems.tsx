@@ -76,14 +76,15 @@ export function Problems({ warnings, handlers }: ProblemsProps) {
 function failing(handler: HandlerJson): Problem {
   const { name, shut, pace } = handler
   const isDown = shut !== null
+  const open = pendingOf(handler) + handler.running
   return {
     key: `failing ${name}`,
     label: isDown ? 'Sink down' : 'Failing',
     tone: 'bad',
     text: (
       <>
-        <b>{shortText(name, 40)}</b> fails: <Line value={lastErrorOf(handler)} fallback="no error known" />. Pending
-        runs: {formatCount(pendingOf(handler) + handler.running)}, none lost.
+        <b>{shortText(name, 40)}</b>: {open > 0 && `${formatCounted(open, 'run')} pending, none lost: `}
+        <Line value={lastErrorOf(handler)} fallback="no error known" />
       </>
     ),
     when: isDown ? (
@@ -95,11 +96,12 @@ function failing(handler: HandlerJson): Problem {
         last <Age at={pace?.last_error?.at} /> ago
       </>
     ),
-    action: isDown ? (
-      <TryNow handler={name} />
-    ) : (
-      <View href={pathWith('/handlers', { open: name })} what={shortText(name)} />
-    ),
+    action:
+      isDown && !handler.paused ? (
+        <TryNow handler={name} />
+      ) : (
+        <View href={pathWith('/handlers', { open: name })} what={shortText(name)} />
+      ),
   }
 }
 

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
+import { formatCount, formatCounted, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
 import { shortText } from '../../ui/text.tsx'
 import { Tile } from '../../ui/tile.tsx'
 import type { HandlerJson } from '../../../admin/handlers.ts'
@@ -35,7 +35,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
         note={
           sender === null
             ? 'no receiver here'
-            : `${formatCount(sender.deliveries)} deliveries, ${formatCount(failed)} failed`
+            : `${formatCounted(sender.deliveries, 'delivery', 'deliveries')}, ${formatCount(failed)} failed`
         }
         values={buckets.map(({ acks }) => acks && acks.acknowledged / Math.max(1, acks.acknowledged + acks.refused))}
         tone={failed > 0 ? 'bad' : 'good'}

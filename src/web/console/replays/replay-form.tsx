@@ -34,12 +34,15 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
       set(event.currentTarget.value)
       count.reset()
     }
+  const { q, group, ...filters } = parseFilter(filter)
+  const hasWords = q !== undefined || group !== undefined
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
+    if (hasWords) return
     if (counted !== undefined && counted.events > 0) start.mutate(counted.request, { onSuccess: onClose })
     else
       count.mutate({
-        ...toQuery(parseFilter(filter), Date.now()),
+        ...toQuery(filters, Date.now()),
         ...(handler !== '' && { handler }),
         ...(rate !== '' && { per_second: Number(rate) }),
         ...(isNewKeys && { new_keys: true }),
@@ -52,6 +55,7 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
         placeholder="type: network: status: address: from:2d to:1h"
         maxLength={500}
         data-autofocus
+        error={hasWords && 'A replay selects by fields, not by words of the body'}
         value={filter}
         onChange={changed(setFilter)}
       />
@@ -86,7 +90,7 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
       <p className="ui-dim">Live events always go first.</p>
       <Failure error={count.error ?? start.error} />
       <p role="status">{counted !== undefined && textOf(counted)}</p>
-      <div className="ui-dialog-end">
+      <div className="ui-row ui-bar-end">
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>

@@ -20,7 +20,7 @@ const columns: readonly Column<Delivery>[] = [
     isName: true,
     cell: ({ eventType, isReplay }) => <Line value={isReplay ? `${eventType} (replay)` : eventType} />,
   },
-  { header: 'State', width: '6.75rem', narrow: 'plain', cell: (delivery) => <DeliveryStatus {...delivery} /> },
+  { header: 'State', width: '8.5rem', narrow: 'plain', cell: (delivery) => <DeliveryStatus {...delivery} /> },
   countColumn('Attempts', 'attempts', { width: '5.25rem' }),
   {
     header: 'Last answer',
