@@ -138,7 +138,8 @@ export const databaseUrl = z.string().transform((value, context): DatabaseSettin
   if (value === 'memory:') return { kind: 'memory' }
   const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):([^]*)$/i.exec(value) ?? []
   if (/^postgres(ql)?$/i.test(scheme)) return postgresSetting(value, context)
-  if (scheme.toLowerCase() !== 'sqlite') return fail(context, 'unknown kind of database URL')
+  if (scheme.toLowerCase() !== 'sqlite')
+    return fail(context, `unknown kind of database URL${rest.startsWith('//') ? ` ${scheme}:` : ''}`)
   if (/^\/\/[^/]/.test(rest))
     return fail(context, 'sqlite:// takes an absolute path; write sqlite:./path for a relative one')
   if (rest === '' || rest === ':memory:' || rest.includes('\0'))

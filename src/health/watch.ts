@@ -62,7 +62,7 @@ const hourMs = 3_600_000
 
 /**
  * Checks health at the start and then every ten seconds, never concurrently. `warnings()` lists results at once.
- * Notifications (log and internal events) need a second check that confirms them, because much is unusual at a start.
+ * Notifications (log and internal events) need a second check that confirms them, because values at a start are often unusual.
  */
 export function createHealthWatch(options: HealthWatchOptions) {
   const { inbox, meter, clock, log, cluster } = options
@@ -158,8 +158,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
       backlog = withBacklog(backlog, stored.stats, facts.now)
     }
     ledger.update(findWarnings(facts, stored, ledger), facts.now, stored === null)
-    // Not before earlier notifications are restored, or they would be sent again. Not at the first check: no alarms at
-    // a start.
+    // Notifies only after earlier notifications are restored, or they would be sent again, and never at the first check.
     if (++checks === 1 || !isRestored) return
     const replica = (code: string) => (cluster !== undefined && replicaCodes.has(code) ? cluster.replicaId : null)
     const notify: Notify = (notified, transition, isFirst) => {

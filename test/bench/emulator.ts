@@ -32,7 +32,7 @@ interface EmulatorFacts {
   readonly operations: Readonly<Record<string, readonly string[]>>
 }
 
-function say(text: string): void {
+function report(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`)
 }
 
@@ -57,7 +57,7 @@ function measureDay() {
 }
 
 async function measureReads(days: number) {
-  say(`a world of ${days} days …`)
+  report(`a world of ${days} days …`)
   const emulator = fork(new URL('./emulator-server.ts', import.meta.url), [String(days)])
   const constant = fork(new URL('./constant-server.ts', import.meta.url))
   try {
@@ -67,7 +67,7 @@ async function measureReads(days: number) {
     const load = { apiKey, connections: Number(values.connections), requests: Number(values.requests) }
     const rows = []
     for (const [operation, paths] of Object.entries(operations)) {
-      say(`${operation} …`)
+      report(`${operation} …`)
       await runLoad({ ...load, ports: [facts.port], paths, requests: 500 })
       const read = await runLoad({ ...load, ports: [facts.port], paths })
       const ceiling = await runLoad({ ...load, ports: [port], paths: [`/${read.bodyBytes}`] })
@@ -81,9 +81,9 @@ async function measureReads(days: number) {
   }
 }
 
-say('a day of the world …')
+report('a day of the world …')
 const day = measureDay()
-say('sending …')
+report('sending …')
 const sending = [await measureSending(sentEvents, 10), await measureSending(sentEvents, 50)]
 const worlds = [await measureReads(1), await measureReads(Number(values.days))]
 if (values.json) {

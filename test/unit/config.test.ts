@@ -145,7 +145,7 @@ describe('invalid settings', () => {
   test.each([
     ['postgres://user:pa55word@[db/inbox', 'not a PostgreSQL URL'],
     ['postgresql://user:pa55word#more@db/inbox', 'with characters such as @ : / # % in the password written as %40'],
-    ['mysql://user:pa55word@db/inbox', 'unknown kind of database URL'],
+    ['mysql://user:pa55word@db/inbox', 'unknown kind of database URL mysql:'],
     ['./pa55word.db', 'unknown kind of database URL'],
     ['sqlite:', 'requires the path of a file'],
     ['sqlite::memory:', 'requires the path of a file'],

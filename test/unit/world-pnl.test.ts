@@ -118,7 +118,7 @@ describe('the creator of a token', () => {
   })
 })
 
-it('R27 the story of the bag holder shows unrealized < 0 < total', () => {
+it('R27 a wallet of the story `bag-holder` has unrealized < 0 < total', () => {
   const world = openWorld('world-1', { activity: 0.3 })
   for (const hours of [0, 5]) {
     world.advanceTo(startAt + hours * hourMs)

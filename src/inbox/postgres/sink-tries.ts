@@ -52,7 +52,7 @@ export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries 
     for (const request of requests) {
       if (seen.has(request.id)) continue
       seen.add(request.id)
-      // Not waited for: a send may take long, and a heartbeat must not. A lost result is `unanswered`.
+      // Not awaited: a slow send must not delay the heartbeat. A lost result is `unanswered`.
       execute(request).catch(() => {})
     }
   }

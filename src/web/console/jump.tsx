@@ -62,7 +62,7 @@ export function Jump(props: JumpProps) {
     <Spotlight.Root
       query={text}
       onQueryChange={setText}
-      // After the exit transition, clearing would take what was typed into the next one.
+      // It would clear after the transition, and delete text that was typed after opening again.
       clearQueryOnClose={false}
       onSpotlightClose={() => setText('')}
       shortcut={['mod + K']}

@@ -55,8 +55,8 @@ export function ReplaysPage() {
         }}
         empty={
           <Empty title="No replays yet">
-            A replay runs stored events again, after a handler was fixed or added. An event’s own page replays that
-            event.
+            A replay runs stored events again, after a handler was fixed or added. Start one above, or with{' '}
+            <code>onchain-inbox replay --from 2h</code>. An event’s page replays that event.
           </Empty>
         }
       />
