@@ -34,4 +34,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INBOX_ADMIN_PORT || 8081}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Node itself gets the signals: no npm, no shell in between. SIGUSR1 must not open a debugger.
-CMD ["node", "--disable-sigusr1", "dist/src/cli.js", "serve"]
+CMD ["node", "--disable-sigusr1", "dist/src/cli.js", "serve", "--json"]

@@ -25,14 +25,14 @@ export function addServeCommand(program: Command): void {
     .description('Run the sidecar: receive, store and handle events')
     .option('--config <file>', 'config file (default: onchain-inbox.config.{ts,js,mjs} in this folder)')
     .option('--watch', 'reload handlers and the files they import when they change')
-    .option('--json', 'print log lines as JSON, also on a terminal')
+    .option('--json', 'print log lines as JSON, for log collectors')
     .addHelpText('after', '\nExample:\n  $ INBOX_SECRETS_FILE=/run/secrets/inbox onchain-inbox serve\n')
     .action(async (options: ServeOptions) => {
       const end = prepareEnd()
       try {
         await serve(options, (code) => end.now(code))
       } catch (error) {
-        await end.now(printError(error, { json: options.json ?? !process.stderr.isTTY }))
+        await end.now(printError(error, { json: options.json ?? false }))
       }
       // `serve` ends the process itself.
       await new Promise(() => {})
@@ -43,7 +43,7 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
   // Files with events must be readable by their owner only.
   process.umask(0o077)
   const config = await loadConfig(configInputs(options))
-  const prettyLog = process.stdout.isTTY && options.json !== true
+  const prettyLog = options.json !== true
   const log = createLogger({ level: config.logLevel, pretty: prettyLog })
   for (const warning of config.warnings) log.warn({ warning }, 'config warning')
 

@@ -97,7 +97,7 @@ export async function startProduct(options: {
   readonly handlersDir: string
 }): Promise<ProductProcess> {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [cli, 'serve'], {
+  const child = spawn(process.execPath, [cli, 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],

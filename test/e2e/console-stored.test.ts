@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('stored hostile events in a real inbox (needs Chrom
     const dist = await shared('dist')
     sidecar = await Sidecar.start({
       // The build has the pages.
-      command: [process.execPath, join(dist, 'src/cli.js'), 'serve'],
+      command: [process.execPath, join(dist, 'src/cli.js'), 'serve', '--json'],
       env: { INBOX_BODY_LIMIT: '4mb' },
       handlers: { 'hostile.ts': handler },
     })

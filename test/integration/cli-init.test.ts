@@ -99,7 +99,7 @@ test('R72 a new project passes check, and serve handles a signed event', async (
     warnings: [],
   })
 
-  using serving = startCli(['serve'], { cwd: dir.path, env: { INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' } })
+  using serving = startCli(['serve', '--json'], { cwd: dir.path, env: { INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' } })
   let handled: unknown
   for await (const line of createInterface({ input: serving.child.stdout })) {
     const entry = JSON.parse(line) as { msg: string; url: string }

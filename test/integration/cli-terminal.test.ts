@@ -29,6 +29,16 @@ test.skipIf(!hasTerminals)('a pretty log has colours on a terminal unless NO_COL
   expect(plain).not.toContain(escape)
 })
 
+test('serve logs text in a pipe, without --json', async () => {
+  await using sidecar = await Sidecar.create({ command: serveCommand.filter((word) => word !== '--json') })
+  sidecar.launch()
+  await until(() => sidecar.output.text.includes('INFO: listening\n'), 'it listens')
+  sidecar.signal('SIGTERM')
+  expect(await sidecar.exited()).toEqual({ code: 0, signal: null })
+  expect(sidecar.output.text).toMatch(/INFO: stopped\n$/)
+  expect(sidecar.output.text).not.toContain('"level"')
+})
+
 /** Runs until it is aborted. */
 const slow = `
 import { defineHandler } from 'onchain-inbox'
@@ -45,7 +55,7 @@ test.skipIf(!hasTerminals).each(['once', 'twice'])(
   'closing the terminal stops serve cleanly, with SIGHUP sent %s (needs script)',
   async (times) => {
     await using sidecar = await Sidecar.start({
-      command: inTerminal([...serveCommand, '--json']),
+      command: inTerminal(serveCommand),
       handlers: { 'slow.mjs': slow },
       env: { INBOX_SHUTDOWN_MS: '3000' },
     })

@@ -254,7 +254,7 @@ describe.each(versions)('under $name', ({ find }) => {
     expect((await execute(file, [cli, '--version'])).stdout.trim()).toBe(manifest.version)
     expect((await execute(file, [cli, 'check'], env)).stdout).toContain('big-trades')
 
-    const child = spawn(file, [cli, 'serve'], { cwd: project, env: { PATH: process.env['PATH'], ...env } })
+    const child = spawn(file, [cli, 'serve', '--json'], { cwd: project, env: { PATH: process.env['PATH'], ...env } })
     try {
       const output = new ProcessOutput()
       output.attach(child)

@@ -12,8 +12,8 @@ export const testToken = 'admin-token-of-the-process-tests'
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 
-/** `node src/cli.ts serve`. A test may put something before it: `['strace', '-f', ...serveCommand]`. */
-export const serveCommand: readonly string[] = [process.execPath, cli, 'serve']
+/** `node src/cli.ts serve --json`. A test may put something before it: `['strace', '-f', ...serveCommand]`. */
+export const serveCommand: readonly string[] = [process.execPath, cli, 'serve', '--json']
 
 /** Environment for a first start: no compile cache. */
 export const cold = { NODE_COMPILE_CACHE: undefined }

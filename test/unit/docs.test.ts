@@ -50,12 +50,12 @@ test('starts Node with --disable-sigusr1 and no other option', () => {
   expect(read('src/cli.ts').split('\n')[0]).toBe('#!/usr/bin/env node')
   expect(read('package.json')).toContain('"start": "node --disable-sigusr1 dist/src/cli.js demo"')
   for (const file of ['Dockerfile', 'src/cli/init/project.ts']) {
-    expect(read(file)).toMatch(/\nCMD \["node", "--disable-sigusr1", "[\w/-]*dist\/src\/cli\.js", "serve"\]/)
+    expect(read(file)).toMatch(/\nCMD \["node", "--disable-sigusr1", "[\w/-]*dist\/src\/cli\.js", "serve", "--json"\]/)
   }
   expect(read('docs/deploy.md')).toContain(
     '\nExecStart=/usr/bin/node --disable-sigusr1 /opt/onchain-inbox/dist/src/cli.js serve\n',
   )
-  expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve'],")
+  expect(read('test/bench/server-process.ts')).toContain("spawn(process.execPath, [cli, 'serve', '--json'],")
 })
 
 test('git ignores the secrets folder of docs/compose.yaml', () => {

@@ -180,7 +180,7 @@ USER ${user}:${user}
 VOLUME /data
 EXPOSE 8080
 # Node gets the signals directly, without npm or a shell. SIGUSR1 must not open a debugger.
-CMD ["node", "--disable-sigusr1", "node_modules/onchain-inbox/dist/src/cli.js", "serve"]
+CMD ["node", "--disable-sigusr1", "node_modules/onchain-inbox/dist/src/cli.js", "serve", "--json"]
 `
 }
 
