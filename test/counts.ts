@@ -73,8 +73,8 @@ export const worldCounts = {
   /** Worlds that each simulate a day and must produce all event types. */
   dayLongWorlds: long ? 100 : 1,
   /** Worlds with random actions at random times, and the maximum actions per world. */
-  actRuns: long ? 100 : 3,
-  actsPerRun: long ? 50 : 25,
+  commandRuns: long ? 100 : 3,
+  commandsPerRun: long ? 50 : 25,
   /** Worlds in which each event type is triggered repeatedly, and how often. */
   triggerWorlds: long ? 20 : 1,
   triggersPerType: 30,

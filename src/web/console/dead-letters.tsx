@@ -29,7 +29,7 @@ export function DeadLettersPage() {
       <List
         caption="Dead letters"
         path="/dead-letters"
-        rowKey={(letter: DeadLetterJson) => String(letter.run_id)}
+        rowKey={(row: DeadLetterJson) => String(row.run_id)}
         columns={columns}
         filters={[
           {
@@ -43,10 +43,10 @@ export function DeadLettersPage() {
         above={<Groups path={pathWith('/dead-letters/groups', { handler, type })} />}
         {...(isOperator && {
           actions: (target: Target) => (
-            <LetterActions {...selectionOf(target, runsOf, (keys) => ({ run_ids: keys.map(Number) }))} />
+            <DeadLetterActions {...selectionOf(target, runsOf, (keys) => ({ run_ids: keys.map(Number) }))} />
           ),
         })}
-        detail={{ label: 'Dead letter', render: (key, row) => <Letter runId={key} row={row} /> }}
+        detail={{ label: 'Dead letter', render: (key, row) => <DeadLetter runId={key} row={row} /> }}
         empty={
           <Empty title="No dead letters">
             A run becomes a dead letter after its last attempt, or when its handler throws a <code>TerminalError</code>.
@@ -123,7 +123,7 @@ function Groups({ path }: { readonly path: string }) {
               actions={
                 isOperator &&
                 selected.length > 0 && (
-                  <LetterActions
+                  <DeadLetterActions
                     what={runsOf(selected.reduce((sum, row) => sum + row.count, 0))}
                     which={selected.map((row) => ({ filter: { handler: row.handler, group: row.group } }))}
                   />
@@ -149,7 +149,7 @@ function Groups({ path }: { readonly path: string }) {
 
 const runsOf = (count: number) => formatCounted(count, 'run')
 
-export interface LetterActionsProps {
+export interface DeadLetterActionsProps {
   readonly which: readonly object[]
   /** Completes the labels: `Requeue 3 runs`. */
   readonly what: string
@@ -158,7 +158,7 @@ export interface LetterActionsProps {
 }
 
 /** Requeues or drops dead letters. */
-export function LetterActions(selection: LetterActionsProps) {
+export function DeadLetterActions(selection: DeadLetterActionsProps) {
   return (
     <>
       <BulkAction
@@ -194,30 +194,30 @@ function resultOf(results: readonly (RequeuedJson | DroppedJson)[], isDryRun: bo
   }
 }
 
-function Letter({ runId, row }: { readonly runId: string; readonly row: DeadLetterJson | undefined }) {
+function DeadLetter({ runId, row }: { readonly runId: string; readonly row: DeadLetterJson | undefined }) {
   const query = useGet<DeadLetterJson>(row === undefined ? `/dead-letters/${encodeURIComponent(runId)}` : null)
   const isOperator = useIsOperator()
-  const letter = row ?? query.data
-  if (letter === undefined) return <Loaded query={query}>{() => null}</Loaded>
-  const { error } = letter
+  const deadLetter = row ?? query.data
+  if (deadLetter === undefined) return <Loaded query={query}>{() => null}</Loaded>
+  const { error } = deadLetter
   return (
     <>
       <ErrorBox title={shortText(error.name, 100)} text={error.message} stack={error.stack} isStackOpen />
       {isOperator && (
         <div className="ui-row">
-          <LetterActions which={[{ run_ids: [letter.run_id] }]} what="1 run" />
+          <DeadLetterActions which={[{ run_ids: [deadLetter.run_id] }]} what="1 run" />
         </div>
       )}
       <Facts
         facts={[
-          ['Event', <EventId key="event" id={letter.event_id} />],
-          ['Type', letter.type],
-          ['Handler', letter.handler],
-          ['Run', letter.run_id],
-          ['Attempts', formatCount(letter.attempt)],
-          ['Crashes', formatCount(letter.crashed)],
-          ['Died', <Time key="died" at={letter.died_at} />],
-          ['Blocks its key', letter.held ? 'yes' : 'no'],
+          ['Event', <EventId key="event" id={deadLetter.event_id} />],
+          ['Type', deadLetter.type],
+          ['Handler', deadLetter.handler],
+          ['Run', deadLetter.run_id],
+          ['Attempts', formatCount(deadLetter.attempt)],
+          ['Crashes', formatCount(deadLetter.crashed)],
+          ['Died', <Time key="died" at={deadLetter.died_at} />],
+          ['Blocks its key', deadLetter.held ? 'yes' : 'no'],
         ]}
       />
     </>

@@ -4,7 +4,7 @@ import { Dot, Status, type DotShape, type Tone } from '../../ui/status.tsx'
 import { shortText, Text } from '../../ui/text.tsx'
 import { Until } from '../../ui/values.tsx'
 import type { AttemptJson, EventDetailJson, EventRowJson, EventSummaryJson, RunJson } from '../../../admin/events.ts'
-import { LetterActions } from '../dead-letters.tsx'
+import { DeadLetterActions } from '../dead-letters.tsx'
 import { ErrorBox, Fold, Stack } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
 
@@ -91,7 +91,7 @@ export function RunErrors({ event }: { readonly event: EventDetailJson }) {
       >
         {isDead(run) && isOperator && (
           <span className="ui-row">
-            <LetterActions which={[{ run_ids: [run.run_id] }]} what="1 run" of={name} />
+            <DeadLetterActions which={[{ run_ids: [run.run_id] }]} what="1 run" of={name} />
           </span>
         )}
       </ErrorBox>

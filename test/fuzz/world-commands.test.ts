@@ -3,31 +3,31 @@ import { deserialize, serialize as toBytes } from 'node:v8'
 import { expect, it } from 'vitest'
 import { serialize } from '../../src/emulator/serialize.ts'
 import { WorldRefusal, type World, type WorldCommand, type WorldSnapshot } from '../../src/emulator/world/port.ts'
-import { plannedActs } from '../support/world-acts.ts'
+import { plannedCommands } from '../support/world-commands.ts'
 import { worldCounts } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { activeWallets, asOfNow, hourMs, openWorld, readLedger } from '../support/world.ts'
 
-const { actRuns, actsPerRun } = worldCounts
+const { commandRuns, commandsPerRun } = worldCounts
 const seed = fc.stringMatching(/^[a-z]{1,4}$/)
 
 /** Applies a command. A refused one must change nothing. */
-function attempt(world: World, act: WorldCommand): void {
+function attempt(world: World, command: WorldCommand): void {
   const before = { digest: world.digest(), seq: world.seq(), now: world.now() }
   const events = world.eventsAfter(0, Infinity).length
   try {
-    world.commands.apply(act)
+    world.commands.apply(command)
   } catch (error) {
-    if (!(error instanceof WorldRefusal)) throw new Error(`${inspect(act)} failed`, { cause: error })
+    if (!(error instanceof WorldRefusal)) throw new Error(`${inspect(command)} failed`, { cause: error })
     const after = { digest: world.digest(), seq: world.seq(), now: world.now() }
-    expect(after, `${inspect(act)} was refused (${error.message}) but changed the world`).toEqual(before)
+    expect(after, `${inspect(command)} was refused (${error.message}) but changed the world`).toEqual(before)
     expect(world.eventsAfter(0, Infinity)).toHaveLength(events)
     expect(error.message.length).toBeGreaterThan(10)
   }
 }
 
-function inspect(act: WorldCommand): string {
-  return JSON.stringify(act, (_name, value: unknown) => (typeof value === 'number' ? String(value) : value))
+function inspect(command: WorldCommand): string {
+  return JSON.stringify(command, (_name, value: unknown) => (typeof value === 'number' ? String(value) : value))
 }
 
 /** Products of pools, with the number of removals of liquidity. */
@@ -84,16 +84,16 @@ it(
   { timeout: 3_600_000 },
   () => {
     fc.assert(
-      fc.property(seed, plannedActs(actsPerRun), fc.nat(actsPerRun), (name, acts, restoredAfter) => {
+      fc.property(seed, plannedCommands(commandsPerRun), fc.nat(commandsPerRun), (name, planned, restoredAfter) => {
         const world = openWorld(name, { activity: 0.2 })
         world.advanceTo(world.now() + hourMs)
         let copy: World | undefined
         let products = productsOf(world)
-        acts.forEach(({ waitMs, toAct }, index) => {
-          if (index === Math.min(restoredAfter, acts.length - 1)) copy = restoredFrom(world, name)
+        planned.forEach(({ waitMs, toCommand }, index) => {
+          if (index === Math.min(restoredAfter, planned.length - 1)) copy = restoredFrom(world, name)
           for (const one of copy ? [world, copy] : [world]) one.advanceTo(one.now() + waitMs)
-          const act = toAct(world)
-          for (const one of copy ? [world, copy] : [world]) attempt(one, act)
+          const command = toCommand(world)
+          for (const one of copy ? [world, copy] : [world]) attempt(one, command)
           expect(ledgerProblems(world)).toEqual([])
           const changed = productsOf(world)
           expectNoProductFell(products, changed)
@@ -109,7 +109,7 @@ it(
         expect([copy?.digest(), copy && bodiesOf(copy)]).toEqual([world.digest(), bodiesOf(world)])
         expect(copy && answersOf(copy)).toEqual(answers)
       }),
-      { numRuns: actRuns },
+      { numRuns: commandRuns },
     )
   },
 )

@@ -6,11 +6,11 @@ import { toAddress } from '../../src/emulator/world/addresses.ts'
 import { honeypotTypes, storyNames, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
 import { asOfNow } from './world.ts'
 
-export interface PlannedAct {
+export interface PlannedCommand {
   /** Wait before the command. */
   readonly waitMs: number
   /** Returns a command that fits the world. */
-  readonly toAct: (world: World) => WorldCommand
+  readonly toCommand: (world: World) => WorldCommand
 }
 
 const kinds = [
@@ -136,9 +136,9 @@ function spoil(command: WorldCommand, { odd, one }: Dice): WorldCommand {
 const wait = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 20_000 }), fc.integer({ min: 60_000, max: 3_600_000 }))
 
 /** Up to `maxLength` commands at random moments. */
-export function plannedActs(maxLength: number): fc.Arbitrary<readonly PlannedAct[]> {
-  const planned = fc.record({ waitMs: wait, given: dice }).map(({ waitMs, given }): PlannedAct => {
-    return { waitMs, toAct: (world) => spoil(toCommand(world, given), given) }
+export function plannedCommands(maxLength: number): fc.Arbitrary<readonly PlannedCommand[]> {
+  const planned = fc.record({ waitMs: wait, given: dice }).map(({ waitMs, given }): PlannedCommand => {
+    return { waitMs, toCommand: (world) => spoil(toCommand(world, given), given) }
   })
   return fc.array(planned, { minLength: 1, maxLength, size: 'max' })
 }
