@@ -239,7 +239,9 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     })
     await page.getByText('searched to 2026-01-01 00:00:00 UTC').waitFor()
     expect(await rowsIn(page, 'Events').count()).toBe(1)
-    pages.api.answer('GET /events', ok({ data: [rowOf(3)], next_cursor: null, searched_to: null }))
+    const rest = ok({ data: [rowOf(3)], next_cursor: null, searched_to: null })
+    // The first page stays: the console may read it again when its stream opens.
+    pages.api.answer('GET /events', (query) => (query.get('cursor') === null ? ok({ data: [rowOf(9)], ...cut }) : rest))
     await press(page, 'Search further')
     await expect.poll(() => rowsIn(page, 'Events').count()).toBe(2)
   })
@@ -446,9 +448,13 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
 
   test('the row of an open breaker has its next attempt and Try now, whose results stay when the breaker closes', async () => {
     const results = [{ replica: 'inbox-0', result: 'sent', error: null }]
-    const page = await pages.visit('/handlers', { 'POST /handlers/chat/try': ok({ handler: 'chat', results }) })
+    const page = await pages.visit('/handlers', {
+      'POST /handlers/chat/try': () => {
+        pages.api.answer('GET /handlers', ok({ ...handlers, data: [handlerOf('chat')] }))
+        return ok({ handler: 'chat', results })
+      },
+    })
     await page.getByRole('row', { name: 'chat' }).getByTitle('Next attempt').waitFor()
-    pages.api.answer('GET /handlers', ok({ ...handlers, data: [handlerOf('chat')] }))
     await press(page, 'Try now: chat')
     await page.getByText('Breaker open').waitFor({ state: 'detached' })
     await page.getByText('inbox-0: sent one item, breaker closed').click()

@@ -179,8 +179,11 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('the token is unknown').waitFor()
     await expect.poll(() => pages.api.asked).toEqual([{ call: 'POST /session', body: { token: 'wrong' } }])
-    pages.api.answer('POST /session', ok({ role: 'operator', expires_at: null }))
-    pages.api.answer('GET /session', ok({ role: 'operator', expires_at: null }))
+    const session = ok({ role: 'operator', expires_at: null })
+    pages.api.answer('POST /session', () => {
+      pages.api.answer('GET /session', session)
+      return session
+    })
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('handler.pause').waitFor()
     pages.allowFailures()
@@ -199,9 +202,13 @@ describe.skipIf(!hasBrowser)('the frame of the console (needs Chromium: set CHRO
   })
 
   test('signing out ends the session', async () => {
-    const page = await pages.visit('/', { 'DELETE /session': ok({ signed_out: true }) })
+    const page = await pages.visit('/', {
+      'DELETE /session': () => {
+        pages.api.answer('GET /session', signedOut)
+        return ok({ signed_out: true })
+      },
+    })
     await page.getByRole('heading', { name: 'Problems' }).waitFor()
-    pages.api.answer('GET /session', signedOut)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Token', { exact: true }).waitFor()
     await expect.poll(() => pages.api.asked).toEqual([{ call: 'DELETE /session', body: null }])
