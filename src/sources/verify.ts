@@ -1,0 +1,95 @@
+import type { Secret } from '../signature/keys.ts'
+import type { KeyCache } from './keys.ts'
+import { readSignature, type ParsedVerification, type SourceRequest } from './read-signature.ts'
+import { canSign, signatureTests } from './schemes.ts'
+
+/** The part of a source that verifies deliveries. */
+export interface VerifiedSource {
+  readonly verify: readonly ParsedVerification[]
+  /** True if signatures with old timestamps are rejected. */
+  readonly rejectsOld: boolean
+  /** The currently valid secrets; for `ed25519` public keys. */
+  readonly secrets: () => readonly Secret[]
+  /** Null without fetched keys. */
+  readonly keys: Pick<KeyCache, 'find'> | null
+}
+
+/** `keys_unavailable` is temporary: the sender must retry. All other reasons mean that the delivery is not authentic. */
+export type SourceRejection =
+  | 'missing'
+  | 'malformed'
+  | 'repeated'
+  | 'unknown_key'
+  | 'mismatch'
+  | 'old_timestamp'
+  | 'keys_unavailable'
+
+export type SourceVerdict =
+  | {
+      readonly ok: true
+      /** Label of the secret, or id of the fetched key. */
+      readonly label: string
+      /** Time of signing in milliseconds since 1970. Null: the signature covers none, or its format is unknown. */
+      readonly timestamp: number | null
+      /** True if the timestamp is outside the tolerance. */
+      readonly isOld: boolean
+      /** Headers that the signature covers, in lower case. */
+      readonly covered: readonly string[]
+    }
+  | { readonly ok: false; readonly reason: SourceRejection }
+
+/** If several verifications fail, the last of these reasons is reported. */
+const byWeight: readonly SourceRejection[] = [
+  'missing',
+  'malformed',
+  'repeated',
+  'unknown_key',
+  'mismatch',
+  'old_timestamp',
+  'keys_unavailable',
+]
+
+/** Verifies a delivery over its raw bytes. Always tries all secrets, so that the duration reveals nothing. Never rejects. */
+export async function verifySource(source: VerifiedSource, request: SourceRequest): Promise<SourceVerdict> {
+  let reason: SourceRejection = 'missing'
+  for (const verification of source.verify) {
+    const verdict = await verifyOne(source, verification, request)
+    if (verdict.ok) return verdict
+    if (byWeight.indexOf(verdict.reason) > byWeight.indexOf(reason)) reason = verdict.reason
+  }
+  return { ok: false, reason }
+}
+
+async function verifyOne(
+  source: VerifiedSource,
+  verification: ParsedVerification,
+  request: SourceRequest,
+): Promise<SourceVerdict> {
+  const reading = readSignature(verification, request)
+  if (typeof reading === 'string') return { ok: false, reason: reading }
+  const { signatures, signed, timestamp, keyId } = reading
+
+  const signers = keyId === null ? source.secrets() : await fetchSigner(source, keyId)
+  if (typeof signers === 'string') return { ok: false, reason: signers }
+  let match: { readonly label: string; readonly covered: readonly string[] } | undefined
+  for (const { label, key } of signers) {
+    if (!canSign(verification.scheme, key)) continue
+    for (const { pieces, covered } of signed) {
+      const isSignature = signatureTests[verification.scheme](pieces, key)
+      for (const signature of signatures) if (isSignature(signature)) match ??= { label, covered }
+    }
+  }
+  if (match === undefined) return { ok: false, reason: 'mismatch' }
+
+  const toleranceMs = (verification.timestamp?.toleranceSeconds ?? 0) * 1_000
+  const isOld = timestamp !== null && Math.abs(request.now - timestamp) > toleranceMs
+  if (source.rejectsOld && timestamp === null) return { ok: false, reason: 'malformed' }
+  if (source.rejectsOld && isOld) return { ok: false, reason: 'old_timestamp' }
+  return { ok: true, ...match, timestamp, isOld }
+}
+
+async function fetchSigner({ keys }: VerifiedSource, keyId: string): Promise<readonly Secret[] | SourceRejection> {
+  const key = (await keys?.find(keyId)) ?? 'unavailable'
+  if (key === 'unknown') return 'unknown_key'
+  return key === 'unavailable' ? 'keys_unavailable' : [{ label: keyId, key }]
+}
