@@ -66,7 +66,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
       await (loading ??= load())
       const key = keys.get(keyId)
       if (key !== undefined) {
-        if (isSet && clock.now() - refreshedAt >= refreshAfterMs) void refresh(keyId)
+        if (isSet && !isWithin(refreshAfterMs, refreshedAt)) void refresh(keyId)
         return key
       }
       if (isUnknown(keyId)) return 'unknown'
@@ -76,13 +76,21 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
   }
 
   function isUnknown(keyId: string): boolean {
-    const since = unknown.get(keyId)
-    return since !== undefined && clock.now() - since < unknownForMs
+    return isWithin(unknownForMs, unknown.get(keyId) ?? -Infinity)
+  }
+
+  /** False also if the clock was set back before `since`. */
+  function isWithin(ms: number, since: number): boolean {
+    const elapsedMs = clock.now() - since
+    return elapsedMs >= 0 && elapsedMs < ms
   }
 
   async function load(): Promise<void> {
     try {
-      for (const { id, spki } of await storage.load(source)) accept(id, fromSpki(spki))
+      for (const { id, spki } of await storage.load(source)) {
+        const key = fromSpki(spki)
+        if (isUsable(key)) keys.set(id, key)
+      }
     } catch (error) {
       log.warn({ source, reason: messageOf(error) }, 'stored public keys unusable')
     }
@@ -91,7 +99,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
   /** Joins the request in flight if it can answer for this key. Does nothing within 10 s of the last one. */
   async function refresh(keyId: string): Promise<void> {
     if (fetching !== null && (isSet || fetching.keyId === keyId)) return fetching.done
-    if (clock.now() - fetchedAt < fetchEveryMs) return
+    if (isWithin(fetchEveryMs, fetchedAt)) return
     fetchedAt = clock.now()
     fetching = { keyId, done: fetchKeys(keyId) }
     await fetching.done
@@ -101,17 +109,24 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
   async function fetchKeys(keyId: string): Promise<void> {
     try {
       const document = await request(endpoint.url.replace('{keyId}', encodeURIComponent(keyId)))
+      const fetched = (isSet ? keysOfSet(document) : keyOfCircle(document, keyId)).filter(([, key]) => isUsable(key))
+      // Without this, an endpoint that fails with an empty set would end the retries of authentic deliveries.
+      if (isSet && fetched.length === 0) throw new Error('no usable key in the set')
       if (isSet) keys.clear()
-      for (const [id, key] of isSet ? keysOfSet(document) : keyOfCircle(document, keyId)) accept(id, key)
+      for (const [id, key] of fetched) keys.set(id, key)
       refreshedAt = clock.now()
       if (!keys.has(keyId)) {
         if (unknown.size >= maxUnknown) unknown.clear()
         unknown.set(keyId, clock.now())
       }
-      await storage.save(source, [...keys].map(toStored))
     } catch (error) {
       log.warn({ source, reason: messageOf(error) }, 'public keys not fetched')
+      return
     }
+    // Deliveries don't wait for the storage.
+    storage.save(source, [...keys].map(toStored)).catch((error: unknown) => {
+      log.warn({ source, reason: messageOf(error) }, 'public keys not stored')
+    })
   }
 
   /** Returns the JSON of a response; null if it says that there is no such key. */
@@ -130,11 +145,10 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
     }
   }
 
-  /** Only keys of the kind that the provider's scheme uses. */
-  function accept(id: string, key: KeyObject | null): void {
-    const { namedCurve, modulusLength = 0 } = key?.asymmetricKeyDetails ?? {}
-    const isRsa = key?.asymmetricKeyType === 'rsa' && modulusLength >= 2_048
-    if (key !== null && (isSet ? isRsa : namedCurve === 'prime256v1')) keys.set(id, key)
+  /** Only keys of the kind that the provider's scheme uses: the response doesn't choose the algorithm. */
+  function isUsable({ asymmetricKeyType, asymmetricKeyDetails: details }: KeyObject): boolean {
+    if (isSet) return asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2_048
+    return details?.namedCurve === 'prime256v1'
   }
 }
 
@@ -150,37 +164,30 @@ async function textOf(response: Response): Promise<string> {
 }
 
 type Member = { readonly [name: string]: unknown } | null | undefined
+type FetchedKey = readonly [id: string, key: KeyObject]
 
-function keysOfSet(document: unknown): readonly (readonly [string, KeyObject | null])[] {
+/** Skips keys in other formats. */
+function keysOfSet(document: unknown): readonly FetchedKey[] {
   const members = (document as Member)?.['keys']
   if (!Array.isArray(members)) throw new Error('no key set')
-  return members.flatMap((member: Member) => {
+  return members.flatMap((member: Member): readonly FetchedKey[] => {
     const { kid, kty, n, e } = member ?? {}
     if (typeof kid !== 'string' || kty !== 'RSA' || typeof n !== 'string' || typeof e !== 'string') return []
-    return [[kid, toKey(() => createPublicKey({ key: { kty, n, e }, format: 'jwk' }))]]
+    return [[kid, createPublicKey({ key: { kty, n, e }, format: 'jwk' })]]
   })
 }
 
-function keyOfCircle(document: unknown, keyId: string): readonly (readonly [string, KeyObject | null])[] {
+function keyOfCircle(document: unknown, keyId: string): readonly FetchedKey[] {
   if (document === null) return []
   const { id, publicKey } = ((document as Member)?.['data'] as Member) ?? {}
   if (id !== keyId || typeof publicKey !== 'string') throw new Error('not the requested key')
   return [[keyId, fromSpki(publicKey)]]
 }
 
-function fromSpki(spki: string): KeyObject | null {
-  return toKey(() => createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' }))
+function fromSpki(spki: string): KeyObject {
+  return createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
 }
 
-/** Null if the text is no key. */
-function toKey(create: () => KeyObject): KeyObject | null {
-  try {
-    return create()
-  } catch {
-    return null
-  }
-}
-
-function toStored([id, key]: readonly [string, KeyObject]): StoredKey {
+function toStored([id, key]: FetchedKey): StoredKey {
   return { id, spki: key.export({ format: 'der', type: 'spki' }).toString('base64') }
 }

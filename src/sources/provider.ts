@@ -32,8 +32,8 @@ export interface Verification {
 
 /** The time of signing. The signature must cover it. */
 export interface Timestamp {
-  /** `header.<name>`, or `item.<name>`: the item `name=…` of the signature header. */
-  readonly from: string
+  /** A header in lower case, or the item `name=…` of the signature header. */
+  readonly from: { readonly header: string } | { readonly item: string }
   /** `date`: text in any format; unknown formats give no time. */
   readonly unit: 's' | 'ms' | 'date'
   /** A time further than this from the receiver's clock is old. */
@@ -83,7 +83,7 @@ export interface Provider {
   readonly key: readonly Reference[]
   /** Body paths that change between attempts of one event. */
   readonly volatile: readonly string[]
-  /** Methods besides POST with which the sender tests the URL. */
+  /** GET or HEAD, if the sender tests the URL with it before it sends deliveries. */
   readonly probes: readonly ('GET' | 'HEAD')[]
   readonly tests: readonly TestBody[]
   /** True if bodies may be gzipped and the signature is of the inflated bytes. */

@@ -68,8 +68,7 @@ export function readSignature(
   if (!isComplete || isJoined || signatures.length === 0 || signatures.length > maxSignatures) return 'malformed'
 
   const { timestamp: rule, keyIdHeader } = verification
-  const [, place, name = ''] = /^(header|item)\.(.+)$/.exec(rule?.from ?? '') ?? []
-  const text = rule && (place === 'header' ? header(name) : item(name))
+  const text = rule && ('header' in rule.from ? header(rule.from.header) : item(rule.from.item))
   const timestamp = rule && text !== undefined ? readTimestamp(text, rule.unit) : null
   const keyId = keyIdHeader === undefined ? null : (header(keyIdHeader) ?? null)
   const signed = verification.templates
@@ -108,7 +107,7 @@ function readJws(value: string, raw: Uint8Array): SignatureReading | ReadProblem
   return { signatures: [Buffer.from(signature, 'base64url')], signed, timestamp: null, keyId }
 }
 
-/** Null for another algorithm than ours, and for extensions (`crit`), which could change what is signed. */
+/** Null for another algorithm than RS512, and for extensions (`crit`), which could change the signed bytes. */
 function keyIdOf(protectedHeader: string): string | null {
   try {
     const header: unknown = JSON.parse(Buffer.from(protectedHeader, 'base64url').toString())

@@ -44,7 +44,7 @@ function bodyValueAt(names: readonly string[], { body, exactBody }: ReferredDeli
   return String(scalarAt(exactBody(), names))
 }
 
-/** `*` stands for every item of an array: their values must be equal. */
+/** `*` means every item of an array: their values must be equal. */
 function scalarAt(value: unknown, names: readonly string[]): string | number | boolean | undefined {
   const [name, ...rest] = names
   if (name === undefined) {

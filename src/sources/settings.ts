@@ -191,7 +191,7 @@ function describedBy({ signed, timestamp, prefix, ...rest }: z.infer<typeof veri
     ...(signed !== undefined && { signed: [signed] }),
     ...(timestamp && {
       timestamp: {
-        from: `header.${timestamp.header}`,
+        from: { header: timestamp.header },
         unit: timestamp.unit,
         toleranceSeconds: timestamp.toleranceSeconds ?? defaultToleranceSeconds,
       },

@@ -1,7 +1,7 @@
 import { randomUUID, sign, type KeyObject } from 'node:crypto'
 import { InboxError } from '../base/errors.ts'
 import type { ParsedVerification } from './read-signature.ts'
-import { hmacOf, keccakOf } from './schemes.ts'
+import { hmacOf, joined, keccakOf } from './schemes.ts'
 import { render, type Piece } from './template.ts'
 
 export interface SignOptions {
@@ -28,25 +28,22 @@ export function signSource(verification: ParsedVerification, options: SignOption
   if (scheme === 'jws-rs512') return { ...headers, [signatureHeader]: signJws(raw, key, keyId) }
 
   const timestamp = timestampText(now, rule?.unit)
-  if (rule?.from.startsWith('header.')) headers[rule.from.slice('header.'.length)] = timestamp
-  const isItem = rule?.from.startsWith('item.')
-  const items = new Map(isItem ? [[rule?.from.slice('item.'.length) ?? '', timestamp]] : [])
-  const rendered = verification.templates.map((template) =>
-    render(template, {
-      raw,
-      target,
-      timestamp,
-      header: (name) => (headers[name] ??= randomUUID()),
-      item(name) {
-        if (name === 'h') items.set('h', Object.keys(options.headers ?? {}).join(' '))
-        return items.get(name)
-      },
-    }),
-  )
-  const [signed] = rendered
+  const items = new Map<string, string>()
+  if (rule && 'header' in rule.from) headers[rule.from.header] = timestamp
+  if (rule && 'item' in rule.from) items.set(rule.from.item, timestamp)
+  const values = {
+    raw,
+    target,
+    timestamp,
+    header: (name: string) => (headers[name] ??= randomUUID()),
+    item(name: string) {
+      if (name === 'h') items.set('h', Object.keys(options.headers ?? {}).join(' '))
+      return items.get(name)
+    },
+  }
+  const [signed] = verification.templates.map((template) => render(template, values))
   if (!signed) throw new InboxError('usage', 'the deliveries of this source cannot be signed without a request path')
-  const bytes = Buffer.from(signatureOf(scheme, signed.pieces, key))
-  const signature = `${prefix}${bytes.toString(verification.encoding ?? 'hex')}`
+  const signature = `${prefix}${signatureOf(scheme, signed.pieces, key).toString(verification.encoding ?? 'hex')}`
   return { ...headers, [signatureHeader]: [...[...items].map((item) => item.join('=')), signature].join(',') }
 }
 
@@ -57,7 +54,7 @@ function signatureOf(
 ) {
   if (scheme === 'hmac-sha256') return hmacOf(pieces, key)
   if (scheme === 'keccak256') return keccakOf(pieces, key)
-  return sign(scheme === 'ed25519' ? null : 'sha256', Buffer.concat(pieces.map((piece) => Buffer.from(piece))), key)
+  return sign(scheme === 'ed25519' ? null : 'sha256', joined(pieces), key)
 }
 
 function signJws(raw: Uint8Array, key: KeyObject, keyId: string): string {

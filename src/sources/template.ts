@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { InboxError } from '../base/errors.ts'
 
-/** What a placeholder stands for. `name` is a header in lower case, or the name of an item. */
+/** Literal text or a placeholder. `name`: the text, a header in lower case, or the name of an item. */
 type Part =
   | { readonly kind: 'text' | 'header' | 'item'; readonly name: string }
   | { readonly kind: 'body' | 'bodyDigest' | 'targetBodyDigest' | 'timestamp' | 'signedHeaders' }

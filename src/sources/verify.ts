@@ -1,7 +1,7 @@
 import type { Secret } from '../signature/keys.ts'
 import type { KeyCache } from './keys.ts'
 import { readSignature, type ParsedVerification, type SourceRequest } from './read-signature.ts'
-import { canSign, signatureTests } from './schemes.ts'
+import { isKeyOf, signatureTests } from './schemes.ts'
 
 /** The part of a source that verifies deliveries. */
 export interface VerifiedSource {
@@ -14,15 +14,19 @@ export interface VerifiedSource {
   readonly keys: Pick<KeyCache, 'find'> | null
 }
 
+/** If several verifications fail, the last of these reasons is reported. */
+const rejections = [
+  'missing',
+  'malformed',
+  'repeated',
+  'unknown_key',
+  'mismatch',
+  'old_timestamp',
+  'keys_unavailable',
+] as const
+
 /** `keys_unavailable` is temporary: the sender must retry. All other reasons mean that the delivery is not authentic. */
-export type SourceRejection =
-  | 'missing'
-  | 'malformed'
-  | 'repeated'
-  | 'unknown_key'
-  | 'mismatch'
-  | 'old_timestamp'
-  | 'keys_unavailable'
+export type SourceRejection = (typeof rejections)[number]
 
 export type SourceVerdict =
   | {
@@ -38,24 +42,13 @@ export type SourceVerdict =
     }
   | { readonly ok: false; readonly reason: SourceRejection }
 
-/** If several verifications fail, the last of these reasons is reported. */
-const byWeight: readonly SourceRejection[] = [
-  'missing',
-  'malformed',
-  'repeated',
-  'unknown_key',
-  'mismatch',
-  'old_timestamp',
-  'keys_unavailable',
-]
-
 /** Verifies a delivery over its raw bytes. Always tries all secrets, so that the duration reveals nothing. Never rejects. */
 export async function verifySource(source: VerifiedSource, request: SourceRequest): Promise<SourceVerdict> {
   let reason: SourceRejection = 'missing'
   for (const verification of source.verify) {
     const verdict = await verifyOne(source, verification, request)
     if (verdict.ok) return verdict
-    if (byWeight.indexOf(verdict.reason) > byWeight.indexOf(reason)) reason = verdict.reason
+    if (rejections.indexOf(verdict.reason) > rejections.indexOf(reason)) reason = verdict.reason
   }
   return { ok: false, reason }
 }
@@ -73,7 +66,7 @@ async function verifyOne(
   if (typeof signers === 'string') return { ok: false, reason: signers }
   let match: { readonly label: string; readonly covered: readonly string[] } | undefined
   for (const { label, key } of signers) {
-    if (!canSign(verification.scheme, key)) continue
+    if (!isKeyOf(verification.scheme, key)) continue
     for (const { pieces, covered } of signed) {
       const isSignature = signatureTests[verification.scheme](pieces, key)
       for (const signature of signatures) if (isSignature(signature)) match ??= { label, covered }

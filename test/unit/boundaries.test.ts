@@ -15,7 +15,7 @@ const rules: Readonly<Record<string, string>> = {
   'inbox/sqlite': 'base schema inbox inbox/views better-sqlite3 kysely kysely/helpers/sqlite kysely/migration',
   'inbox/postgres': 'base schema inbox inbox/views kysely kysely/helpers/postgres p-queue pg',
   receiver: 'base signature inbox schema raw-body',
-  sources: 'base signature schema @noble/hashes/sha3.js zod',
+  sources: 'base signature schema zod',
   dispatch: 'base inbox schema signature client p-queue zod',
   health: 'base inbox client schema zod',
   client: 'base schema signature p-queue',

@@ -154,7 +154,7 @@ describe('key sets', () => {
   })
 
   test('an id that is not in the set is unknown', async () => {
-    const { cache } = stage(fireblocks.keyEndpoint, () => json({ keys: [] }))
+    const { cache } = stage(fireblocks.keyEndpoint, () => json({ keys: [jwkOf(setId, setKey)] }))
     expect(await cache.find('absent')).toBe('unknown')
   })
 
@@ -162,7 +162,7 @@ describe('key sets', () => {
     let keys = [jwkOf(setId, setKey)]
     const { cache, clock, requests } = stage(fireblocks.keyEndpoint, () => json({ keys }))
     expect(spkiOf(await cache.find(setId))).toBe(setKey)
-    keys = []
+    keys = [jwkOf('its successor', setKey)]
     await clock.advance(24 * 3_600_000)
     expect(spkiOf(await cache.find(setId))).toBe(setKey)
     await clock.advance(10_000)
@@ -171,10 +171,22 @@ describe('key sets', () => {
   })
 
   test.each([
-    ['an elliptic curve', generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey],
-    ['1,024 bits', generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey],
-  ])('a key with %s is not used', async (_title, key) => {
-    const { cache } = stage(fireblocks.keyEndpoint, () => json({ keys: [jwkOf('weak', spkiOf(key))] }))
-    expect(await cache.find('weak')).toBe('unknown')
+    ['no key', []],
+    ['a key on an elliptic curve', [generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey]],
+    ['a key of 1,024 bits', [generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey]],
+  ])('a set with %s is unusable: nothing can be told about its keys', async (_title, set) => {
+    const { cache } = stage(fireblocks.keyEndpoint, () => json({ keys: set.map((key) => jwkOf('weak', spkiOf(key))) }))
+    expect(await cache.find('weak')).toBe('unavailable')
+  })
+
+  test('a clock that is set back does not stop requests', async () => {
+    const { options, requests } = stage(fireblocks.keyEndpoint, () => new Error('ECONNREFUSED'))
+    let offsetMs = 0
+    const clock = { ...options.clock, now: () => options.clock.now() + offsetMs }
+    const moved = createKeyCache({ ...options, clock })
+    await moved.find(setId)
+    offsetMs = -24 * 3_600_000
+    await moved.find(setId)
+    expect(requests).toHaveLength(2)
   })
 })

@@ -48,7 +48,7 @@ describe('resolveSources', () => {
     expect(sources).toMatchObject([
       {
         provider: null,
-        verify: [{ scheme: 'hmac-sha256', header: 'x-signature', timestamp: { from: 'header.x-timestamp' } }],
+        verify: [{ scheme: 'hmac-sha256', header: 'x-signature', timestamp: { from: { header: 'x-timestamp' } } }],
         rejectsOld: true,
         id: 'body.id',
         type: 'body.event',

@@ -87,7 +87,7 @@ describe('a source with its own template', () => {
     return { ...sources[0]!, secrets: () => [secret], keys: null }
   }
 
-  test('accepts what it signs, and nothing with one changed value', async () => {
+  test('accepts deliveries that it signs, and none with one changed value', async () => {
     await fc.assert(
       fc.asyncProperty(template, body, headers, fc.nat(), async (signed, raw, values, place) => {
         const source = toSource(signed)

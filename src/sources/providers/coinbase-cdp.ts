@@ -10,11 +10,11 @@ export const coinbaseCdp = defineProvider({
       prefix: 'v1=',
       encoding: 'hex',
       signed: ['{timestamp}.{item.h}.{signedHeaders}.{body}'],
-      timestamp: { from: 'item.t', unit: 's', toleranceSeconds: 300 },
+      timestamp: { from: { item: 't' }, unit: 's', toleranceSeconds: 300 },
     },
   ],
   id: 'header.x-event-id',
-  type: ['body.eventType', 'header.x-event-type'],
+  type: 'body.eventType',
   createdAt: 'body.timestamp',
   key: [
     ['body.data.network', 'body.network'],

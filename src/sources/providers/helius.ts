@@ -3,7 +3,7 @@ import { defineProvider, seconds } from '../provider.ts'
 export const helius = defineProvider({
   title: 'Helius',
   verify: [{ scheme: 'secret', header: 'authorization' }],
-  // Enhanced webhooks, then raw ones. A batch of several transactions has no id of its own.
+  // Enhanced webhooks, then raw ones. A batch of several transactions has no id.
   id: ['body.*.signature', 'body.*.transaction.signatures.0'],
   type: 'body.*.type',
   createdAt: ['body.*.timestamp', 'body.*.blockTime'],

@@ -8,7 +8,7 @@ export const openzeppelinMonitor = defineProvider({
       header: 'x-signature',
       encoding: 'hex',
       signed: ['{body}{timestamp}'],
-      timestamp: { from: 'header.x-timestamp', unit: 'ms', toleranceSeconds: 300 },
+      timestamp: { from: { header: 'x-timestamp' }, unit: 'ms', toleranceSeconds: 300 },
     },
   ],
   type: 'body.title',

@@ -11,7 +11,7 @@ export const quicknodeAlerts = defineProvider({
       encoding: 'base64',
       // Signs the header x-qn-content-hash. Its algorithm is undocumented: receivers in use hash request target and body.
       signed: [`${nonce}{bodyDigest}{timestamp}`, `${nonce}{targetBodyDigest}{timestamp}`],
-      timestamp: { from: 'header.x-qn-timestamp', unit: 'date', toleranceSeconds: 300 },
+      timestamp: { from: { header: 'x-qn-timestamp' }, unit: 'date', toleranceSeconds: 300 },
     },
   ],
   docs: {

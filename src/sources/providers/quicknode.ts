@@ -8,7 +8,7 @@ export const quicknode = defineProvider({
       header: 'x-qn-signature',
       encoding: 'hex',
       signed: ['{header.x-qn-nonce}{timestamp}{body}'],
-      timestamp: { from: 'header.x-qn-timestamp', unit: 's', toleranceSeconds: 300 },
+      timestamp: { from: { header: 'x-qn-timestamp' }, unit: 's', toleranceSeconds: 300 },
     },
   ],
   inflates: true,

@@ -9,7 +9,7 @@ const verifications = (prefix: string): readonly Verification[] => {
     separator: ' ',
     encoding: 'base64',
     signed: [`{header.${prefix}-id}.{timestamp}.{body}`],
-    timestamp: { from: `header.${prefix}-timestamp`, unit: 's', toleranceSeconds: 300 },
+    timestamp: { from: { header: `${prefix}-timestamp` }, unit: 's', toleranceSeconds: 300 },
   } as const
   return [
     { ...common, scheme: 'hmac-sha256', prefix: 'v1,', secretEncoding: 'base64' },

@@ -10,7 +10,7 @@ export const stripe = defineProvider({
       prefix: 'v1=',
       encoding: 'hex',
       signed: ['{timestamp}.{body}'],
-      timestamp: { from: 'item.t', unit: 's', toleranceSeconds: 300 },
+      timestamp: { from: { item: 't' }, unit: 's', toleranceSeconds: 300 },
     },
   ],
   id: 'body.id',

@@ -10,7 +10,7 @@ export const tenderly = defineProvider({
       header: 'x-tenderly-signature',
       encoding: 'hex',
       signed: ['{body}{timestamp}'],
-      timestamp: { from: 'header.date', unit: 'date', toleranceSeconds: 300 },
+      timestamp: { from: { header: 'date' }, unit: 'date', toleranceSeconds: 300 },
     },
   ],
   id: 'body.id',
