@@ -167,6 +167,20 @@ test('Stripe accepts the second of two signatures, as during a rotation', async 
   expect(await verifySource(await sourceOf(vector), request)).toMatchObject({ ok: true })
 })
 
+test("Coinbase accepts the signature that Hook0's own tests publish", async () => {
+  // https://github.com/hook0/hook0/blob/86a9d665/output-worker/src/work.rs, create_signature_v1
+  const v1 = 'bc521546ba5de381b12f135782d2008b028c3065c191760b12b76850a8fc8f51'
+  const headers = [
+    ['X-Hook0-Signature', `t=1636936200,h=x-event-id x-event-type,v1=${v1}`],
+    ['X-Event-Id', '1a01cb48-5142-4d9b-8f90-d20cca61f0ee'],
+    ['X-Event-Type', 'service.resource.verb'],
+  ].flat()
+  const secrets = () => [{ label: 'main', key: createSecretKey(Buffer.from('secret')) }]
+  const source = { ...settingsOf('coinbase-cdp'), secrets, keys: null }
+  const request = { headers, raw: Buffer.from('hello !'), now: 1_636_936_200_000 }
+  expect(await verifySource(source, request)).toMatchObject({ ok: true, covered: ['x-event-id', 'x-event-type'] })
+})
+
 test('Coinbase needs v1: v0 covers no headers', async () => {
   const vector = vectorOf('coinbase-cdp')
   const [time, v0] = vector.headers['X-Hook0-Signature']!.split(',')

@@ -1,4 +1,4 @@
-import { defineProvider } from '../provider.ts'
+import { defineProvider, seconds } from '../provider.ts'
 
 export const alchemy = defineProvider({
   title: 'Alchemy Notify',
@@ -12,10 +12,11 @@ export const alchemy = defineProvider({
     ['body.event.activity.*.hash', 'body.event.transaction.hash', 'body.event.data.block.hash'],
   ],
   ackLimitMs: 5_000,
-  retries: { windowMs: 600_000 },
+  // Enterprise plans retry for up to an hour.
+  retries: { delaysMs: seconds(15, 60, 600), windowMs: 675_000, final4xx: [] },
   docs: {
     signature: 'https://docs.alchemy.com/reference/notify-api-faq',
     payload: 'https://docs.alchemy.com/reference/notify-api-quickstart',
-    retries: 'https://www.alchemy.com/docs/reference/notify-api-quickstart',
+    retries: 'https://www.alchemy.com/docs/reference/notify-api-faq',
   },
 })
