@@ -124,7 +124,7 @@ function withoutPaths(text: string, paths: readonly string[]): string {
   return JSON.stringify(body)
 }
 
-interface SourceContext {
+interface ReviverContext {
   readonly source?: string
 }
 
@@ -132,11 +132,11 @@ function isLossy(value: unknown, source: string | undefined): source is string {
   return typeof value === 'number' && source !== undefined && String(value) !== source
 }
 
-function keepDigits(_name: string, value: unknown, { source }: SourceContext = {}): unknown {
+function keepDigits(_name: string, value: unknown, { source }: ReviverContext = {}): unknown {
   return isLossy(value, source) ? source : value
 }
 
-function keepNumber(_name: string, value: unknown, { source }: SourceContext = {}): unknown {
+function keepNumber(_name: string, value: unknown, { source }: ReviverContext = {}): unknown {
   // TypeScript doesn't know JSON.rawJSON yet.
   return isLossy(value, source) ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source) : value
 }

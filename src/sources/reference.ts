@@ -39,9 +39,10 @@ function headerAt(headers: RawHeaders, name: string): string | undefined {
 }
 
 function bodyValueAt(names: readonly string[], { body, exactBody }: ReferredDelivery): string | undefined {
-  const value = scalarAt(body, names)
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value === undefined ? undefined : String(value)
-  return String(scalarAt(exactBody(), names))
+  const rounded = scalarAt(body, names)
+  const isExact = typeof rounded !== 'number' || Number.isSafeInteger(rounded)
+  const value = isExact ? rounded : scalarAt(exactBody(), names)
+  return value === undefined ? undefined : String(value)
 }
 
 /** `*` means every item of an array: their values must be equal. */
@@ -57,14 +58,27 @@ function scalarAt(value: unknown, names: readonly string[]): string | number | b
   return scalars.size === 1 ? [...scalars][0] : undefined
 }
 
-/** A time as milliseconds since 1970; null if the text is none. Numbers may be seconds to nanoseconds. */
+/**
+ * A time as milliseconds since 1970; null if the text is none. Numbers may be seconds to nanoseconds, texts ISO 8601 (UTC
+ * unless they say otherwise) or the format of HTTP.
+ */
 export function toTime(text: string): number | null {
-  const time = /^\d+(?:\.\d+)?$/.test(text) ? fromNumber(Number(text)) : Date.parse(text)
+  const time = isNumber.test(text) ? fromNumber(Number(text)) : fromDate(text)
   return time >= earliest && time <= latest ? Math.trunc(time) : null
 }
 
+const isNumber = /^\d+(?:\.\d+)?$/
+/** Date.parse would find a time in nearly any text. */
+const isDate = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:|$)|^[A-Z][a-z]{2}, \d/
+const isWithoutZone = /[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/
+
 const earliest = Date.UTC(2000, 0)
 const latest = Date.UTC(2200, 0)
+
+function fromDate(text: string): number {
+  if (!isDate.test(text)) return NaN
+  return Date.parse(isWithoutZone.test(text) ? `${text}Z` : text)
+}
 
 function fromNumber(value: number): number {
   if (value < 1e11) return value * 1_000

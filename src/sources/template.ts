@@ -68,7 +68,7 @@ function parsePlaceholder(inside: string | undefined, token: string): Part {
   if (name !== undefined) return { kind: kind === 'header' ? 'header' : 'item', name }
   throw new InboxError(
     'config_invalid',
-    `must not contain ${token}: expected ${words.map((known) => `{${known}}`).join(', ')} or {header.<name>} in lower case`,
+    `must not contain ${token}: expected {body}, {bodyDigest}, {timestamp} or {header.<name>} in lower case`,
   )
 }
 
@@ -117,5 +117,5 @@ function pieceOf(part: Part, values: TemplateValues): Piece | undefined {
 }
 
 function namesOf({ item }: TemplateValues): readonly string[] {
-  return (item('h') ?? '').split(' ').filter(Boolean)
+  return (item('h') ?? '').toLowerCase().split(' ').filter(Boolean)
 }

@@ -87,6 +87,10 @@ test.each([
   ['1754229343763123456', '2025-08-03T13:55:43.763Z'],
   ['"1754229343"', '2025-08-03T13:55:43.000Z'],
   ['"Sun, 03 Aug 2025 13:55:43 GMT"', '2025-08-03T13:55:43.000Z'],
+  ['"2025-08-03T13:55:43"', '2025-08-03T13:55:43.000Z'],
+  ['"2025-08-03 13:55:43.763123 +0000 UTC"', '2025-08-03T13:55:43.763Z'],
+  ['"2025-08-03"', '2025-08-03T00:00:00.000Z'],
+  ['"run 7 of 2025"', '2026-01-31T12:00:00.000Z'],
   ['12', '2026-01-31T12:00:00.000Z'],
   ['"9999999999999999999999"', '2026-01-31T12:00:00.000Z'],
 ])('the time %s becomes %s', (time, expected) => {
@@ -117,6 +121,8 @@ describe('items of an array', () => {
     expect(eventOf(helius, [transfer, { ...transfer, type: 'SWAP' }]).type).toBe('unknown')
     expect(eventOf(helius, [transfer, {}]).id).toMatch(/^sha256:/)
     expect(eventOf(helius, [])).toMatchObject({ type: 'unknown' })
+    const rounded = '[{"signature":9007199254740992},{"signature":9007199254740993}]'
+    expect(eventOf(helius, rounded).id).toBe(digest(rounded))
   })
 
   test('of raw transactions give the first signature', () => {

@@ -1,4 +1,4 @@
-import { createSecretKey, generateKeyPairSync } from 'node:crypto'
+import { createHmac, createSecretKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { identify } from '../../src/sources/identify.ts'
 import { providerNames } from '../../src/sources/providers/index.ts'
@@ -179,6 +179,16 @@ test("Coinbase accepts the signature that Hook0's own tests publish", async () =
   const source = { ...settingsOf('coinbase-cdp'), secrets, keys: null }
   const request = { headers, raw: Buffer.from('hello !'), now: 1_636_936_200_000 }
   expect(await verifySource(source, request)).toMatchObject({ ok: true, covered: ['x-event-id', 'x-event-type'] })
+})
+
+test('Coinbase may list headers in any case', async () => {
+  const source = await sourceOf(vectorOf('coinbase-cdp'))
+  const raw = Buffer.from('{}')
+  const key = source.secrets()[0]!.key
+  const mac = createHmac('sha256', key).update('1769868202.X-Event-Id.evt_1.{}').digest('hex')
+  const headers = ['x-hook0-signature', `t=1769868202,h=X-Event-Id,v1=${mac}`, 'X-EVENT-ID', 'evt_1']
+  const verdict = await verifySource(source, { headers, raw, now: 1_769_868_202_000 })
+  expect(verdict).toMatchObject({ ok: true, covered: ['x-event-id'] })
 })
 
 test('Coinbase needs v1: v0 covers no headers', async () => {
