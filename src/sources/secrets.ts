@@ -1,8 +1,8 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import { InboxError } from '../base/errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import type { Secret } from '../signature/keys.ts'
-import type { SecretOrigin, SourceSettings } from './settings.ts'
+import { onlyLabel, type SecretOrigin, type SourceSettings } from './settings.ts'
 
 type SignedSource = Pick<SourceSettings, 'name' | 'verify' | 'secretOrigins'>
 
@@ -27,7 +27,7 @@ export async function readSecrets(source: SignedSource, reader: OriginReader): P
   const origins = Object.entries(source.secretOrigins)
   return Promise.all(
     origins.map(async ([label, origin]) => {
-      const setting = `sources.${source.name}.secrets${origins.length > 1 ? `.${label}` : ''}`
+      const setting = `sources.${source.name}.secrets${label === onlyLabel ? '' : `.${label}`}`
       return { label, key: toKey(await readOrigin(setting, origin, reader), source, setting) }
     }),
   )
@@ -38,7 +38,11 @@ export async function readOrigin(setting: string, origin: SecretOrigin, reader: 
   const { env, readFile = readSecretFile } = reader
   if (typeof origin === 'string') return origin.trim()
   if ('file' in origin) {
-    return (await readFile(origin.file)).trim()
+    try {
+      return (await readFile(origin.file)).trim()
+    } catch (cause) {
+      throw new InboxError('config_invalid', `${setting} must be readable: ${messageOf(cause)}`, { cause })
+    }
   }
   const text = env[origin.env]?.trim() ?? ''
   if (text === '') throw new InboxError('config_invalid', `${setting} must have a value: ${origin.env} is not set`)
@@ -46,20 +50,20 @@ export async function readOrigin(setting: string, origin: SecretOrigin, reader: 
 }
 
 function toKey(text: string, { verify }: SignedSource, setting: string): KeyObject {
-  const refuse = (rule: string) => new InboxError('config_invalid', `${setting} must be ${rule}`)
+  const invalid = (rule: string) => new InboxError('config_invalid', `${setting} must be ${rule}`)
   const { length } = Buffer.from(text)
-  if (length < bytes.min || length > bytes.max) throw refuse(`${bytes.min} to ${bytes.max} bytes (got ${length})`)
-  if (impossible.test(text) || !text.isWellFormed()) throw refuse('one line of UTF-8 text')
+  if (length < bytes.min || length > bytes.max) throw invalid(`${bytes.min} to ${bytes.max} bytes (got ${length})`)
+  if (impossible.test(text) || !text.isWellFormed()) throw invalid('one line of UTF-8 text')
 
   const schemes = verify.map(({ scheme }) => scheme)
   if (schemes.includes('ed25519') && (text.startsWith('whpk_') || schemes.length === 1)) {
     const key = decoded(text.replace(/^whpk_/, ''))
-    if (key?.length !== 32) throw refuse('an Ed25519 public key: whpk_ and 32 bytes in base64')
+    if (key?.length !== 32) throw invalid('an Ed25519 public key: whpk_ and 32 bytes in base64')
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: key.toString('base64url') }, format: 'jwk' })
   }
   if (!verify.some(({ secretEncoding }) => secretEncoding === 'base64')) return createSecretKey(Buffer.from(text))
   const key = decoded(text.replace(/^whsec_/, ''))
-  if (key === null) throw refuse('whsec_ and base64')
+  if (key === null || key.length < bytes.min) throw invalid(`whsec_ and at least ${bytes.min} bytes in base64`)
   return createSecretKey(key)
 }
 

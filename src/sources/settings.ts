@@ -9,6 +9,9 @@ import { parseTemplate } from './template.ts'
 /** Where a secret comes from. */
 export type SecretOrigin = string | { readonly env: string } | { readonly file: string }
 
+/** Label of a secret without a label, as in INBOX_SECRETS. */
+export const onlyLabel = 'secret-1'
+
 /** A source of the settings, checked and complete. Holds secrets only where the settings have them as text. */
 export interface SourceSettings extends Omit<Provider, 'verify' | 'keyEndpoint' | 'docs' | 'resigns'> {
   readonly name: string
@@ -117,18 +120,18 @@ export function resolveSources(value: unknown, takenPaths: readonly string[]): R
   const problems: string[] = []
   const owners = new Map(takenPaths.map((path) => [path, 'the inbox']))
   for (const [name, raw] of Object.entries(value)) {
-    const found = nameProblems(name)
+    const entryProblems = nameProblems(name)
     const parsed = entry.safeParse(raw)
-    if (!parsed.success) found.push(...parsed.error.issues.flatMap(describeIssue))
+    if (!parsed.success) entryProblems.push(...parsed.error.issues.flatMap(describeIssue))
     else {
       const { path } = parsed.data
       const owner = owners.get(path)
-      if (owner !== undefined) found.push(`.path must be another path: ${path} is taken by ${owner}`)
+      if (owner !== undefined) entryProblems.push(`.path must be another path: ${path} is taken by ${owner}`)
       owners.set(path, `sources.${name}`)
-      const source = resolveEntry(name, parsed.data, found)
-      if (source !== undefined && found.length === 0) sources.push(source)
+      const source = resolveEntry(name, parsed.data, entryProblems)
+      if (source !== undefined && entryProblems.length === 0) sources.push(source)
     }
-    problems.push(...found.map((problem) => `sources.${name}${problem}`))
+    problems.push(...entryProblems.map((problem) => `sources.${name}${problem}`))
   }
   return { sources, problems }
 }
@@ -240,24 +243,24 @@ function isCovered(id: string, verify: readonly ParsedVerification[]): boolean {
 
 function secretsOf(
   { keyEndpoint }: Provider,
-  { secrets: given }: Entry,
+  { secrets: origins }: Entry,
   problems: string[],
 ): SourceSettings['secretOrigins'] {
-  if (keyEndpoint !== null && given !== undefined)
+  if (keyEndpoint !== null && origins !== undefined)
     problems.push('.secrets must not be set: the public keys are fetched')
-  if (keyEndpoint === null && given === undefined) problems.push(`.secrets must be ${originRule}`)
-  if (given === undefined) return {}
+  if (keyEndpoint === null && origins === undefined) problems.push(`.secrets must be ${originRule}`)
+  if (origins === undefined) return {}
   // No label is `env` or `file`.
-  const isOrigin = typeof given === 'string' || 'env' in given || 'file' in given
-  return isOrigin ? { 'secret-1': given as SecretOrigin } : (given as SourceSettings['secretOrigins'])
+  const isOrigin = typeof origins === 'string' || 'env' in origins || 'file' in origins
+  return isOrigin ? { [onlyLabel]: origins as SecretOrigin } : (origins as SourceSettings['secretOrigins'])
 }
 
-function keysOf({ keyEndpoint }: Provider, { keys: given }: Entry, problems: string[]): SourceSettings['keyEndpoint'] {
+function keysOf({ keyEndpoint }: Provider, { keys }: Entry, problems: string[]): SourceSettings['keyEndpoint'] {
   if (keyEndpoint === null) {
-    if (given !== undefined) problems.push('.keys must not be set: this source has no fetched keys')
+    if (keys !== undefined) problems.push('.keys must not be set: this source has no fetched keys')
     return null
   }
-  const { url = keyEndpoint.url, apiKey = null } = given ?? {}
+  const { url = keyEndpoint.url, apiKey = null } = keys ?? {}
   if (keyEndpoint.needsApiKey && apiKey === null) problems.push(`.keys.apiKey must be ${originRule}`)
   if (keyEndpoint.format === 'circle' && !url.includes('{keyId}')) problems.push('.keys.url must contain {keyId}')
   return { ...keyEndpoint, url, apiKey }

@@ -216,8 +216,8 @@ describe('readSecrets', () => {
 
   test('labels, environment variables and files', async () => {
     const readFile = (file: string) => Promise.resolve(`secret of ${file}\n`)
-    const found = await read({ new: { env: 'GIVEN' }, old: { file: 'old.txt' } }, 'alchemy', { readFile })
-    expect(found.map((one) => [one.label, textOf(one)])).toEqual([
+    const secrets = await read({ new: { env: 'GIVEN' }, old: { file: 'old.txt' } }, 'alchemy', { readFile })
+    expect(secrets.map((each) => [each.label, textOf(each)])).toEqual([
       ['new', secret],
       ['old', 'secret of old.txt'],
     ])
@@ -236,7 +236,9 @@ describe('readSecrets', () => {
     ['two\nlines of text', 'alchemy', ' must be one line of UTF-8 text'],
     [{ env: 'MISSING' }, 'alchemy', ' must have a value: MISSING is not set'],
     [{ new: { env: 'MISSING' }, old: secret }, 'alchemy', '.new must have a value: MISSING is not set'],
-    ['whsec_not base64!', 'standard-webhooks', ' must be whsec_ and base64'],
+    ['whsec_not base64!', 'standard-webhooks', ' must be whsec_ and at least 8 bytes in base64'],
+    ['whsec_YWJj', 'standard-webhooks', ' must be whsec_ and at least 8 bytes in base64'],
+    [{ file: 'no-such-file' }, 'alchemy', ' must be readable: no-such-file cannot be read (ENOENT)'],
     [`whpk_${secret}`, 'standard-webhooks', ' must be an Ed25519 public key: whpk_ and 32 bytes in base64'],
   ])('%j for %s is rejected', async (secrets, provider, problem) => {
     await expect(read(secrets, provider)).rejects.toThrow(`sources.tested.secrets${problem}`)
