@@ -14,11 +14,12 @@ export const coinbaseCdp = defineProvider({
     },
   ],
   id: 'header.x-event-id',
-  type: 'body.eventType',
+  // Onchain activity has its type only in the header.
+  type: ['body.eventType', 'header.x-event-type'],
   createdAt: 'body.timestamp',
   key: [
     ['body.data.network', 'body.network'],
-    ['body.data.transactionHash', 'body.transactionHash', 'body.data.transferId'],
+    ['body.data.transactionHash', 'body.transactionHash', 'body.transaction_hash', 'body.data.transferId'],
   ],
   docs: {
     signature: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
