@@ -28,7 +28,12 @@ export interface SignatureReading {
   readonly keyId: string | null
 }
 
-export type ReadProblem = 'missing' | 'repeated' | 'malformed'
+/** Why a signature can't be read. */
+export interface ReadProblem {
+  readonly reason: 'missing' | 'repeated' | 'malformed'
+  /** In lower case. */
+  readonly header: string
+}
 
 /** Signatures per header. During a rotation there are two. */
 const maxSignatures = 8
@@ -43,19 +48,20 @@ export function readSignature(
   const header = (name: string) => {
     const values = headersOf(headers, name)
     if (values.length === 1 && values[0] !== '') return values[0]
-    problem ??= values.length > 1 ? 'repeated' : 'missing'
+    problem ??= { reason: values.length > 1 ? 'repeated' : 'missing', header: name }
     return undefined
   }
   const value = header(verification.header)
-  if (value === undefined) return problem ?? 'missing'
-  if (verification.scheme === 'jws-rs512') return readJws(value, raw)
+  const malformed: ReadProblem = { reason: 'malformed', header: verification.header }
+  if (value === undefined) return problem ?? malformed
+  if (verification.scheme === 'jws-rs512') return readJws(value, raw) ?? malformed
 
   const { separator, prefix = '' } = verification
   const items = separator === undefined ? [value] : value.split(separator)
   const item = (name: string) => {
     const values = items.filter((text) => text.startsWith(`${name}=`))
     if (values.length === 1) return values[0]?.slice(name.length + 1)
-    problem ??= 'malformed'
+    problem ??= malformed
     return undefined
   }
   const signatures = items
@@ -64,8 +70,8 @@ export function readSignature(
   const isComplete = signatures.every((signature) => signature !== null)
   // A proxy may join repeated headers with ", ".
   const isJoined = separator === ',' && items.some((text) => text.startsWith(' '))
-  if (signatures.length === 0 && separator !== undefined) return 'missing'
-  if (!isComplete || isJoined || signatures.length === 0 || signatures.length > maxSignatures) return 'malformed'
+  if (signatures.length === 0 && separator !== undefined) return { ...malformed, reason: 'missing' }
+  if (!isComplete || isJoined || signatures.length === 0 || signatures.length > maxSignatures) return malformed
 
   const { timestamp: rule, keyIdHeader } = verification
   const text = rule && ('header' in rule.from ? header(rule.from.header) : item(rule.from.item))
@@ -74,7 +80,8 @@ export function readSignature(
   const signed = verification.templates
     .map((template) => render(template, { raw, target, timestamp: text, header, item }))
     .filter((rendered) => rendered !== null)
-  if (problem !== null || timestamp === undefined) return problem ?? 'malformed'
+  if (problem !== null) return problem
+  if (timestamp === undefined) return rule && 'header' in rule.from ? { ...malformed, ...rule.from } : malformed
   return { signatures, signed, timestamp, keyId }
 }
 
@@ -97,11 +104,11 @@ function readTimestamp(text: string, unit: Timestamp['unit']): number | null | u
   return unit === 's' ? Number(text) * 1_000 : Number(text)
 }
 
-/** A detached JWS (RFC 7515): `<protected header>..<signature>`. */
-function readJws(value: string, raw: Uint8Array): SignatureReading | ReadProblem {
+/** A detached JWS (RFC 7515): `<protected header>..<signature>`. Null if it is malformed. */
+function readJws(value: string, raw: Uint8Array): SignatureReading | null {
   const [, protectedHeader = '', signature = ''] = /^([\w-]+)\.\.([\w-]+)$/.exec(value) ?? []
   const keyId = keyIdOf(protectedHeader)
-  if (keyId === null) return 'malformed'
+  if (keyId === null) return null
   const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64url')
   const signed = [{ pieces: [protectedHeader, '.', body], covered: [] }]
   return { signatures: [Buffer.from(signature, 'base64url')], signed, timestamp: null, keyId }

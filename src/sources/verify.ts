@@ -1,6 +1,6 @@
 import type { Secret } from '../signature/keys.ts'
 import type { KeyCache } from './keys.ts'
-import { readSignature, type ParsedVerification, type SourceRequest } from './read-signature.ts'
+import { readSignature, type ParsedVerification, type SignatureReading, type SourceRequest } from './read-signature.ts'
 import { isKeyOf, signatureTests } from './schemes.ts'
 
 /** The part of a source that verifies deliveries. */
@@ -59,21 +59,13 @@ async function verifyOne(
   request: SourceRequest,
 ): Promise<SourceVerdict> {
   const reading = readSignature(verification, request)
-  if (typeof reading === 'string') return { ok: false, reason: reading }
-  const { signatures, signed, timestamp, keyId } = reading
-
-  const signers = keyId === null ? source.secrets() : await fetchSigner(source, keyId)
+  if ('reason' in reading) return { ok: false, reason: reading.reason }
+  const signers = await findSigners(source, reading.keyId)
   if (typeof signers === 'string') return { ok: false, reason: signers }
-  let match: { readonly label: string; readonly covered: readonly string[] } | undefined
-  for (const { label, key } of signers) {
-    if (!isKeyOf(verification.scheme, key)) continue
-    for (const { pieces, covered } of signed) {
-      const isSignature = signatureTests[verification.scheme](pieces, key)
-      for (const signature of signatures) if (isSignature(signature)) match ??= { label, covered }
-    }
-  }
+  const match = findMatch(verification, reading, signers)
   if (match === undefined) return { ok: false, reason: 'mismatch' }
 
+  const { timestamp } = reading
   const toleranceMs = (verification.timestamp?.toleranceSeconds ?? 0) * 1_000
   const isOld = timestamp !== null && Math.abs(request.now - timestamp) > toleranceMs
   if (source.rejectsOld && timestamp === null) return { ok: false, reason: 'malformed' }
@@ -81,8 +73,35 @@ async function verifyOne(
   return { ok: true, ...match, timestamp, isOld }
 }
 
-async function fetchSigner({ keys }: VerifiedSource, keyId: string): Promise<readonly Secret[] | SourceRejection> {
+/** Returns the keys that may have signed: the secrets, or the fetched key with this id. */
+export async function findSigners(
+  { secrets, keys }: VerifiedSource,
+  keyId: string | null,
+): Promise<readonly Secret[] | 'unknown_key' | 'keys_unavailable'> {
+  if (keyId === null) return secrets()
   const key = (await keys?.find(keyId)) ?? 'unavailable'
   if (key === 'unknown') return 'unknown_key'
   return key === 'unavailable' ? 'keys_unavailable' : [{ label: keyId, key }]
+}
+
+interface Match {
+  readonly label: string
+  readonly covered: readonly string[]
+}
+
+/** Finds the key that made one of the signatures. Tries all keys, so that the duration reveals nothing. */
+export function findMatch(
+  { scheme }: ParsedVerification,
+  { signatures, signed }: Pick<SignatureReading, 'signatures' | 'signed'>,
+  signers: readonly Secret[],
+): Match | undefined {
+  let match: Match | undefined
+  for (const { label, key } of signers) {
+    if (!isKeyOf(scheme, key)) continue
+    for (const { pieces, covered } of signed) {
+      const isSignature = signatureTests[scheme](pieces, key)
+      for (const signature of signatures) if (isSignature(signature)) match ??= { label, covered }
+    }
+  }
+  return match
 }
