@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { createMetrics } from '../admin/metrics.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/config.ts'
+import { inlineSecrets } from '../config/credentials.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
@@ -157,7 +158,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
-  const secrets = createWebhookSecrets(config.webhookSecrets, log)
+  const secrets = createWebhookSecrets(config.webhookSecrets ?? inlineSecrets([]), log)
   opened.defer(() => secrets.close())
   const reportHandlers = (handlers: readonly HandlerInfo[]) => {
     for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
