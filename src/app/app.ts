@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { createMetrics } from '../admin/metrics.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/config.ts'
+import { inlineSecrets } from '../config/credentials.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
@@ -19,7 +20,7 @@ import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { startRetention } from '../health/retention.ts'
 import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
-import { readAsEvent } from '../receiver/ingest.ts'
+import { readAsEvent } from '../receiver/readers.ts'
 import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
 import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
@@ -32,6 +33,7 @@ import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
 import { createReceiving, type ReceiverObserver } from '../receiver/receive.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
+import { runSources } from './sources.ts'
 import { createTrySink } from './try-sink.ts'
 
 export interface AppOptions {
@@ -157,8 +159,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
-  const secrets = createWebhookSecrets(config.webhookSecrets, log)
+  const secrets = createWebhookSecrets(config.webhookSecrets ?? inlineSecrets([]), log)
   opened.defer(() => secrets.close())
+  const sources = runSources(config.sources, { inbox, clock, log })
+  opened.defer(() => sources.close())
   const reportHandlers = (handlers: readonly HandlerInfo[]) => {
     for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
     // Not awaited: it counts the backlog.
@@ -218,7 +222,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })
   opened.defer(() => reconciler.close())
 
-  const rejects = createRejects({ ...config, clock, secrets: () => secrets.current() })
+  const paths = [config.path, ...config.sources.map(({ settings }) => settings.path)]
+  const rejects = createRejects({ ...config, paths, clock, secrets: () => secrets.current() })
   const receiving = createReceiving(config, {
     async accept(batch) {
       disk.check()
@@ -228,7 +233,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     clock,
     log,
     observer: observeWith(metrics, meter, drift),
-    logReject: createRejectLog({ ...config, log, clock, rejects }),
+    sources: sources.sources,
+    // Health and drift are those of the default source.
+    sourceObserver: metrics,
+    logReject: createRejectLog({ ...config, paths, log, clock, rejects }),
     state,
     tracer: createTracer(),
   })
@@ -250,6 +258,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     reconciler,
     rejects,
     secretLabels,
+    readEvent: (body) => readAsEvent(body, sources.sources),
     paces: () => paces.current(),
     startedAt: clock.now(),
     cluster,
@@ -260,7 +269,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   if (options.hasSender !== true) await startServing(inbox, clock, log)
   const receiver = earlyReceiver ?? (await listenForDeliveries())
-  receiver.handle(createReceiverApp({ ...receiving, path: config.path }))
+  receiver.handle(createReceiverApp({ ...receiving, path: config.webhookSecrets && config.path }))
   isListening = true
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()
@@ -279,7 +288,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     get inFlight() {
       return runner.inFlight
     },
-    reloadSecrets: () => secrets.reload(),
+    async reloadSecrets() {
+      await Promise.all([secrets.reload(), sources.reload()])
+    },
   }
 }
 
@@ -318,7 +329,7 @@ const answerWhileStarting: RequestListener = (request, response) => {
 /** The options that don't follow from the settings. */
 export type AdminInputs = Omit<
   AdminAppOptions,
-  'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'readEvent' | 'now' | 'clock'
+  'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'now' | 'clock'
 > & { readonly clock: Clock }
 
 /** Long actions, such as pruning, are answered when they are done. */
@@ -342,7 +353,6 @@ async function startAdmin(
     token,
     viewerToken,
     hosts: [host, ...hosts],
-    readEvent: readAsEvent,
     now: () => inputs.clock.now(),
     settings: () => described,
   })

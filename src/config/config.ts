@@ -4,6 +4,7 @@ import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credential
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigInputs, type RawSettings, type SettingOrigins } from './collect.ts'
+import { loadSources, type ConfiguredSource } from './sources.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
@@ -43,7 +44,9 @@ export interface Config extends DirectSettings {
     readonly maxBytes?: number
   }
   readonly tls?: TlsFiles
-  readonly webhookSecrets: SecretsOrigin
+  /** Secrets of the default source; null: there is none, and INBOX_PATH is not served. */
+  readonly webhookSecrets: SecretsOrigin | null
+  readonly sources: readonly ConfiguredSource[]
   /** Origin of each setting, such as an environment variable. Settings with their default are absent. */
   readonly origins: SettingOrigins
   /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
@@ -80,6 +83,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   })
   const { webhookSecrets, viewerToken, tls } = credentials
   const { INBOX_ADMIN_TOKEN: token, INBOX_API_KEY: apiKey } = values
+  const { sources, problems: sourceProblems } = await loadSources({
+    sources: values.INBOX_SOURCES,
+    takenPaths: [values.INBOX_PATH, '/healthz', '/readyz'],
+    env: options.env,
+    at,
+  })
   const { sinks, ...checked } = await loadSinks({
     sinks: values.INBOX_SINKS,
     routes: values.INBOX_ROUTES,
@@ -98,7 +107,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...checked.warnings,
   ]
   const { INBOX_SUBSCRIBE: subscribe } = values
-  const labels = webhookSecrets?.secrets.map(({ label }) => label)
+  const labels = webhookSecrets?.secrets.map(({ label }) => label) ?? []
   const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
   const isKept = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
@@ -106,10 +115,11 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...mistakes,
     ...findConflicts(values, raw.values),
     ...credentials.problems,
+    ...sourceProblems,
     ...checked.problems,
-    ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
+    ...(subscribe && webhookSecrets !== undefined ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
   ]
-  if (problems.length > 0 || webhookSecrets === undefined || labels === undefined) throw invalid(problems, warnings)
+  if (problems.length > 0 || webhookSecrets === undefined) throw invalid(problems, warnings)
 
   const { INBOX_DATABASE_URL: database } = values
   return deepFreeze<Config>({
@@ -135,6 +145,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     },
     ...(tls === undefined ? {} : { tls }),
     webhookSecrets,
+    sources,
     origins: raw.origins,
     warnings,
   })

@@ -1,6 +1,8 @@
 import { describeDatabase } from '../base/database-url.ts'
 import type { Config } from './config.ts'
+import type { SecretsOrigin } from './credentials.ts'
 import { isSettingName, settingNames, settings, type SettingName } from './settings.ts'
+import type { ConfiguredSource } from './sources.ts'
 import { describeBytes } from './values.ts'
 
 /** A row of `describeConfig` and its origin. */
@@ -21,6 +23,7 @@ export interface DescribedSetting {
 const composedRows: Readonly<Record<string, (config: Config) => string>> = {
   'webhook address': ({ tls, host, port, path }) => `${tls ? 'https' : 'http'}://${inUrl(host)}:${port}${path}`,
   'webhook secrets': describeSecrets,
+  sources: () => 'none',
   'TLS certificate': ({ tls }) => tls?.certFile ?? 'not set',
   'admin address': ({ admin }) => `http://${inUrl(admin.host)}:${admin.port}`,
   'admin host names': ({ admin }) => admin.hosts.join(', ') || 'none',
@@ -37,7 +40,7 @@ const composedRows: Readonly<Record<string, (config: Config) => string>> = {
 
 /** The settings of a row; empty for an unknown row. */
 function settingsOfRow(row: string): readonly SettingName[] {
-  const group = row.startsWith('sink ') ? 'sinks' : row
+  const group = row.replace(/^(sink|source) .*/, '$1s')
   return settingNames.filter((name) => settings[name].group === group)
 }
 
@@ -68,11 +71,14 @@ function originOf(name: string, { origins }: Config): DescribedSetting['origin']
 
 /** One row `[name, value]` per setting. Secrets show only whether they are set, and their labels. */
 export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
-  const composed = Object.entries(composedRows).flatMap(([name, show]) =>
-    name === 'sinks' && config.sinks.length > 0
-      ? config.sinks.map((sink) => [`sink ${sink.name}`, sink.description] as const)
-      : [[name, show(config)] as const],
-  )
+  const lists: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+    sinks: config.sinks.map(({ name, description }) => [`sink ${name}`, description]),
+    sources: config.sources.map((source) => [`source ${source.settings.name}`, describeSource(source)]),
+  }
+  const composed = Object.entries(composedRows).flatMap(([name, show]) => {
+    const list = lists[name] ?? []
+    return list.length > 0 ? list : [[name, show(config)] as const]
+  })
   const direct = settingNames.flatMap((name) => {
     const { group, at, show } = settings[name]
     return group in composedRows || at === null ? [] : [[group, show(config[at as keyof Config] as never)] as const]
@@ -80,9 +86,20 @@ export function describeConfig(config: Config): readonly (readonly [name: string
   return [...composed, ...direct]
 }
 
-function describeSecrets({ webhookSecrets: origin }: Config): string {
-  const labels = `set (labels: ${origin.secrets.map(({ label }) => label).join(', ')})`
-  return origin.kind === 'file' ? `${labels} from ${origin.file}` : labels
+function describeSecrets({ webhookSecrets }: Config): string {
+  return webhookSecrets === null ? 'not set (only sources receive deliveries)' : describeOrigin(webhookSecrets)
+}
+
+function describeOrigin({ secrets, files }: SecretsOrigin): string {
+  const labels = `set (labels: ${secrets.map(({ label }) => label).join(', ')})`
+  return files.length === 0 ? labels : `${labels} from ${files.join(', ')}`
+}
+
+function describeSource({ settings, secrets }: ConfiguredSource): string {
+  const { provider, path, keyEndpoint } = settings
+  const keys =
+    keyEndpoint === null ? `secrets ${describeOrigin(secrets)}` : `keys from ${new URL(keyEndpoint.url).host}`
+  return `${provider ?? 'custom'} at ${path}, ${keys}`
 }
 
 function describeDatabaseSetting({ database, migrate, orphanHours }: Config): string {

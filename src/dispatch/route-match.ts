@@ -1,5 +1,5 @@
 import type { Condition, Operand, RouteFilter, Tests } from '../config/sinks/routes.ts'
-import { foldAddress } from '../inbox/route-key.ts'
+import { foldAddress } from '../base/fold-address.ts'
 import { createMatcher } from '../inbox/routes.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import { networkOf } from './format.ts'

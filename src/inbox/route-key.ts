@@ -1,27 +1,25 @@
 import { createHash } from 'node:crypto'
-import type { HandlerRoute } from './port.ts'
-
-const evmAddress = /^0x[0-9a-f]{40}$/i
-
-/** Lowercases an EVM address and its prefix `0x`, which people may type as `0X`. Returns other text unchanged. */
-export function foldAddress(text: string): string {
-  return evmAddress.test(text) ? text.toLowerCase() : text
-}
+import { foldAddress } from '../base/fold-address.ts'
+import { defaultSource, keyOfSource, sentIdOf, sourceOf, type HandlerRoute, type StoredEvent } from './port.ts'
 
 /** Maximum characters of a key. Longer ones are replaced by a digest. */
 const maxKeyLength = 255
 
-interface RoutedEvent {
-  readonly id: string
-  readonly key: string
-  /** Returns the body; undefined if it was deleted. Called at most once. */
-  readonly raw: () => Uint8Array | undefined
-}
+type KeyedEvent = Pick<StoredEvent, 'id' | 'type' | 'key' | 'secretLabel'>
 
-/** Returns a function from route to the key of the event's run; null: no key. Parses the envelope only for routes with `keyPaths`. */
-export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => string | null {
+/**
+ * Returns a function from route to the key of the event's run; null: no key. `raw` returns the body; undefined if it was deleted. It is
+ * called at most once, and only for routes with `keyPaths`.
+ */
+export function createRouteKeys(
+  event: KeyedEvent,
+  raw: () => Uint8Array | undefined,
+): (route: HandlerRoute) => string | null {
+  const source = sourceOf(event)
   let envelope: unknown
-  const parsed = () => (envelope ??= JSON.parse(Buffer.from(event.raw() ?? 'null').toString()))
+  const parsed = () => (envelope ??= envelopeOf(JSON.parse(Buffer.from(raw() ?? 'null').toString())))
+  const envelopeOf = (body: unknown) =>
+    source === defaultSource ? body : { id: sentIdOf(event), type: event.type, data: body }
 
   return ({ order, keyPaths }) => {
     if (order === 'none') return null
@@ -32,7 +30,7 @@ export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => st
       if (part === null) return null
       parts.push(part)
     }
-    return bounded(parts.join(' '))
+    return keyOfSource(source, bounded(parts.join(' ')))
   }
 }
 

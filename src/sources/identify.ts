@@ -1,6 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { internalEventTypes } from '../../schema/internal.ts'
+import { foldAddress } from '../base/fold-address.ts'
+import { isText, parseJsonBody, type JsonProblem } from '../base/json-body.ts'
 import type { Provider, Reference, TestBody } from './provider.ts'
 import { toTime, valueAt, type RawHeaders, type ReferredDelivery } from './reference.ts'
 
@@ -35,11 +36,9 @@ export type IdentifyResult =
   | { readonly kind: 'test'; readonly status: number }
   | {
       readonly kind: 'unusable'
-      readonly reason: 'not_utf8' | 'byte_order_mark' | 'not_json' | 'too_deep' | 'own_type'
+      readonly reason: JsonProblem | 'own_type'
     }
 
-/** Levels of nested objects and arrays. */
-const maxDepth = 64
 /** Characters of an id, a type or a key, as in the envelope of the default source. */
 const maxLength = 255
 /** Only the inbox creates events of these types, so consumers may trust them. */
@@ -48,22 +47,14 @@ const internalPrefixes = internalEventTypes.map((type) => type.replace(/[^.]+$/,
 /** Reads id, type, time and key of an authentic delivery. Never throws. */
 export function identify(source: IdentifiedSource, delivery: AuthenticDelivery): IdentifyResult {
   const { headers, raw, receivedAt, covered } = delivery
-  if (!isUtf8(raw)) return unusable('not_utf8')
-  if (raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf) return unusable('byte_order_mark')
-  const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    return unusable('not_json')
-  }
-  if (isDeeperThan(body, maxDepth)) return unusable('too_deep')
-
+  const parsed = parseJsonBody(raw)
+  if (!parsed.ok) return unusable(parsed.reason)
+  const { text, value: body } = parsed
   let exactBody: unknown
   const referred: ReferredDelivery = { headers, body, exactBody: () => (exactBody ??= JSON.parse(text, keepDigits)) }
   const read = (reference: Reference | null) => {
     const value = reference === null ? '' : (valueAt(reference, referred) ?? '')
-    return isUsable(value) ? value : null
+    return isText(value, maxLength) ? value : null
   }
   const test = source.tests.find((candidate) => isTest(candidate, referred))
   if (test !== undefined) return { kind: 'test', status: test.status }
@@ -94,18 +85,11 @@ function isTest({ when }: TestBody, delivery: ReferredDelivery): boolean {
   })
 }
 
-/** Ill-formed Unicode could collide inside a database. Length counts characters, one of which may take two UTF-16 units. */
-function isUsable(text: string): boolean {
-  return text !== '' && text.length <= 2 * maxLength && text.isWellFormed() && Array.from(text).length <= maxLength
-}
-
-const evmAddress = /^0x[0-9a-f]{40}$/i
-
 /** EVM addresses are folded, as in the keys of the default source. */
 function keyOf(parts: readonly (string | null)[]): string | null {
   if (parts.length === 0 || parts.includes(null)) return null
-  const key = parts.map((part) => (part !== null && evmAddress.test(part) ? part.toLowerCase() : part)).join(' ')
-  return isUsable(key) ? key : digestOf(key)
+  const key = parts.map((part) => foldAddress(part ?? '')).join(' ')
+  return isText(key, maxLength) ? key : digestOf(key)
 }
 
 function digestOf(bytes: string | Uint8Array): string {
@@ -143,10 +127,4 @@ function keepNumber(_name: string, value: unknown, { source }: ReviverContext = 
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  return Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }

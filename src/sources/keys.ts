@@ -2,21 +2,8 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
+import type { SourceKey, SourceKeyPort } from '../inbox/port.ts'
 import type { KeyEndpoint } from './provider.ts'
-
-/** A fetched public key. */
-export interface StoredKey {
-  readonly id: string
-  /** SubjectPublicKeyInfo (DER) in base64. */
-  readonly spki: string
-}
-
-/** Keeps fetched keys, so that a restart needs no network. */
-export interface KeyStorage {
-  load(source: string): Promise<readonly StoredKey[]>
-  /** Replaces all keys of the source. */
-  save(source: string, keys: readonly StoredKey[]): Promise<void>
-}
 
 export interface KeyCache {
   /**
@@ -32,7 +19,7 @@ export interface KeyCacheOptions {
   readonly endpoint: KeyEndpoint
   /** Undefined: the endpoint needs none. */
   readonly apiKey: string | undefined
-  readonly storage: KeyStorage
+  readonly storage: SourceKeyPort
   readonly clock: Pick<Clock, 'now' | 'after'>
   readonly fetch: typeof fetch
   readonly log: Pick<Logger, 'warn'>
@@ -87,7 +74,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
 
   async function load(): Promise<void> {
     try {
-      for (const { id, spki } of await storage.load(source)) {
+      for (const { id, spki } of await storage.sourceKeys(source)) {
         const key = fromSpki(spki)
         if (isUsable(key)) keys.set(id, key)
       }
@@ -124,7 +111,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
       return
     }
     // Deliveries don't wait for the storage.
-    storage.save(source, [...keys].map(toStored)).catch((error: unknown) => {
+    storage.storeSourceKeys(source, [...keys].map(toStored)).catch((error: unknown) => {
       log.warn({ source, reason: messageOf(error) }, 'public keys not stored')
     })
   }
@@ -188,6 +175,6 @@ function fromSpki(spki: string): KeyObject {
   return createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' })
 }
 
-function toStored([id, key]: FetchedKey): StoredKey {
+function toStored([id, key]: FetchedKey): SourceKey {
   return { id, spki: key.export({ format: 'der', type: 'spki' }).toString('base64') }
 }

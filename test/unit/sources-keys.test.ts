@@ -1,7 +1,8 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createKeyCache, type StoredKey } from '../../src/sources/keys.ts'
+import type { SourceKey } from '../../src/inbox/port.ts'
+import { createKeyCache } from '../../src/sources/keys.ts'
 import { circle } from '../../src/sources/providers/circle.ts'
 import { fireblocks } from '../../src/sources/providers/fireblocks.ts'
 import { vectors } from '../support/source-vectors.ts'
@@ -20,14 +21,14 @@ type Answer = Response | Error | 'never'
 function stage(endpoint: typeof circle.keyEndpoint, answer: (url: string) => Answer) {
   const clock = createTestClock()
   const requests: { readonly url: string; readonly init: RequestInit | undefined }[] = []
-  let stored: readonly StoredKey[] = []
+  let stored: readonly SourceKey[] = []
   const options = {
     source: 'tested',
     endpoint: endpoint!,
     apiKey: 'TEST_API_KEY:1:2',
     storage: {
-      load: () => Promise.resolve(stored),
-      save: (_source: string, keys: readonly StoredKey[]) => {
+      sourceKeys: () => Promise.resolve(stored),
+      storeSourceKeys: (_source: string, keys: readonly SourceKey[]) => {
         stored = keys
         return Promise.resolve()
       },
@@ -137,7 +138,10 @@ describe('keys fetched one by one', () => {
 
   test('unreadable storage is like an empty one', async () => {
     const { options } = stage(circle.keyEndpoint, circleAnswer)
-    const storage = { load: () => Promise.reject(new Error('locked')), save: () => Promise.reject(new Error('locked')) }
+    const storage = {
+      sourceKeys: () => Promise.reject(new Error('locked')),
+      storeSourceKeys: () => Promise.reject(new Error('locked')),
+    }
     expect(spkiOf(await createKeyCache({ ...options, storage }).find(circleId))).toBe(circleKey)
   })
 })

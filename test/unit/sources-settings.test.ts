@@ -121,10 +121,10 @@ describe('resolveSources', () => {
     [{ ...alchemy, path: '/hooks/:id' }, '.path must be a path such as /hooks/alchemy'],
     [{ ...alchemy, path: '/hooks?a=1' }, '.path must be a path such as /hooks/alchemy'],
     [{ provider: 'alchemy', secrets: secret }, '.path must be a path such as /hooks/alchemy'],
-    [{ ...alchemy, pth: '/' }, '.pth is not an option, did you mean path?'],
+    [{ ...alchemy, pth: '/' }, '.pth is not an option (did you mean path?)'],
     [
       { ...alchemy, provider: 'alchmy' },
-      `.provider must be one of ${providerNames.join(', ')} (got "alchmy"), did you mean alchemy?`,
+      `.provider must be one of ${providerNames.join(', ')} (got "alchmy") (did you mean alchemy?)`,
     ],
     [{ ...alchemy, provider: 7 }, '.provider must be the name of a provider'],
     [{ path: '/a', secrets: secret }, ' must have a provider or verify'],
@@ -153,7 +153,7 @@ describe('resolveSources', () => {
     ],
     [
       { ...desk, verify: { ...desk.verify, encodng: 'hex' } },
-      '.verify.encodng is not an option, did you mean encoding?',
+      '.verify.encodng is not an option (did you mean encoding?)',
     ],
     [
       { ...desk, verify: { ...desk.verify, signed: '{timestamp}' } },

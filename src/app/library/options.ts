@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { systemClock, type Clock } from '../../base/clock.ts'
-import { type SecretsOrigin, readSecretsFile } from '../../config/credentials.ts'
+import { inlineSecrets, secretsOfFile, type SecretsOrigin } from '../../config/credentials.ts'
 import { mistakeIn } from '../../config/parse.ts'
 import { settings, type SettingName, type SettingValues } from '../../config/settings.ts'
 import type { DatabaseSetting } from '../../config/values.ts'
@@ -166,7 +166,5 @@ function apiProblems({ apiUrl, apiKey }: Readonly<Record<string, unknown>>): str
 }
 
 async function readSecrets(secrets: readonly Secret[] | undefined, path: string | undefined): Promise<SecretsOrigin> {
-  if (path === undefined) return { kind: 'inline', secrets: secrets ?? [] }
-  const file = resolve(path)
-  return { kind: 'file', file, secrets: await readSecretsFile(file) }
+  return path === undefined ? inlineSecrets(secrets ?? []) : secretsOfFile(resolve(path))
 }

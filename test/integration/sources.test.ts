@@ -1,0 +1,189 @@
+import { createSecretKey } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { resolveSources } from '../../src/sources/settings.ts'
+import { signSource } from '../../src/sources/sign.ts'
+import { startTestApp, type TestApp } from '../support/app.ts'
+import { rawRequest } from '../support/raw-http.ts'
+import { delivery, eventBytes } from '../support/signed.ts'
+
+const secrets = {
+  alchemy: 'whsec_of_alchemy',
+  payments: `whsec_${btoa('secret-of-payments')}`,
+  desk: 'secret-of-the-desk',
+}
+const verify = {
+  scheme: 'hmac-sha256',
+  header: 'x-signature',
+  signed: '{timestamp}.{body}',
+  timestamp: { header: 'x-timestamp', unit: 's', toleranceSeconds: 300 },
+} as const
+const sources = {
+  alchemy: { provider: 'alchemy', path: '/hooks/alchemy', secrets: secrets.alchemy },
+  payments: { provider: 'standard-webhooks', path: '/hooks/payments', secrets: secrets.payments },
+  desk: {
+    path: '/hooks/desk',
+    secrets: { env: 'DESK_SECRET' },
+    verify,
+    id: 'body.id',
+    type: 'body.event',
+    createdAt: 'body.time',
+    key: ['body.network', 'body.address'],
+  },
+  streams: { provider: 'quicknode', path: '/hooks/streams', secrets: secrets.desk },
+  alerts: { provider: 'tenderly', path: '/hooks/alerts', secrets: secrets.desk },
+  nodes: { provider: 'helius', path: '/hooks/nodes', secrets: secrets.desk },
+}
+type Name = keyof typeof sources
+
+const settings = {
+  INBOX_SOURCES: JSON.stringify(sources),
+  DESK_SECRET: secrets.desk,
+  INBOX_STORED_HEADERS: 'user-agent, authorization',
+} as never
+
+const resolved = resolveSources(sources, []).sources
+
+/** The request of a source's sender. */
+function signedBy(name: Name, body: string | Buffer, headers: Record<string, string> = {}) {
+  const source = resolved.find((each) => each.name === name)
+  const [verification] = source?.verify ?? []
+  if (source === undefined || verification === undefined) throw new Error(`no source ${name}`)
+  const text = name in secrets ? secrets[name as keyof typeof secrets] : secrets.desk
+  const key = createSecretKey(
+    verification.secretEncoding === 'base64' ? Buffer.from(text.slice(6), 'base64') : Buffer.from(text),
+  )
+  const raw = Buffer.from(body)
+  return {
+    target: source.path,
+    headers: { ...headers, ...signSource(verification, { raw, key, now: Date.now(), headers }) },
+    body: raw,
+  }
+}
+
+const post = async (app: TestApp, parts: Parameters<typeof rawRequest>[1]) => {
+  const { status, body, headers } = await rawRequest(app.port, parts)
+  return { status, text: body.toString(), headers }
+}
+
+const bodies = {
+  alchemy: JSON.stringify({ id: 'same', type: 'ADDRESS_ACTIVITY', createdAt: '2026-01-31T14:03:22.5Z', event: {} }),
+  payments: JSON.stringify({ type: 'payment.done', timestamp: '2026-01-31T14:03:22Z', data: { id: 'pay_1' } }),
+  desk: JSON.stringify({ id: 'same', event: 'fill', time: 1_769_868_202, network: 'base', address: '0xAb' }),
+}
+const signed = {
+  alchemy: () => signedBy('alchemy', bodies.alchemy),
+  payments: () => signedBy('payments', bodies.payments, { 'webhook-id': 'same' }),
+  desk: () => signedBy('desk', bodies.desk),
+}
+
+describe('a source', () => {
+  test('has its own path, signature, ids, types and keys', async () => {
+    await using app = await startTestApp({ settings })
+    for (const result of ['accepted', 'duplicate']) {
+      expect(await post(app, { ...delivery(eventBytes({ id: 'same' })) })).toMatchObject({
+        status: 200,
+        text: `{"status":"${result}","id":"same"}`,
+      })
+      for (const name of ['alchemy', 'payments', 'desk'] as const) {
+        expect(await post(app, signed[name]())).toMatchObject({
+          status: 200,
+          text: `{"status":"${result}","id":"${name}/same"}`,
+        })
+      }
+    }
+    expect(await app.inbox.event('alchemy/same')).toMatchObject({
+      type: 'ADDRESS_ACTIVITY',
+      createdAt: '2026-01-31T14:03:22.500Z',
+      key: 'alchemy/same',
+      secretLabel: 'alchemy/secret-1',
+      duplicates: 1,
+    })
+    expect(await app.inbox.event('desk/same')).toMatchObject({ type: 'fill', key: ':desk:base 0xAb', network: null })
+    expect(await app.inbox.event('same')).toMatchObject({ type: 'wallet.large_trade', secretLabel: 'main' })
+  })
+
+  test.each(['alchemy', 'payments', 'desk'] as const)(
+    '%s: a changed byte, a missing header and the signature of another source get 401, and nothing is stored',
+    async (name) => {
+      await using app = await startTestApp({ settings })
+      const parts = signed[name]()
+      const foreign = name === 'alchemy' ? signed.desk() : signed.alchemy()
+      for (const { headers, body } of [
+        { ...parts, body: Buffer.from(`${parts.body.toString()} `) },
+        { ...parts, headers: {} },
+        { ...parts, headers: foreign.headers },
+        delivery(parts.body, { secret: secrets.desk }),
+      ]) {
+        const answer = await post(app, { target: parts.target, body: body ?? Buffer.alloc(0), headers: headers ?? {} })
+        expect(answer.status).toBe(401)
+        expect(answer.text).toContain('signature_invalid')
+      }
+      expect(await app.inbox.stats()).toMatchObject({ lastSeq: 0, quarantined: 0 })
+      expect(await post(app, parts)).toMatchObject({ status: 200 })
+    },
+  )
+
+  test('stores no header with a secret', async () => {
+    await using app = await startTestApp({ settings })
+    const parts = signedBy('nodes', '[{"signature":"5h","type":"SWAP"}]', { 'user-agent': 'Helius' })
+    expect(await post(app, parts)).toMatchObject({ status: 200 })
+    expect(await app.inbox.event('nodes/5h')).toMatchObject({ headers: '{"user-agent":"Helius"}', type: 'SWAP' })
+  })
+
+  test('answers the tests of its sender without the store', async () => {
+    await using app = await startTestApp({ settings })
+    for (const method of ['GET', 'HEAD']) {
+      expect(await post(app, { method, target: '/hooks/alerts' })).toMatchObject({ status: 200, text: '' })
+    }
+    const answer = await post(app, { method: 'PUT', target: '/hooks/alerts' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, ['GET, HEAD, POST']])
+    const other = await post(app, { method: 'GET', target: '/hooks/desk' })
+    expect([other.status, other.headers.get('allow')]).toEqual([405, ['POST']])
+    const body = '{"event_type":"TEST","id":"1"}'
+    expect(await post(app, signedBy('alerts', body))).toMatchObject({ status: 200, text: '{"status":"test"}' })
+    expect(await app.inbox.stats()).toMatchObject({ lastSeq: 0 })
+  })
+
+  test('takes gzip only if its sender signs inflated bytes, up to the size limit', async () => {
+    await using app = await startTestApp({ settings: { ...(settings as object), INBOX_BODY_LIMIT: '10kb' } as never })
+    const gzipped = (name: Name, raw: string) => {
+      const { headers, target } = signedBy(name, raw)
+      return { target, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(raw) }
+    }
+    const raw = JSON.stringify({ data: 'x'.repeat(5_000) })
+    expect(await post(app, gzipped('streams', raw))).toMatchObject({ status: 200 })
+    const { data } = await app.inbox.events({ limit: 1 })
+    expect((await app.inbox.event(data[0]?.id ?? ''))?.raw.toString()).toBe(raw)
+    expect(await post(app, gzipped('streams', 'x'.repeat(20_000)))).toMatchObject({ status: 413 })
+    const damaged = { ...gzipped('streams', raw), body: Buffer.from([0x1f, 0x8b, 1, 2]) }
+    expect(await post(app, damaged)).toMatchObject({ status: 400 })
+    expect(await post(app, gzipped('desk', raw))).toMatchObject({ status: 415 })
+  })
+
+  test('keeps unusable bodies in quarantine, per source', async () => {
+    await using app = await startTestApp({ settings })
+    for (const name of ['desk', 'alchemy'] as const) {
+      expect(await post(app, signedBy(name, '{'))).toMatchObject({ status: 200 })
+    }
+    const { data } = await app.inbox.quarantine({ limit: 9 })
+    expect(data.map(({ id, reason }) => [id.split(':')[0], reason])).toEqual([
+      ['alchemy/sha256', 'not_json'],
+      ['desk/sha256', 'not_json'],
+    ])
+  })
+
+  test('owns its ids: the default source cannot use them', async () => {
+    await using app = await startTestApp({ settings })
+    expect((await post(app, delivery(eventBytes({ id: 'desk/same' })))).text).toContain('quarantined')
+    expect((await post(app, delivery(eventBytes({ id: 'other/same' })))).text).toContain('accepted')
+  })
+
+  test('needs no default source, whose path is then 404', async () => {
+    const { desk } = sources
+    const only = { INBOX_SOURCES: JSON.stringify({ desk }), DESK_SECRET: secrets.desk, INBOX_SECRETS: '' } as never
+    await using app = await startTestApp({ settings: only })
+    expect(await post(app, delivery(eventBytes({ id: 'a' })))).toMatchObject({ status: 404 })
+    expect(await post(app, signed.desk())).toMatchObject({ status: 200 })
+  })
+})
