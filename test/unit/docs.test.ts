@@ -5,6 +5,7 @@ import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/base/errors.ts'
+import type { Provider } from '../../src/sources/provider.ts'
 import { providerNames, providers, type ProviderName } from '../../src/sources/providers/index.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
@@ -45,11 +46,10 @@ describe('docs/sources.md', () => {
     const rows = [...page.matchAll(/^\| \[`([^`]+)`\]\(\S+\) \| ([^|]+)\|/gm)]
     expect(rows.map(([, name]) => name)).toEqual(providerNames)
     for (const [, name, headers] of rows) {
-      const [{ header, timestamp, keyIdHeader } = { header: '' }] = providers[name as ProviderName].verify
-      const from = timestamp?.from ?? {}
-      for (const needed of [header, keyIdHeader ?? header, 'header' in from ? from.header : header]) {
-        expect(headers, name).toContain(`\`${needed}\``)
-      }
+      const { verify }: Provider = providers[name as ProviderName]
+      const { header, timestamp, keyIdHeader = header } = verify[0]!
+      const timeHeader = timestamp && 'header' in timestamp.from ? timestamp.from.header : header
+      for (const needed of [header, keyIdHeader, timeHeader]) expect(headers, name).toContain(`\`${needed}\``)
     }
   })
 
