@@ -14,10 +14,7 @@ import { standardWebhooks } from './standard-webhooks.ts'
 import { stripe } from './stripe.ts'
 import { tenderly } from './tenderly.ts'
 
-/**
- * Bodies by provider and event type, as far as the sender documents them. `*` is any type without an entry of its own.
- * Unknown members are kept.
- */
+/** Documented bodies by provider and event type. `*` has what all types share. Unknown members are kept. */
 export const sourceSchemas = {
   alchemy,
   quicknode,
@@ -38,12 +35,12 @@ export const sourceSchemas = {
 
 type Schemas = typeof sourceSchemas
 
-/** The body by provider and event type. `*` is any type without an entry of its own. */
+/** The body by provider and event type. `*` has what all types share. */
 export type SourceEvents = {
   [P in keyof Schemas]: { [T in keyof Schemas[P]]: Declared<z.infer<Schemas[P][T]>> }
 }
 
-/** The body of an event of this provider and type. */
+/** The body of an event of this provider and type. Undocumented types have what all types share. */
 export type SourceEventOf<P extends keyof SourceEvents, T extends string> = T extends keyof SourceEvents[P]
   ? SourceEvents[P][T]
   : SourceEvents[P]['*']

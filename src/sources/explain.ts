@@ -211,7 +211,9 @@ function describeRejection(
         'No secret or key of this source gives this signature, and no known mistake explains it. Compare the secret with ' +
         'the one at the sender, and check that this is the signed body.'
       )
-    default:
+    case 'malformed':
+    case 'missing':
+    case 'repeated':
       return 'The time of the signature is in an unknown format.'
   }
 }

@@ -1,8 +1,9 @@
 import { randomUUID, sign, type KeyObject } from 'node:crypto'
 import { InboxError } from '../base/errors.ts'
 import type { ParsedVerification } from './read-signature.ts'
-import { hmacOf, joined, keccakOf } from './schemes.ts'
+import { hmacOf, isKeyOf, joined, keccakOf } from './schemes.ts'
 import { render, type Piece } from './template.ts'
+import type { VerifiedSource } from './verify.ts'
 
 export interface SignOptions {
   readonly raw: Uint8Array
@@ -16,6 +17,26 @@ export interface SignOptions {
   readonly target?: string
   /** Headers to sign, with names in lower case. Signed headers that are missing get the time or a random UUID. */
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Signs a body with the first secret of a source.
+ *
+ * @throws InboxError `usage` if the source has public keys only
+ */
+export function signWithSecret(
+  { verify, secrets }: Pick<VerifiedSource, 'verify' | 'secrets'>,
+  options: Omit<SignOptions, 'key' | 'keyId'>,
+): Readonly<Record<string, string>> {
+  const shared = secrets().find(({ key }) => key.type === 'secret')
+  const verification = verify.find(({ scheme }) => shared !== undefined && isKeyOf(scheme, shared.key))
+  if (shared === undefined || verification === undefined) {
+    throw new InboxError(
+      'usage',
+      'only the sender can sign deliveries of this source: they are verified with public keys',
+    )
+  }
+  return signSource(verification, { ...options, key: shared.key })
 }
 
 /** Signs a body as its sender would: the reverse of `verifySource`. Returns all headers that the verification reads. */

@@ -1,4 +1,4 @@
-import { createSecretKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { sourceSchemas } from '../../schema/sources/index.ts'
@@ -7,7 +7,8 @@ import { providerNames, providers, type ProviderName } from '../../src/sources/p
 import type { Scheme } from '../../src/sources/provider.ts'
 import { sampleBodies } from '../../src/sources/sample-bodies.ts'
 import { createSample } from '../../src/sources/samples.ts'
-import { signSource } from '../../src/sources/sign.ts'
+import { readSecrets } from '../../src/sources/secrets.ts'
+import { signSource, signWithSecret } from '../../src/sources/sign.ts'
 import { verifySource } from '../../src/sources/verify.ts'
 import { settingsOf, vectors } from '../support/source-vectors.ts'
 
@@ -20,31 +21,36 @@ const pairs: Partial<Record<Scheme, { readonly privateKey: KeyObject; readonly p
   'jws-rs512': generateKeyPairSync('rsa', { modulusLength: 2_048 }),
 }
 
+async function sourceWithKeys(provider: ProviderName) {
+  const settings = settingsOf(provider, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')
+  const [verification] = settings.verify
+  const pair = pairs[verification!.scheme]
+  const secrets = await readSecrets(settings, { env: {} })
+  const find = (id: string) => Promise.resolve(id === keyId && pair ? pair.publicKey : ('unknown' as const))
+  return { source: { ...settings, secrets: () => secrets, keys: { find } }, verification: verification!, pair }
+}
+
 /** Creates a sample, signs it as its sender would, verifies it and identifies it. */
 async function deliver(provider: ProviderName, type: string | undefined) {
-  const source = settingsOf(provider, 'a secret of this source 1234')
-  const [verification] = source.verify
-  const secret = createSecretKey(Buffer.from('a secret of this source'))
-  const { privateKey, publicKey } = pairs[verification!.scheme] ?? { privateKey: secret, publicKey: secret }
-  const { raw, headers } = createSample(provider, type, now)
-  const request = {
-    raw,
-    headers: Object.entries(signSource(verification!, { raw, headers, key: privateKey, keyId, now })).flat(),
-    now,
-  }
-  const verdict = await verifySource(
-    {
-      ...source,
-      secrets: () => [{ label: 'a', key: publicKey }],
-      keys: { find: (id) => Promise.resolve(id === keyId ? publicKey : 'unknown') },
-    },
-    request,
-  )
+  const { source, verification, pair } = await sourceWithKeys(provider)
+  const sample = { ...createSample(provider, type, now), now }
+  const { raw } = sample
+  const headers = pair
+    ? signSource(verification, { ...sample, key: pair.privateKey, keyId })
+    : signWithSecret(source, sample)
+  const request = { raw, headers: Object.entries(headers).flat(), now }
+  const verdict = await verifySource(source, request)
   expect(verdict).toMatchObject({ ok: true, isOld: false })
   const result = identify(source, { ...request, receivedAt: now, covered: verdict.ok ? verdict.covered : [] })
   if (result.kind !== 'event') throw new Error(`${provider} ${type} is no event: ${result.kind}`)
   return { body: JSON.parse(raw.toString()) as unknown, event: result.event }
 }
+
+test.each(Object.keys(pairs))('a source with %s has no secret that signs', async (scheme) => {
+  const provider = providerNames.find((name) => providers[name].verify[0]?.scheme === scheme)!
+  const { source } = await sourceWithKeys(provider)
+  expect(() => signWithSecret(source, { raw: Buffer.from('{}'), now })).toThrow('only the sender can sign')
+})
 
 describe.each(providerNames)('a sample of %s', (provider) => {
   const hasTypes = providers[provider].type !== null
