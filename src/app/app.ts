@@ -150,7 +150,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => retention.close())
   const meter = createMeter(clock, config.unusableStatus)
   const drift = createDriftCounter(clock)
-  const secretLabels = () => secrets.current().map(({ label }) => label)
+  const secretLabels = () => [...secrets.current().map(({ label }) => label), ...sources.labels()]
   const metrics = createMetrics({
     inbox,
     clock,

@@ -14,6 +14,8 @@ export interface SourcesOptions {
 
 export interface RunningSources {
   readonly sources: readonly ReceivedSource[]
+  /** Labels of all secrets, as events have them: `<source>/<label>`. */
+  labels(): readonly string[]
   /** Reads the files with secrets again. */
   reload(): Promise<void>
   close(): void
@@ -30,6 +32,8 @@ export function runSources(configured: readonly ConfiguredSource[], options: Sou
   })
   return {
     sources: running.map(({ source }) => source),
+    labels: () =>
+      running.flatMap(({ secrets, source }) => secrets.current().map(({ label }) => `${source.name}/${label}`)),
     async reload() {
       await Promise.all(running.map(({ secrets }) => secrets.reload()))
     },

@@ -100,7 +100,7 @@ export const settings = {
   ),
   INBOX_SOURCES: secretSetting(
     'sources',
-    'sources as JSON; `sources` in the config file',
+    '[sources](sources.md) as JSON; `sources` in the config file',
     jsonValue.optional(),
     'a JSON object of sources by name',
     `'{"alchemy": {"provider": "alchemy", "path": "/hooks/alchemy", "secrets": {"env": "ALCHEMY_SECRET"}}}'`,
