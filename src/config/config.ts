@@ -114,6 +114,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...raw.problems,
     ...mistakes,
     ...findConflicts(values, raw.values),
+    ...(webhookSecrets === null ? findUnsignable(sinks) : []),
     ...credentials.problems,
     ...sourceProblems,
     ...checked.problems,
@@ -183,6 +184,13 @@ function findConflicts(values: SettingValues, raw: RawSettings['values']): strin
     problems.push(`INBOX_ADMIN_PORT must differ from INBOX_PORT (both ${adminPort}), for example INBOX_ADMIN_PORT=8081`)
   }
   return problems
+}
+
+/** Sinks that sign with the secrets of the default source, which don't exist. */
+function findUnsignable(sinks: readonly ConfiguredSink[]): string[] {
+  return sinks
+    .filter(({ options }) => (options as { readonly signature?: string }).signature === 'original')
+    .map(({ name }) => `sinks.${name}.signature must be standard-webhooks or none, because INBOX_SECRETS is not set`)
 }
 
 function findConfigWarnings(values: SettingValues, hasApiKey: boolean): string[] {

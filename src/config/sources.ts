@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { messageOf } from '../base/errors.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { readOrigin, readSecrets, type OriginReader } from '../sources/secrets.ts'
@@ -33,14 +34,20 @@ export interface LoadedSources {
 export async function loadSources({ sources, takenPaths, env, at }: SourcesSetting): Promise<LoadedSources> {
   if (sources === undefined) return { sources: [], problems: [] }
   const resolved = resolveSources(sources, takenPaths)
+  const loaded = await readSourceSecrets(resolved.sources, { env, at })
+  return { ...loaded, problems: [...resolved.problems, ...loaded.problems] }
+}
+
+/** Reads the secrets of checked sources. */
+export async function readSourceSecrets(
+  sources: readonly SourceSettings[],
+  { env = process.env, at = resolve }: Partial<Pick<SourcesSetting, 'env' | 'at'>> = {},
+): Promise<LoadedSources> {
   const reader = { env, readFile: (file: string) => readSecretFile(at(file)) }
-  const loaded = await Promise.allSettled(resolved.sources.map((source) => loadSource(source, reader, at)))
+  const loaded = await Promise.allSettled(sources.map((source) => loadSource(source, reader, at)))
   return {
     sources: loaded.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
-    problems: [
-      ...resolved.problems,
-      ...loaded.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : [])),
-    ],
+    problems: loaded.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : [])),
   }
 }
 

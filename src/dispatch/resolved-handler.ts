@@ -13,6 +13,8 @@ export interface ResolvedHandler {
   readonly types: readonly string[]
   /** Names of sources, or `*` for all. Absent: the default source. */
   readonly sources?: readonly string[] | undefined
+  /** Provider of all its sources; absent: any. */
+  readonly provider?: string | undefined
   readonly order: 'key' | 'none'
   readonly keyPaths?: readonly string[] | undefined
   readonly concurrency: number

@@ -124,10 +124,15 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
       // Only signatures of the default source can be explained, so the body isn't kept.
       logReject: (request, reason) => options.logReject(request, reason),
       inflate: inflates ? inflate : null,
-      methods: [...(probes.includes('GET') ? ['GET', 'HEAD'] : probes), 'POST'],
+      methods: methodsOf(probes),
     }
   }
   return { ...receiving, sources: sources.map(receivingOf) }
+}
+
+/** Methods that the path of a source takes. */
+export function methodsOf(probes: Provider['probes']): readonly string[] {
+  return [...(probes.includes('GET') ? ['GET', 'HEAD'] : probes), 'POST']
 }
 
 /** Handles a request as a delivery and responds. Reads the body as raw bytes and ignores its Content-Type. */

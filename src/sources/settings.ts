@@ -102,6 +102,9 @@ function objectError(rule: string) {
 
 type Entry = z.infer<typeof entry>
 
+/** A source as the settings have it. */
+export type SourceOptions = z.input<typeof entry>
+
 export interface ResolvedSources {
   readonly sources: readonly SourceSettings[]
   /** One line per problem, such as `sources.alchemy.path must be a path such as /hooks/alchemy`. Without secrets. */

@@ -1,11 +1,19 @@
+import express from 'express'
 import { createSecretKey } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { createInbox, defineHandler } from '../../src/index.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import { signSource } from '../../src/sources/sign.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { rawRequest } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
+import { createTempDir } from '../support/temp-dir.ts'
+import { until } from '../support/until.ts'
 
 const secrets = {
   alchemy: 'whsec_of_alchemy',
@@ -185,5 +193,136 @@ describe('a source', () => {
     await using app = await startTestApp({ settings: only })
     expect(await post(app, delivery(eventBytes({ id: 'a' })))).toMatchObject({ status: 404 })
     expect(await post(app, signed.desk())).toMatchObject({ status: 200 })
+  })
+})
+
+describe('handlers and sinks', () => {
+  const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
+  const handler = (name: string, options: string) => `
+    import { appendFileSync } from 'node:fs'
+    export default {
+      ${options}
+      run({ id, source, uid, type, createdAt, data }) {
+        appendFileSync('${name}', JSON.stringify({ id, source, uid, type, createdAt, data }) + '\\n')
+      },
+    }`
+
+  test('get the events of their sources, by default of the default source', async () => {
+    await using dir = await createTempDir()
+    const at = (name: string) => join(dir.path, `${name}.ndjson`)
+    const sinks = {
+      archive: { kind: 'file', path: at('archive'), types: '*' },
+      fills: { kind: 'file', path: at('fills'), types: 'fill', source: 'desk' },
+      all: { kind: 'file', path: at('all'), types: '*', source: '*' },
+    }
+    const routes = [{ types: 'payment.done', source: 'payments', where: { 'data.data.id': 'pay_1' }, to: 'fills' }]
+    await using app = await startTestApp({
+      dir: dir.path,
+      settings: {
+        ...(settings as object),
+        INBOX_SINKS: JSON.stringify(sinks),
+        INBOX_ROUTES: JSON.stringify(routes),
+      } as never,
+      handlers: {
+        'default.mjs': handler(at('default'), "type: '*',"),
+        'desk.mjs': handler(at('desk'), "type: '*', source: 'desk',"),
+        'activity.mjs': handler(at('activity'), "type: 'ADDRESS_ACTIVITY', source: 'alchemy', provider: 'alchemy',"),
+        'every.mjs': handler(at('every'), "type: '*', source: '*',"),
+      },
+    })
+    await post(app, delivery(eventBytes({ id: 'same' })))
+    for (const name of ['alchemy', 'payments', 'desk'] as const) {
+      await post(app, signed[name]())
+      await post(app, signed[name]())
+    }
+    await until(
+      async () => (await linesOf(at('every'))).length === 4 && (await linesOf(at('all'))).length === 4,
+      'all runs',
+    )
+    await until(async () => (await app.inbox.stats()).oldestOpenAt === null, 'every run has ended')
+    const eventsOf = async (name: string) =>
+      (await linesOf(at(name))).map((line) => JSON.parse(line) as { uid: string })
+    expect(await eventsOf('desk')).toEqual([
+      {
+        id: 'same',
+        source: 'desk',
+        uid: 'desk/same',
+        type: 'fill',
+        createdAt: '2026-01-31T14:03:22.000Z',
+        data: JSON.parse(bodies.desk),
+      },
+    ])
+    expect((await eventsOf('default')).map(({ uid }) => uid)).toEqual(['same'])
+    expect((await eventsOf('activity')).map(({ uid }) => uid)).toEqual(['alchemy/same'])
+    expect((await eventsOf('every')).map(({ uid }) => uid).toSorted()).toEqual([
+      'alchemy/same',
+      'desk/same',
+      'payments/same',
+      'same',
+    ])
+    expect(await linesOf(at('archive'))).toEqual([eventBytes({ id: 'same' }).toString()])
+    expect((await linesOf(at('fills'))).toSorted()).toEqual([bodies.desk, bodies.payments].toSorted())
+  })
+
+  test.each([
+    ["source: 'dsk'", 'source must be one of default, *, alchemy, payments, desk, streams, alerts, nodes (got "dsk")'],
+    ["source: 'desk', provider: 'alchemy'", 'provider must be that of the source desk: none (got "alchemy")'],
+    ["provider: 'alchemy'", 'provider must be that of the source default: none (got "alchemy")'],
+  ])('%s stops the start', async (options, problem) => {
+    const handlers = { 'wrong.mjs': `export default { type: '*', ${options}, run() {} }` }
+    await expect(startTestApp({ settings, handlers })).rejects.toThrow(problem)
+  })
+})
+
+describe('the library', () => {
+  test('takes sources by router and by bytes', async () => {
+    const seen: string[] = []
+    const collect = defineHandler({ name: 'collect', type: '*', source: '*', run: ({ uid }) => void seen.push(uid) })
+    const desk = { ...sources.desk, secrets: secrets.desk }
+    await using inbox = createInbox({
+      sources: { desk, alerts: sources.alerts, alchemy: sources.alchemy },
+      handlers: [collect],
+      database: 'memory:',
+      log: false,
+    })
+    await inbox.start()
+    const app = express()
+    app.use('/webhooks', inbox.router)
+    app.use('/hooks/desk', inbox.router('desk'))
+    app.use('/hooks/alerts', inbox.router('alerts'))
+    const server = app.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const to = async (parts: Parameters<typeof rawRequest>[1]) => (await rawRequest(port, parts)).status
+    expect(await to(signed.desk())).toBe(200)
+    expect(await to({ ...signed.desk(), headers: {} })).toBe(401)
+    expect(await to({ method: 'HEAD', target: '/hooks/alerts' })).toBe(200)
+    expect(await to(delivery(eventBytes({ id: 'a' })))).toBe(404)
+    server.close()
+
+    const { headers, body } = signed.alchemy()
+    expect(await inbox.receive({ source: 'alchemy', headers, body })).toMatchObject({ status: 200 })
+    expect(await inbox.receive({ source: 'alchemy', headers: {}, body })).toMatchObject({ status: 401 })
+    const repeated = { 'x-alchemy-signature': [headers['x-alchemy-signature'] ?? '', 'again'] }
+    expect(await inbox.receive({ source: 'alchemy', headers: repeated, body })).toMatchObject({ status: 401 })
+    expect(await inbox.receive({ source: 'other', headers, body })).toMatchObject({ status: 404 })
+    expect(await inbox.receive({ source: 'alerts', method: 'GET', headers: {}, body: null })).toMatchObject({
+      status: 200,
+    })
+    await until(() => seen.length === 2, 'both events are handled')
+    expect(seen).toEqual(['desk/same', 'alchemy/same'])
+    expect(() => inbox.router('dsk')).toThrow('the source of a router must be one of default, desk, alerts, alchemy')
+  })
+
+  test('needs secrets or sources, and known sources of handlers', () => {
+    const handlers = [{ name: 'a', type: '*', source: 'dsk', run() {} }]
+    expect(() => createInbox({ handlers: [] })).toThrow('neither secrets nor secretsFile is set')
+    expect(() => createInbox({ handlers: [], sources: {} })).toThrow('neither secrets nor secretsFile is set')
+    expect(() => createInbox({ handlers, sources: { alerts: sources.alerts } })).toThrow(
+      'handlers[0]: source must be one of',
+    )
+    expect(() => createInbox({ handlers: [], sources: { alerts: { path: '/a' } } })).toThrow(
+      'sources.alerts must have a provider or verify',
+    )
   })
 })

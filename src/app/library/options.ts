@@ -10,6 +10,13 @@ import { parseDefinitions, type Definition } from '../../dispatch/parse-definiti
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { createLogger, silentLogger, type Logger } from '../../base/log.ts'
 import type { Secret } from '../../signature/keys.ts'
+import { findSourceProblems } from '../../dispatch/handler-sources.ts'
+import {
+  resolveSources,
+  type ResolvedSources,
+  type SourceOptions,
+  type SourceSettings,
+} from '../../sources/settings.ts'
 import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
 
 export interface EmbeddedInboxOptions {
@@ -20,6 +27,11 @@ export interface EmbeddedInboxOptions {
   readonly secrets?: string | readonly string[] | Readonly<Record<string, string>> | undefined
   /** Instead of `secrets`: a file with one secret or JSON `{"label": "secret"}`. Read again when it changes. */
   readonly secretsFile?: string | undefined
+  /**
+   * Further senders by name, as in the setting `sources`; `secrets` is then optional. Mount `inbox.router(name)` at the
+   * path of each.
+   */
+  readonly sources?: Readonly<Record<string, SourceOptions>>
   /** Results of `defineHandler` and `defineSink`, each with a `name`. */
   readonly handlers: readonly Definition[]
   /**
@@ -64,6 +76,7 @@ export interface EmbeddedInboxOptions {
 const settingOf = {
   secrets: 'INBOX_SECRETS',
   secretsFile: 'INBOX_SECRETS_FILE',
+  sources: 'INBOX_SOURCES',
   database: 'INBOX_DATABASE_URL',
   migrate: 'INBOX_MIGRATE',
   concurrency: 'INBOX_CONCURRENCY',
@@ -87,9 +100,11 @@ type OptionValues = { readonly [Name in OptionName]: SettingValues[(typeof setti
 /** The options, checked and complete. */
 export interface EmbeddedInboxSettings extends Omit<
   OptionValues,
-  'secrets' | 'secretsFile' | 'database' | 'bodyLimit' | 'diskReserve' | 'apiUrl' | 'apiKey'
+  'secrets' | 'secretsFile' | 'sources' | 'database' | 'bodyLimit' | 'diskReserve' | 'apiUrl' | 'apiKey'
 > {
-  readonly secrets: () => Promise<SecretsOrigin>
+  /** Null: there is no default source. */
+  readonly secrets: (() => Promise<SecretsOrigin>) | null
+  readonly sources: readonly SourceSettings[]
   readonly handlers: readonly ResolvedHandler[]
   readonly database: DatabaseSetting
   readonly bodyLimitBytes: number
@@ -103,16 +118,23 @@ export interface EmbeddedInboxSettings extends Omit<
 const optionNames = Object.keys(settingOf) as OptionName[]
 const knownNames = [...optionNames, 'handlers', 'log', 'clock']
 
+const noSources: ResolvedSources = { sources: [], problems: [] }
+
 /** Throws InboxError `config_invalid` with one line per problem, without secrets. */
 export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettings {
   const given: Readonly<Record<string, unknown>> = { ...options }
   const { values, problems } = parseValues(given)
   const { handlers, problems: handlerProblems } = parseDefinitions(given.handlers)
   const unknown = Object.keys(given).filter((name) => !knownNames.includes(name))
+  const resolved = given.sources === undefined ? noSources : resolveSources(values.sources, [])
+  const hasDefault = given.secrets !== undefined || given.secretsFile !== undefined
+  const isEmpty = resolved.sources.length + resolved.problems.length === 0
   problems.push(
-    ...secretProblems(given, values.secrets),
+    ...(hasDefault || isEmpty ? secretProblems(given, values.secrets) : []),
+    ...resolved.problems,
     ...apiProblems(given),
     ...handlerProblems,
+    ...(resolved.problems.length === 0 ? findSourceProblems(handlers, resolved.sources) : []),
     ...unknown.map((name) => `${name}: unknown option, known are ${knownNames.join(', ')}`),
   )
   if (problems.length > 0) {
@@ -120,12 +142,13 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
       details: { problems },
     })
   }
-  const { database, bodyLimit, diskReserve, secrets, secretsFile, apiUrl, apiKey, ...others } = values
+  const { database, bodyLimit, diskReserve, secrets, secretsFile, sources: _, apiUrl, apiKey, ...others } = values
   const { log = createLogger({ level: 'warn', pretty: false }), clock = systemClock } = options
   return Object.freeze<EmbeddedInboxSettings>({
     ...others,
     handlers,
-    secrets: () => readSecrets(secrets, secretsFile),
+    secrets: hasDefault ? () => readSecrets(secrets, secretsFile) : null,
+    sources: resolved.sources,
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: resolve(database.file) } : database,
     bodyLimitBytes: bodyLimit,
     diskReserveBytes: diskReserve,
