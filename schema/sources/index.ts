@@ -1,37 +1,6 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Declared } from '../fields.ts'
-import { alchemy } from './alchemy.ts'
-import { circle } from './circle.ts'
-import { coinbaseCdp } from './coinbase-cdp.ts'
-import { fireblocks } from './fireblocks.ts'
-import { github } from './github.ts'
-import { goldsky } from './goldsky.ts'
-import { helius } from './helius.ts'
-import { moralis } from './moralis.ts'
-import { openzeppelinMonitor } from './openzeppelin-monitor.ts'
-import { quicknode } from './quicknode.ts'
-import { standardWebhooks } from './standard-webhooks.ts'
-import { stripe } from './stripe.ts'
-import { tenderly } from './tenderly.ts'
-
-/** Documented bodies by provider and event type. `*` has what all types share. Unknown members are kept. */
-export const sourceSchemas = {
-  alchemy,
-  quicknode,
-  // The user chooses among several payloads.
-  'quicknode-alerts': { '*': z.unknown() },
-  helius,
-  moralis,
-  tenderly,
-  'openzeppelin-monitor': openzeppelinMonitor,
-  goldsky,
-  'coinbase-cdp': coinbaseCdp,
-  circle,
-  fireblocks,
-  stripe,
-  github,
-  'standard-webhooks': standardWebhooks,
-} as const satisfies Readonly<Record<string, Readonly<Record<'*', z.ZodType>>>>
+import type { sourceSchemas } from './schemas.ts'
 
 type Schemas = typeof sourceSchemas
 
@@ -45,23 +14,23 @@ export type SourceEventOf<P extends keyof SourceEvents, T extends string> = T ex
   ? SourceEvents[P][T]
   : SourceEvents[P]['*']
 
-/** A body of any type: a union of the documented types if the sender has them. */
-type EventOfProvider<P extends keyof SourceEvents> =
+/** The body of an event of a provider: a union of the types with a schema, or what all types share if there are none. */
+export type SourceEvent<P extends keyof SourceEvents> =
   Exclude<keyof SourceEvents[P], '*'> extends never
     ? SourceEvents[P]['*']
     : SourceEvents[P][Exclude<keyof SourceEvents[P], '*'>]
 
-export type AlchemyEvent = EventOfProvider<'alchemy'>
-export type QuickNodeEvent = EventOfProvider<'quicknode'>
-export type QuickAlertsEvent = EventOfProvider<'quicknode-alerts'>
-export type HeliusEvent = EventOfProvider<'helius'>
-export type MoralisEvent = EventOfProvider<'moralis'>
-export type TenderlyEvent = EventOfProvider<'tenderly'>
-export type OpenZeppelinMonitorEvent = EventOfProvider<'openzeppelin-monitor'>
-export type GoldskyEvent = EventOfProvider<'goldsky'>
-export type CoinbaseCdpEvent = EventOfProvider<'coinbase-cdp'>
-export type CircleEvent = EventOfProvider<'circle'>
-export type FireblocksEvent = EventOfProvider<'fireblocks'>
-export type StripeEvent = EventOfProvider<'stripe'>
-export type GitHubEvent = EventOfProvider<'github'>
-export type StandardWebhooksEvent = EventOfProvider<'standard-webhooks'>
+export type AlchemyEvent = SourceEvent<'alchemy'>
+export type QuickNodeEvent = SourceEvent<'quicknode'>
+export type QuickAlertsEvent = SourceEvent<'quicknode-alerts'>
+export type HeliusEvent = SourceEvent<'helius'>
+export type MoralisEvent = SourceEvent<'moralis'>
+export type TenderlyEvent = SourceEvent<'tenderly'>
+export type OpenZeppelinMonitorEvent = SourceEvent<'openzeppelin-monitor'>
+export type GoldskyEvent = SourceEvent<'goldsky'>
+export type CoinbaseCdpEvent = SourceEvent<'coinbase-cdp'>
+export type CircleEvent = SourceEvent<'circle'>
+export type FireblocksEvent = SourceEvent<'fireblocks'>
+export type StripeEvent = SourceEvent<'stripe'>
+export type GitHubEvent = SourceEvent<'github'>
+export type StandardWebhooksEvent = SourceEvent<'standard-webhooks'>

@@ -121,11 +121,6 @@ const fireblocksTransaction = <T extends string>(fresh: Fresh, type: T, status: 
   }),
 })
 
-const githubEvent = {
-  sender: { login: 'octocat', id: 1 },
-  repository: { id: 1_296_269, full_name: 'octocat/Hello-World' },
-}
-
 /** Realistic bodies by provider and type. The first type is the default. */
 export const sampleBodies = {
   alchemy: {
@@ -354,14 +349,13 @@ export const sampleBodies = {
     }),
   },
   github: {
-    push: ({ hash, blockHash, time }) => ({
-      ...githubEvent,
+    '*': ({ hash, blockHash }) => ({
       ref: 'refs/heads/main',
       before: blockHash.slice(2, 42),
       after: hash.slice(2, 42),
-      commits: [{ id: hash.slice(2, 42), message: 'Update README', timestamp: time.toISOString() }],
+      sender: { login: 'octocat', id: 1 },
+      repository: { id: 1_296_269, full_name: 'octocat/Hello-World' },
     }),
-    '*': ({ hash }) => ({ ...githubEvent, action: 'created', after: hash.slice(2, 42) }),
   },
   'standard-webhooks': {
     '*': ({ type = 'transfer.completed', uuid, hash, time }) => ({

@@ -14,15 +14,15 @@ export interface Sample {
 /**
  * Creates a realistic delivery of a provider. Two samples are two events: their ids, times and hashes differ.
  *
- * @param type default: the provider's most common type
+ * @param type default: the provider's first type
  * @throws InboxError `usage` for a type of which the provider has no sample
  */
 export function createSample(provider: ProviderName, type: string | undefined, now: number): Sample {
   const bodies = new Map<string, (fresh: Fresh) => unknown>(Object.entries(sampleBodies[provider]))
   const [first] = bodies.keys()
   const chosen = type ?? (first === '*' ? undefined : first)
-  const isFree = chosen === undefined || providers[provider].type !== null
-  const body = bodies.get(chosen ?? '*') ?? (isFree ? bodies.get('*') : undefined)
+  const hasTypes = providers[provider].type !== null
+  const body = bodies.get(chosen ?? '*') ?? (hasTypes ? bodies.get('*') : undefined)
   if (body === undefined) throw new InboxError('usage', describeTypes(provider, chosen ?? '', [...bodies.keys()]))
   const fresh = createFresh(chosen, now)
   return { raw: Buffer.from(JSON.stringify(body(fresh))), headers: headersOf(provider, fresh) }
@@ -44,9 +44,9 @@ function randomText(length: number, alphabet: string): string {
   return Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join('')
 }
 
-function headersOf(provider: ProviderName, { type = '', uuid, token }: Fresh): Readonly<Record<string, string>> {
-  if (provider === 'github') return { 'x-github-event': type, 'x-github-delivery': uuid }
-  if (provider === 'coinbase-cdp') return { 'x-event-id': uuid, 'x-event-type': type }
+function headersOf(provider: ProviderName, { type, uuid, token }: Fresh): Readonly<Record<string, string>> {
+  if (provider === 'github') return { 'x-github-event': type ?? 'push', 'x-github-delivery': uuid }
+  if (provider === 'coinbase-cdp') return { 'x-event-id': uuid, 'x-event-type': type ?? '' }
   return provider === 'standard-webhooks' ? { 'webhook-id': `msg_${token}` } : {}
 }
 

@@ -110,7 +110,7 @@ describe('a source', () => {
     expect(await app.inbox.event('desk/same')).toMatchObject({ type: 'fill', key: ':desk:base 0xAb', network: null })
     expect(await app.inbox.event('same')).toMatchObject({ type: 'wallet.large_trade', secretLabel: 'main' })
     const authorization = `Bearer ${app.adminToken}`
-    const shown = await fetch(`${app.adminUrl}/api/events/${encodeURIComponent('desk/same')}`, {
+    const shown = await fetch(`${app.adminUrl}/api/v1/events/${encodeURIComponent('desk/same')}`, {
       headers: { authorization },
     })
     expect(await shown.json()).toMatchObject({ id: 'desk/same', type: 'fill', secret_label: 'desk/secret-1' })

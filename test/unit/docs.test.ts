@@ -53,7 +53,8 @@ describe('docs/sources.md', () => {
     }
   })
 
-  const blocks = [...page.matchAll(/```ts\n([^`]+)```/g)].map(([, block = '']) => block)
+  const examples = [...page.matchAll(/```ts\n([^`]+)```/g)].map(([, example = '']) => example)
+  const blocks = examples.filter((example) => !example.includes('import'))
 
   test.each(blocks.map((block) => [block.split('\n')[0], block] as const))(
     'has a valid block: %s',

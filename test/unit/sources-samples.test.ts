@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
-import { sourceSchemas } from '../../schema/sources/index.ts'
+import { sourceSchemas } from '../../schema/sources/schemas.ts'
 import { identify } from '../../src/sources/identify.ts'
 import { providerNames, providers, type ProviderName } from '../../src/sources/providers/index.ts'
 import type { Scheme } from '../../src/sources/provider.ts'
