@@ -190,13 +190,17 @@ export function toHandlerEvent(stored: StoredEvent): HandlerEvent<'*'> {
   const event = isEnvelope ? body : { id: sentIdOf(stored), type, created_at: createdAt, data: body }
   let exact: ((path: string) => string | undefined) | undefined
   const pathInText = (path: string) => (isEnvelope ? path : path.replace(/^data\./, ''))
-  Object.defineProperties(event, {
+  const hidden = {
+    raw,
+    exact: (path: string) => (exact ??= createExactReader(text))(pathInText(path)),
+    source,
+    uid,
+    createdAt,
+  }
+  // One by one: twice as fast as `defineProperties`.
+  for (const [name, value] of Object.entries(hidden)) {
     // Explicit, because an event may have members of these names.
-    raw: { enumerable: false, value: raw },
-    exact: { enumerable: false, value: (path: string) => (exact ??= createExactReader(text))(pathInText(path)) },
-    source: { enumerable: false, value: source },
-    uid: { enumerable: false, value: uid },
-    createdAt: { enumerable: false, value: createdAt },
-  })
+    Object.defineProperty(event, name, { enumerable: false, value })
+  }
   return event as HandlerEvent<'*'>
 }

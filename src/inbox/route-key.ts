@@ -15,11 +15,8 @@ export function createRouteKeys(
   event: KeyedEvent,
   raw: () => Uint8Array | undefined,
 ): (route: HandlerRoute) => string | null {
-  const source = sourceOf(event)
   let envelope: unknown
-  const parsed = () => (envelope ??= envelopeOf(JSON.parse(Buffer.from(raw() ?? 'null').toString())))
-  const envelopeOf = (body: unknown) =>
-    source === defaultSource ? body : { id: sentIdOf(event), type: event.type, data: body }
+  const parsed = () => (envelope ??= envelopeOf(event, JSON.parse(Buffer.from(raw() ?? 'null').toString())))
 
   return ({ order, keyPaths }) => {
     if (order === 'none') return null
@@ -30,8 +27,13 @@ export function createRouteKeys(
       if (part === null) return null
       parts.push(part)
     }
-    return keyOfSource(source, bounded(parts.join(' ')))
+    return keyOfSource(sourceOf(event), bounded(parts.join(' ')))
   }
+}
+
+/** The part of an event that keys are read from. Bodies of other sources than the default one are no envelopes. */
+function envelopeOf(event: KeyedEvent, body: unknown): unknown {
+  return sourceOf(event) === defaultSource ? body : { id: sentIdOf(event), type: event.type, data: body }
 }
 
 /** Part of a key: the value at a path of the envelope; null if it is missing, empty or not a scalar. */

@@ -113,7 +113,11 @@ describe('a source', () => {
     const shown = await fetch(`${app.adminUrl}/api/v1/events/${encodeURIComponent('desk/same')}`, {
       headers: { authorization },
     })
-    expect(await shown.json()).toMatchObject({ id: 'desk/same', type: 'fill', secret_label: 'desk/secret-1' })
+    expect(await shown.json()).toMatchObject({
+      id: 'desk/same',
+      type: 'fill',
+      receipt: { secret_label: 'desk/secret-1' },
+    })
   })
 
   test.each(['alchemy', 'payments', 'desk'] as const)(
