@@ -10,8 +10,8 @@ rmSync(out, { recursive: true, force: true })
 // By path, because `typescript-5` (for generators) also has a `tsc`.
 run('typescript/bin/tsc', '-p', 'src/tsconfig.json', '--outDir', out)
 for (const page of ['src/web/console', 'src/web/dashboard']) {
-  const to = ['--outDir', join(out, page), '--emptyOutDir', '--logLevel', 'warn']
-  run('vite/bin/vite.js', 'build', '--config', `${page}/vite.config.ts`, ...to)
+  const outOptions = ['--outDir', join(out, page), '--emptyOutDir', '--logLevel', 'warn']
+  run('vite/bin/vite.js', 'build', '--config', `${page}/vite.config.ts`, ...outOptions)
 }
 chmodSync(join(out, 'src/cli.js'), 0o755)
 if (process.argv[2] === undefined) {

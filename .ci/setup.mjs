@@ -20,11 +20,11 @@ if (!isInstalled()) {
 function isInstalled() {
   // An install script adds `node`, and scripts may be disabled.
   if (!existsSync('node_modules/.bin/node') || !existsSync('node_modules/.package-lock.json')) return false
-  const there = packagesOf('node_modules/.package-lock.json')
-  const isThere = ([path, { version, optional = false }]) =>
-    path in there ? there[path].version === version : optional
+  const installed = packagesOf('node_modules/.package-lock.json')
+  const isInstalledAsWanted = ([path, { version, optional = false }]) =>
+    path in installed ? installed[path].version === version : optional
   const { '': _root, ...wanted } = packagesOf('package-lock.json')
-  return Object.entries(wanted).every(isThere)
+  return Object.entries(wanted).every(isInstalledAsWanted)
 }
 
 function packagesOf(lockFile) {

@@ -29,7 +29,7 @@ function commandsBelow(command: Command): readonly Command[] {
     .filter((below) => command.commands.includes(below))
 }
 
-/** The section of a command, and those of all commands below it. */
+/** The section of a command, followed by the sections of all commands below it. */
 function withAllBelow(command: Command, parents: readonly string[]): readonly string[] {
   const path = [...parents, command.name()]
   return [section(command, path), ...commandsBelow(command).flatMap((below) => withAllBelow(below, path))]

@@ -27,17 +27,17 @@ export type Declared<T> = T extends readonly (infer Item)[]
 // Fields that several event types share. `describe` returns a copy, so an event may describe a field in its own words.
 
 /** A string with an open set of values (R103). */
-export const open = z.string()
+export const openString = z.string()
 
-export const network = open.describe(`Network identifier; known today: ${networkIds.join(', ')}.`)
-export const tokenAddress = open.describe('Contract address of the token, as the network writes it.')
-export const walletAddress = open.describe('Public address of the tracked wallet.')
-export const contractAddress = open.describe('Address of the contract.')
-export const poolAddress = open.describe('Address of the liquidity pool.')
-export const symbol = open.describe('Symbol of the token, chosen by its creator: not unique, not to be trusted.')
-export const tokenName = open.describe('Name of the token, chosen by its creator: not unique, not to be trusted.')
-export const txHash = open.describe('Hash or signature of the transaction.')
-export const aiSummary = open.describe('Findings of the AI audit, in words.')
+export const network = openString.describe(`Network identifier; known today: ${networkIds.join(', ')}.`)
+export const tokenAddress = openString.describe('Contract address of the token, as the network writes it.')
+export const walletAddress = openString.describe('Public address of the tracked wallet.')
+export const contractAddress = openString.describe('Address of the contract.')
+export const poolAddress = openString.describe('Address of the liquidity pool.')
+export const symbol = openString.describe('Symbol of the token, chosen by its creator: not unique, not to be trusted.')
+export const tokenName = openString.describe('Name of the token, chosen by its creator: not unique, not to be trusted.')
+export const txHash = openString.describe('Hash or signature of the transaction.')
+export const aiSummary = openString.describe('Findings of the AI audit, in words.')
 export const usd = z.number().describe('Amount in USD.')
 export const percent = z.number().describe('Percent: 12.5 means 12.5 %.')
 export const riskScore = z.int().describe('Risk score of the AI audit; higher is worse.')

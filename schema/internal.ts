@@ -15,7 +15,7 @@ const warningData = z.looseObject({
   since: z.iso.datetime(),
   /** Page of the console, such as `/dead-letters`. */
   href: z.string().nullable(),
-  /** The same as a URL, if the URL of the console is known. */
+  /** URL of the page `href`, if the URL of the console is known. */
   url: z.url().optional(),
   /** The affected replica of a cluster; absent if the warning is about all replicas. */
   replica: z.string().optional(),

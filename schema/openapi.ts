@@ -5,7 +5,7 @@ import { eventComponents, exampleSignature, signature, webhooks } from './openap
 import { components } from './rest/components.ts'
 import { scopes } from './rest/scopes.ts'
 
-/** The service as an OpenAPI 3.1 document. `x-assumption` marks our choices where the service documents none. */
+/** The service as an OpenAPI 3.1 document. `x-assumption` marks choices of the emulator where the service documents none. */
 export function toOpenApi(): JsonObject {
   return {
     openapi: '3.1.1',

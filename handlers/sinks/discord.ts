@@ -2,13 +2,13 @@ import type { SinkDefinition } from 'onchain-inbox'
 import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
 import { readRetryAfter, secretsOf, waitIn, type HttpResponse } from './common/http.ts'
-import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 
 /** Writes to a Discord channel through a webhook. */
 export default {
   options: webhookOptions,
   example: "{ kind: 'discord', url: 'https://discord.com/api/webhooks/…' }",
-  target: ({ url }) => place(url),
+  target: ({ url }) => shownOption(url),
   create,
 } satisfies SinkKind<typeof webhookOptions>
 
@@ -50,10 +50,7 @@ function create(
   )
 }
 
-/**
- * A 429 has `retry_after`, which is more precise than the header `Retry-After`. The response to the last allowed message
- * has the wait in its headers.
- */
+/** A 429 has `retry_after`, more precise than `Retry-After`. The response to the last allowed message has the wait in its headers. */
 function waitOf(response: HttpResponse): number | undefined {
   if (response.status === 429) return waitIn(response, 'retry_after') ?? readRetryAfter(response.headers)
   if (response.headers.get('X-RateLimit-Remaining') !== '0') return undefined

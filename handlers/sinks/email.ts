@@ -8,7 +8,7 @@ import {
   isLoopback,
   isServerUrl,
   oneOrMore,
-  place,
+  shownOption,
   requireValid,
   type SinkKind,
   type SinkSetup,
@@ -57,7 +57,7 @@ type Options = z.output<typeof options>
  */
 export default {
   options,
-  target: ({ url, to }) => `${place(url)} ${place(to)}`,
+  target: ({ url, to }) => `${shownOption(url)} ${shownOption(to)}`,
   example:
     "{ kind: 'email', url: 'smtps://user:password@smtp.example.com:465', from: 'inbox@example.com', to: 'desk@example.com' }",
   create,
@@ -133,9 +133,9 @@ function messageId(items: readonly SinkItem[], from: string): string {
 function rethrow(error: unknown, isDigest: boolean): never {
   if (!(error instanceof Error)) throw error
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
-  const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE'
+  const isMailError = code === 'EENVELOPE' || code === 'EMESSAGE'
   const isPermanent = typeof responseCode === 'number' && responseCode >= 500 && responseCode !== 503
-  if (isOfMail && isPermanent && !isDigest)
+  if (isMailError && isPermanent && !isDigest)
     throw new TerminalError(`the mail server rejected the mail: ${error.message}`, { cause: error })
   throw error
 }
@@ -195,7 +195,7 @@ function textOf({ title, facts, links, type, network, time, eventId, text }: Mes
   ].join('\n')
 }
 
-/** Fills in the subject. In that of a digest, a value that differs between its events is `several`. */
+/** Fills in the subject. In a digest, a value that differs between events becomes `several`. */
 function fill(template: string, parts: readonly Part[]): string {
   return template.replaceAll(/\{(title|type|network|severity|id)\}/g, (_all, name: Placeholder) => {
     const values = new Set(parts.map(({ words }) => words[name]))

@@ -30,10 +30,7 @@ const options = z.strictObject({
 
 type Options = z.output<typeof options>
 
-/**
- * Runs a command per event, with the body on its standard input. External data is never an argument: id, type and
- * idempotency key are environment variables.
- */
+/** Runs a command per event, with the body on its standard input. External data is in environment variables, never in arguments. */
 export default {
   options,
   target: ({ command }) => `${String([command].flat()[0])} …`,
@@ -47,7 +44,7 @@ function create(
   { baseDir }: Pick<SinkTools, 'baseDir'>,
 ): Readonly<SinkDefinition<'*'>> {
   const { command, terminalExitCodes } = options
-  const { cwd, env: kept } = surroundings(options, baseDir)
+  const { cwd, env: baseEnv } = environmentOf(options, baseDir)
 
   return {
     concurrency: 4,
@@ -55,7 +52,13 @@ function create(
     breaker: {},
     async send([item], { signal, log }) {
       if (item === undefined) return
-      const end = await runCommand({ command, cwd, env: { ...kept, ...about(item) }, input: bodyOf(item), signal })
+      const end = await runCommand({
+        command,
+        cwd,
+        env: { ...baseEnv, ...variablesOf(item) },
+        input: bodyOf(item),
+        signal,
+      })
       log.debug({ ...end }, 'command ended')
       if (end.exitCode === 0) return
       const message = `the command ${command[0]} ${describe(end)}`
@@ -68,21 +71,21 @@ function create(
 /** Throws if the program is missing. */
 async function check({ name, options }: SinkSetup<Options>, { baseDir }: Pick<SinkTools, 'baseDir'>): Promise<void> {
   const [program = ''] = options.command
-  const { cwd, env } = surroundings(options, baseDir)
+  const { cwd, env } = environmentOf(options, baseDir)
   if (await isProgram(program, cwd, env.PATH)) return
-  const place = program.includes('/') ? `at ${resolve(cwd, program)}` : 'on the PATH'
+  const where = program.includes('/') ? `at ${resolve(cwd, program)}` : 'on the PATH'
   throw new Error(
-    `sinks.${name}.command: no executable program ${JSON.stringify(program)} ${place}; install it, or give its path`,
+    `sinks.${name}.command: no executable program ${JSON.stringify(program)} ${where}; install it, or give its path`,
   )
 }
 
-function surroundings(options: Options, baseDir: string) {
+function environmentOf(options: Options, baseDir: string) {
   const { PATH = '', HOME = '' } = process.env
   return { cwd: resolve(baseDir, options.cwd ?? '.'), env: { PATH, HOME, ...options.env } }
 }
 
 /** Percent-encoded, because a variable can't hold NUL. */
-function about({ event, idempotencyKey, attempt }: SinkItem): Record<string, string> {
+function variablesOf({ event, idempotencyKey, attempt }: SinkItem): Record<string, string> {
   return {
     INBOX_EVENT_ID: headerText(event.uid),
     INBOX_EVENT_TYPE: headerText(event.type),
@@ -97,10 +100,10 @@ function describe({ exitCode, signal }: CommandEnd): string {
 
 /** Looks for an executable file where `spawn` does: at a path, or in the folders of `PATH`. */
 async function isProgram(program: string, cwd: string, folders: string): Promise<boolean> {
-  const places = program.includes('/')
+  const candidates = program.includes('/')
     ? [resolve(cwd, program)]
     : folders.split(delimiter).map((dir) => resolve(cwd, dir, program))
-  const checks = await Promise.all(places.map(isExecutable))
+  const checks = await Promise.all(candidates.map(isExecutable))
   return checks.includes(true)
 }
 

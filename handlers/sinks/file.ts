@@ -1,8 +1,16 @@
 import { resolve } from 'node:path'
 import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { appendLines, checkPlace } from './common/append-lines.ts'
-import { bodyOf, filePath, patience, place, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
+import { appendLines, checkWritable } from './common/append-lines.ts'
+import {
+  bodyOf,
+  filePath,
+  longRetry,
+  shownOption,
+  type SinkKind,
+  type SinkSetup,
+  type SinkTools,
+} from './common/kind.ts'
 
 const units: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
 
@@ -41,11 +49,11 @@ type Options = z.output<typeof options>
  */
 export default {
   options,
-  target: ({ path }) => place(path),
+  target: ({ path }) => shownOption(path),
   example: "{ kind: 'file', path: './events.ndjson', maxBytes: '100mb', keep: 10 }",
   file: ({ path }) => path,
   create,
-  check: ({ name, options: { path } }, { baseDir }) => checkPlace(resolve(baseDir, path), `sinks.${name}.path`),
+  check: ({ name, options: { path } }, { baseDir }) => checkWritable(resolve(baseDir, path), `sinks.${name}.path`),
 } satisfies SinkKind<typeof options>
 
 function create(
@@ -58,7 +66,7 @@ function create(
   return {
     batch: 500,
     concurrency: 1,
-    ...patience,
+    ...longRetry,
     async send(items, { signal, log }) {
       const onCut = (bytes: number) => log.warn({ path, bytes }, 'removed incomplete last line')
       await appendLines({ path, maxBytes, keep, fsync, onCut }, items.map(lineOf), signal)

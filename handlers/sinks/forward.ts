@@ -6,8 +6,8 @@ import {
   bodyOf,
   headerText,
   oneOrMore,
-  patience,
-  place,
+  longRetry,
+  shownOption,
   type SinkKind,
   type SinkSetup,
   type SinkTools,
@@ -69,11 +69,11 @@ type Options = z.output<typeof options>
 
 /**
  * Posts events to an app: by default the exact bytes and signature of the sender. Enqueued items are posted as JSON,
- * signed alike. A 2xx means done; anything else is retried for about a day.
+ * signed the same way. A 2xx means done; anything else is retried for about a day.
  */
 export default {
   options,
-  target: ({ url }) => place(url, { withPath: true }),
+  target: ({ url }) => shownOption(url, { withPath: true }),
   example: "{ kind: 'forward', url: 'http://127.0.0.1:3000/webhooks' }",
   create,
 } satisfies SinkKind<typeof options>
@@ -81,7 +81,7 @@ export default {
 function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<SinkDefinition> {
   return {
     timeoutMs: 30_000,
-    ...patience,
+    ...longRetry,
     async send([item], { signal }) {
       if (item === undefined) return
       const isRaw = options.format === 'raw'
@@ -144,13 +144,13 @@ function keyOf(secret: string): Buffer {
 /** Signature headers of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature`. */
 function standardWebhookHeaders(body: Uint8Array, id: string, secrets: readonly string[]) {
   // Dots separate the parts of the signed text.
-  const shownId = headerText(id).replaceAll('.', '%2E')
+  const escapedId = headerText(id).replaceAll('.', '%2E')
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const signatures = secrets.map((secret) => {
-    const hmac = createHmac('sha256', keyOf(secret)).update(`${shownId}.${timestamp}.`).update(body)
+    const hmac = createHmac('sha256', keyOf(secret)).update(`${escapedId}.${timestamp}.`).update(body)
     return `v1,${hmac.digest('base64')}`
   })
-  return { 'webhook-id': shownId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+  return { 'webhook-id': escapedId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown

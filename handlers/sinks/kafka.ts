@@ -1,7 +1,7 @@
 import type { Producer } from '@platformatic/kafka'
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, oneOrMore, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { bodyOf, oneOrMore, longRetry, shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 
 const broker = z.string().regex(/^(?:[\w.-]+|\[[\da-f:]+\]):\d{1,5}$/i, { error: 'expected host:port' })
@@ -31,7 +31,7 @@ type Options = z.output<typeof options>
  */
 export default {
   options,
-  target: ({ brokers, topic }) => `${place(brokers)} ${place(topic)}`.trim(),
+  target: ({ brokers, topic }) => `${shownOption(brokers)} ${shownOption(topic)}`.trim(),
   example: "{ kind: 'kafka', brokers: ['127.0.0.1:9092'] }",
   create,
   check: ({ name }) => requirePeers(name, ['@platformatic/kafka']),
@@ -51,7 +51,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
   return {
     batch: 100,
     concurrency: 1,
-    ...patience,
+    ...longRetry,
     async send(items, { signal }) {
       const messages = items.map((item) => ({
         topic: options.topic,

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SinkDefinition, SinkItem } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, headerText, oneOrMore, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { bodyOf, headerText, oneOrMore, longRetry, shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 import { networkOf } from 'onchain-inbox/format'
 
@@ -41,7 +41,7 @@ export default {
   target: ({ servers, stream, subject }) =>
     [servers, stream, subject]
       .filter((value) => value !== undefined)
-      .map((value) => place(value))
+      .map((value) => shownOption(value))
       .join(' '),
   example: "{ kind: 'nats', servers: '127.0.0.1:4222', token: { env: 'TOKEN' } }",
   create,
@@ -57,7 +57,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
     close: (opened: NatsConnection) => opened.close(),
   })
   return {
-    ...patience,
+    ...longRetry,
     async send([item], { signal }) {
       if (item === undefined) return
       const [{ headers }, { jetstream }] = await Promise.all([
@@ -68,9 +68,9 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
       eventHeaders.set('Inbox-Event-Id', headerText(item.event.uid))
       eventHeaders.set('Inbox-Event-Type', headerText(item.event.type))
       if (item.key !== null) eventHeaders.set('Inbox-Key', headerText(item.key))
-      await connection.use(signal, async (opened, lost) => {
+      await connection.use(signal, async (opened, closeBroken) => {
         if (opened.isClosed()) {
-          await lost()
+          await closeBroken()
           throw new Error('the connection to NATS was lost')
         }
         await jetstream(opened, { timeout: ackMs }).publish(subjectOf(options.subject, item), bodyOf(item), {

@@ -1,7 +1,7 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
-import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { shownOption, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Severity } from 'onchain-inbox/format'
 
 const options = z
@@ -25,7 +25,7 @@ type Options = z.output<typeof options>
 /** Opens Opsgenie alerts. The id of an alert is its alias. */
 export default {
   options,
-  target: ({ region, team }) => `${place(region)} ${place(team)}`.trim(),
+  target: ({ region, team }) => `${shownOption(region)} ${shownOption(team)}`.trim(),
   example: "{ kind: 'opsgenie', apiKey: { env: 'OPSGENIE_KEY' } }",
   create,
 } satisfies SinkKind<typeof options>

@@ -1,7 +1,7 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
-import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { shownOption, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 
 const options = z
   .strictObject({
@@ -23,7 +23,7 @@ type Options = z.output<typeof options>
 /** Opens PagerDuty alerts by the Events API v2. The id of an alert is its `dedup_key`. */
 export default {
   options,
-  target: ({ region }) => place(region),
+  target: ({ region }) => shownOption(region),
   example: "{ kind: 'pagerduty', routingKey: { env: 'PAGERDUTY_KEY' } }",
   create,
 } satisfies SinkKind<typeof options>

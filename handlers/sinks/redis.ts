@@ -1,6 +1,6 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { bodyOf, isServerUrl, patience, place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { bodyOf, isServerUrl, longRetry, shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { createConnection, requirePeers } from './common/connection.ts'
 
 const options = z.strictObject({
@@ -26,7 +26,7 @@ type Options = z.output<typeof options>
  */
 export default {
   options,
-  target: ({ url, stream }) => `${place(url)} ${place(stream)}`.trim(),
+  target: ({ url, stream }) => `${shownOption(url)} ${shownOption(stream)}`.trim(),
   example: "{ kind: 'redis', url: 'redis://127.0.0.1:6379' }",
   create,
   check: ({ name }) => requirePeers(name, ['@redis/client']),
@@ -58,12 +58,12 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
     close: (client: RedisConnection) => client.destroy(),
   })
   return {
-    ...patience,
+    ...longRetry,
     async send([item], { signal }) {
       if (item === undefined) return
       const { event, key, idempotencyKey } = item
       const fields = ['id', event.uid, 'type', event.type, 'key', key ?? '', 'idempotency_key', idempotencyKey, 'body']
-      await connection.use(signal, async (client, lost) => {
+      await connection.use(signal, async (client, closeBroken) => {
         try {
           await client.eval(addOnce, {
             // Redis Cluster hashes only the text in braces, so both keys are on one node.
@@ -76,7 +76,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
             ],
           })
         } catch (error) {
-          if (!client.isReady) await lost()
+          if (!client.isReady) await closeBroken()
           throw error
         }
       })

@@ -2,13 +2,13 @@ import type { SinkDefinition } from 'onchain-inbox'
 import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, webhookOptions, type Timing, type WebhookOptions } from './common/chat.ts'
 import { secretsOf } from './common/http.ts'
-import { place, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 
 /** Writes to a Slack channel by an incoming webhook. */
 export default {
   options: webhookOptions,
   example: "{ kind: 'slack', url: 'https://hooks.slack.com/services/…' }",
-  target: ({ url }) => place(url),
+  target: ({ url }) => shownOption(url),
   create,
 } satisfies SinkKind<typeof webhookOptions>
 

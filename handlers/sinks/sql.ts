@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
 import { createConnection } from './common/connection.ts'
-import { patience, place, wholeNumber, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
-import { checkPlace } from './common/append-lines.ts'
+import { longRetry, shownOption, wholeNumber, type SinkKind, type SinkSetup, type SinkTools } from './common/kind.ts'
+import { checkWritable } from './common/append-lines.ts'
 import { openPostgresStore } from './common/sql-postgres.ts'
 import { openSqliteStore } from './common/sql-sqlite.ts'
 import type { SqlStore } from './common/sql-table.ts'
@@ -34,13 +34,13 @@ type Options = z.output<typeof options>
  */
 export default {
   options,
-  target: ({ url }) => place(url),
+  target: ({ url }) => shownOption(url),
   example: "{ kind: 'sql', url: 'sqlite:./events.db' }",
   file: ({ url }) => sqliteFileOf(url),
   create,
   async check({ name, options: { url } }, { baseDir }) {
     const file = sqliteFileOf(url)
-    if (file !== undefined) await checkPlace(resolve(baseDir, file), `sinks.${name}.url`)
+    if (file !== undefined) await checkWritable(resolve(baseDir, file), `sinks.${name}.url`)
   },
 } satisfies SinkKind<typeof options>
 
@@ -57,7 +57,7 @@ function create(
   return {
     batch: 100,
     concurrency: options.connections,
-    ...patience,
+    ...longRetry,
     send: (items, { signal }) => store.use(signal, (opened) => opened.put(items, signal)),
     close: () => store.forget(),
   }

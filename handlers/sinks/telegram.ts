@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Dialect } from './common/chat-text.ts'
 import { createChatSink, type Timing } from './common/chat.ts'
 import { waitIn } from './common/http.ts'
-import { place, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { shownOption, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
 import { templates } from './common/template.ts'
 
 const options = z.strictObject({
@@ -28,7 +28,7 @@ type Options = z.output<typeof options>
 export default {
   options,
   example: "{ kind: 'telegram', token: { env: 'TOKEN' }, chatId: -1001234567890 }",
-  target: ({ chatId }) => place(chatId),
+  target: ({ chatId }) => shownOption(chatId),
   create,
 } satisfies SinkKind<typeof options>
 

@@ -72,7 +72,7 @@ const secondPosition = {
   allocation_pct: 25,
 }
 
-/** The documented operations, and our own for managing alerts and webhooks (A22). */
+/** The documented operations, and additional ones for managing alerts and webhooks (A22). */
 const definitions = {
   getWallet: {
     summary: 'Overview of a wallet',

@@ -15,7 +15,7 @@ const endpointPattern = new RegExp(
 )
 const problem =
   'expected an https URL, or for tests an http URL of this machine (localhost, 127.0.0.1, [::1]), of at most 2048 ' +
-  'characters, without credentials and without a fragment; other characters than those of URLs as %xx'
+  'characters, without credentials and without a fragment; characters that a URL cannot contain as %xx'
 
 /** URL that gets POSTs: https, or http to this machine (R35, A25). Scheme and host in any case; kept unchanged. */
 export const endpointUrl = assumed(

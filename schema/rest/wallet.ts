@@ -58,7 +58,7 @@ export const position = resource(
     value_usd: usd.describe('Value of the balance in USD.'),
     cost_basis_usd: assumed(usd, 'A12').describe('Average cost in USD, fees included.'),
     unrealised_pnl_usd: usd.describe('Value minus cost basis, in USD.'),
-    unrealised_pnl_pct: percent.describe('The same in percent of the cost basis.'),
+    unrealised_pnl_pct: percent.describe('Value minus cost basis, in percent of the cost basis.'),
     allocation_pct: percent.describe("Share of the wallet's portfolio in percent."),
   },
   {

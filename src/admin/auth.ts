@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { InboxError } from '../base/errors.ts'
 import { isLoopback, withoutBrackets } from '../base/loopback.ts'
 import { readCookies } from '../base/http/sign-in.ts'
+import { safeText } from '../base/log.ts'
 import type { Role, RoleOf, Session, Sessions } from './sessions.ts'
 
 export interface GuardOptions {
@@ -15,7 +16,7 @@ export interface GuardOptions {
 export interface Caller {
   readonly role: Role
   readonly via: 'token' | 'session'
-  /** Name in the audit log, such as `operator (session) 127.0.0.1`. */
+  /** See `describeCaller`. */
   readonly by: string
   /** Null: a token was used. */
   readonly session: Session | null
@@ -71,9 +72,22 @@ export function createGuard({ roleOf, sessions, hosts }: GuardOptions) {
   }
 }
 
-/** Caller for the audit. */
+/** Kept characters of a user agent. */
+const maxUserAgent = 200
+
+/** Caller for the audit, with the user agent if the request has one: `operator (session) 127.0.0.1 Mozilla/5.0`. */
 export function describeCaller(role: Role, via: Caller['via'], request: IncomingMessage): string {
-  return `${role} (${via}) ${addressOf(request)}`
+  const userAgent = safeText(request.headers['user-agent'] ?? '', maxUserAgent)
+  return `${role} (${via}) ${addressOf(request)} ${userAgent}`.trimEnd()
+}
+
+/** The parts of an audit entry's caller. The user agent is null if there was none, and in entries of older versions. */
+export function partsOfCaller(caller: string | null): {
+  readonly by: string | null
+  readonly user_agent: string | null
+} {
+  const [, by = caller, userAgent = null] = /^(\w+ \(\w+\) \S*) (.+)$/s.exec(caller ?? '') ?? []
+  return { by, user_agent: userAgent }
 }
 
 /** Client address, without the prefix that IPv6 sockets add to IPv4 addresses. */

@@ -16,7 +16,13 @@ export const shut = component('Shut', {
 
 const handlerPace = component('HandlerPace', {
   per_second: z.number().min(0).describe('ended attempts over the last minute'),
-  failures_per_second: z.number().min(0),
+  failures_per_second: z.number().min(0).describe('over the last minute'),
+  error_rate: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe('share of the attempts of the last five minutes that failed; null: no attempts'),
   p50_ms: z.number().nullable().describe('over the last five minutes; null: no attempts'),
   p95_ms: z.number().nullable(),
   p99_ms: z.number().nullable(),
@@ -179,6 +185,7 @@ async function noHandler(inbox: QueryStore, unknownName: string): Promise<InboxE
 const noAttempts: HandlerPace = {
   perSecond: 0,
   failuresPerSecond: 0,
+  errorRate: null,
   p50Ms: null,
   p95Ms: null,
   p99Ms: null,

@@ -5,6 +5,7 @@ import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import type { Silence } from '../health/silence.ts'
 import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
+import { partsOfCaller } from './auth.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { shut } from './handlers.ts'
 import { pageParameters } from './parse.ts'
@@ -41,9 +42,9 @@ export const senderMeter = component('SenderMeter', {
 const silence = component('Silence', {
   type: z.string(),
   network: z.string().nullable(),
-  last_at: time,
-  silent_ms: count.describe('time without an event while this receiver was in service'),
-  usual_ms: count.describe('95th percentile of the intervals between events'),
+  last_at: time.describe('end of the minute of the last event, or now if that minute is not over'),
+  silent_ms: count.describe('time since `last_at` while this receiver was in service'),
+  usual_ms: count.describe('95th percentile of the intervals between events; not reliable while learning'),
   alarm_after_ms: count,
   state: z.enum(['usual', 'silent', 'learning', 'gone']).describe('gone: no more events are expected'),
   learning: z
@@ -110,7 +111,11 @@ const audit = component('AuditEntry', {
   at: time,
   action: z.string(),
   detail: z.record(z.string(), z.unknown()),
-  by: z.string().nullable(),
+  by: z
+    .string()
+    .nullable()
+    .describe('role and address, such as operator (session) 127.0.0.1; null: the inbox or a command'),
+  user_agent: z.string().nullable().describe('at most its first 200 characters; null: none'),
 })
 const auditList = listOf('AuditList', audit)
 
@@ -129,11 +134,10 @@ const replicaList = component('ReplicaList', { data: z.array(replica) })
 const settings = component('Settings', {
   settings: z.array(
     z.object({
-      name: z.string(),
-      value: z.string().describe('never a secret'),
+      name: z.string().describe('such as INBOX_PORT'),
+      value: z.string().describe('the value in force, without its secret parts'),
       origin: z.enum(['default', 'environment', 'file', 'config']),
-      secret: z.boolean(),
-      variables: z.array(z.string()).describe('the INBOX_ names that it combines'),
+      secret: z.boolean().describe('true: the value may hold a secret'),
       default: z.string().describe('empty: none'),
     }),
   ),
@@ -201,7 +205,7 @@ export const healthRoutes = {
     summary: 'List the settings, without secrets',
     gives: settings,
     answer: async (context) => ({
-      settings: (context.settings?.() ?? []).map((setting) => ({ ...setting, variables: [...setting.variables] })),
+      settings: [...(context.settings?.() ?? [])],
       secrets: await secretUses(context),
     }),
   }),
@@ -266,8 +270,8 @@ function toGapJson(record: GapRecord): GapJson {
   return { ...toWire(record), clean_stop: record.kind === 'stopped' }
 }
 
-function toAuditJson({ detail, ...entry }: AuditRecord): AuditJson {
-  return { ...toWire(entry), detail }
+function toAuditJson({ detail, by, ...entry }: AuditRecord): AuditJson {
+  return { ...toWire(entry), ...partsOfCaller(by), detail }
 }
 
 export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJson {

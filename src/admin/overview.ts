@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AckBucket } from '../health/meter.ts'
-import { internalTypePrefix, openRunsOf, type Activity, type ActivityQuery } from '../inbox/port.ts'
+import { internalTypePrefix, openRunsOf, type Activity, type ActivityQuery, type QueryStore } from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { deadLettersOf } from './dead-letters.ts'
 import { senderMeter, senderWindowMs, toSenderJson, warning } from './health.ts'
@@ -11,12 +11,17 @@ export const overview = component('Overview', {
   now: time,
   started_at: time.nullable(),
   version: z.string(),
-  events: z.int().describe('events stored ever'),
+  events: z.int().describe('on-chain events stored ever'),
   events_per_second: z.number().min(0).describe('over the last 10 s'),
+  events_per_minute: z
+    .number()
+    .min(0)
+    .describe('on-chain events: mean of this and the previous four minutes, from the start of the process at most'),
   sender: senderMeter.nullable(),
   open_runs: count,
   oldest_open_at: time.nullable(),
   dead_letters: count,
+  dead_last_hour: count.describe('dead letters that died within the last hour'),
   held: count,
   quarantined: count,
   conflicts: count,
@@ -70,9 +75,8 @@ export const overviewRoutes = {
     gives: activity,
     async answer({ inbox, now, meter, watch }, { query: { window } }) {
       const span = activityQuery(window, now())
-      const rows = (await inbox.activity(span)).filter(({ type }) => !type.startsWith(internalTypePrefix))
       return {
-        ...toActivityJson(window, span, rows, meter?.acks(span) ?? []),
+        ...toActivityJson(window, span, await onChainActivity(inbox, span), meter?.acks(span) ?? []),
         backlog: toWire(watch?.backlog() ?? []),
       }
     },
@@ -81,17 +85,24 @@ export const overviewRoutes = {
 
 export async function showOverview(context: AdminContext): Promise<OverviewJson> {
   const { inbox, now, meter, watch, rejects, startedAt } = context
-  const stats = await inbox.stats()
+  const [stats, uses, deadLastHour, perMinute] = await Promise.all([
+    inbox.stats(),
+    inbox.secretUses(),
+    inbox.deadLastHour(),
+    eventsPerMinute(context),
+  ])
   return {
     now: isoTime(now()),
     started_at: isoTimeOrNull(startedAt),
     version,
-    events: stats.lastSeq,
+    events: uses.reduce((sum, { count: events }) => sum + events, 0),
     events_per_second: meter?.perSecond() ?? 0,
+    events_per_minute: perMinute,
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
     open_runs: stats.handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0),
     oldest_open_at: isoTimeOrNull(stats.oldestOpenAt),
     dead_letters: deadLettersOf(stats),
+    dead_last_hour: deadLastHour,
     held: stats.handlers.reduce((sum, { held }) => sum + held, 0),
     quarantined: stats.quarantined,
     conflicts: stats.conflicts,
@@ -103,6 +114,21 @@ export async function showOverview(context: AdminContext): Promise<OverviewJson>
 }
 
 const minuteMs = 60_000
+/** Elapsed time counts in these steps, so that the rate doesn't change with every read. */
+const rateStepMs = 10_000
+
+async function onChainActivity(inbox: QueryStore, query: ActivityQuery): Promise<readonly Activity[]> {
+  return (await inbox.activity(query)).filter(({ type }) => !type.startsWith(internalTypePrefix))
+}
+
+async function eventsPerMinute({ inbox, now: clock, startedAt = 0 }: AdminContext): Promise<number> {
+  const now = clock()
+  const from = Math.floor(Math.max(now - 4 * minuteMs, Math.min(startedAt, now)) / minuteMs) * minuteMs
+  const rows = await onChainActivity(inbox, { from, to: now + 1, bucketMs: minuteMs })
+  const elapsedMs = Math.ceil((now + 1 - from) / rateStepMs) * rateStepMs
+  return (rows.reduce((sum, { count: events }) => sum + events, 0) / elapsedMs) * minuteMs
+}
+
 const spans = {
   hour: { bucketMs: minuteMs, buckets: 60 },
   day: { bucketMs: 15 * minuteMs, buckets: 96 },

@@ -45,7 +45,6 @@ export interface AdminContext {
     value: string
     origin: 'default' | 'environment' | 'file' | 'config'
     secret: boolean
-    variables: readonly string[]
     default: string
   }[]
   /** Labels of the configured secrets. */
@@ -99,7 +98,7 @@ export interface RawRequest {
   readonly query?: Query
   /** Parsed JSON; undefined for GET. */
   readonly body?: unknown
-  /** The caller, for the audit: `operator (session) 127.0.0.1`. */
+  /** The caller, for the audit. */
   readonly by?: string | undefined
 }
 

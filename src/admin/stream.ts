@@ -62,7 +62,7 @@ export function createPolls(context: AdminContext): Polls {
 
 /** Live updates to open pages of the console. Polls once a second while a stream is open. */
 export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>) {
-  const stream = createStream<StreamKind>({ wall: clock, onSilence: stopPolling })
+  const stream = createStream<StreamKind>({ wall: clock, onLastLeft: stopPolling })
   const active = new Map<StreamKind, { readonly poll: Poll; isBusy: boolean }>()
   let timer: Timer | undefined
   let isClosed = false
@@ -92,7 +92,7 @@ export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>) {
     timer = clock.after(pollMs, () => {
       schedule()
       for (const kind of active.keys()) {
-        if (stream.isHeard(kind)) void publish(kind)
+        if (stream.hasSubscribers(kind)) void publish(kind)
         else active.delete(kind)
       }
     })

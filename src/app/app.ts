@@ -27,7 +27,6 @@ import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createConsolePages, createAdminApp, type AdminAppOptions } from '../admin/server.ts'
 import { resolveAdminToken } from '../admin/token-file.ts'
-import { describeSettings } from '../config/described.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
@@ -67,9 +66,7 @@ export interface App {
   readonly inFlight: readonly string[]
   /** Reloads the secrets file. */
   reloadSecrets(): Promise<void>
-  /**
-   * Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent.
-   */
+  /** Stops in order: not ready, no new connections, commits finished, runs finished or released, files closed. Idempotent. */
   stop(): Promise<void>
 }
 
@@ -102,8 +99,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     host: config.admin.host,
     port: config.admin.port,
     portSetting: 'INBOX_ADMIN_PORT',
-    maxConnections,
-    socketTimeoutMs: timeoutMs,
+    maxConnections: maxAdminConnections,
+    socketTimeoutMs: adminTimeoutMs,
     keepAliveMs: config.keepAliveMs,
   })
   const listenForDeliveries = () =>
@@ -333,9 +330,9 @@ export type AdminInputs = Omit<
 > & { readonly clock: Clock }
 
 /** Long actions, such as pruning, are answered when they are done. */
-const timeoutMs = 300_000
+const adminTimeoutMs = 300_000
 /** Above the limit of live streams, so that other requests get through. */
-const maxConnections = 250
+const maxAdminConnections = 250
 
 /** Starts the admin API and returns its token. On a stop, streams close first. */
 async function startAdmin(
@@ -345,7 +342,6 @@ async function startAdmin(
   inputs: AdminInputs,
 ): Promise<string> {
   const { host, hosts, viewerToken } = config.admin
-  const described = describeSettings(config)
   const token = await resolveAdminToken(config)
   const app = createAdminApp({
     ...inputs,
@@ -354,7 +350,7 @@ async function startAdmin(
     viewerToken,
     hosts: [host, ...hosts],
     now: () => inputs.clock.now(),
-    settings: () => described,
+    settings: () => config.settings,
   })
   server.handle(app)
   opened.defer(() => server.close(0))
@@ -451,7 +447,7 @@ export function followCluster(
     if (now.isAllPaused && before?.isAllPaused === false) runner.send({ kind: 'recall', handler: null })
     for (const handler of now.paused)
       if (before?.paused.has(handler) === false) runner.send({ kind: 'recall', handler })
-    // Counting open runs is expensive: only if suspects of own handlers exist.
+    // Only if this replica's handlers have suspects, because counting open runs is expensive.
     if (runner.handlers.some(({ name }) => now.suspects.has(name))) runner.lookForSuspects()
   })
 }

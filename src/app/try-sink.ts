@@ -28,7 +28,7 @@ export function createTrySink({ inbox, runner, cluster }: TrySinkOptions) {
   async function tryHere(handler: string): Promise<SinkTry> {
     const before = runner.openBreakers.get(handler)
     if (before?.reason !== 'breaker') return { result: 'closed', error: null }
-    const row = (await inbox.stats()).handlers.find((one) => one.handler === handler)
+    const row = (await inbox.stats()).handlers.find((stats) => stats.handler === handler)
     if (row === undefined || openRunsOf(row) + row.running === 0) return { result: 'idle', error: null }
     runner.send({ kind: 'try', handler })
     for (const end = performance.now() + attemptMs; performance.now() < end;) {
@@ -45,14 +45,17 @@ export function createTrySink({ inbox, runner, cluster }: TrySinkOptions) {
     if (!runner.handlers.some(({ name, kind }) => name === handler && kind === 'sink'))
       throw new InboxError('not_found', `there is no loaded sink ${JSON.stringify(handler)}`)
     if (cluster === undefined) {
-      const own = await tryHere(handler)
-      await inbox.note('handler.try', { handler, ...own }, by)
-      return [{ replica: `${hostname()}-${process.pid}`, ...own }]
+      const result = await tryHere(handler)
+      await inbox.note('handler.try', { handler, ...result }, by)
+      return [{ replica: `${hostname()}-${process.pid}`, ...result }]
     }
     const living = (await cluster.replicas()).filter(({ isAlive }) => isAlive).map(({ id }) => id)
     const id = await cluster.requestTry(handler, by)
     let results = await cluster.tryResults(id)
-    for (const end = performance.now() + totalMs; performance.now() < end && living.some((one) => !results.has(one));) {
+    for (
+      const end = performance.now() + totalMs;
+      performance.now() < end && living.some((replica) => !results.has(replica));
+    ) {
       await wait(4 * pollMs)
       results = await cluster.tryResults(id)
     }

@@ -16,12 +16,12 @@ export function parseApiUrl(
   { allowInsecure = false }: { readonly allowInsecure?: boolean } = {},
 ): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
-  if (url === null) throw refused('not an absolute http or https URL')
+  if (url === null) throw invalidUrl('not an absolute http or https URL')
   if (url.protocol === 'http:' && !allowInsecure && !isLoopbackUrl(text)) {
-    throw refused('plain http exposes the API key, and is allowed for this machine only')
+    throw invalidUrl('plain http exposes the API key, and is allowed for this machine only')
   }
-  if (url.username !== '' || url.password !== '') throw refused('it contains a user name or password')
-  if (url.search !== '' || url.hash !== '') throw refused('it has a query or fragment')
+  if (url.username !== '' || url.password !== '') throw invalidUrl('it contains a user name or password')
+  if (url.search !== '' || url.hash !== '') throw invalidUrl('it has a query or fragment')
   return url.origin + withVersion(url.pathname.replace(/\/+$/, ''))
 }
 
@@ -30,10 +30,10 @@ function withVersion(path: string): string {
   const versions = segments.filter((segment) => /^v\d+$/i.test(segment))
   if (versions.length === 0) return `${path}/${version}`
   if (versions.length === 1 && segments.at(-1) === version) return path
-  throw refused(`expected at most one version, /${version} at the end`)
+  throw invalidUrl(`expected at most one version, /${version} at the end`)
 }
 
-function refused(problem: string): InboxError {
+function invalidUrl(problem: string): InboxError {
   return new InboxError(
     'config_invalid',
     `invalid base URL of the service: ${problem}; expected for example https://api.example.com/v1`,

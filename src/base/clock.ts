@@ -27,9 +27,7 @@ export const systemClock: Clock = {
 
 /** A clock that only moves on request. */
 export interface TestClock extends Clock {
-  /**
-   * Advances time by `ms` and fires due timers in order. Between timers, pending promises and in-memory commits settle.
-   */
+  /** Advances time by `ms` and fires due timers in order. Between timers, pending promises and in-memory commits settle. */
   advance(ms: number): Promise<void>
   /** Time of the next timer; null if there is none. */
   nextTimerAt(): number | null
@@ -55,7 +53,7 @@ export function createTestClock(startAt = Date.UTC(2026, 0, 1), seed = 1): TestC
     )
 
   return {
-    // Timers may be due between two milliseconds; the clock shows whole ones.
+    // Timers may be due at a fraction of a millisecond; the clock returns whole milliseconds.
     now: () => Math.floor(now),
     after(ms, fn) {
       const timer = { at: now + Math.max(0, ms), fn, order: order++ }

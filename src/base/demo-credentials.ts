@@ -2,10 +2,7 @@ import { createSecretKey } from 'node:crypto'
 import { InboxError } from './errors.ts'
 import type { Secret } from '../signature/keys.ts'
 
-/**
- * Public credentials without any protection. The demo and the demo seed of the emulator use them; `loadConfig` rejects
- * them everywhere else.
- */
+/** Public credentials without any protection. The demo and the demo seed of the emulator use them; `loadConfig` rejects them everywhere else. */
 export const demoCredentials = {
   secret: 'demo-secret-do-not-use-0001',
   adminToken: 'demo-admin-token-do-not-use',
@@ -17,16 +14,16 @@ export const demoCredentials = {
 const values: readonly string[] = Object.values(demoCredentials)
 const secretKeys = values.map((value) => createSecretKey(Buffer.from(value)))
 
-/** @throws InboxError `config_invalid` if one of the secrets is a published one */
+/** @throws InboxError `config_invalid` if one of the secrets is a demo credential */
 export function refuseDemoSecret(secrets: readonly Secret[]): void {
-  if (secrets.some(({ key }) => secretKeys.some((known) => key.equals(known)))) throw published('secret')
+  if (secrets.some(({ key }) => secretKeys.some((known) => key.equals(known)))) throw demoCredentialError('secret')
 }
 
-/** @throws InboxError `config_invalid` if the token is a published one */
+/** @throws InboxError `config_invalid` if the token is a demo credential */
 export function refuseDemoToken(token: string | undefined): void {
-  if (token !== undefined && values.includes(token)) throw published('token')
+  if (token !== undefined && values.includes(token)) throw demoCredentialError('token')
 }
 
-function published(what: string): InboxError {
+function demoCredentialError(what: string): InboxError {
   return new InboxError('config_invalid', `this ${what} is published with the demo`)
 }

@@ -13,8 +13,8 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * Returns ` (did you mean …?)` with the known name nearest to a mistyped one. Returns '' unless at most two characters
- * differ, or a third of a long name. Ignores the length of the common prefix `shared`.
+ * Returns ` (did you mean …?)` with the known name nearest to a mistyped one. Returns '' if more than two characters
+ * differ, or more than a third of a long name. The common prefix `shared` doesn't count as length.
  */
 export function nearest(name: string, known: readonly string[], shared = ''): string {
   const ranked = known.map((candidate) => ({ candidate, distance: editDistance(name.slice(0, 100), candidate) }))

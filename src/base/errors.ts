@@ -86,9 +86,7 @@ export class TerminalError extends InboxError {
   }
 }
 
-/**
- * Throw this in a handler to retry after at least `retryAfterMs` milliseconds. Default: the delay of the retry policy.
- */
+/** Throw this in a handler to retry after at least `retryAfterMs` milliseconds. Default: the delay of the retry policy. */
 export class RetryableError extends InboxError {
   readonly retryAfterMs: number | undefined
 

@@ -47,9 +47,7 @@ function find(node: unknown, path: string): string | undefined {
   return typeof leaf === 'string' ? leaf : undefined
 }
 
-/**
- * Own members only: `__proto__` and `constructor` are ordinary keys. (The `length` of an array is not a SourceText.)
- */
+/** Reads own properties only, so `__proto__` and `constructor` are ordinary keys. (The `length` of an array is not a SourceText.) */
 function childOf(node: unknown, key: string): unknown {
   if (typeof node !== 'object' || node === null || node instanceof SourceText) return undefined
   return Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined

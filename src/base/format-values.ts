@@ -3,9 +3,7 @@ import { safeText } from './log.ts'
 // These functions accept any value, show `?` if they can't read it, and never throw.
 
 export interface NumberStyle {
-  /**
-   * `always` adds a plus sign; `never` omits the minus sign, too. Default: `always` for percent, minus only for USD.
-   */
+  /** `always` adds a plus sign; `never` omits the minus sign, too. Default: `always` for percent, minus only for USD. */
   readonly sign?: 'always' | 'never'
 }
 

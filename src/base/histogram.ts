@@ -5,7 +5,7 @@ const edgesMs: readonly number[] = [-1, 0, 1, 2, 3, 4, 5]
   .flatMap((power) => steps.map((step) => step * 10 ** power))
   .filter((edge) => edge <= 300_000)
 
-/** Data of a histogram from another thread, where it loses its methods. */
+/** The members of a histogram that it keeps when it is sent to another thread. */
 export interface HistogramData {
   /** Observations per bucket. The last bucket takes everything above 5 min. */
   readonly counts: Uint32Array
@@ -37,10 +37,7 @@ export class Histogram implements HistogramData {
     return this.counts.subarray(0, bucketOf(ms) + 1).reduce((sum, count) => sum + count, 0)
   }
 
-  /**
-   * Quantile `q` (0 to 1) in milliseconds, at most 15 % too high and never above the maximum; null without
-   * observations.
-   */
+  /** Quantile `q` (0 to 1) in milliseconds, at most 15 % too high and never above the maximum; null without observations. */
   quantile(q: number): number | null {
     const total = this.countUpTo(Infinity)
     if (total === 0) return null

@@ -32,7 +32,7 @@ export function createLogger(options: { level: string; pretty: boolean; output?:
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  const { output = isMainThread ? standardOutput : ownOutput() } = options
+  const { output = isMainThread ? standardOutput : workerOutput() } = options
   if (!options.pretty) return pino(settings, output)
   // Loaded on demand: most processes write JSON.
   const { isColorSupported, prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
@@ -52,7 +52,7 @@ const standardOutput: DestinationStream = {
 }
 
 /** Output for worker threads. Bypasses process.stdout, whose writes would go through the main thread. */
-function ownOutput(): DestinationStream {
+function workerOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, maxLength: maxBacklogBytes })
   output.on('error', () => {})
   return output

@@ -6,14 +6,14 @@ export class TokenBucket {
   #capacity: number
   readonly #clock: Clock
   #tokens: number
-  #at: number
+  #refilledAt: number
 
   constructor(perSecond: number, clock: Clock) {
     this.#perSecond = perSecond
     this.#capacity = Math.max(1, perSecond)
     this.#clock = clock
     this.#tokens = this.#capacity
-    this.#at = clock.now()
+    this.#refilledAt = clock.now()
   }
 
   /** Changes the rate. Keeps collected tokens, up to one second's worth. */
@@ -52,8 +52,8 @@ export class TokenBucket {
   #refill(): void {
     const now = this.#clock.now()
     // If the clock was set back, nothing changes.
-    const elapsedMs = Math.max(0, now - this.#at)
-    this.#at = now
+    const elapsedMs = Math.max(0, now - this.#refilledAt)
+    this.#refilledAt = now
     this.#tokens = Math.min(this.#capacity, this.#tokens + (elapsedMs / 1_000) * this.#perSecond)
   }
 }

@@ -8,16 +8,16 @@ export interface Tracer {
   /** Starts the span of a delivery's receipt, as a child of the trace in the request, if any. */
   startReceipt(incoming: string | null): ReceiptSpan
   /** Runs an attempt in a span that is a child of the receipt's span. `run` gets the `traceparent` to pass on. */
-  attempt<T>(about: AttemptAbout, run: (traceparent: string) => Promise<T>): Promise<T>
+  attempt<T>(info: AttemptInfo, run: (traceparent: string) => Promise<T>): Promise<T>
 }
 
 export interface ReceiptSpan {
   /** Stored with the event. */
   readonly traceparent: string
-  end(about: ReceiptEnd): void
+  end(info: ReceiptResult): void
 }
 
-export interface ReceiptEnd {
+export interface ReceiptResult {
   readonly status: number
   /** Result of the response: a word such as `accepted`, or an error code. */
   readonly result: string
@@ -26,7 +26,7 @@ export interface ReceiptEnd {
   readonly type?: string | undefined
 }
 
-export interface AttemptAbout {
+export interface AttemptInfo {
   readonly handler: string
   readonly attempt: number
   readonly eventId: string
@@ -41,8 +41,8 @@ const registered = Symbol.for('opentelemetry.js.api.1')
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** Returns a valid W3C `traceparent` of version 00; else null. */
-export function parseTraceparent(given: string | undefined): string | null {
-  return given !== undefined && traceparentPattern.test(given) ? given : null
+export function parseTraceparent(header: string | undefined): string | null {
+  return header !== undefined && traceparentPattern.test(header) ? header : null
 }
 
 /**

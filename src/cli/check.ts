@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loadConfig } from '../config/config.ts'
+import { loadConfig, type Config } from '../config/config.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
-import { describeSettings, type DescribedSetting } from '../config/described.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigInputs } from '../config/collect.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
@@ -35,21 +34,19 @@ async function run(options: CheckOptions): Promise<void> {
   // Invalid settings may name handlers that are not in the folder, so no handlers here doesn't mean none at all.
   const handlers = config === null && checked?.length === 0 ? null : checked
 
-  const rows = config && describeSettings(config)
   const warnings = [
     ...(config?.warnings ?? []),
     ...(handlers === null ? [] : findConfigWarnings(locations?.handlersDir ?? null, handlers)),
   ]
-  if (rows !== null || handlers !== null) {
-    printResult(
-      { config: rows && Object.fromEntries(rows.map(({ name, value }) => [name, value])), handlers, warnings },
-      options,
-      () =>
-        [
-          ...(rows === null ? [] : [renderSettings(rows)]),
-          ...(handlers === null ? [] : [renderHandlers(handlers)]),
-          ...warnings.map((warning) => `warning: ${warning}`),
-        ].join('\n\n'),
+  if (config !== null || handlers !== null) {
+    const values = config && Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
+    const sinks = config && config.sinks.map(({ name, description }) => ({ name, description }))
+    printResult({ config: values, sinks, handlers, warnings }, options, () =>
+      [
+        ...(config === null ? [] : [renderSettings(config)]),
+        ...(handlers === null ? [] : [renderHandlers(handlers)]),
+        ...warnings.map((warning) => `warning: ${warning}`),
+      ].join('\n\n'),
     )
   }
   const [first, ...others] = problems
@@ -78,7 +75,7 @@ export async function findHandlersAlone(inputs: ConfigInputs): Promise<HandlerLo
   return handlersDir !== null && (isNeeded || existsSync(handlersDir)) ? { handlersDir } : null
 }
 
-/** Null if an invalid setting or config file may name it. */
+/** The handlers folder; null if an invalid setting or config file may name it. */
 function findHandlersDir(settings: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
   const { INBOX_HANDLERS } = settings.values
   if (INBOX_HANDLERS === undefined && settings.problems.length > 0) return null
@@ -86,14 +83,14 @@ function findHandlersDir(settings: Awaited<ReturnType<typeof collectSettings>>, 
   return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
 }
 
-function renderSettings(settings: readonly DescribedSetting[]): string {
-  // `INBOX_X_FILE` names a file with the value of `INBOX_X`.
-  const namesOf = ({ variables: names }: DescribedSetting) =>
-    names.filter((name) => !names.some((other) => name === `${other}_FILE`))
-  return renderTable(
-    ['setting', 'value', 'names'],
-    settings.map((row) => [row.name, row.value, namesOf(row).join(' ')]),
-  )
+function renderSettings({ settings, sinks }: Config): string {
+  const rows = settings.map(({ name, value, origin }) => [name, value, origin])
+  const table = renderTable(['setting', 'value', 'origin'], rows)
+  if (sinks.length === 0) return table
+  return `${table}\n\n${renderTable(
+    ['sink', 'description'],
+    sinks.map(({ name, description }) => [name, description]),
+  )}`
 }
 
 function renderHandlers(handlers: readonly HandlerInfo[]): string {

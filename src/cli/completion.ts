@@ -5,7 +5,7 @@ import { eventStatuses } from '../inbox/port.ts'
 import { printBytes } from './output.ts'
 
 /** Suggested values by option or argument name. Other values are valid too. */
-const known: Record<string, readonly string[]> = {
+const suggestedValues: Record<string, readonly string[]> = {
   type: eventTypes,
   network: networkIds,
   status: eventStatuses,
@@ -14,33 +14,33 @@ const known: Record<string, readonly string[]> = {
 /** A candidate and its description, which some shells show. */
 type Word = readonly [word: string, description: string]
 
-/**
- * Candidates by the words typed so far: `events` gives commands, `events -` flags, `events --type` values. An empty list
- * completes file names.
- */
+/** Candidates by the words typed so far: `events` gives commands, `events -` flags, `events --type` values. An empty list: file names. */
 function contextsOf(command: Command, path = ''): readonly (readonly [context: string, words: readonly Word[]])[] {
   const help = command.createHelp()
-  const below = help.visibleCommands(command).filter((one) => command.commands.includes(one))
+  const subcommands = help.visibleCommands(command).filter((shown) => command.commands.includes(shown))
   const flags = help
     .visibleOptions(command)
     .flatMap((option) => [option.short ?? [], option.long ?? []].flat().map((flag) => ({ flag, option })))
   const flagWords = flags.map(({ flag, option }): Word => [flag, option.description])
-  const commandWords = below.map((one): Word => [one.name(), one.description()])
+  const commandWords = subcommands.map((subcommand): Word => [subcommand.name(), subcommand.description()])
   const argument = command.registeredArguments.slice(0, 1)
   return [
-    [path, below.length + argument.length === 0 ? flagWords : [...commandWords, ...argument.flatMap(valuesOf)]],
+    [path, subcommands.length + argument.length === 0 ? flagWords : [...commandWords, ...argument.flatMap(valuesOf)]],
     [`${path} -`, flagWords],
     ...flags
       .filter(({ option }) => option.required || option.optional)
       .map(({ flag, option }) => [`${path} ${flag}`, valuesOf(option)] as const),
-    ...below.flatMap((one) => contextsOf(one, `${path} ${one.name()}`)),
+    ...subcommands.flatMap((subcommand) => contextsOf(subcommand, `${path} ${subcommand.name()}`)),
   ]
 }
 
-function valuesOf(one: Option | Argument): readonly Word[] {
+function valuesOf(parameter: Option | Argument): readonly Word[] {
   // `trigger <type>` takes event types of the sender only. `--type` filters also find events of the inbox itself.
-  const internal = one instanceof Argument || one.name() !== 'type' ? [] : internalEventTypes
-  return (one.argChoices ?? [...(known[one.name()] ?? []), ...internal]).map((value) => [value, ''])
+  const internal = parameter instanceof Argument || parameter.name() !== 'type' ? [] : internalEventTypes
+  return (parameter.argChoices ?? [...(suggestedValues[parameter.name()] ?? []), ...internal]).map((value) => [
+    value,
+    '',
+  ])
 }
 
 // For bash 3.2 and later, which splits `--status=dead` into three words, and for zsh.
@@ -112,7 +112,7 @@ Examples:
 The script completes the command \`onchain-inbox\`, not \`npx onchain-inbox\`. Write it again after an update.
 `
 
-/** Prints a script for all commands of the program, which must be loaded (docs/decisions/0020). */
+/** Adds `completion`. The program must have loaded all its commands before `completion` runs (docs/decisions/0020). */
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
@@ -122,7 +122,8 @@ export function addCompletionCommand(program: Command): void {
     .action((name: keyof typeof shells) => {
       const { word, escape, row, script } = shells[name]
       const quote = (text: string) => `'${escape(text)}'`
-      const print = (words: readonly Word[]) => ["printf '%s\\n'", ...words.map((one) => quote(word(...one)))].join(' ')
+      const print = (words: readonly Word[]) =>
+        ["printf '%s\\n'", ...words.map((candidate) => quote(word(...candidate)))].join(' ')
       const rows = contextsOf(program).map(([context, words]) =>
         row(quote(context), words.length === 0 ? '' : print(words)),
       )

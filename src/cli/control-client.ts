@@ -3,7 +3,7 @@ import { InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
-import type { ShownTriggered, TriggerOrder } from '../emulator/control/trigger.ts'
+import type { ShownTriggered, TriggerBody } from '../emulator/control/trigger.ts'
 import type { Counts } from '../emulator/deliveries/delivery.ts'
 import type { WorldEvent } from '../emulator/world/port.ts'
 import type { Command } from 'commander'
@@ -101,7 +101,7 @@ export function createControlClient({ url, token }: ControlAccess) {
     /** Resolves when everything due has happened. */
     advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
     counts: () => call<Counts>('deliveries/counts'),
-    trigger: (order: TriggerOrder) => call<ShownTriggered>('trigger', 'POST', order),
+    trigger: (request: TriggerBody) => call<ShownTriggered>('trigger', 'POST', request),
     /** Newest first, like all lists. */
     events: (type: string, limit: number) =>
       call<readonly WorldEvent[]>(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
@@ -146,14 +146,18 @@ function isUntrusted(error: unknown): boolean {
   return error instanceof Error && untrustedCodes.includes((error as NodeJS.ErrnoException).code)
 }
 
-interface Refusal {
+interface ErrorBody {
   readonly code: string
   readonly message: string
 }
 
-function parseEnvelope(text: string): { readonly data: unknown } | { readonly error: Refusal } | null {
+function parseEnvelope(text: string): { readonly data: unknown } | { readonly error: ErrorBody } | null {
   try {
-    const envelope = JSON.parse(text) as { readonly success?: unknown; readonly data: unknown; readonly error: Refusal }
+    const envelope = JSON.parse(text) as {
+      readonly success?: unknown
+      readonly data: unknown
+      readonly error: ErrorBody
+    }
     if (envelope.success === true) return { data: envelope.data }
     return envelope.success === false && typeof envelope.error.message === 'string' ? { error: envelope.error } : null
   } catch {
@@ -172,7 +176,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   503: 'overloaded',
 }
 
-function toError(status: number, { message }: Refusal, { origin }: URL): InboxError {
+function toError(status: number, { message }: ErrorBody, { origin }: URL): InboxError {
   if (status === 401) {
     const advice =
       'set EMULATOR_CONTROL_TOKEN or --token; the emulator prints its token at start, and draws a new one at each start unless ' +
@@ -232,13 +236,13 @@ export async function openControl(options: ControlOptions): Promise<ControlClien
 
 async function readToken(url: string, { token }: ControlOptions): Promise<string> {
   if (token !== undefined) return readSecretArgument(token, { url })
-  const known = host().env['EMULATOR_CONTROL_TOKEN']
-  if (known !== undefined && known !== '') return known
+  const fromEnv = host().env['EMULATOR_CONTROL_TOKEN']
+  if (fromEnv !== undefined && fromEnv !== '') return fromEnv
   if (isLoopbackUrl(url)) return demoCredentials.controlToken
   throw new InboxError('usage', 'the control token is missing: set EMULATOR_CONTROL_TOKEN or --token')
 }
 
-/** Runs `work` with a client. It returns the exit code; default: 0. */
+/** Runs `work`, which returns the exit code (default: 0), with a client. */
 export async function withControl(
   options: ControlOptions,
   work: (client: ControlClient) => Promise<number | void>,

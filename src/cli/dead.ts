@@ -70,7 +70,7 @@ export function addDeadCommand(program: Command): void {
   })
 }
 
-/** The rest of the line about `count` runs: what is left, or was not found. */
+/** End of the output line: that dead letters are left, or that named runs are none. `count`: runs that the command changed. */
 function rest(count: number, complete: boolean, runIds: readonly number[] = []): string {
   const unknown = new Set(runIds).size - count
   if (unknown > 0) return `; ${counted(unknown, 'named run is no dead letter', 'named runs are no dead letters')}`

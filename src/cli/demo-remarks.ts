@@ -51,9 +51,9 @@ function whyFailed({ faults, status, failure, outcome, isExtra, at, nextAttemptA
     .filter((fault) => fault !== 'duplicate')
     .map((fault) => faultTexts[fault] ?? `${fault} on purpose`)
   const answer = status === null ? safeText(failure ?? 'no answer') : `answered ${status}`
-  return [...causes, answer, whatFollows()].filter((part) => part !== null).join('; ')
+  return [...causes, answer, nextStep()].filter((part) => part !== null).join('; ')
 
-  function whatFollows(): string | null {
+  function nextStep(): string | null {
     if (nextAttemptAt !== null) return `next attempt in ${roughly(nextAttemptAt - at)}`
     return outcome === 'cancelled' || isExtra ? null : 'not retried'
   }
@@ -80,6 +80,6 @@ export function logRemark({ level, msg, time, ...fields }: LogEntry, deadList: s
     if (typeof nextAt !== 'string') return `${failure}; now a dead letter: ${deadList}`
     return `${failure}; next attempt in ${roughly(Date.parse(nextAt) - Date.parse(time))}`
   }
-  const known = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
-  return `${indent}${level}: ${[msg, ...known].join('; ')}`
+  const details = Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`)
+  return `${indent}${level}: ${[msg, ...details].join('; ')}`
 }

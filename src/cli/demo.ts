@@ -178,10 +178,10 @@ function freePort(wanted: number): Promise<number> {
 
 /** Folder of the editable handlers in a clone; in an installed package, of the built ones. */
 function findHandlers(): string {
-  const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-  const editableHandlers = at('../../../handlers')
+  const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  const editableHandlers = pathOf('../../../handlers')
   const isBuilt = import.meta.url.endsWith('.js')
-  return isBuilt && existsSync(editableHandlers) ? editableHandlers : at('../../handlers')
+  return isBuilt && existsSync(editableHandlers) ? editableHandlers : pathOf('../../handlers')
 }
 
 const history = '6h'
@@ -193,7 +193,7 @@ const sometimes = (first: number, every: number) => ({
 })
 
 /**
- * Deliberate faults. The first event of each type is spared, so that all types show up at once. Then about one delivery fails per
+ * Deliberate faults. The first event of each type has none, so that all types show up at once. Then about one delivery fails per
  * minute. One in ten is delivered twice (R88).
  */
 const faults = [
@@ -215,7 +215,7 @@ const defaultEmulatorUrl = 'http://127.0.0.1:8090'
 /** Introduction, addresses and commands to try, in at most 24 lines. */
 function welcome(url: string, adminUrl: string, emulatorUrl: string, handlersDir: string): string {
   const { apiKey, adminToken, controlToken, dashboardPassword } = demoCredentials
-  const at = `--admin-url ${adminUrl}`
+  const adminOption = `--admin-url ${adminUrl}`
   const emulator = emulatorUrl === defaultEmulatorUrl ? '' : ` --emulator ${emulatorUrl}`
   return [
     '',
@@ -233,9 +233,9 @@ function welcome(url: string, adminUrl: string, emulatorUrl: string, handlersDir
     '',
     'From another terminal in this folder: list events, list and requeue dead letters, trigger an event:',
     `  export INBOX_ADMIN_TOKEN=${adminToken}`,
-    `  ${commandLine('events list')} ${at}`,
-    `  ${commandLine('dead list')} ${at}`,
-    `  ${commandLine('dead requeue --all')} ${at}`,
+    `  ${commandLine('events list')} ${adminOption}`,
+    `  ${commandLine('dead list')} ${adminOption}`,
+    `  ${commandLine('dead requeue --all')} ${adminOption}`,
     `  ${commandLine('trigger pump.graduation')}${emulator}`,
     '',
     'First comes one event of each of the ten types, then one every few seconds. Ctrl-C stops the demo.',

@@ -53,7 +53,7 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
     systemClock.now(),
   )
   // Opening it would create, upgrade or repair the file.
-  if (database.isHeld === false && !database.isReadable) return { checks: findings, health: null }
+  if (database.isServed === false && !database.isReadable) return { checks: findings, health: null }
   try {
     const health = await readHealth({ ...options, ...(handlers && { handlers }) })
     return { checks: [...findings, ...judge(health, subscribe, options)], health }
@@ -111,7 +111,7 @@ function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
   const lost = health.gaps.filter(needsReplay).length
   const paused = health.paused ? 'all handlers' : health.paused_handlers.join(', ')
   const bodies = counted(quarantined, 'body', 'bodies')
-  const open = [
+  const issues = [
     ...(missing === 0 ? [] : [`${missing} accepted events are missing`]),
     ...(lost === 0 ? [] : [`${counted(lost, 'outage')} with lost events`]),
     ...(dead === 0 ? [] : [`${counted(dead, 'dead letter')} (${commandFor('dead list')})`]),
@@ -124,17 +124,23 @@ function judgeHealth(health: HealthJson, options: DoctorOptions): Finding {
     }),
   ]
   const { ok, warn, fail } = check('inbox')
-  if (open.length === 0) return ok('no missing events, nothing needs an operator')
-  if (missing + lost === 0) return warn(open.join(', '), 'run the commands in brackets')
+  if (issues.length === 0) return ok('no missing events, nothing needs an operator')
+  if (missing + lost === 0) return warn(issues.join(', '), 'run the commands in brackets')
   return fail(
-    open.join(', '),
+    issues.join(', '),
     `replay lost events in the dashboard of the service, then: ${commandFor('doctor --acknowledge')}`,
   )
 }
 
-function renderShutSink({ handler, reason, since, until, open_runs: open }: HealthJson['shut_sinks'][number]): string {
-  const why = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
-  return `the sink ${handler} ${why}: ${counted(open, 'item')} pending`
+function renderShutSink({
+  handler,
+  reason,
+  since,
+  until,
+  open_runs: openRuns,
+}: HealthJson['shut_sinks'][number]): string {
+  const state = reason === 'pause' ? `is paused until ${until}` : `has failed and is not called since ${since}`
+  return `the sink ${handler} ${state}: ${counted(openRuns, 'item')} pending`
 }
 
 function needsReplay({ lost, acknowledged_at: acknowledgedAt }: GapJson): boolean {

@@ -23,7 +23,7 @@ export async function startEmulator(emulator: Emulator): Promise<Begun> {
   )
 }
 
-/** Prints the addresses and initial state of an emulator. Drawn secrets are shown only here (R68), given ones only if published. */
+/** Prints the addresses and initial state of an emulator. Drawn secrets are shown only here (R68), secrets of the seed only if published. */
 export function printListening(listening: Listening, options: OutputOptions): void {
   printResult(toResult(listening), options, (result) => toLines(result, listening).join('\n'))
 }

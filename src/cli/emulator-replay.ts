@@ -48,8 +48,8 @@ export function addEmulatorReplayCommand(emulator: Command): void {
 async function replaySince(client: ControlClient, text: string, options: Omit<ReplayOptions, 'since'>): Promise<0 | 1> {
   const { endpoint, type, dryRun = false, yes = false } = options
   const since = await toMoment(client, text)
-  const narrowed = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
-  const { matched } = await client.replayAll({ ...narrowed, since, dryRun: true })
+  const filter = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
+  const { matched } = await client.replayAll({ ...filter, since, dryRun: true })
   const wouldBe = `${counted(matched, 'delivery', 'deliveries')} would be replayed`
   if (dryRun || matched === 0) {
     printResult({ msg: 'counted', since, matched, replayed: 0 }, options, () => wouldBe)
@@ -57,12 +57,12 @@ async function replaySince(client: ControlClient, text: string, options: Omit<Re
   }
   if (!yes) throw new InboxError('usage', `${wouldBe}: add --yes to replay them, or --dry-run to count only`)
   const [last] = await client.deliveries({ limit: 1 })
-  const { replayed } = await client.replayAll({ ...narrowed, since })
-  const left = matched > replayed ? `; ${matched - replayed} are left: run the command again` : ''
+  const { replayed } = await client.replayAll({ ...filter, since })
+  const note = matched > replayed ? `; ${matched - replayed} are left: run the command again` : ''
   printResult({ msg: 'replayed', since, replayed }, options, () => {
-    return `${counted(replayed, 'delivery', 'deliveries')} replayed${left}`
+    return `${counted(replayed, 'delivery', 'deliveries')} replayed${note}`
   })
-  const newest = await client.deliveries({ ...narrowed, limit: maxFollowed })
+  const newest = await client.deliveries({ ...filter, limit: maxFollowed })
   // Ids have one length and increase.
   const replays = newest.filter(({ deliveryId, isReplay }) => isReplay && deliveryId > (last?.deliveryId ?? ''))
   const acknowledged = await follow(client, replays.toReversed(), options)
@@ -96,8 +96,8 @@ async function follow(
 
 /** Parses a time, or a duration before now on the world clock. Returns ISO 8601. */
 async function toMoment(client: ControlClient, text: string): Promise<string> {
-  const ago = parseDuration(text)
-  if (ago !== undefined) return new Date(Date.parse((await client.clock()).now) - ago).toISOString()
+  const agoMs = parseDuration(text)
+  if (agoMs !== undefined) return new Date(Date.parse((await client.clock()).now) - agoMs).toISOString()
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN
   if (!Number.isNaN(at)) return new Date(at).toISOString()
   throw new InboxError(

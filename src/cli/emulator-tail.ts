@@ -115,10 +115,7 @@ interface StreamMessage {
   readonly data: string
 }
 
-/**
- * Reads Server-Sent Events until the stream ends or breaks. `onBytes` is called for every chunk, comments included. Lines end with
- * `\n`, as the emulator writes them.
- */
+/** Reads Server-Sent Events until the stream ends or breaks. `onBytes` is called with each chunk, comments included. Lines end with `\n`. */
 async function* readEventStream(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void,

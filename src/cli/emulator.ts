@@ -7,7 +7,7 @@ import { durationForm, formatDuration } from '../emulator/duration.ts'
 import { createEmulator, type Emulator, type StartEndpoint } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName, readSeedFile } from '../emulator/seed/parse-seed.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
-import { ownCertificate, passingCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
+import { storedCertificate, temporaryCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
 import { InboxError } from '../base/errors.ts'
 import { createLogger } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
@@ -98,7 +98,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   const tls = await readTls(options, cleanup)
   const { host, port, rate, count, duplicates } = options
   warn(warningsBefore(seed, endpoints, host))
-  let arisen = 0
+  let eventCount = 0
 
   await using emulator = createEmulator({
     seed,
@@ -108,15 +108,15 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     log: createLogger({ level: 'error', pretty: options.json !== true }),
     listen: { host, port, ...(tls && { tls }) },
     onEvent(event) {
-      arisen++
+      eventCount++
       if (emulator.accounts.allWebhooks().length > 0) return
       const { id, type, created_at, data } = event
       printResult({ msg: 'event', id, type, created_at, data }, options, () => eventLine(event))
     },
     onAttempt(report) {
-      const areSeveral = emulator.accounts.allWebhooks().length > 1
+      const hasSeveral = emulator.accounts.allWebhooks().length > 1
       const attempt = toShownAttempt(report)
-      printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(attempt, areSeveral))
+      printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(attempt, hasSeveral))
     },
     ...(options.data !== undefined && { dataFile: fromCwd(options.data) }),
     ...(count !== undefined && { count }),
@@ -129,11 +129,11 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
   const hasReceiver = emulator.accounts.allWebhooks().length > 0
   await emulator.stop()
-  const summary = { msg: 'finished', events: arisen, acknowledged, undelivered, unsettled: pending }
+  const summary = { msg: 'finished', events: eventCount, acknowledged, undelivered, unsettled: pending }
   printResult(summary, options, () =>
     hasReceiver || acknowledged + undelivered > 0
       ? `${acknowledged} acknowledged, ${undelivered} undelivered, ${summary.unsettled} not settled`
-      : `${counted(arisen, 'event')} arose; no webhook was registered`,
+      : `${counted(eventCount, 'event')} arose; no webhook was registered`,
   )
   return count === undefined || !hasReceiver || acknowledged >= count ? 0 : 1
 }
@@ -166,8 +166,8 @@ async function readTls(
     throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
   }
   if (tls !== true) return null
-  if (data !== undefined) return ownCertificate(dirname(fromCwd(data)), systemClock.now())
-  return cleanup.use(await passingCertificate(systemClock.now()))
+  if (data !== undefined) return storedCertificate(dirname(fromCwd(data)), systemClock.now())
+  return cleanup.use(await temporaryCertificate(systemClock.now()))
 }
 
 const maxSeedNameLength = 200
@@ -194,11 +194,11 @@ function warningsBefore(seed: Seed, endpoints: readonly StartEndpoint[], address
 
 /** Warnings about the world, once it exists. */
 function warningsAfter({ accounts, world }: Emulator, seed: Seed, count: number | undefined): readonly string[] {
-  const unseen = seed.tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
-  const names = unseen.slice(0, shownWallets).map(({ network, wallet }) => `${wallet} (${network})`)
-  const others = unseen.length > shownWallets ? ` and ${unseen.length - shownWallets} more` : ''
+  const untraded = seed.tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
+  const names = untraded.slice(0, shownWallets).map(({ network, wallet }) => `${wallet} (${network})`)
+  const others = untraded.length > shownWallets ? ` and ${untraded.length - shownWallets} more` : ''
   return [
-    ...(unseen.length > 0 && seed.world.history > 0
+    ...(untraded.length > 0 && seed.world.history > 0
       ? [
           `tracked wallets that never traded in this world: ${names.join(', ')}${others}; REST answers 404 for them until they do. ` +
             'GET /_emulator/world lists tracked wallets of this world',
@@ -302,7 +302,7 @@ function addEmulatorSecretCommand(emulator: Command): void {
           printResult({ msg: 'secret', alertSecret }, options, () => `${alertSecret}  (of the alerts; shown once)`)
           return
         }
-        const value = set === undefined ? drawSecret('whsec', randomBytes) : await readGiven(set, options)
+        const value = set === undefined ? drawSecret('whsec', randomBytes) : await readSecretOption(set, options)
         const { webhookId, url } = await client.setWebhookSecret(webhook, value)
         const shown = set === undefined ? { secret: value } : {}
         printResult({ msg: 'secret', webhookId, url, ...shown }, options, () =>
@@ -315,7 +315,7 @@ function addEmulatorSecretCommand(emulator: Command): void {
 }
 
 /** Secret and control token can't both come from standard input. */
-function readGiven(argument: string, { emulator, token }: SecretOptions): Promise<string> {
+function readSecretOption(argument: string, { emulator, token }: SecretOptions): Promise<string> {
   if (argument === '-' && token === '-') {
     throw new InboxError('usage', 'only one of --set and --token can come from standard input')
   }

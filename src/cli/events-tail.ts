@@ -117,8 +117,9 @@ function renderLine(event: EventSummaryJson, envelope: unknown): string {
 const overlapMs = 2_000
 
 /**
- * Follows events that match the filters. Each call returns those that appeared since the last one, oldest first; the first returns none.
- * A status may be reached late: with that filter, a call reads the first page. Otherwise it reads events received since the newest one.
+ * Follows events that match the filters. Each call returns the events that appeared since the previous call, oldest first; the first
+ * returns none. A status may be reached late: with that filter, a call reads the first page. Otherwise it reads events received since
+ * the newest one.
  */
 export function createEventFollower(
   listEvents: (query: Query) => Promise<EventListJson>,
@@ -138,8 +139,8 @@ export function createEventFollower(
 
   return async () => {
     const matching = await read()
-    const fresh = matching.filter(({ id }) => seen?.has(id) === false)
+    const newEvents = matching.filter(({ id }) => seen?.has(id) === false)
     seen = new Set(matching.map(({ id }) => id))
-    return fresh.toReversed()
+    return newEvents.toReversed()
   }
 }

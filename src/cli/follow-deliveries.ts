@@ -24,18 +24,18 @@ export async function followDeliveries<T>(options: FollowOptions<T>): Promise<vo
   const { items, deliveriesOf, timeoutMs, onEnd, isSettled = ({ state }) => state !== 'pending' } = options
   const deadline = performance.now() + timeoutMs
   using progress = createProgress()
-  for (let open = items; open.length > 0;) {
-    const reads = open.map((item) => async () => ({ item, deliveries: await deliveriesOf(item) }))
+  for (let unsettled = items; unsettled.length > 0;) {
+    const reads = unsettled.map((item) => async () => ({ item, deliveries: await deliveriesOf(item) }))
     const current = await new PQueue({ concurrency }).addAll(reads)
     const isTimeUp = performance.now() >= deadline
     progress.end()
-    open = []
+    unsettled = []
     for (const { item, deliveries } of current) {
       if (isTimeUp || deliveries.every(isSettled)) onEnd(item, deliveries)
-      else open = [...open, item]
+      else unsettled = [...unsettled, item]
     }
-    if (open.length === 0) return
-    progress.show(1 - open.length / items.length, `${open.length} not yet settled`)
+    if (unsettled.length === 0) return
+    progress.show(1 - unsettled.length / items.length, `${unsettled.length} not yet settled`)
     await wait(Math.min(pollMs, Math.max(0, deadline - performance.now())))
   }
 }
@@ -61,7 +61,7 @@ export function eventLine({ id, type, created_at }: PlainEvent): string {
 }
 
 /** An attempt as a line for people. It names the endpoint if there are several. */
-export function attemptLine(report: ShownReport, areSeveral: boolean): string {
+export function attemptLine(report: ShownReport, hasSeveral: boolean): string {
   const { at, url, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure, nextAttemptAt } = report
   const notes = [
     ...(isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []),
@@ -72,7 +72,7 @@ export function attemptLine(report: ShownReport, areSeveral: boolean): string {
     at.slice(11, 19),
     eventType.padEnd(27),
     eventId,
-    ...(areSeveral ? [shortUrl(url)] : []),
+    ...(hasSeveral ? [shortUrl(url)] : []),
     String(status ?? '---'),
     outcome.padEnd(12),
     `${latencyMs} ms`.padStart(7),

@@ -50,14 +50,14 @@ export function programCommand(script: string, cwd: string): string {
 const maxTimeoutMs = 2 ** 31 - 1
 
 /**
- * Keeps the process alive until SIGINT, SIGTERM or an error of standard output, or until `sooner` settles (a promise) or passes
+ * Keeps the process alive until SIGINT, SIGTERM or an error of standard output, or until `limit` settles (a promise) or passes
  * (seconds). A second signal ends the process at once.
  */
-export async function untilSignal(sooner?: Promise<void> | number): Promise<void> {
+export async function untilSignal(limit?: Promise<void> | number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   // Signal listeners run outside the command's context.
   const current = host()
-  const limitMs = typeof sooner === 'number' ? sooner * 1_000 : maxTimeoutMs
+  const limitMs = typeof limit === 'number' ? limit * 1_000 : maxTimeoutMs
   const alive = setTimeout(resolve, Math.min(limitMs, maxTimeoutMs))
   const dispose = () => {
     clearTimeout(alive)
@@ -72,7 +72,7 @@ export async function untilSignal(sooner?: Promise<void> | number): Promise<void
   current.on('SIGINT', stop)
   current.on('SIGTERM', stop)
   current.stdout.on('error', stop)
-  await (typeof sooner === 'object' ? Promise.race([promise, sooner]) : promise)
+  await (typeof limit === 'object' ? Promise.race([promise, limit]) : promise)
   dispose()
 }
 
@@ -80,8 +80,8 @@ export async function untilSignal(sooner?: Promise<void> | number): Promise<void
 export async function runUntilSignal<T>(work: (ending: AbortSignal) => Promise<T>): Promise<T> {
   const ending = new AbortController()
   const running = work(ending.signal)
-  const over = () => {}
-  await untilSignal(running.then(over, over))
+  const ignore = () => {}
+  await untilSignal(running.then(ignore, ignore))
   ending.abort()
   return running
 }

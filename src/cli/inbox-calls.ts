@@ -33,7 +33,7 @@ export interface InboxCalls extends AdminCalls {
 
 /**
  * Opens the inbox of the settings: through the admin API of a running sidecar, otherwise from the database file, if no process
- * holds it. Never creates a file.
+ * serves it. Never creates a file.
  *
  * @throws InboxError `admin_unreachable` if a process holds the file and its admin API doesn't answer
  */

@@ -57,13 +57,13 @@ interface Usage {
 }
 
 export function option(flags: string, help: string, parse?: Parse): Option {
-  const made = new Option(flags, help)
-  return parse === undefined ? made : made.argParser(parse as (text: string, before: unknown) => unknown)
+  const declaration = new Option(flags, help)
+  return parse === undefined ? declaration : declaration.argParser(parse as (text: string, before: unknown) => unknown)
 }
 
 function toArgument(name: string, help: string, parse?: Parse): Argument {
-  const made = new Argument(name, help)
-  return parse === undefined ? made : made.argParser(parse as (text: string, before: unknown) => unknown)
+  const declaration = new Argument(name, help)
+  return parse === undefined ? declaration : declaration.argParser(parse as (text: string, before: unknown) => unknown)
 }
 
 /** Adds the command `name` below `parent`. `prepare` checks its arguments, and returns the work for the open inbox. */
@@ -75,7 +75,7 @@ export function addInboxCommand<Value, Options extends InboxOptions = InboxOptio
 ): void {
   const command = parent.command(name).description(description)
   if (argument !== undefined) command.addArgument(toArgument(...argument))
-  for (const each of declared) command.addOption(each)
+  for (const declaredOption of declared) command.addOption(declaredOption)
   withInboxOptions(command, example, note).action(async (...values: readonly unknown[]) => {
     const options = values.at(-2) as Options
     await withInbox(options, prepare((argument && values[0]) as Value, options))

@@ -14,7 +14,7 @@ interface InitOptions extends OutputOptions {
   readonly package?: string
 }
 
-interface Made {
+interface CreatedProject {
   readonly folder: string
   /** Relative to the folder. */
   readonly files: readonly string[]
@@ -34,11 +34,11 @@ export function addInitCommand(program: Command): void {
     .option('--package <spec>', 'the version of onchain-inbox to depend on, or any other npm spec', version)
     .addHelpText('after', '\nExample:\n  $ onchain-inbox init my-inbox')
   withOutputOptions(init).action(async (folder: string, options: InitOptions) => {
-    printResult(await make(fromCwd(folder), options), options, render)
+    printResult(await createProject(fromCwd(folder), options), options, render)
   })
 }
 
-async function make(folder: string, options: InitOptions): Promise<Made> {
+async function createProject(folder: string, options: InitOptions): Promise<CreatedProject> {
   const owner = process.getuid?.() === 0 ? ownerOf(folder) : null
   // The container doesn't run as root.
   const user = (owner?.uid ?? process.getuid?.()) || containerUser
@@ -54,7 +54,7 @@ async function make(folder: string, options: InitOptions): Promise<Made> {
   return { folder, files: files.map(({ path }) => path), written: isWritten }
 }
 
-function render({ folder, files, written }: Made): string {
+function render({ folder, files, written }: CreatedProject): string {
   const list = files.map((file) => `  ${file}`).join('\n')
   if (!written) return `would write to ${folder}:\n${list}`
   const place = relative(host().cwd(), folder)
@@ -123,7 +123,7 @@ export async function writeProject(
       if (isSecret && owner.uid === 0) await handle.chown(user, user)
       else await handle.chown(owner.uid, owner.gid)
     }
-    if (owner !== null) for (const made of folders) await lchown(made, owner.uid, owner.gid)
+    if (owner !== null) for (const path of folders) await lchown(path, owner.uid, owner.gid)
   } catch (error) {
     throw new InboxError('usage', `can't write the project to ${folder} (${messageOf(error)})`, { cause: error })
   }

@@ -80,8 +80,8 @@ function renderFile({ file, result, from, to, backup }: MigratedFile): string {
     case 'current':
       return `nothing to do: ${file} has schema ${to}`
     case 'migrated': {
-      const kept = backup === null ? '' : `\nthe old file is kept as ${backup}`
-      return `migrated ${file} from ${from ?? 'an empty file'} to ${to}${kept}`
+      const backupNote = backup === null ? '' : `\nthe old file is kept as ${backup}`
+      return `migrated ${file} from ${from ?? 'an empty file'} to ${to}${backupNote}`
     }
   }
 }

@@ -68,6 +68,6 @@ export function printError(thrown: unknown, options: OutputOptions): 1 | 75 {
 }
 
 /** A number with its noun: `1 event`, `2 events`. */
-export function counted(count: number, one: string, several = `${one}s`): string {
-  return `${count} ${count === 1 ? one : several}`
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`
 }

@@ -67,10 +67,10 @@ export async function loadProgram(name = ''): Promise<Command> {
     .version(version, versionFlags.join(', '), 'print the version')
     .helpOption('-h, --help', 'show this help')
   if (versionFlags.includes(name)) return program
-  const isOne = !needAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
+  const isSingle = !needAll.includes(name) && Object.values(groups).some((group) => Object.hasOwn(group, name))
   for (const [heading, group] of Object.entries(groups)) {
     program.commandsGroup(heading)
-    for (const [known, load] of Object.entries(group)) if (!isOne || known === name) (await load())(program)
+    for (const [known, load] of Object.entries(group)) if (!isSingle || known === name) (await load())(program)
   }
   for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)])
     command.helpCommand('help [command]', 'Show the help of a command')
@@ -87,17 +87,17 @@ const commandOutput: OutputConfiguration = {
 }
 
 /** Runs one command, and reports its error. */
-export async function runCommand(args: readonly string[], ofCommand: Host = process): Promise<void> {
-  await withHost(ofCommand, async () => {
+export async function runCommand(args: readonly string[], commandHost: Host = process): Promise<void> {
+  await withHost(commandHost, async () => {
     // Without a listener a failed write would end the process, even a sidecar whose log has lost its reader.
-    for (const output of [ofCommand.stdout, ofCommand.stderr]) output.on('error', () => {})
+    for (const output of [commandHost.stdout, commandHost.stderr]) output.on('error', () => {})
     try {
       const program = await loadProgram(args[0])
       await program.parseAsync(args, { from: 'user' })
     } catch (error) {
       const isPrinted = error instanceof CommanderError && !isMistake(error)
       const thrown = error instanceof CommanderError ? toUsageError(error) : error
-      ofCommand.exitCode = isPrinted ? error.exitCode : printError(thrown, { json: args.includes('--json') })
+      commandHost.exitCode = isPrinted ? error.exitCode : printError(thrown, { json: args.includes('--json') })
     }
   })
 }

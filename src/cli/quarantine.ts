@@ -92,9 +92,17 @@ export function addQuarantineCommand(program: Command): void {
   })
 }
 
-function renderRetried({ accepted, known, still_unusable: left, unusable, dry_run: isDryRun }: RetriedJson): string {
-  const again = known === 0 ? '' : `, ${known} already known`
-  const was = isDryRun ? 'would be' : accepted === 1 ? 'was' : 'were'
-  const done = `${counted(accepted, 'event')} ${was} accepted${again}`
-  return left === 0 ? done : `${done}; ${left} still not valid:\n\n${renderList(['id', 'reason'], unusable)}`
+function renderRetried({
+  accepted,
+  known,
+  still_unusable: unusableCount,
+  unusable,
+  dry_run: isDryRun,
+}: RetriedJson): string {
+  const knownNote = known === 0 ? '' : `, ${known} already known`
+  const verb = isDryRun ? 'would be' : accepted === 1 ? 'was' : 'were'
+  const done = `${counted(accepted, 'event')} ${verb} accepted${knownNote}`
+  return unusableCount === 0
+    ? done
+    : `${done}; ${unusableCount} still not valid:\n\n${renderList(['id', 'reason'], unusable)}`
 }

@@ -152,8 +152,8 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
   const { operation } = rest
   const columns = rest.columns?.split(' ')
   const fields = fieldsOf(operation)
-  const [inPath] = /(?<=\{)\w+/.exec(routes[operation].path) ?? []
-  const [argument, shownAs = argument] = rest.argument ?? [inPath]
+  const [pathField] = /(?<=\{)\w+/.exec(routes[operation].path) ?? []
+  const [argument, shownAs = argument] = rest.argument ?? [pathField]
   const optional = fields
     .filter(([field]) => field !== argument)
     .map(([field, schema]) => [field, toOption(field, schema)] as const)

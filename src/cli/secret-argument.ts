@@ -18,7 +18,7 @@ const forms = '@file, - for standard input, or env:NAME'
  * @throws InboxError `usage` or `config_invalid`, never with the argument in it
  */
 export async function readSecretArgument(argument: string, options: SecretArgumentOptions = {}): Promise<string> {
-  const secret = ((await readNamed(argument)) ?? takeLiteral(argument, options)).trim()
+  const secret = ((await readNamed(argument)) ?? readLiteral(argument, options)).trim()
   if (secret === '') throw new InboxError('usage', `the secret is empty; expected one from ${forms}`)
   return secret
 }
@@ -51,7 +51,7 @@ async function readNamed(argument: string): Promise<string | undefined> {
   return undefined
 }
 
-function takeLiteral(argument: string, { url }: SecretArgumentOptions): string {
+function readLiteral(argument: string, { url }: SecretArgumentOptions): string {
   if (url === undefined || !isLoopbackUrl(url)) {
     throw new InboxError('usage', `every user of this machine can read a secret on the command line; use ${forms}`)
   }

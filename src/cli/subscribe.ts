@@ -61,15 +61,15 @@ function confirm(options: SubscribeOptions): Work {
   if (options.force || options.dryRun)
     throw new InboxError('usage', "--confirm can't be combined with --force or --dry-run")
   return async (opened) => {
-    const noted = await confirmRegistered(subscriptionsOf(opened), () => systemClock.now())
-    if (noted === null) throw new InboxError('not_found', 'nothing to confirm: no registration was begun')
-    if ('kind' in noted) {
-      printResult(toJson(noted, noted.subscription), options, renderResult)
-      host().exitCode = exitCodeOf(noted)
+    const confirmed = await confirmRegistered(subscriptionsOf(opened), () => systemClock.now())
+    if (confirmed === null) throw new InboxError('not_found', 'nothing to confirm: no registration was begun')
+    if ('kind' in confirmed) {
+      printResult(toJson(confirmed, confirmed.subscription), options, renderResult)
+      host().exitCode = exitCodeOf(confirmed)
       return
     }
-    printResult({ result: 'confirmed', subscription: toWire(noted) }, options, () => {
-      return `recorded as registered: ${safeText(describeWanted(noted), 2_000)}`
+    printResult({ result: 'confirmed', subscription: toWire(confirmed) }, options, () => {
+      return `recorded as registered: ${safeText(describeWanted(confirmed), 2_000)}`
     })
   }
 }

@@ -114,10 +114,10 @@ function fitColumns(
   const canShrink = head.map((title, column) => !wholeColumns.has(title) && (widths[column] ?? 0) > shortCell)
   let excess = widths.reduce((sum, width) => sum + width, gap.length * (head.length - 1)) - columns
   for (; excess > 0; excess--) {
-    const open = widths.map((width, column) => (canShrink[column] && width > minColumnWidth ? width : 0))
-    const widest = Math.max(...open)
+    const shrinkable = widths.map((width, column) => (canShrink[column] && width > minColumnWidth ? width : 0))
+    const widest = Math.max(...shrinkable)
     if (widest === 0) break
-    widths[open.indexOf(widest)] = widest - 1
+    widths[shrinkable.indexOf(widest)] = widest - 1
   }
   return widths
 }

@@ -117,6 +117,7 @@ const maxListings = 1_000
 /** Maximum events per request of the control API. */
 const maxPerRequest = 100
 
+/** A triggered event whose deliveries are followed. */
 interface Followed {
   /** Null until the service reports a listing. */
   eventId: string | null
@@ -128,10 +129,10 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
   const { count, rate, set } = options
   const events: Followed[] = []
   // With a rate, the emulator triggers the others itself as its clock advances.
-  const wanted = rate === undefined ? count : 1
-  while (events.length < wanted) {
-    const some = rate === undefined ? Math.min(count - events.length, maxPerRequest) : count
-    const body = { type, count: some, ...(rate !== undefined && { rate }), ...(set !== undefined && { set }) }
+  const toTrigger = rate === undefined ? count : 1
+  while (events.length < toTrigger) {
+    const batchSize = rate === undefined ? Math.min(count - events.length, maxPerRequest) : count
+    const body = { type, count: batchSize, ...(rate !== undefined && { rate }), ...(set !== undefined && { set }) }
     const { events: triggered, isRaw } = await client.trigger(body)
     for (const { eventId, token } of triggered) {
       events.push({ eventId, token })
@@ -165,7 +166,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
       ...(following === 0 ? [] : [`${following} follow as the clock advances: see \`emulator tail\``]),
     ].join(', ')
   })
-  return { isAllAcknowledged: counts.acknowledged === wanted, isAnswered }
+  return { isAllAcknowledged: counts.acknowledged === toTrigger, isAnswered }
 }
 
 function triggeredLine(type: EventType, eventId: string | null, { set }: TriggerOptions): string {

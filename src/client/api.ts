@@ -120,8 +120,8 @@ export interface ApiClient extends Omit<Operations, 'listNetworks'> {
   /** The supported networks with their status (R59), at most five minutes old (R123). */
   readonly listNetworks: (args?: NetworksOptions, options?: CallOptions) => Promise<ResponseTo<'listNetworks'>>
   /**
-   * For undocumented paths: `get('/trending', { limit: 5 })`. The path is plain text below the prefix of the version, or with it;
-   * each of its segments is encoded.
+   * For undocumented paths: `get('/trending', { limit: 5 })`. The path, with or without the version prefix, is plain text: each
+   * segment is encoded.
    */
   readonly get: (path: string, query?: Query, options?: CallOptions) => Promise<ApiResponse<unknown>>
 }

@@ -10,7 +10,7 @@ import { createTransport } from './transport.ts'
 export type ClientFamily = (signal?: () => AbortSignal) => ApiClient
 
 /**
- * A client of the REST service. Waits for the rate limit (R107, R117–R119), retries calls that are safe to repeat, and never
+ * A client of the REST API. Waits for the rate limit (R107, R117–R119), retries calls that are safe to repeat, and never
  * follows a redirect, which would take the key along. Use one client per key: only its own calls are paced together.
  *
  * @throws InboxError `config_invalid` for invalid options, never with the key

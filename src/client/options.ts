@@ -23,10 +23,7 @@ export interface ClientOptions {
   readonly baseUrl: string
   /** API key (R66). A function is called before each request, so that keys can be replaced. */
   readonly apiKey?: string | (() => string | Promise<string>) | undefined
-  /**
-   * Time limit of a call in milliseconds, including retries and their pauses, excluding waits for the rate limit. Default
-   * 30,000.
-   */
+  /** Time limit of a call in milliseconds, including retries and their pauses, excluding waits for the rate limit. Default 30,000. */
   readonly timeoutMs?: number | undefined
   /** Maximum retries per call. Default 3. */
   readonly retries?: number | undefined

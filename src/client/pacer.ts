@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 const smallestPlan = 10
 /** A window is a minute (R110–R113). The pacer never waits longer, even if the clocks differ. */
 const maxWindowMs = 61_000
-/** Wait if the window is over by our clock, but not for the upstream. */
+/** Wait if the window is over by the clock of this machine, but not for the upstream. */
 const unknownWindowMs = 1_000
 /** Maximum pause after a `Retry-After`. */
 export const maxPauseMs = 300_000
@@ -19,12 +19,12 @@ export class Pacer {
   readonly #queue = new PQueue({ concurrency: smallestPlan })
   #limit = smallestPlan
   #remaining = smallestPlan
-  /** End of the window as the upstream gave it; 0: over, or unknown. */
+  /** End of the window by the clock of the upstream, in seconds since 1970; 0: over, or unknown. */
   #reset = 0
-  /** The same by our clock; null: unknown. */
+  /** End of the window by the clock of this machine; null: unknown. */
   #resetAt: number | null = null
   #pausedUntil: number | null = null
-  #hasHeard = false
+  #hasLimits = false
   #timer: Timer | undefined
 
   constructor(clock: Clock) {
@@ -52,7 +52,7 @@ export class Pacer {
   }
 
   /** Reads the limits from the headers of a response. */
-  hear(headers: Headers): void {
+  readLimits(headers: Headers): void {
     const read = (name: string) => {
       const text = headers.get(`X-RateLimit-${name}`)
       return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
@@ -60,19 +60,19 @@ export class Pacer {
     const [limit, remaining, reset] = [read('Limit'), read('Remaining'), read('Reset')]
     if (limit === null || remaining === null || reset === null || limit === 0) {
       // An upstream that never names a limit has none.
-      if (!this.#hasHeard) this.#limit = this.#remaining = Infinity
+      if (!this.#hasLimits) this.#limit = this.#remaining = Infinity
       return this.#update()
     }
-    const isFirst = !this.#hasHeard || this.#limit === Infinity
-    this.#hasHeard = true
+    const isFirst = !this.#hasLimits || this.#limit === Infinity
+    this.#hasLimits = true
     // A response of an earlier window came late.
     if (reset < this.#reset) return
     this.#remaining = reset === this.#reset && !isFirst ? Math.min(this.#remaining, remaining) : remaining
     this.#limit = limit
     this.#reset = reset
     const now = this.#clock.now()
-    const leftMs = reset * 1_000 - now
-    this.#resetAt = now + (leftMs <= 0 ? unknownWindowMs : Math.min(leftMs, maxWindowMs))
+    const remainingMs = reset * 1_000 - now
+    this.#resetAt = now + (remainingMs <= 0 ? unknownWindowMs : Math.min(remainingMs, maxWindowMs))
     this.#update()
   }
 
@@ -80,7 +80,7 @@ export class Pacer {
     this.#timer?.cancel()
     this.#timer = undefined
     const now = this.#clock.now()
-    this.#forgetThePast(now)
+    this.#clearPassedTimes(now)
     if (this.#pausedUntil === null && this.#remaining > 0) {
       this.#queue.concurrency = this.#remaining
       this.#queue.start()
@@ -91,7 +91,7 @@ export class Pacer {
   }
 
   /** A time too far ahead means that the clock was set back. */
-  #forgetThePast(now: number): void {
+  #clearPassedTimes(now: number): void {
     const hasPassed = (at: number | null, maxMs: number) => at !== null && (now >= at || at - now > maxMs)
     if (hasPassed(this.#pausedUntil, maxPauseMs)) this.#pausedUntil = null
     if (hasPassed(this.#resetAt, maxWindowMs)) {

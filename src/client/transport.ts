@@ -8,7 +8,7 @@ import { maxPauseMs, Pacer } from './pacer.ts'
 import type { ApiRequest } from './request.ts'
 import { toResponse, type Received } from './response.ts'
 
-/** Sends a request. Another signal that aborts the call is that of a run. Rejects as described at `ApiClient`. */
+/** Sends a request. `signalOfRun` also aborts the call. Rejects as described at `ApiClient`. */
 export type Transport = (
   request: ApiRequest,
   options?: CallOptions,
@@ -19,7 +19,7 @@ const [baseDelayMs, maxDelayMs] = [500, 10_000]
 /** Far more than the largest page. */
 const maxResponseBytes = 10 * 1024 * 1024
 
-/** Sends requests: paced, repeated where that is safe, within their time. One for all calls with the same key. */
+/** Sends requests: paced, repeated where that is safe, within their time. Use one transport for all calls with the same key. */
 export function createTransport(options: TransportOptions): Transport {
   const { clock, log, retries } = options
   const pacer = new Pacer(clock)
@@ -34,16 +34,16 @@ export function createTransport(options: TransportOptions): Transport {
     const label = safeText(`${request.method.toUpperCase()} ${request.path}`, 200)
     const ending = new AbortController()
     const signals = [ending.signal, options.signal, signalOfCall, signalOfRun]
-    const signal = AbortSignal.any(signals.filter((each) => each !== undefined))
+    const signal = AbortSignal.any(signals.filter((item) => item !== undefined))
     /** Rest of `timeoutMs`. */
-    let leftMs = timeoutMs
+    let remainingMs = timeoutMs
     /** True if an earlier attempt may have been carried out, though no response came. */
     let mayBeDone = false
 
     /** Counts the time of `work` as time of the call, and aborts the call at its time limit. */
     async function timed<T>(work: () => Promise<T>): Promise<T> {
       const startedAt = clock.now()
-      const late = clock.after(leftMs, () => {
+      const late = clock.after(remainingMs, () => {
         const message = `${label} took longer than ${timeoutMs} ms: raise timeoutMs, or try again later`
         ending.abort(explain(new ApiError(message, { code: 'timed_out', isRetryable: true })))
       })
@@ -51,7 +51,7 @@ export function createTransport(options: TransportOptions): Transport {
         return await work()
       } finally {
         late.cancel()
-        leftMs = Math.max(1, leftMs - Math.max(0, clock.now() - startedAt))
+        remainingMs = Math.max(1, remainingMs - Math.max(0, clock.now() - startedAt))
       }
     }
 
@@ -86,7 +86,7 @@ export function createTransport(options: TransportOptions): Transport {
       } catch (error) {
         if (!(error instanceof ApiError) || signal.aborted) throw error
         const delayMs = attempts <= retries && mayRepeat(error, request.method) ? delayAfter(error, attempts) : Infinity
-        if (delayMs >= leftMs) throw explain(error)
+        if (delayMs >= remainingMs) throw explain(error)
         mayBeDone ||= isInDoubt(error)
         log.warn({ call: label, error: error.code, attempt: attempts, delayMs }, 'api call retried')
         if (delayMs > 0) await timed(() => pause(delayMs, signal))
@@ -103,7 +103,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (error instanceof ApiError && error.status === 429) pacer.pause(error.retryAfterMs ?? 1_000)
       throw error
     } finally {
-      pacer.hear(received.headers)
+      pacer.readLimits(received.headers)
     }
   }
 
@@ -150,9 +150,9 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function pause(ms: number, signal: AbortSignal): Promise<void> {
-    const over = Promise.withResolvers<void>()
-    const timer = clock.after(ms, over.resolve)
-    await orAborted(over.promise, signal).finally(() => timer.cancel())
+    const elapsed = Promise.withResolvers<void>()
+    const timer = clock.after(ms, elapsed.resolve)
+    await orAborted(elapsed.promise, signal).finally(() => timer.cancel())
   }
 
   return call

@@ -81,7 +81,7 @@ async function readConfigFile(inputs: ConfigInputs): Promise<FileSettings> {
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (error) {
-    return failed(`config file ${file} cannot be loaded: ${messageOf(error)}${placeOf(error, file)}`)
+    return failed(`config file ${file} cannot be loaded: ${messageOf(error)}${positionOf(error, file)}`)
   }
   const settings = loaded.default
   if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
@@ -92,8 +92,8 @@ async function readConfigFile(inputs: ConfigInputs): Promise<FileSettings> {
 
   const values: Partial<Record<SettingName, unknown>> = {}
   const problems: string[] = []
-  for (const [given, value] of Object.entries(settings)) {
-    const name = shortNames.get(given) ?? given
+  for (const [member, value] of Object.entries(settings)) {
+    const name = shortNames.get(member) ?? member
     if (isSettingName(name)) {
       if (value !== undefined) values[name] = value
     } else problems.push(`config file ${file}: ${name} is not a setting${nearestSetting(name)}`)
@@ -109,26 +109,27 @@ function failed(problem: string): FileSettings {
   return { values: {}, problems: [problem], isComplete: false }
 }
 
-/** ` (line 3, column 5)` if Node says where `file` failed to load, with the path if it is in another file; else ''. */
-function placeOf(error: unknown, file: string): string {
+/** Where loading `file` failed, such as ` (line 3, column 5)`, with the path of another file; '' if unknown. */
+function positionOf(error: unknown, file: string): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
-  // The stack of a syntax error in JavaScript has no place; Node's own check prints it.
-  const place = findPlace(stack, file) ?? (error instanceof SyntaxError ? findPlace(checkSyntax(file), file) : null)
-  if (place === null) return ''
-  const { path, line, column } = place
+  // The stack of a syntax error in JavaScript has no position; `node --check` prints it.
+  const position =
+    findPosition(stack, file) ?? (error instanceof SyntaxError ? findPosition(checkSyntax(file), file) : null)
+  if (position === null) return ''
+  const { path, line, column } = position
   return ` (${path === file ? '' : `${path}, `}line ${line}${column === undefined ? '' : `, column ${column}`})`
 }
 
-/** Reads the place from a report of Node: path and line, then perhaps carets below the column; or a stack frame. */
-function findPlace(report: string, file: string) {
-  const [, shown, line] = /^(\S.*):(\d+)\n/.exec(report) ?? []
+/** Finds a position in Node's output: `path:line` and sometimes carets below the column, or a stack frame. */
+function findPosition(output: string, file: string) {
+  const [, shown, line] = /^(\S.*):(\d+)\n/.exec(output) ?? []
   if (shown !== undefined) {
     const path = shown.startsWith('file:') ? fileURLToPath(shown) : shown
-    const [, indent] = /\n([ \t]*)\^+\n/.exec(report) ?? []
+    const [, indent] = /\n([ \t]*)\^+\n/.exec(output) ?? []
     return { path, line, ...(indent !== undefined && { column: String(indent.length + 1) }) }
   }
-  // Frames of ES modules have a URL, those of CommonJS a path.
-  const frame = [pathToFileURL(file).href, file].map((place) => report.split(`${place}:`)[1]).find(Boolean)
+  // Stack frames of ES modules have a URL; CommonJS frames have a path.
+  const frame = [pathToFileURL(file).href, file].map((prefix) => output.split(`${prefix}:`)[1]).find(Boolean)
   const [, row, column] = /^(\d+):(\d+)/.exec(frame ?? '') ?? []
   return row === undefined ? null : { path: file, line: row, column }
 }

@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { loadCredentials, type SecretsOrigin, type TlsFiles } from './credentials.ts'
 import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
-import { collectSettings, type ConfigInputs, type RawSettings, type SettingOrigins } from './collect.ts'
+import { collectSettings, type ConfigInputs, type RawSettings } from './collect.ts'
+import { describeSettings, type DescribedSetting } from './described.ts'
 import { loadSources, type ConfiguredSource } from './sources.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
@@ -31,7 +32,7 @@ export interface Config extends DirectSettings {
   readonly sinks: readonly ConfiguredSink[]
   /** Base URL of console links, without a trailing slash; absent = unknown. */
   readonly consoleUrl?: string
-  /** Base of relative paths in options of sinks. */
+  /** Absolute folder where relative paths in options of sinks start. */
   readonly baseDir: string
   /** Registration at start, with the label of its secret. */
   readonly subscribe?: LabelledSubscribe
@@ -47,8 +48,8 @@ export interface Config extends DirectSettings {
   /** Secrets of the default source; null: there is none, and INBOX_PATH is not served. */
   readonly webhookSecrets: SecretsOrigin | null
   readonly sources: readonly ConfiguredSource[]
-  /** Origin of each setting, such as an environment variable. Settings with their default are absent. */
-  readonly origins: SettingOrigins
+  /** All settings, for people. */
+  readonly settings: readonly DescribedSetting[]
   /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
   readonly warnings: readonly string[]
 }
@@ -71,9 +72,9 @@ const sinkSettings = ['INBOX_SINKS', 'INBOX_FORWARD_URL'] as const
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const raw = await withFiles(await collectSettings(options), options.cwd)
-  const { values, problems: mistakes } = parseSettings(raw.values)
-  // Checks between settings would report what the config file may hold.
-  if (!raw.isComplete) throw invalid([...raw.problems, ...mistakes], raw.warnings)
+  const { values, problems: invalidSettings } = parseSettings(raw.values)
+  // Checks between settings would report settings of the config file as missing.
+  if (!raw.isComplete) throw invalid([...raw.problems, ...invalidSettings], raw.warnings)
   const at = (path: string) => resolve(options.cwd, path)
   const credentials = await loadCredentials({
     values,
@@ -109,20 +110,33 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const { INBOX_SUBSCRIBE: subscribe } = values
   const labels = webhookSecrets?.secrets.map(({ label }) => label) ?? []
   const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
-  const isKept = values.INBOX_DATABASE_URL.kind !== 'memory'
+  const isDurable = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
     ...raw.problems,
-    ...mistakes,
+    ...invalidSettings,
     ...findConflicts(values, raw.values),
     ...(webhookSecrets === null ? findUnsignable(sinks) : []),
     ...credentials.problems,
     ...sourceProblems,
     ...checked.problems,
-    ...(subscribe && webhookSecrets !== undefined ? problemsOf(subscribe, { labels, hasApi, isKept }) : []),
+    ...(subscribe && webhookSecrets !== undefined ? problemsOf(subscribe, { labels, hasApi, isDurable }) : []),
   ]
   if (problems.length > 0 || webhookSecrets === undefined) throw invalid(problems, warnings)
 
-  const { INBOX_DATABASE_URL: database } = values
+  const { INBOX_DATABASE_URL: databaseUrl } = values
+  const database: DatabaseSetting =
+    databaseUrl.kind === 'sqlite' ? { kind: 'sqlite', file: at(databaseUrl.file) } : databaseUrl
+  const handlersDir = handlersDirOf(values, raw.values, sinks, at)
+  const labelledSubscribe = subscribe && withLabel(subscribe, labels)
+  const effective = {
+    ...values,
+    INBOX_SECRETS: webhookSecrets?.secrets,
+    INBOX_SOURCES: values.INBOX_SOURCES === undefined ? undefined : sources,
+    INBOX_DATABASE_URL: database,
+    INBOX_HANDLERS: handlersDir ?? 'none',
+    INBOX_SINKS: values.INBOX_SINKS === undefined ? undefined : sinks,
+    INBOX_SUBSCRIBE: labelledSubscribe,
+  }
   return deepFreeze<Config>({
     ...directSettings(values),
     admin: {
@@ -132,12 +146,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       ...(token === undefined ? {} : { token }),
       ...(viewerToken === undefined ? {} : { viewerToken }),
     },
-    database: database.kind === 'sqlite' ? { kind: 'sqlite', file: at(database.file) } : database,
-    handlersDir: handlersDirOf(values, raw.values, sinks, at),
+    database,
+    handlersDir,
     sinks,
     ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
     baseDir: options.cwd,
-    ...(subscribe !== undefined && { subscribe: withLabel(subscribe, labels) }),
+    ...(labelledSubscribe !== undefined && { subscribe: labelledSubscribe }),
     ...(values.INBOX_API_URL !== undefined &&
       apiKey !== undefined && { api: { url: values.INBOX_API_URL, key: apiKey } }),
     retention: {
@@ -147,7 +161,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...(tls === undefined ? {} : { tls }),
     webhookSecrets,
     sources,
-    origins: raw.origins,
+    settings: describeSettings(effective, raw),
     warnings,
   })
 }
@@ -176,8 +190,9 @@ function findConflicts(values: SettingValues, raw: RawSettings['values']): strin
     )
   } else if (values.INBOX_DATABASE_URL.kind !== 'sqlite' && !hasToken) {
     const { expected, example } = settings.INBOX_ADMIN_TOKEN
-    const why = values.INBOX_DATABASE_URL.kind === 'memory' ? 'no folder for a token file' : 'replicas share one token'
-    problems.push(`INBOX_ADMIN_TOKEN is required (${why}): ${expected}, for example INBOX_ADMIN_TOKEN=${example}`)
+    const reason =
+      values.INBOX_DATABASE_URL.kind === 'memory' ? 'no folder for a token file' : 'replicas share one token'
+    problems.push(`INBOX_ADMIN_TOKEN is required (${reason}): ${expected}, for example INBOX_ADMIN_TOKEN=${example}`)
   }
   const isEverywhere = (name: string) => name === '0.0.0.0' || name === '::'
   if (port !== 0 && port === adminPort && (host === adminHost || isEverywhere(host) || isEverywhere(adminHost))) {

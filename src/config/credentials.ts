@@ -38,6 +38,7 @@ export interface CredentialsOptions {
   readonly values: SettingValues
   /** Raw values, valid or not. */
   readonly raw: RawSettings['values']
+  /** Makes a path absolute. */
   readonly at: (path: string) => string
   readonly allowDemoCredentials: boolean
 }

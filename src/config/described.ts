@@ -1,137 +1,75 @@
 import { describeDatabase } from '../base/database-url.ts'
-import type { Config } from './config.ts'
-import type { SecretsOrigin } from './credentials.ts'
-import { isSettingName, settingNames, settings, type SettingName } from './settings.ts'
+import type { RawSettings, SettingOrigins } from './collect.ts'
+import { isSettingName, settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
+import type { ConfiguredSink } from './sinks/load.ts'
 import type { ConfiguredSource } from './sources.ts'
-import { describeBytes } from './values.ts'
 
-/** A row of `describeConfig` and its origin. */
+/** A setting for people, without anything secret. */
 export interface DescribedSetting {
-  readonly name: string
-  /** Text for people. For a secret: set or not, and labels. */
+  readonly name: SettingName
+  /** Of a secret only the parts that may be shown. */
   readonly value: string
-  /** `file`: read from the file that an INBOX_*_FILE setting names. */
-  readonly origin: 'default' | 'environment' | 'file' | 'config'
+  /** `file`: read from the file that the INBOX_*_FILE setting names. */
+  readonly origin: NonNullable<SettingOrigins[SettingName]> | 'default' | 'file'
+  /** True if the value may hold a secret. */
   readonly secret: boolean
-  /** The settings that the row combines: `INBOX_HOST`, `INBOX_PORT`, `INBOX_PATH`. */
-  readonly variables: readonly SettingName[]
-  /** Their defaults; empty if none has one. */
+  /** Empty: none. */
   readonly default: string
 }
 
-/** Rows that combine several settings. */
-const composedRows: Readonly<Record<string, (config: Config) => string>> = {
-  'webhook address': ({ tls, host, port, path }) => `${tls ? 'https' : 'http'}://${inUrl(host)}:${port}${path}`,
-  'webhook secrets': describeSecrets,
-  sources: () => 'none',
-  'TLS certificate': ({ tls }) => tls?.certFile ?? 'not set',
-  'admin address': ({ admin }) => `http://${inUrl(admin.host)}:${admin.port}`,
-  'admin host names': ({ admin }) => admin.hosts.join(', ') || 'none',
-  'admin token': ({ admin }) => (admin.token === undefined ? 'not set (one is made at start)' : 'set'),
-  'viewer token': ({ admin }) => (admin.viewerToken === undefined ? 'not set' : 'set'),
-  database: describeDatabaseSetting,
-  handlers: ({ handlersDir }) => handlersDir ?? 'none',
-  sinks: () => 'none',
-  'console address': ({ consoleUrl }) => consoleUrl ?? 'not set',
-  registration: describeSubscribe,
-  'REST service': ({ api }) => (api === undefined ? 'not set' : `${api.url} (key: set)`),
-  retention: describeRetention,
+/** The values in force. */
+export interface EffectiveValues extends Omit<SettingValues, 'INBOX_SINKS' | 'INBOX_SOURCES'> {
+  readonly INBOX_SOURCES: readonly ConfiguredSource[] | undefined
+  readonly INBOX_SINKS: readonly ConfiguredSink[] | undefined
 }
 
-/** The settings of a row; empty for an unknown row. */
-function settingsOfRow(row: string): readonly SettingName[] {
-  const group = row.replace(/^(sink|source) .*/, '$1s')
-  return settingNames.filter((name) => settings[name].group === group)
+/** The parts of secret settings that may be shown. Of others only whether they are set. */
+const shownParts: { readonly [Name in SettingName]?: (value: NonNullable<EffectiveValues[Name]>) => string } = {
+  INBOX_SECRETS: (secrets) => `set (labels: ${secrets.map(({ label }) => label).join(', ')})`,
+  INBOX_SOURCES: (sources) => sources.map(describeSource).join('; '),
+  INBOX_DATABASE_URL: (database) => {
+    if (database.kind === 'postgres') return describeDatabase(database.url)
+    return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
+  },
+  INBOX_FORWARD_URL: withoutQuery,
+  INBOX_SINKS: (sinks) => sinks.map(({ name, description }) => `${name}: ${description}`).join('; '),
+  INBOX_CONSOLE_URL: String,
+  INBOX_SUBSCRIBE: ({ url, events, secret }) => `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`,
+  INBOX_API_URL: String,
 }
 
-const secretRows: ReadonlySet<string> = new Set(['webhook secrets', 'admin token', 'viewer token'])
-
-/** All settings for people, without anything secret. */
-export function describeSettings(config: Config): readonly DescribedSetting[] {
-  return describeConfig(config).map(([name, value]) => {
-    const variables = settingsOfRow(name)
-    const fallback = variables.flatMap(defaultOf).join(', ')
-    return { name, value, origin: originOf(name, config), secret: secretRows.has(name), variables, default: fallback }
-  })
-}
-
-function defaultOf(name: SettingName): readonly string[] {
-  const { type, show } = settings[name]
-  const { data } = type.safeParse(undefined)
-  return data === undefined || (typeof data === 'object' && show === String) ? [] : [show(data as never)]
-}
-
-function originOf(name: string, { origins }: Config): DescribedSetting['origin'] {
-  const given = settingsOfRow(name).filter((setting) => origins[setting] !== undefined)
-  // `INBOX_X_FILE` names a file that holds the value of `INBOX_X`.
-  if (given.some((setting) => setting.endsWith('_FILE') && isSettingName(setting.slice(0, -5)))) return 'file'
-  const places = given.map((setting) => origins[setting])
-  return places.includes('environment') ? 'environment' : (places[0] ?? 'default')
-}
-
-/** One row `[name, value]` per setting. Secrets show only whether they are set, and their labels. */
-export function describeConfig(config: Config): readonly (readonly [name: string, value: string])[] {
-  const lists: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
-    sinks: config.sinks.map(({ name, description }) => [`sink ${name}`, description]),
-    sources: config.sources.map((source) => [`source ${source.settings.name}`, describeSource(source)]),
-  }
-  const composed = Object.entries(composedRows).flatMap(([name, show]) => {
-    const list = lists[name] ?? []
-    return list.length > 0 ? list : [[name, show(config)] as const]
-  })
-  const direct = settingNames.flatMap((name) => {
-    const { group, at, show } = settings[name]
-    return group in composedRows || at === null ? [] : [[group, show(config[at as keyof Config] as never)] as const]
-  })
-  return [...composed, ...direct]
-}
-
-function describeSecrets({ webhookSecrets }: Config): string {
-  return webhookSecrets === null ? 'not set (only sources receive deliveries)' : describeOrigin(webhookSecrets)
-}
-
-function describeOrigin({ secrets, files }: SecretsOrigin): string {
-  const labels = `set (labels: ${secrets.map(({ label }) => label).join(', ')})`
-  return files.length === 0 ? labels : `${labels} from ${files.join(', ')}`
-}
-
-function describeSource({ settings, secrets }: ConfiguredSource): string {
-  const { provider, path, keyEndpoint } = settings
-  const keys =
-    keyEndpoint === null ? `secrets ${describeOrigin(secrets)}` : `keys from ${new URL(keyEndpoint.url).host}`
-  return `${provider ?? 'custom'} at ${path}, ${keys}`
-}
-
-function describeDatabaseSetting({ database, migrate, orphanHours }: Config): string {
-  switch (database.kind) {
-    case 'sqlite':
-      return `SQLite file ${database.file}`
-    case 'postgres': {
-      const older = migrate === 'auto' ? 'brought up to date at start' : 'refused'
-      return `PostgreSQL ${describeDatabase(database.url)} (an older schema is ${older}; orphaned handlers get runs for ${orphanHours} h)`
+/** One row per setting, in the order of the docs. */
+export function describeSettings(values: EffectiveValues, { origins }: Pick<RawSettings, 'origins'>) {
+  return settingNames.map((name): DescribedSetting => {
+    const { type, isSecret } = settings[name]
+    const file = `${name}_FILE`
+    const isFromFile = isSettingName(file) && origins[file] !== undefined
+    return {
+      name,
+      value: show(name, values[name]) ?? 'not set',
+      origin: origins[name] ?? (isFromFile ? 'file' : 'default'),
+      secret: isSecret,
+      default: show(name, type.safeParse(undefined).data) ?? '',
     }
-    case 'memory':
-      return 'memory (lost when the process ends)'
-  }
+  })
 }
 
-function describeRetention({ retention: { days, maxBytes } }: Config): string {
-  const time = days === 0 ? 'no limit' : `${days} days`
-  return maxBytes === undefined ? time : `${time}, in at most ${describeBytes(maxBytes)}`
+/** Null: not set. */
+function show(name: SettingName, value: unknown): string | null {
+  if (value === undefined) return null
+  const { isSecret, show: showAll } = settings[name]
+  const showPart = shownParts[name] ?? (isSecret ? () => 'set' : showAll)
+  return showPart(value as never)
 }
 
-function describeSubscribe({ subscribe }: Config): string {
-  if (subscribe === undefined) return 'not set'
-  const { url, events, secret } = subscribe
-  return `${events.join(', ')} to ${withoutQuery(url)}, signed with ${secret}`
+function describeSource({ settings: { name, provider, path, keyEndpoint }, secrets }: ConfiguredSource): string {
+  const labels = secrets.secrets.map(({ label }) => label).join(', ')
+  const keys = keyEndpoint === null ? `secrets set (labels: ${labels})` : `keys from ${new URL(keyEndpoint.url).host}`
+  return `${name}: ${provider ?? 'custom'} at ${path}, ${keys}`
 }
 
 /** A query may hold a secret. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }

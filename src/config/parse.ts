@@ -26,20 +26,25 @@ export function parseSettings(raw: RawSettings['values']): ParsedSettings {
 }
 
 /** Settings whose value may be in the file that `<name>_FILE` names. Read only at start. */
-const inFiles = ['INBOX_ADMIN_TOKEN', 'INBOX_ADMIN_VIEWER_TOKEN', 'INBOX_API_KEY', 'INBOX_DATABASE_URL'] as const
+const settingsInFiles = [
+  'INBOX_ADMIN_TOKEN',
+  'INBOX_ADMIN_VIEWER_TOKEN',
+  'INBOX_API_KEY',
+  'INBOX_DATABASE_URL',
+] as const
 
 /**
- * Replaces `<name>_FILE` by the content of the file, for the settings in `names`. Relative paths start at `cwd`. Problems never
- * contain the content. A setting with a problem stays unset.
+ * Replaces `<name>_FILE` by the content of the file, for the settings in `names`. Relative paths start at `cwd`.
+ * Problems never contain the content. A setting with a problem stays unset.
  */
 export async function withFiles(
   raw: RawSettings,
   cwd: string,
-  names: readonly SettingName[] = inFiles,
+  names: readonly SettingName[] = settingsInFiles,
 ): Promise<RawSettings> {
   const values: Record<string, unknown> = { ...raw.values }
   const problems = [...raw.problems]
-  for (const name of inFiles) {
+  for (const name of settingsInFiles) {
     const fileName = `${name}_FILE` as const
     if (!names.includes(name) || values[fileName] === undefined) continue
     const isTwice = values[name] !== undefined
@@ -70,7 +75,7 @@ export function mistakeIn(name: SettingName, value: unknown, error: z.ZodError):
   return `must be ${expected} (${isSecret ? reasonOf(error) : `got ${show(value)}`})`
 }
 
-/** The message of our own checks. zod's messages might quote the value. */
+/** The message of a custom check. zod's messages might quote the value. */
 function reasonOf(error: z.ZodError): string {
   const [issue] = error.issues
   return issue?.code === 'custom' ? issue.message : 'its value is not shown'

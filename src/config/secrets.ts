@@ -19,8 +19,9 @@ export interface WebhookSecrets {
 const pollMs = 1000
 
 /**
- * Serves the secrets of the configuration. A changed file is reloaded within a second, so a rotation needs no restart. Polls the
- * path instead of watching the file: a watch would miss renames and the swapped symbolic links of Kubernetes secrets.
+ * Serves the secrets of the configuration. A changed file is reloaded within a second, so a rotation needs no restart.
+ * Polls the path instead of watching the file: a watch would miss renames and the swapped symbolic links of Kubernetes
+ * secrets.
  */
 export function createWebhookSecrets(origin: SecretsOrigin, log: Logger, clock: Clock = systemClock): WebhookSecrets {
   let { secrets } = origin
@@ -34,15 +35,15 @@ export function createWebhookSecrets(origin: SecretsOrigin, log: Logger, clock: 
   let timer: Timer | undefined
 
   async function read(isForced: boolean): Promise<void> {
-    // Taken before reading, so that a change in between is noticed at the next poll.
+    // Computed before the file is read, so that the next poll notices a change in between.
     const seen = (await Promise.all(files.map(fingerprint))).join()
     if (isClosed || (seen === lastSeen && !isForced)) return
     lastSeen = seen
     try {
-      const fresh = await origin.read()
-      if (isClosed || areEqual(fresh, secrets)) return
-      secrets = fresh
-      log.info({ file, labels: fresh.map(({ label }) => label) }, 'webhook secrets read again')
+      const newSecrets = await origin.read()
+      if (isClosed || areEqual(newSecrets, secrets)) return
+      secrets = newSecrets
+      log.info({ file, labels: newSecrets.map(({ label }) => label) }, 'webhook secrets read again')
       for (const listener of listeners) listener()
     } catch (error) {
       log.error({ file, reason: messageOf(error) }, 'webhook secrets unusable, old kept')

@@ -24,8 +24,6 @@ import {
 } from './values.ts'
 
 interface Setting<T extends z.ZodType = z.ZodType> {
-  /** Row of `check` that shows the setting. Settings may share a row. */
-  readonly group: string
   /** Markdown for the table in docs/operations.md. */
   readonly description: string
   /** Schema with the default. */
@@ -40,42 +38,38 @@ interface Setting<T extends z.ZodType = z.ZodType> {
 }
 
 function setting<T extends z.ZodType, const At extends string | null = null>(
-  group: string,
   description: string,
   type: T,
   expected: string,
   example: string,
   at: At = null as At,
-  show: (this: void, value: z.output<T>) => string = String,
+  show: (this: void, value: NonNullable<z.output<T>>) => string = String,
 ) {
-  return { group, description, type, expected, example, at, show, isSecret: false }
+  return { description, type, expected, example, at, show, isSecret: false }
 }
 
-const secretSetting = <T extends z.ZodType>(...row: [string, string, type: T, expected: string, example: string]) => ({
+const secretSetting = <T extends z.ZodType>(...row: [string, type: T, expected: string, example: string]) => ({
   ...setting(...row),
   isSecret: true,
 })
 
-const fileSetting = (group: string, description: string, example: string) =>
-  setting(group, description, filePath.optional(), 'the path of a file', example)
+const fileSetting = (description: string, example: string) =>
+  setting(description, filePath.optional(), 'the path of a file', example)
 
 const portSetting = <const At extends string | null = null>(
-  group: string,
   description: string,
-  usual: number,
+  defaultValue: number,
   at: At = null as At,
-) => setting(group, description, wholeNumber(0, 65_535).prefault(usual), '0–65535', String(usual), at)
+) => setting(description, wholeNumber(0, 65_535).prefault(defaultValue), '0–65535', String(defaultValue), at)
 
 const msSetting = <const At extends string>(
-  group: string,
   description: string,
-  [minimum, usual, example]: readonly [minimum: number, usual: number, example: string],
+  [minimum, defaultValue, example]: readonly [minimum: number, defaultValue: number, example: string],
   at: At,
 ) =>
   setting(
-    group,
     description,
-    wholeNumber(minimum, maxTimerMs).prefault(usual),
+    wholeNumber(minimum, maxTimerMs).prefault(defaultValue),
     'a whole number of milliseconds',
     example,
     at,
@@ -87,35 +81,30 @@ const showList = (values: readonly string[]) => values.join(', ') || 'none'
 /** All settings, in the order of the docs. */
 export const settings = {
   INBOX_SECRETS: secretSetting(
-    'webhook secrets',
     'webhook secrets of 16+ characters, separated by commas, optionally `label:secret`',
     secrets.optional(),
     'secrets of at least 16 characters, separated by commas, each with an optional "label:" in front',
     'main:the-secret-of-the-webhook',
   ),
   INBOX_SECRETS_FILE: fileSetting(
-    'webhook secrets',
     'file with one secret or JSON `{"label": "secret"}`; reloaded on change and SIGHUP',
     '/run/secrets/webhook',
   ),
   INBOX_SOURCES: secretSetting(
-    'sources',
     '[sources](sources.md) as JSON; `sources` in the config file',
     jsonValue.optional(),
     'a JSON object of sources by name',
     `'{"alchemy": {"provider": "alchemy", "path": "/hooks/alchemy", "secrets": {"env": "ALCHEMY_SECRET"}}}'`,
   ),
   INBOX_HOST: setting(
-    'webhook address',
     'listen address for deliveries',
     host.prefault('127.0.0.1'),
     'an IP address or host name',
     '0.0.0.0',
     'host',
   ),
-  INBOX_PORT: portSetting('webhook address', '0 picks a free port', 8080, 'port'),
+  INBOX_PORT: portSetting('0 picks a free port', 8080, 'port'),
   INBOX_PATH: setting(
-    'webhook address',
     'exact path of the webhook',
     urlPath.prefault('/webhooks'),
     'a path of letters, digits and . _ ~ -, starting with /, without a trailing /, and not /healthz or /readyz',
@@ -123,46 +112,40 @@ export const settings = {
     'path',
   ),
   INBOX_ADMIN_HOST: setting(
-    'admin address',
     'admin listen address; beyond loopback a token is required',
     host.prefault('127.0.0.1'),
     'an IP address or host name',
     '127.0.0.1',
   ),
-  INBOX_ADMIN_PORT: portSetting('admin address', '0 picks a free port', 8081),
+  INBOX_ADMIN_PORT: portSetting('0 picks a free port', 8081),
   INBOX_ADMIN_HOSTS: setting(
-    'admin host names',
     'further allowed `Host` names, separated by commas, optionally with port',
     list(hostHeader).prefault([]),
     'host names, separated by commas',
     'inbox.example.com,localhost:8081',
   ),
   INBOX_ADMIN_TOKEN: secretSetting(
-    'admin token',
     'operator token, 16+ ASCII characters; default: `<database>.admin-token`, created at start',
     token.optional(),
     'at least 16 visible ASCII characters without spaces',
     '"$(openssl rand -hex 24)"',
   ),
-  INBOX_ADMIN_TOKEN_FILE: fileSetting('admin token', 'file with the operator token', '/run/secrets/admin'),
+  INBOX_ADMIN_TOKEN_FILE: fileSetting('file with the operator token', '/run/secrets/admin'),
   INBOX_ADMIN_VIEWER_TOKEN: secretSetting(
-    'viewer token',
     'read-only token',
     token.optional(),
     'at least 16 visible ASCII characters without spaces, different from the operator token',
     '"$(openssl rand -hex 24)"',
   ),
-  INBOX_ADMIN_VIEWER_TOKEN_FILE: fileSetting('viewer token', 'file with the read-only token', '/run/secrets/viewer'),
+  INBOX_ADMIN_VIEWER_TOKEN_FILE: fileSetting('file with the read-only token', '/run/secrets/viewer'),
   INBOX_DATABASE_URL: secretSetting(
-    'database',
     '`sqlite:<path>`, `postgres://…` ([cluster](cluster.md)) or `memory:` (not kept)',
     databaseUrl.prefault('sqlite:./data/inbox.db'),
     'sqlite:<path of a file>, postgres://user:password@host:5432/name or memory:',
     'sqlite:./data/inbox.db',
   ),
-  INBOX_DATABASE_URL_FILE: fileSetting('database', 'file with the URL, read at start', '/run/secrets/database-url'),
+  INBOX_DATABASE_URL_FILE: fileSetting('file with the URL, read at start', '/run/secrets/database-url'),
   INBOX_MIGRATE: setting(
-    'database',
     'PostgreSQL: `auto` upgrades an older schema at start',
     z.enum(['auto', 'refuse']).prefault('refuse'),
     'auto or refuse',
@@ -170,7 +153,6 @@ export const settings = {
     'migrate',
   ),
   INBOX_ORPHAN_HOURS: setting(
-    'database',
     'PostgreSQL: hours that a [removed handler](cluster.md#upgrades) still gets runs',
     wholeNumber(0, 8_760).prefault(24),
     'a whole number of hours',
@@ -178,71 +160,61 @@ export const settings = {
     'orphanHours',
   ),
   INBOX_HANDLERS: setting(
-    'handlers',
     'handler folder; must exist unless INBOX_FORWARD_URL is set',
     filePath.prefault('./handlers'),
     'the path of a folder',
     './handlers',
   ),
   INBOX_FORWARD_URL: secretSetting(
-    'sinks',
     'posts every event to your app: [Forward](sinks.md#forward)',
     httpUrl.optional(),
     'an http:// or https:// URL without user name and password',
     'http://127.0.0.1:3000/webhooks',
   ),
   INBOX_SINKS: secretSetting(
-    'sinks',
     '[sinks](sinks.md) as JSON; `sinks` in the config file',
     jsonValue.optional(),
     'a JSON object of sinks by name',
     `'{"archive": {"kind": "file", "path": "./events.ndjson", "types": "*"}}'`,
   ),
   INBOX_ROUTES: secretSetting(
-    'sinks',
     '[routes](sinks.md#routes) as JSON; `routes` in the config file',
     jsonValue.optional(),
     'a JSON list of routes to sinks',
     `'[{"types": "wallet.*", "networks": "ethereum", "to": "archive"}]'`,
   ),
   INBOX_NOTIFY: setting(
-    'sinks',
     'sinks that get [warnings](#warnings), separated by commas',
     list(z.string()).prefault([]),
     'names of sinks, separated by commas',
     'desk,pager',
   ),
   INBOX_CONSOLE_URL: secretSetting(
-    'console address',
     'public console URL for links in warnings',
     consoleUrl.optional(),
     'an http:// or https:// URL without user name, query and fragment',
     'https://inbox.example.com',
   ),
   INBOX_SUBSCRIBE: secretSetting(
-    'registration',
     '[registration](client.md#registration) as JSON; `subscribe` in the config file',
     subscribeSetting,
     'JSON {"url", "events", "secret"}: webhook URL, event types, and the label of a secret',
     '\'{"url": "https://inbox.example.com/webhooks", "events": ["wallet.*"]}\'',
   ),
   INBOX_API_URL: secretSetting(
-    'REST service',
     'base URL of the upstream REST service; `https://`, or `http://` to loopback',
     apiUrl.optional(),
     'an https:// URL, or an http:// URL of this machine, without query and fragment',
     'https://api.example.com/v1',
   ),
   INBOX_API_KEY: secretSetting(
-    'REST service',
     "API key of the service; don't share it between processes",
     apiKey.optional(),
     'visible ASCII characters without spaces',
     '"$(cat api-key)"',
   ),
-  INBOX_API_KEY_FILE: fileSetting('REST service', 'file with the API key, read at start', '/run/secrets/api-key'),
+  INBOX_API_KEY_FILE: fileSetting('file with the API key, read at start', '/run/secrets/api-key'),
   INBOX_BODY_LIMIT: setting(
-    'body limit',
     'largest body, at most 100mb',
     byteSize(100 * 1024 ** 2).prefault('1mb'),
     'a size from 1 byte to 100mb, as bytes or with kb or mb',
@@ -250,30 +222,21 @@ export const settings = {
     'bodyLimitBytes',
     describeBytes,
   ),
-  INBOX_ACK_TIMEOUT_MS: msSetting(
-    'acknowledgement limit',
-    'deliveries not stored in this time get 503',
-    [1, 4000, '4000'],
-    'ackTimeoutMs',
-  ),
+  INBOX_ACK_TIMEOUT_MS: msSetting('deliveries not stored in this time get 503', [1, 4000, '4000'], 'ackTimeoutMs'),
   INBOX_MAX_CONNECTIONS: setting(
-    'connection limit',
     'webhook connections; beyond that, idle ones are closed',
     wholeNumber(1, 1_000_000).prefault(1000),
     'a whole number from 1 to 1000000',
     '1000',
     'maxConnections',
-    (count: number) => `at most ${count}`,
   ),
   INBOX_KEEPALIVE_MS: msSetting(
-    'keep-alive',
     'idle time of a connection; `65000` behind most load balancers',
     [1, 15_000, '65000'],
     'keepAliveMs',
   ),
-  INBOX_SHUTDOWN_MS: msSetting('shutdown limit', 'longest shutdown', [0, 20_000, '20000'], 'shutdownMs'),
+  INBOX_SHUTDOWN_MS: msSetting('longest shutdown', [0, 20_000, '20000'], 'shutdownMs'),
   INBOX_CONCURRENCY: setting(
-    'concurrency',
     'runs at once, all handlers of a thread',
     wholeNumber(1, 10_000).prefault(16),
     'a whole number from 1 to 10000',
@@ -281,21 +244,20 @@ export const settings = {
     'concurrency',
   ),
   INBOX_RETENTION_DAYS: setting(
-    'retention',
     'days to keep bodies of finished events; 0 keeps them: [Retention](#retention)',
     wholeNumber(0, 36_500).prefault(30),
     'a whole number of days, or 0 for no limit',
     '30',
   ),
   INBOX_RETENTION_BYTES: setting(
-    'retention',
     'database size above which old bodies are pruned: `20gb`',
     byteSize(2 ** 50).optional(),
     'a size from 1 byte, as bytes or with kb, mb, gb or tb',
     '20gb',
+    null,
+    describeBytes,
   ),
   INBOX_DISK_RESERVE: setting(
-    'free disk minimum',
     'free space below which deliveries get 503 `store_full`',
     byteSize(2 ** 50, 0).prefault('256mb'),
     'a size as bytes or with kb, mb, gb or tb, or 0 for no reserve',
@@ -304,7 +266,6 @@ export const settings = {
     describeBytes,
   ),
   INBOX_SIGNATURE_HEADER: setting(
-    'signature header',
     'signature header; not one that Node merges, such as `User-Agent`',
     repeatableHeader.prefault('X-Service-Signature'),
     'the name of a header that Node does not merge, unlike Authorization, User-Agent or Content-Type',
@@ -312,7 +273,6 @@ export const settings = {
     'signatureHeader',
   ),
   INBOX_STORED_HEADERS: setting(
-    'stored headers',
     'headers stored with an event; a lone comma stores none',
     list(headerName).prefault('Content-Type, Host, User-Agent, Via'),
     'names of headers, separated by commas',
@@ -321,7 +281,6 @@ export const settings = {
     showList,
   ),
   INBOX_UNUSABLE_STATUS: setting(
-    'status for quarantine',
     'answer for signed but invalid bodies: 200 or 422; both are quarantined',
     wholeNumber(200, 422)
       .pipe(z.union([z.literal(200), z.literal(422)]))
@@ -331,13 +290,11 @@ export const settings = {
     'unusableStatus',
   ),
   INBOX_TLS_CERT_FILE: fileSetting(
-    'TLS certificate',
     'PEM file; enables HTTPS on the webhook port, read at start',
     '/run/secrets/tls.crt',
   ),
-  INBOX_TLS_KEY_FILE: fileSetting('TLS certificate', 'PEM file', '/run/secrets/tls.key'),
+  INBOX_TLS_KEY_FILE: fileSetting('PEM file', '/run/secrets/tls.key'),
   INBOX_TRUSTED_PROXIES: setting(
-    'trusted proxies',
     'proxy addresses or CIDR ranges whose `X-Forwarded-For` appears in logs',
     list(ipOrNetwork).prefault([]),
     'IP addresses or networks, separated by commas',
@@ -346,7 +303,6 @@ export const settings = {
     showList,
   ),
   INBOX_LOG_LEVEL: setting(
-    'log level',
     '`debug`, `info`, `warn`, `error`, `fatal` or `silent`',
     z.enum(['debug', 'info', 'warn', 'error', 'fatal', 'silent']).prefault('info'),
     'debug, info, warn, error, fatal or silent',

@@ -21,16 +21,16 @@ const typePattern = /^[a-z][a-z0-9_]{0,63}(?:\.[a-z0-9_]{1,64}){1,3}$/
 const eventsProblem = 'events: expected "*", types such as token.new_listing, or prefixes such as wallet.*'
 
 /**
- * Event types, as a list or separated by commas. A prefix such as `wallet.*` expands to the known types, because the service accepts
- * only names and a single `*` (R61, R91, A23). The service may know types that are unknown here.
+ * Event types, as a list or separated by commas. A prefix such as `wallet.*` expands to the known types, because the
+ * service accepts only names and a single `*` (R61, R91, A23). The service may know types that are unknown here.
  */
 export const subscribedEvents = z
   .union([z.string().transform((text) => text.split(',')), z.array(z.string())], { error: eventsProblem })
   .transform((items, context): readonly string[] => {
-    const given = items.map((item) => item.trim()).filter((item) => item !== '')
-    if (given.length === 1 && given[0] === '*') return given
-    const types = given.flatMap((item) => typesOf(item) ?? [])
-    if (given.length > 0 && given.every((item) => typesOf(item) !== null)) return [...new Set(types)].toSorted()
+    const names = items.map((item) => item.trim()).filter((item) => item !== '')
+    if (names.length === 1 && names[0] === '*') return names
+    const types = names.flatMap((item) => typesOf(item) ?? [])
+    if (names.length > 0 && names.every((item) => typesOf(item) !== null)) return [...new Set(types)].toSorted()
     context.addIssue({ code: 'custom', message: eventsProblem })
     return z.NEVER
   })
@@ -89,16 +89,16 @@ interface SubscribeCircumstances {
   /** True if URL and key of the service are set. */
   readonly hasApi: boolean
   /** True if the database outlives the process. */
-  readonly isKept: boolean
+  readonly isDurable: boolean
 }
 
 /** Problems that prevent a registration at start. */
 export function problemsOf({ secret }: SubscribeSetting, circumstances: SubscribeCircumstances): readonly string[] {
-  const { labels, hasApi, isKept } = circumstances
+  const { labels, hasApi, isDurable } = circumstances
   const problems: string[] = []
   if (!hasApi) problems.push('expected INBOX_API_URL and INBOX_API_KEY or INBOX_API_KEY_FILE with it')
   if (labels.length === 0) problems.push('expected INBOX_SECRETS or INBOX_SECRETS_FILE with it')
-  if (!isKept) problems.push('with memory: each start would register once more; expected a database file')
+  if (!isDurable) problems.push('with memory: each start would register once more; expected a database file')
   if (secret !== undefined && labels.length > 0 && !labels.includes(secret)) {
     // Never show the value: it may be the secret itself.
     problems.push(`secret: there is no secret of this label; expected one of ${labels.join(', ')}`)

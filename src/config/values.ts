@@ -93,7 +93,7 @@ export const urlPath = z
   .refine((value) => value !== '/healthz' && value !== '/readyz')
 
 /** Node keeps only the first of these headers, so a repeated one would go unnoticed. */
-const keptOnce: ReadonlySet<string> = new Set(
+const nonRepeatable: ReadonlySet<string> = new Set(
   (
     'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since ' +
     'last-modified location max-forwards proxy-authorization referer retry-after server user-agent'
@@ -107,7 +107,7 @@ export const headerName = z
   .toLowerCase()
 
 /** A header name whose repeated values Node reports. */
-export const repeatableHeader = headerName.refine((name) => !keptOnce.has(name))
+export const repeatableHeader = headerName.refine((name) => !nonRepeatable.has(name))
 
 /** A value, or its JSON text. Its content is checked elsewhere. */
 export const jsonValue = z.unknown().transform((value, context): unknown => {

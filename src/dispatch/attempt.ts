@@ -115,14 +115,14 @@ export class Attempt {
   #handleTraced(tracer: Tracer): Promise<void> {
     const { handler, context } = this.#options
     const { event, attempt } = context.lease
-    const about = {
+    const info = {
       handler: handler.name,
       attempt,
       eventId: event.id,
       type: event.type,
       traceparent: event.trace ?? null,
     }
-    return tracer.attempt(about, async (traceparent) => {
+    return tracer.attempt(info, async (traceparent) => {
       context.traceparent = traceparent
       await handler.run(context)
     })
@@ -136,8 +136,8 @@ export class Attempt {
     const { handler, context } = this.#options
     if (handler.maxAgeMs === undefined || context.isReplay) return false
     const { createdAt, receivedAt } = context.lease.event
-    const since = Date.parse(createdAt)
-    return this.#startedAt - (Number.isNaN(since) ? receivedAt : since) > handler.maxAgeMs
+    const createdMs = Date.parse(createdAt)
+    return this.#startedAt - (Number.isNaN(createdMs) ? receivedAt : createdMs) > handler.maxAgeMs
   }
 
   #succeeded(outcome: 'ran' | 'expired' | 'unmatched', effects: Effects | undefined): Outcome {
@@ -192,7 +192,7 @@ export class Attempt {
   }
 }
 
-/** A promise is always truthy. Failing is better than taking every event. */
+/** Throws for a promise: it is truthy, so an async `match` would take every event. */
 function isWanted(answer: unknown): boolean {
   if (typeof answer === 'boolean') return answer
   throw new TerminalError('`match` must return true or false; it cannot be async')

@@ -47,8 +47,8 @@ export function watchForBlockage(options: BlockageOptions): { close(): void } {
       warn({ ...nameFields(blamed), silentMs }, 'handler blocks its thread')
     }
     if (silentMs > maxTimeoutMs + blockedGraceMs) {
-      const who = blamed?.length === 1 ? `handler ${blamed[0]}` : 'a handler'
-      options.onLost(`${who} blocked the thread for ${silentMs} ms`)
+      const subject = blamed?.length === 1 ? `handler ${blamed[0]}` : 'a handler'
+      options.onLost(`${subject} blocked the thread for ${silentMs} ms`)
     }
   }
 
@@ -67,9 +67,7 @@ export function nameFields(names: readonly string[]): object {
  */
 export class InFlightRuns {
   readonly #names: readonly string[]
-  /**
-   * Cell 0: 1 + slot of the run on the stack, or 0. Then two cells per slot: run id (0: free) and index of its handler.
-   */
+  /** Cell 0: 1 + slot of the run on the stack, or 0. Then two cells per slot: run id (0: free) and index of its handler. */
   readonly #cells: BigInt64Array
   readonly #slots = new Map<number, number>()
   readonly #free: number[]
@@ -88,7 +86,7 @@ export class InFlightRuns {
   /** A run starts: its handler runs up to the first `await`. */
   starting(runId: number, name: string): void {
     const slot = this.#free.pop()
-    if (slot === undefined) throw new Error('more runs are in flight than there may be')
+    if (slot === undefined) throw new Error('more runs are in flight than the maximum')
     this.#slots.set(runId, slot)
     Atomics.store(this.#cells, 2 + 2 * slot, BigInt(this.#names.indexOf(name)))
     Atomics.store(this.#cells, 1 + 2 * slot, BigInt(runId))
@@ -108,10 +106,7 @@ export class InFlightRuns {
     Atomics.store(this.#cells, 1 + 2 * slot, 0n)
   }
 
-  /**
-   * The handlers that may be blocking the thread. All of them if none has runs in flight, since a timer may be left
-   * from any.
-   */
+  /** The handlers that may be blocking the thread. All of them if none has runs in flight: a timer of any handler may block. */
   candidates(): readonly string[] {
     const handlers = this.handlers()
     return handlers.length > 0 ? handlers : this.#names
@@ -120,17 +115,17 @@ export class InFlightRuns {
   /** The handler whose run is starting; else all that have runs in flight. */
   handlers(): readonly string[] {
     const starting = Number(Atomics.load(this.#cells, 0)) - 1
-    const slots = starting < 0 ? this.#taken() : [starting]
+    const slots = starting < 0 ? this.#usedSlots() : [starting]
     const indexes = new Set(slots.map((slot) => Atomics.load(this.#cells, 2 + 2 * slot)))
     return this.#names.filter((_name, index) => indexes.has(BigInt(index)))
   }
 
   /** The ids of the runs in flight. */
   runs(): readonly number[] {
-    return this.#taken().map((slot) => Number(Atomics.load(this.#cells, 1 + 2 * slot)))
+    return this.#usedSlots().map((slot) => Number(Atomics.load(this.#cells, 1 + 2 * slot)))
   }
 
-  #taken(): number[] {
+  #usedSlots(): number[] {
     return Array.from({ length: (this.#cells.length - 1) / 2 }, (_, slot) => slot).filter(
       (slot) => Atomics.load(this.#cells, 1 + 2 * slot) !== 0n,
     )

@@ -10,13 +10,13 @@ const checkMs = 10_000
 
 /** Loads all handlers as `serve` would, without running any. Throws `handler_invalid` or `handler_duplicate`. */
 export async function checkHandlers(locations: HandlerLocations, limitMs = checkMs): Promise<readonly HandlerInfo[]> {
-  const nothing = async () => {}
+  const noop = async () => {}
   const thread = new HandlerThread({
     // A thread that is never started has no runs.
     inbox: {
       settle: async () => [],
-      retire: nothing,
-      release: nothing,
+      retire: noop,
+      release: noop,
       reap: async () => ({ runs: 0, dead: [] }),
     },
     data: {

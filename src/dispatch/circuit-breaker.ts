@@ -5,10 +5,7 @@ import { safeText, type Logger } from '../base/log.ts'
 export interface BreakerOptions {
   /** Opens after this many consecutive failed sends, each of other items. Default 5. */
   readonly failures?: number
-  /**
-   * How long it stays open before one item is sent as a trial, in milliseconds. Doubles after each failed trial.
-   * Default 5,000.
-   */
+  /** How long it stays open before one item is sent as a trial, in milliseconds. Doubles after each failed trial. Default 5,000. */
   readonly cooldownMs?: number
   /** Maximum of the doubled cooldown, in milliseconds. Default 300,000. */
   readonly capMs?: number
@@ -67,7 +64,7 @@ export class CircuitBreaker {
     return Math.max(msLeft(this.#pause, now), this.#openedAt === undefined ? 0 : msLeft(this.#open, now))
   }
 
-  /** Why nothing, or only one trial, may be sent; null: items flow. */
+  /** Why nothing, or only one trial, may be sent; null: sending is allowed. */
   openState(now: number): OpenBreaker | null {
     const failures = { failures: this.#failed.size + this.#failedTrials, error: this.#lastError }
     const paused = this.#pause
@@ -129,7 +126,7 @@ export class CircuitBreaker {
     const [first] = runIds
     if (this.#options === undefined || first === undefined) return
     if (this.#openedAt !== undefined) {
-      // Sends that started before the breaker opened tell nothing new.
+      // Ignores sends that started before the breaker opened.
       if (this.#trialRun === undefined || !runIds.includes(this.#trialRun)) return
       this.#trialRun = undefined
       this.#failedTrials++

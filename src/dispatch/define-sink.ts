@@ -27,7 +27,7 @@ export interface SinkContext {
   /** Aborted after `timeoutMs` or when the process stops. Pass it to everything that can be cancelled. */
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Client of the sender's REST service, the same as `ctx.api` of handlers. */
+  /** Client of the upstream REST API, the same as `ctx.api` of handlers. */
   readonly api: ApiClient
   /**
    * Stops sending by this sink for `ms` milliseconds, at most one hour, because its receiver asked for that. Items wait
@@ -70,7 +70,7 @@ export interface SinkDefinition<P extends EventSelector = '*'> extends Pick<Hand
    * from time to time. A send that throws TerminalError does not count as a failure. Default: no breaker.
    */
   readonly breaker?: BreakerOptions
-  /** Called after the last send, before its thread ends, to close connections. It has half a second. */
+  /** Called after the last send, before its thread ends, to close connections. Time limit: half a second. */
   close?(): void | Promise<void>
 }
 

@@ -103,9 +103,7 @@ export interface HandlerContext {
    * runs share one rate limit (R107).
    */
   readonly api: ApiClient
-  /**
-   * Values that this handler keeps between runs. Writes of a run are stored together with its outcome, or not at all.
-   */
+  /** Values that this handler keeps between runs. Writes of a run are stored together with its outcome, or not at all. */
   readonly state: HandlerState
   /**
    * Leaves an item for a sink. It is delivered after this run has succeeded, at least once, in the order of its key.
@@ -130,10 +128,7 @@ export interface HandlerDefinition<
   readonly source?: S
   /** Provider of the source. It gives `data` its type, and is checked against the settings at start. */
   readonly provider?: V
-  /**
-   * Must tolerate repeats. Throw TerminalError to stop retrying, RetryableError to choose the delay, anything else to
-   * retry.
-   */
+  /** Must tolerate repeats. Throw TerminalError to stop retrying, RetryableError to choose the delay, anything else to retry. */
   run(event: HandlerEvent<P, S, V>, ctx: HandlerContext): void | Promise<void>
   /** Default: the file name without its extension. */
   readonly name?: string
@@ -155,9 +150,7 @@ export interface HandlerDefinition<
   /** Timeout of one attempt, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number
   readonly retry?: RetryOptions | RetryPolicy
-  /**
-   * Effect of a dead letter on its key: `skip` (default) continues, `hold` blocks the key until an operator decides.
-   */
+  /** Effect of a dead letter on its key: `skip` (default) continues, `hold` blocks the key until an operator decides. */
   readonly onDead?: 'skip' | 'hold'
   /** A newer event of a key supersedes pending ones: only the latest runs. Default false. */
   readonly latestOnly?: boolean
@@ -166,10 +159,7 @@ export interface HandlerDefinition<
    * time. Ignored for a handler that was loaded before.
    */
   readonly from?: From
-  /**
-   * Events older than this by `created_at` don't run; they are recorded as `expired`. In milliseconds. Default: no
-   * limit.
-   */
+  /** Events older than this by `created_at` don't run; they are recorded as `expired`. In milliseconds. Default: no limit. */
   readonly maxAgeMs?: number
   /** Runs its file in a separate thread, so that it can't disturb other handlers. Default false. */
   readonly isolate?: boolean

@@ -64,20 +64,17 @@ export interface DispatcherOptions {
 /** If no run of a handler ended within this time, its average duration is assumed to be at least that. */
 const paceMs = 1_000
 /** Maximum claimed bytes of all handlers together. Large bodies reduce prefetching. */
-const maxHeldBytes = 32 * 1024 * 1024
+const maxClaimedBytes = 32 * 1024 * 1024
 /** While one claim returns its runs, the next one already waits in the store. */
 const maxClaims = 2
 /** How long runs may follow each other before timers, messages and other queues get their turn. */
 const turnMs = 20
 const storeRetryMs = [100, 500, 2_000] as const
 
-/**
- * Claims runs, runs their handlers within the limits of each, and settles their outcomes in batches. Independent of
- * databases and threads.
- */
+/** Claims runs, runs their handlers within the limits of each, and settles their outcomes in batches. Independent of databases and threads. */
 export class Dispatcher {
   readonly #options: DispatcherOptions
-  readonly #all: PQueue
+  readonly #pool: PQueue
   readonly #queues: readonly HandlerQueue[]
   readonly #attempts = new Set<Attempt>()
   readonly #failureLog: FailureLog
@@ -87,8 +84,8 @@ export class Dispatcher {
   readonly #settler: { add(outcome: Outcome): Promise<SettleResult> }
   /** Attempts that are over although their handlers still run. */
   readonly #unfinished = new Map<Attempt, UnfinishedAttempt>()
-  #heldBytes = 0
-  /** Resolved once nothing is held any more after `stop`. */
+  #claimedBytes = 0
+  /** Resolves after `stop`, once no claimed runs remain. */
   readonly #idle = Promise.withResolvers<void>()
   #stopping = false
   #turnStartedAt = 0
@@ -96,7 +93,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    this.#all = new PQueue({ concurrency: options.suspects ? 1 : options.concurrency })
+    this.#pool = new PQueue({ concurrency: options.suspects ? 1 : options.concurrency })
     const groups = options.suspects ? [options.handlers] : options.handlers.map((handler) => [handler])
     this.#queues = groups.map((handlers) => createHandlerQueue(handlers, options))
     this.#failureLog = createFailureLog(options)
@@ -107,7 +104,7 @@ export class Dispatcher {
   }
 
   start(): void {
-    for (const queue of this.#queues) this.#pull(queue)
+    for (const queue of this.#queues) this.#claimIfRoom(queue)
   }
 
   /** Sets the concurrency of a handler; null restores its own. Runs in flight continue. */
@@ -119,7 +116,7 @@ export class Dispatcher {
       queue.concurrency = (concurrency ?? definition.concurrency) * definition.batch
       definition.onConcurrency?.(concurrency ?? definition.concurrency)
       this.#fillSlots(queue)
-      this.#pull(queue)
+      this.#claimIfRoom(queue)
     }
   }
 
@@ -133,7 +130,7 @@ export class Dispatcher {
       queue.tokenTimer?.cancel()
       queue.tokenTimer = undefined
       this.#fillSlots(queue)
-      this.#pull(queue)
+      this.#claimIfRoom(queue)
     }
   }
 
@@ -143,11 +140,11 @@ export class Dispatcher {
    */
   async recall(handler: string | null): Promise<void> {
     const queues = this.#queues.filter((queue) => handler === null || queue.handlers.has(handler))
-    await Promise.all(queues.map((queue) => this.#cut(queue, 0)))
+    await Promise.all(queues.map((queue) => this.#releaseUnstarted(queue, 0)))
     // A claim may have been returning at the same time.
     await new Promise<void>((resolve) => setImmediate(resolve))
-    await Promise.all(queues.map((queue) => this.#cut(queue, 0)))
-    for (const queue of queues) this.#pull(queue)
+    await Promise.all(queues.map((queue) => this.#releaseUnstarted(queue, 0)))
+    for (const queue of queues) this.#claimIfRoom(queue)
   }
 
   /** Sends one item of a sink now, if its breaker is open. The result decides whether the breaker closes. */
@@ -170,9 +167,9 @@ export class Dispatcher {
     return this.#attempts.size
   }
 
-  /** True when nothing is held: each claimed run was settled, released, or is unfinished. */
+  /** True when no claimed runs remain: each was settled, released, or is unfinished. */
   get isIdle(): boolean {
-    return this.#queues.every((queue) => queue.held === 0)
+    return this.#queues.every((queue) => queue.claimed === 0)
   }
 
   /**
@@ -188,7 +185,7 @@ export class Dispatcher {
       () => Promise.all(this.#queues.flatMap((queue) => [...queue.claims])),
       () => {},
     )
-    await Promise.all(this.#queues.map((queue) => this.#cut(queue, 0)))
+    await Promise.all(this.#queues.map((queue) => this.#releaseUnstarted(queue, 0)))
     await this.#idleWithin(graceMs)
     for (const attempt of this.#attempts) attempt.stop('shutdown')
     await this.#idleWithin(abortGraceMs)
@@ -197,12 +194,12 @@ export class Dispatcher {
     return [...this.#unfinished.values()]
   }
 
-  #pull(queue: HandlerQueue): void {
+  #claimIfRoom(queue: HandlerQueue): void {
     if (queue.handlers.size === 0) return
     const target = Math.min(targetOf(queue), roomOf(queue, this.#now()))
     while (!this.#stopping && queue.claims.size < maxClaims) {
-      if (queue.held > 0 && this.#heldBytes >= maxHeldBytes) return
-      const free = target - queue.held - queue.requested
+      if (queue.claimed > 0 && this.#claimedBytes >= maxClaimedBytes) return
+      const free = target - queue.claimed - queue.requested
       // In portions, so that fast handlers don't claim one run at a time.
       if (free < Math.max(1, Math.floor(target / 4))) return
       const claim = this.#claim(queue, Math.min(free, Math.ceil(target / maxClaims)))
@@ -216,48 +213,48 @@ export class Dispatcher {
     queue.requested += max
     try {
       const leases = await work.claim({ handlers: [...queue.handlers.keys()], max, owner, suspects })
-      for (const lease of leases) this.#take(queue, lease)
+      for (const lease of leases) this.#receive(queue, lease)
       if (queue.breaker !== undefined) await this.#cutToRoom(queue)
       // Empty: the store is closing, or this owner was retired.
-      if (leases.length > 0) setImmediate(() => this.#pull(queue))
+      if (leases.length > 0) setImmediate(() => this.#claimIfRoom(queue))
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'claim failed, retrying')
-      clock.after(1_000, () => this.#pull(queue))
+      clock.after(1_000, () => this.#claimIfRoom(queue))
     } finally {
       queue.requested -= max
       this.#fillSlots(queue)
     }
   }
 
-  #take(queue: HandlerQueue, lease: Lease): void {
-    this.#hold(queue, lease)
+  #receive(queue: HandlerQueue, lease: Lease): void {
+    this.#addClaimed(queue, lease)
     queue.backlog.push(lease)
-    this.#keepPace(queue)
+    this.#watchPace(queue)
   }
 
   /** While runs wait, checks from time to time that the runs before them are still as fast as assumed. */
-  #keepPace(queue: HandlerQueue): void {
+  #watchPace(queue: HandlerQueue): void {
     if (queue.paceTimer !== undefined || queue.backlog.length === 0) return
     const { ended } = queue
     queue.paceTimer = this.#options.clock.after(paceMs, () => {
       queue.paceTimer = undefined
       if (queue.ended === ended) queue.averageMs = Math.max(queue.averageMs, paceMs)
       // A small excess is soon worked off.
-      if (queue.backlog.length > 2 * targetOf(queue)) void this.#cut(queue, targetOf(queue))
-      this.#keepPace(queue)
+      if (queue.backlog.length > 2 * targetOf(queue)) void this.#releaseUnstarted(queue, targetOf(queue))
+      this.#watchPace(queue)
     })
   }
 
-  /** Releases all runs that have not started, except the first `kept`. */
-  async #cut(queue: HandlerQueue, kept: number): Promise<void> {
-    const leases = queue.backlog.cut(kept)
+  /** Releases all runs that have not started, except the first `keepCount`. */
+  async #releaseUnstarted(queue: HandlerQueue, keepCount: number): Promise<void> {
+    const leases = queue.backlog.cut(keepCount)
     await this.#release(leases)
-    for (const lease of leases) this.#free(queue, lease)
+    for (const lease of leases) this.#removeClaimed(queue, lease)
   }
 
   /** Releases runs that can't start soon because the breaker of their sink is open. They wait in the store. */
   #cutToRoom(queue: HandlerQueue): Promise<void> {
-    return this.#cut(queue, roomOf(queue, this.#now()))
+    return this.#releaseUnstarted(queue, roomOf(queue, this.#now()))
   }
 
   /** The breaker of a sink opened, closed, or allows a trial. */
@@ -269,7 +266,7 @@ export class Dispatcher {
     if (waitMs > 0) queue.breakerTimer = this.#options.clock.after(waitMs, () => this.#breakerChanged(queue))
     void this.#cutToRoom(queue)
     this.#fillSlots(queue)
-    this.#pull(queue)
+    this.#claimIfRoom(queue)
   }
 
   #now(): number {
@@ -281,7 +278,7 @@ export class Dispatcher {
     if (this.#stopping || roomOf(queue, this.#now()) === 0 || this.#lacksTokens(queue)) return
     for (let waiting = queue.backlog.length; waiting > 0 && queue.slots < queue.concurrency; waiting--) {
       queue.slots++
-      void this.#all.add(() => this.#workOff(queue), { priority: queue.priority })
+      void this.#pool.add(() => this.#runBacklog(queue), { priority: queue.priority })
     }
   }
 
@@ -296,8 +293,8 @@ export class Dispatcher {
     return true
   }
 
-  async #workOff(queue: HandlerQueue): Promise<void> {
-    while (this.#isTurnOver()) await this.#turn()
+  async #runBacklog(queue: HandlerQueue): Promise<void> {
+    while (this.#isTurnOver()) await this.#yield()
     // The concurrency may have been lowered since this slot was opened.
     while (!this.#stopping && queue.slots <= queue.concurrency) {
       if (queue.backlog.length > 0 && (roomOf(queue, this.#now()) === 0 || queue.bucket?.take() === false)) break
@@ -316,7 +313,7 @@ export class Dispatcher {
   }
 
   /** Handlers that never await anything would otherwise block this thread until the backlog is empty. */
-  #turn(): Promise<void> {
+  #yield(): Promise<void> {
     return (this.#nextTurn ??= new Promise((resolve) =>
       setImmediate(() => {
         this.#nextTurn = undefined
@@ -348,8 +345,8 @@ export class Dispatcher {
     // Skipped events don't count against the rate.
     if (outcome !== 'interrupted' && (outcome.kind === 'unmatched' || outcome.kind === 'expired'))
       queue.bucket?.spend(-1)
-    if (outcome === 'interrupted') void this.#giveBack(queue, lease)
-    else void this.#report(queue, lease, outcome)
+    if (outcome === 'interrupted') void this.#releaseRun(queue, lease)
+    else void this.#settleAndReport(queue, lease, outcome)
   }
 
   /**
@@ -358,21 +355,21 @@ export class Dispatcher {
    */
   async #outlast(queue: HandlerQueue, attempt: Attempt, unfinished: UnfinishedAttempt): Promise<boolean> {
     this.#unfinished.set(attempt, unfinished)
-    this.#free(queue, unfinished.lease)
+    this.#removeClaimed(queue, unfinished.lease)
     if (!this.#stopping) this.#options.observer.stuck(unfinished.lease.handler)
     await attempt.ended
     if (this.#stopping) return false
     this.#unfinished.delete(attempt)
-    this.#hold(queue, unfinished.lease)
+    this.#addClaimed(queue, unfinished.lease)
     return true
   }
 
-  async #giveBack(queue: HandlerQueue, lease: Lease): Promise<void> {
+  async #releaseRun(queue: HandlerQueue, lease: Lease): Promise<void> {
     await this.#release([lease])
-    this.#free(queue, lease)
+    this.#removeClaimed(queue, lease)
   }
 
-  async #report(queue: HandlerQueue, lease: Lease, outcome: Outcome): Promise<void> {
+  async #settleAndReport(queue: HandlerQueue, lease: Lease, outcome: Outcome): Promise<void> {
     const durationMs = outcome.endedAt - outcome.startedAt
     queue.averageMs += (durationMs - queue.averageMs) / 16
     const result = await this.#settle(lease, outcome)
@@ -381,8 +378,8 @@ export class Dispatcher {
       this.#options.observer.settled(lease.handler, outcome.kind, durationMs, { lease, outcome })
       this.#failureLog(attemptNameOf(lease), outcome)
     }
-    this.#free(queue, lease)
-    this.#pull(queue)
+    this.#removeClaimed(queue, lease)
+    this.#claimIfRoom(queue)
   }
 
   /** While the writes of a run are being stored, the next runs already see them. */
@@ -405,12 +402,15 @@ export class Dispatcher {
   }
 
   /**
-   * An outcome that is not stored would let a finished run be repeated, so refusals are retried for as long as the
-   * store is open. These runs stay held, so no further runs are claimed in their place.
+   * An outcome that is not stored would let a finished run be repeated, so a failed settle is retried until the store
+   * closes. Its runs stay claimed, so no others are claimed in their place.
    */
   async #settleBatch(outcomes: readonly Outcome[]): Promise<readonly SettleResult[]> {
     const message = 'settle failed, retrying'
-    const results = await this.#insist(() => this.#options.work.settle(outcomes), { runs: outcomes.length, message })
+    const results = await this.#retryUntilDone(() => this.#options.work.settle(outcomes), {
+      runs: outcomes.length,
+      message,
+    })
     return results ?? outcomes.map(() => 'stale')
   }
 
@@ -418,13 +418,11 @@ export class Dispatcher {
   async #release(leases: readonly Lease[]): Promise<void> {
     if (leases.length === 0) return
     const failed = { runs: leases.length, message: 'release failed', isEnding: () => this.#stopping }
-    await this.#insist(() => this.#options.work.release(leases), failed)
+    await this.#retryUntilDone(() => this.#options.work.release(leases), failed)
   }
 
-  /**
-   * Retries until the store accepts. Returns undefined when it closes, or when it refuses and `isEnding` returns true.
-   */
-  async #insist<T>(
+  /** Retries until `work` succeeds. Returns undefined when the store closes, or when `work` fails and `isEnding` returns true. */
+  async #retryUntilDone<T>(
     work: () => Promise<T>,
     { runs, message, isEnding }: { readonly runs: number; readonly message: string; readonly isEnding?: () => boolean },
   ): Promise<T | undefined> {
@@ -441,14 +439,14 @@ export class Dispatcher {
     }
   }
 
-  #hold(queue: HandlerQueue, lease: Lease): void {
-    queue.held++
-    this.#heldBytes += bytesOf(lease)
+  #addClaimed(queue: HandlerQueue, lease: Lease): void {
+    queue.claimed++
+    this.#claimedBytes += bytesOf(lease)
   }
 
-  #free(queue: HandlerQueue, lease: Lease): void {
-    queue.held--
-    this.#heldBytes -= bytesOf(lease)
+  #removeClaimed(queue: HandlerQueue, lease: Lease): void {
+    queue.claimed--
+    this.#claimedBytes -= bytesOf(lease)
     if (this.#stopping && this.isIdle) this.#idle.resolve()
   }
 

@@ -126,10 +126,7 @@ function unknownWording(type: unknown, fields: readonly (readonly [string, unkno
   }
 }
 
-/**
- * Describes any event in words, undocumented types included (R92–R102, R127). Missing or malformed fields show as `?`.
- * Never throws.
- */
+/** Describes any event in words, undocumented types included (R92–R102, R127). Missing or malformed fields show as `?`. Never throws. */
 export function describeEvent(event: AnyEvent): EventDescription {
   const { type, data } = fieldsOf(event)
   const isKnown = isText(type) && Object.hasOwn(wordings, type)
@@ -174,7 +171,7 @@ export function formatEvent(event: AnyEvent, options: FormatOptions = {}): strin
   const { type: rawType, created_at: createdAt } = fieldsOf(event)
   const { title, severity, facts, addresses, network } = describeEvent(event)
   const type = text(rawType)
-  const place = network ?? (type.startsWith('inbox.') ? severity : '?')
+  const networkOrLevel = network ?? (type.startsWith('inbox.') ? severity : '?')
   const shortened = addresses.map(([label, value]): Fact => [label, shortAddress(value)])
   const details = [
     ...facts.map(([label, value]) => `${label} ${formatText(value, 100)}`),
@@ -184,8 +181,9 @@ export function formatEvent(event: AnyEvent, options: FormatOptions = {}): strin
   const summary = (title === type ? notes : [title, ...notes]).join(' · ')
   const paint = (format: 'dim' | (typeof tones)[Severity], part: string) =>
     options.color === true ? styleText(format, part, { validateStream: false }) : part
-  const [time, known, where] = [`${formatTime(createdAt)} UTC`, type.padEnd(typeWidth), place.padEnd(networkWidth)]
-  return `${paint('dim', time)}  ${paint(tones[severity], known)}  ${paint('dim', where)}  ${summary}`.toWellFormed()
+  const time = `${formatTime(createdAt)} UTC`
+  const [typeColumn, networkColumn] = [type.padEnd(typeWidth), networkOrLevel.padEnd(networkWidth)]
+  return `${paint('dim', time)}  ${paint(tones[severity], typeColumn)}  ${paint('dim', networkColumn)}  ${summary}`.toWellFormed()
 }
 
 function fieldsOf(event: unknown): { readonly type?: unknown; readonly created_at?: unknown; readonly data: Fields } {

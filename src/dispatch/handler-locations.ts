@@ -40,7 +40,7 @@ export function locationsOf(
   return { handlersDir, sources, ...(configured.length > 0 && { sinks: { configured, signatureHeader, baseDir } }) }
 }
 
-/** The same without environment checks of sinks, for threads that are started again. */
+/** Locations without environment checks of sinks, for threads that are started again. */
 export function withoutChecks(locations: HandlerLocations): HandlerLocations {
   return locations.sinks === undefined ? locations : { ...locations, sinks: { ...locations.sinks, isChecked: true } }
 }
@@ -51,12 +51,12 @@ export async function loadAllHandlers(
   secrets: () => readonly Secret[],
   selection = everything,
 ): Promise<readonly ResolvedHandler[]> {
-  const isAlone = 'only' in selection
-  const bundled = isAlone
+  const isSingleFile = 'only' in selection
+  const bundled = isSingleFile
     ? []
     : [...(await loadSinks(sinks, secrets)), ...(await Promise.all(modules.map(loadBundled)))]
   bundled.forEach((handler, index) => refuseSameName(bundled.slice(0, index), handler))
-  const isSelected = (file: string) => (isAlone ? file === selection.only : !selection.except.includes(file))
+  const isSelected = (file: string) => (isSingleFile ? file === selection.only : !selection.except.includes(file))
   const handlers = handlersDir === null ? bundled : await loadHandlers(handlersDir, bundled, isSelected)
   const problems = sources === undefined ? [] : findSourceProblems(handlers, sources)
   if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
@@ -131,10 +131,10 @@ function underSettings(definition: Readonly<SinkDefinition>, { name, kind, commo
     const message = `sinks.${name}.onDead: 'hold' requires order: 'key'`
     throw new InboxError('handler_invalid', message)
   }
-  const ofKind = definition.match?.bind(definition)
-  const routed = toMatch(routes)
+  const kindMatch = definition.match?.bind(definition)
+  const routeMatch = toMatch(routes)
   const match: SinkDefinition['match'] =
-    ofKind && routed ? (event) => ofKind(event) && routed(event) : (ofKind ?? routed)
+    kindMatch && routeMatch ? (event) => kindMatch(event) && routeMatch(event) : (kindMatch ?? routeMatch)
   return {
     ...definition,
     ...others,

@@ -25,8 +25,8 @@ export interface HandlerQueue {
   readonly claims: Set<Promise<void>>
   /** Number of runs that open claims may return. */
   requested: number
-  /** Number of runs claimed, and not yet settled or released. */
-  held: number
+  /** Number of claimed runs, not yet settled or released. */
+  claimed: number
   /** Runs claimed, and not yet started. */
   readonly backlog: Backlog
   /** Slots that work on the backlog, or wait for their turn. */
@@ -64,7 +64,7 @@ export function createHandlerQueue(
     breakerTimer: undefined,
     claims: new Set(),
     requested: 0,
-    held: 0,
+    claimed: 0,
     backlog: new Backlog(),
     slots: 0,
     averageMs: prefetchMs,
@@ -77,9 +77,9 @@ export function createHandlerQueue(
 export function targetOf({ suspects, concurrency, averageMs, isSelective, rate }: HandlerQueue): number {
   if (suspects) return 1
   const inTime = Math.round((concurrency * prefetchMs) / Math.max(averageMs, 0.05))
-  const ahead = Math.max(2 * concurrency, Math.min(maxPrefetch, inTime))
-  const least = isSelective ? 2 * concurrency : 1
-  return Math.min(ahead, Math.max(least, Math.ceil(rate)))
+  const prefetched = Math.max(2 * concurrency, Math.min(maxPrefetch, inTime))
+  const minimum = isSelective ? 2 * concurrency : 1
+  return Math.min(prefetched, Math.max(minimum, Math.ceil(rate)))
 }
 
 /** How many more runs its breaker allows to start. */
@@ -105,9 +105,9 @@ export class Backlog {
     return this.#live.shift() ?? this.#replayed.shift()
   }
 
-  /** Removes and returns all but the first `kept`. */
-  cut(kept: number): Lease[] {
-    const replayed = this.#replayed.splice(Math.max(0, kept - this.#live.length))
-    return [...this.#live.splice(kept), ...replayed]
+  /** Removes and returns all but the first `keepCount`. */
+  cut(keepCount: number): Lease[] {
+    const replayed = this.#replayed.splice(Math.max(0, keepCount - this.#live.length))
+    return [...this.#live.splice(keepCount), ...replayed]
   }
 }

@@ -79,7 +79,7 @@ export class HandlerThread {
   readonly #files = new Set<string>()
   readonly #openBreakers = new Map<string, OpenBreaker>()
   #isUnusable = false
-  #hasIgnored = false
+  #hasIgnoredMessage = false
   /** The error that ended the thread, if one did. */
   #failure: string | undefined
   #closing: Promise<void> | undefined
@@ -164,7 +164,7 @@ export class HandlerThread {
     return this.#pulse.maxTimeoutMs
   }
 
-  /** Handlers with runs in flight. If the one on the stack is known, only that one. */
+  /** Handlers with runs in flight. If the handler on the stack is known, only this handler. */
   get inFlight(): readonly string[] {
     return this.#inFlightRuns.handlers()
   }
@@ -180,11 +180,11 @@ export class HandlerThread {
     if (!this.#isLoaded || this.#closing !== undefined) return this.kill()
     this.send({ kind: 'stop', graceMs, abortGraceMs })
     const { beats } = this.#pulse
-    const giveUp = () => this.#stopped.resolve([])
+    const stopWaiting = () => this.#stopped.resolve([])
     const timers = [
       // No heartbeat since the call: the thread is blocked.
-      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && giveUp()),
-      clock.after(graceMs + 4 * abortGraceMs, giveUp),
+      clock.after(graceMs + abortGraceMs, () => this.#pulse.beats === beats && stopWaiting()),
+      clock.after(graceMs + 4 * abortGraceMs, stopWaiting),
     ]
     const unfinished = await this.#stopped.promise
     for (const timer of timers) timer.cancel()
@@ -289,8 +289,8 @@ export class HandlerThread {
 
   /** Handler code posted a message to `parentPort`. */
   #ignore(): void {
-    if (this.#hasIgnored) return
-    this.#hasIgnored = true
+    if (this.#hasIgnoredMessage) return
+    this.#hasIgnoredMessage = true
     this.#options.log.warn(nameFields(this.#inFlightRuns.candidates()), 'handler message ignored')
   }
 
@@ -329,7 +329,7 @@ function nameOf(selection: Selection): string {
 }
 
 /** Calls back when a thread uses too much memory. */
-function watchMemory(worker: Worker, everyMs: number, onLost: (reason: string) => void): { close(): void } {
+function watchMemory(worker: Worker, intervalMs: number, onLost: (reason: string) => void): { close(): void } {
   // A thread in a native call answers only when that call returns.
   let isMeasuring = false
 
@@ -346,7 +346,7 @@ function watchMemory(worker: Worker, everyMs: number, onLost: (reason: string) =
     isMeasuring = false
   }
 
-  const timer = setInterval(() => void measure(), everyMs).unref()
+  const timer = setInterval(() => void measure(), intervalMs).unref()
   return { close: () => clearInterval(timer) }
 }
 

@@ -47,7 +47,7 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
     new Dispatcher({ ...common, owner: 'in-process-suspects', suspects: true }),
   ]
   for (const dispatcher of dispatchers) {
-    for (const [handler, set] of Object.entries(concurrencies)) dispatcher.setConcurrency(handler, set)
+    for (const [handler, value] of Object.entries(concurrencies)) dispatcher.setConcurrency(handler, value)
     dispatcher.start()
   }
 
@@ -85,7 +85,7 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
     },
     stop(graceMs) {
       const ended = Promise.all(dispatchers.map((dispatcher) => dispatcher.stop(graceMs, abortGraceMs)))
-      return (stopping ??= ended.then((left) => end(left.flat())))
+      return (stopping ??= ended.then((unfinished) => end(unfinished.flat())))
     },
   }
 }

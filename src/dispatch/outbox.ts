@@ -83,22 +83,22 @@ export class RunOutbox {
   }
 }
 
-/** Serializes a value to JSON of limited length. Error messages call it `what`. Throws TerminalError. */
-export function toJson(value: unknown, what: string, maxLength: number): string {
-  const text = stringify(value, what)
+/** Serializes a value to JSON of limited length. Error messages call it `label`. Throws TerminalError. */
+export function toJson(value: unknown, label: string, maxLength: number): string {
+  const text = stringify(value, label)
   if (text === undefined)
-    throw new TerminalError(`${what} cannot be written as JSON: expected data, received ${typeof value}`)
+    throw new TerminalError(`${label} cannot be written as JSON: expected data, received ${typeof value}`)
   if (text.length > maxLength)
-    throw new TerminalError(`${what} must be at most ${maxLength} characters of JSON (got ${text.length})`)
+    throw new TerminalError(`${label} must be at most ${maxLength} characters of JSON (got ${text.length})`)
   return text
 }
 
-function stringify(value: unknown, what: string): string | undefined {
+function stringify(value: unknown, label: string): string | undefined {
   try {
     // `undefined` for values without JSON, such as functions.
     return JSON.stringify(value) as string | undefined
   } catch (error) {
-    throw new TerminalError(`${what} cannot be written as JSON: ${messageOf(error)}`, { cause: error })
+    throw new TerminalError(`${label} cannot be written as JSON: ${messageOf(error)}`, { cause: error })
   }
 }
 

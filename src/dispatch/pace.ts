@@ -8,7 +8,7 @@ export interface SettledCount {
   readonly kind: AttemptResult
   readonly count: number
   readonly durations: HistogramData
-  /** Of the latest failed attempt; absent: none failed. */
+  /** The latest failed attempt; absent: none failed. */
   readonly error?: FailedAttempt
 }
 
@@ -32,8 +32,8 @@ export class SettledCounter {
     entry.count++
     entry.durations.observe(durationMs)
     if ('error' in outcome) {
-      const { name: of, message } = outcome.error
-      entry.error = { at: outcome.endedAt, name: of, message: message.slice(0, maxMessage) }
+      const { name: errorName, message } = outcome.error
+      entry.error = { at: outcome.endedAt, name: errorName, message: message.slice(0, maxMessage) }
     }
     this.#counts.set(name, entry)
   }
@@ -51,6 +51,8 @@ export interface HandlerPace {
   /** Attempts that ended per second, over the last minute. */
   readonly perSecond: number
   readonly failuresPerSecond: number
+  /** Share of the attempts of the last five minutes that failed; null: no attempts. */
+  readonly errorRate: number | null
   /** Percentiles over the last five minutes; null: no attempts. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
@@ -92,11 +94,11 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
   function slotOf(handler: string): Slot {
     const at = slotAt(now())
     const known = slots.get(handler) ?? []
-    // If the clock was set back, start afresh: old slots would count for too long.
-    const kept = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
-    const last = kept.at(-1)
+    // Drops slots in the future, from before the clock was set back: they would count for too long.
+    const recent = known.filter((slot) => slot.at > at - latencySlots && slot.at <= at)
+    const last = recent.at(-1)
     const slot = last?.at === at ? last : { at, attempts: 0, failures: 0, durations: new Histogram(), error: null }
-    slots.set(handler, slot === last ? kept : [...kept, slot])
+    slots.set(handler, slot === last ? recent : [...recent, slot])
     return slot
   }
 
@@ -128,14 +130,16 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
     // The current slot is not over, so it counts for its elapsed part only.
     const seconds = ((rateSlots - 1) * slotMs + (now() % slotMs) + 1) / 1_000
     const durations = new Histogram()
+    const attempts = total(recent, 'attempts')
     const series = Array.from({ length: latencySlots }, () => 0)
     for (const slot of recent) {
       durations.add(slot.durations)
       series[latencySlots - 1 - (at - slot.at)] = slot.attempts
     }
     return {
-      perSecond: minute.reduce((sum, { attempts }) => sum + attempts, 0) / seconds,
-      failuresPerSecond: minute.reduce((sum, { failures }) => sum + failures, 0) / seconds,
+      perSecond: total(minute, 'attempts') / seconds,
+      failuresPerSecond: total(minute, 'failures') / seconds,
+      errorRate: attempts === 0 ? null : total(recent, 'failures') / attempts,
       p50Ms: durations.quantile(0.5),
       p95Ms: durations.quantile(0.95),
       p99Ms: durations.quantile(0.99),
@@ -143,4 +147,8 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
       lastError: recent.findLast(({ error }) => error !== null)?.error ?? null,
     }
   }
+}
+
+function total(slots: readonly Slot[], member: 'attempts' | 'failures'): number {
+  return slots.reduce((sum, slot) => sum + slot[member], 0)
 }

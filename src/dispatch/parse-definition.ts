@@ -191,16 +191,13 @@ function problemsOf(error: z.ZodError, schema: { readonly shape: object }): stri
 
 function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object }): string {
   const option = issue.path[0] === 'type' ? 'type' : issue.path.join('.')
-  const place = option === '' ? '' : `${option}: `
-  if (issue.code !== 'unrecognized_keys') return `${place}${issue.message}`
+  const prefix = option === '' ? '' : `${option}: `
+  if (issue.code !== 'unrecognized_keys') return `${prefix}${issue.message}`
   const known = Object.keys((option === 'retry' ? retryOptions : option === 'breaker' ? breakerSchema : schema).shape)
-  return `${place}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}; known options: ${known.join(', ')}`
+  return `${prefix}unknown option ${issue.keys.map((key) => `\`${key}\``).join(', ')}; known options: ${known.join(', ')}`
 }
 
-/**
- * A handler or sink for any events, as returned by `defineHandler` or `defineSink`. `name` is required: there is no
- * file name to use.
- */
+/** A handler or sink for any events, as returned by `defineHandler` or `defineSink`. `name` is required: there is no file name to use. */
 export type Definition = AnyHandler | AnySink
 
 // `never` accepts functions that take events of certain types only.

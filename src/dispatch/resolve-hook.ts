@@ -24,23 +24,23 @@ export type OnImport = (file: string) => void
 export function installResolveHook(handlersDir: string | null, onImport: OnImport = () => {}): void {
   const folders = handlersDir === null ? [] : [handlersDir, realPath(handlersDir)]
   /** URLs of the folder's files and their imports. */
-  const users = new Set<string>()
-  const note = (url: string) => {
-    if (!url.startsWith('file:') || url.includes('/node_modules/') || users.has(url)) return
-    users.add(url)
+  const userFiles = new Set<string>()
+  const noteUserFile = (url: string) => {
+    if (!url.startsWith('file:') || url.includes('/node_modules/') || userFiles.has(url)) return
+    userFiles.add(url)
     onImport(fileURLToPath(url))
   }
 
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const ours = publicModules[specifier]
-      if (ours !== undefined) return { url: ours.href, shortCircuit: true }
-      const isImported = context.parentURL !== undefined && users.has(context.parentURL)
-      if (isImported && isRelative(specifier)) note(new URL(specifier, context.parentURL).href)
+      const publicModule = publicModules[specifier]
+      if (publicModule !== undefined) return { url: publicModule.href, shortCircuit: true }
+      const isImported = context.parentURL !== undefined && userFiles.has(context.parentURL)
+      if (isImported && isRelative(specifier)) noteUserFile(new URL(specifier, context.parentURL).href)
       const resolved = nextResolve(specifier, context)
       // Node resolves symbolic links, so a file linked into the folder is recognized by its specifier.
       const isHandler = folders.some((folder) => isIn(folder, resolved.url) || isIn(folder, specifier))
-      if (isHandler || isImported) note(resolved.url)
+      if (isHandler || isImported) noteUserFile(resolved.url)
       const format = isHandler ? formatOf(resolved.url) : undefined
       return format === undefined ? resolved : { ...resolved, format }
     },
@@ -62,8 +62,8 @@ function realPath(path: string): string {
 
 function isIn(folder: string, url: string): boolean {
   if (!url.startsWith('file:')) return false
-  const steps = relative(folder, fileURLToPath(url)).split(sep)
-  return steps[0] !== '..' && !steps.includes('node_modules')
+  const segments = relative(folder, fileURLToPath(url)).split(sep)
+  return segments[0] !== '..' && !segments.includes('node_modules')
 }
 
 function formatOf(url: string): string | undefined {

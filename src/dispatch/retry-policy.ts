@@ -39,7 +39,7 @@ export function askRetryPolicy(policy: RetryPolicy, failure: RetryFailure): numb
   )
 }
 
-/** User code may compute it, for example from a header. NaN, fractions and other types must not break the outcome. */
+/** `retryAfterMs` comes from user code: NaN, fractions and other types must not break the outcome. */
 function toWaitMs(retryAfterMs: unknown): number {
   return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? Math.min(Math.ceil(retryAfterMs), maxRetryAfterMs) : 0
 }

@@ -25,9 +25,11 @@ export function toMatch(routes: readonly RouteFilter[]): ((event: RoutedEvent) =
 
 type RoutedEvent = AnyEvent & { readonly source: string }
 
-type Matching = Pick<RouteFilter, 'source' | 'networks' | 'where'> & { readonly isOfType: (type: string) => boolean }
+type CompiledRoute = Pick<RouteFilter, 'source' | 'networks' | 'where'> & {
+  readonly isOfType: (type: string) => boolean
+}
 
-function takes({ isOfType, source = defaultSource, networks, where }: Matching, event: RoutedEvent): boolean {
+function takes({ isOfType, source = defaultSource, networks, where }: CompiledRoute, event: RoutedEvent): boolean {
   if (source !== '*' && source !== event.source) return false
   if (!isOfType(event.type)) return false
   if (networks !== undefined && !networks.includes(networkOf(event) ?? '')) return false
@@ -74,7 +76,7 @@ function compare(value: unknown, bound: number | string | undefined): number {
   return NaN
 }
 
-/** Value at a path; own members only. */
+/** Value at a path; reads own properties only. */
 function valueAt(event: AnyEvent, path: string): unknown {
   let value: unknown = event
   for (const name of path.split('.')) {

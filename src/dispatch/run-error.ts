@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
 
-/** Characters that are stored of an error. */
+/** Maximum stored characters of an error. */
 const maxName = 200
 const maxMessage = 2_000
 const maxStack = 8_000
@@ -68,9 +68,9 @@ export function attemptNameOf({ handler, attempt, event, replay }: Lease): Attem
 }
 
 /** Logs an attempt that failed, after its outcome was stored. Rate limited. */
-export type FailureLog = (attempt: AttemptName, outcome: Outcome | Death) => void
+export type FailureLog = (attempt: AttemptName, outcome: Outcome | DeadOutcome) => void
 
-interface Death {
+interface DeadOutcome {
   readonly kind: 'dead'
   readonly error: RunError
 }

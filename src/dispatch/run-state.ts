@@ -39,7 +39,7 @@ const maxValueLength = 256 * 1024
 /** Maximum entries of a list. */
 const maxListed = 1_000
 /** Maximum characters that a run may write, all entries together. */
-const maxWritten = 8 * 1024 * 1024
+const maxWrittenLength = 8 * 1024 * 1024
 /** 100 years. */
 const maxTtlMs = 100 * 365 * 24 * 3_600_000
 
@@ -53,10 +53,10 @@ interface Run {
 export class RunState implements HandlerState {
   readonly #cache: StateCache
   readonly #run: Run
-  readonly #seen = new Map<string, StateEntry | null | Promise<StateEntry | null>>()
+  readonly #firstReads = new Map<string, StateEntry | null | Promise<StateEntry | null>>()
   readonly #reads: StateRead[] = []
   readonly #writes = new Map<string, StateWrite>()
-  #written = 0
+  #writtenLength = 0
 
   constructor(cache: StateCache, run: Run) {
     this.#cache = cache
@@ -73,8 +73,8 @@ export class RunState implements HandlerState {
 
   async get<T>(key: string): Promise<T | undefined> {
     this.#check(key)
-    const known = this.#writes.get(key) ?? this.#see(key)
-    const entry = known instanceof Promise ? await known : known
+    const found = this.#writes.get(key) ?? this.#readFirst(key)
+    const entry = found instanceof Promise ? await found : found
     return entry === null || entry.value === null || this.#hasExpired(entry) ? undefined : parseJson<T>(entry.value)
   }
 
@@ -108,15 +108,15 @@ export class RunState implements HandlerState {
   }
 
   /** The entry when this run first read it. */
-  #see(key: string): StateEntry | null | Promise<StateEntry | null> {
-    const seen = this.#seen.get(key)
-    if (seen !== undefined) return seen
-    const known = this.#cache.peek(key)
+  #readFirst(key: string): StateEntry | null | Promise<StateEntry | null> {
+    const firstRead = this.#firstReads.get(key)
+    if (firstRead !== undefined) return firstRead
+    const cached = this.#cache.peek(key)
     const entry =
-      known === undefined
+      cached === undefined
         ? this.#cache.get(key).then((stored) => this.#noteRead(key, stored))
-        : this.#noteRead(key, known)
-    this.#seen.set(key, entry)
+        : this.#noteRead(key, cached)
+    this.#firstReads.set(key, entry)
     return entry
   }
 
@@ -135,9 +135,9 @@ export class RunState implements HandlerState {
   #write(write: StateWrite): void {
     if (this.#writes.size >= maxOperations && !this.#writes.has(write.key))
       throw new TerminalError(`a run can write at most ${maxOperations} state keys`)
-    this.#written += write.value?.length ?? 0
-    if (this.#written > maxWritten)
-      throw new TerminalError(`a run can write at most ${maxWritten} characters of JSON to its state`)
+    this.#writtenLength += write.value?.length ?? 0
+    if (this.#writtenLength > maxWrittenLength)
+      throw new TerminalError(`a run can write at most ${maxWrittenLength} characters of JSON to its state`)
     this.#writes.set(write.key, write)
   }
 

@@ -97,7 +97,7 @@ export function toHandlerInfo(handler: ResolvedHandler): HandlerInfo {
 }
 
 /** Start data beyond the thread's own handlers. */
-export interface StartOrders {
+export interface StartData {
   /** Concurrency by handler, where an operator set one. */
   readonly concurrencies: Readonly<Record<string, number>>
   /** Number of processes that share the rates of handlers. */
@@ -107,7 +107,7 @@ export interface StartOrders {
 }
 
 export type ToRunner =
-  | ({ readonly kind: 'start' } & StartOrders)
+  | ({ readonly kind: 'start' } & StartData)
   | { readonly kind: 'stop'; readonly graceMs: number; readonly abortGraceMs: number }
   | RunnerOrder
 
@@ -133,7 +133,7 @@ export type FromRunner =
   | { readonly kind: 'importing'; readonly file: string; readonly stamp: string }
   | { readonly kind: 'refused'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly kind: 'settled'; readonly counts: readonly SettledCount[] }
-  /** A breaker opened, closed or changed; null: items flow again. */
+  /** A breaker opened, closed or changed; null: sending resumed. */
   | { readonly kind: 'breaker'; readonly handler: string; readonly open: OpenBreaker | null }
   /** A handler ignores its timeout. Only the end of this thread can end it. */
   | { readonly kind: 'stuck'; readonly handler: string }

@@ -78,7 +78,7 @@ async function start(data: RunnerData): Promise<void> {
     switch (message.kind) {
       case 'start':
         dispatcher.useSinks(message.sinks)
-        for (const [handler, set] of Object.entries(message.concurrencies)) dispatcher.setConcurrency(handler, set)
+        for (const [handler, value] of Object.entries(message.concurrencies)) dispatcher.setConcurrency(handler, value)
         dispatcher.shareRates(message.processes)
         dispatcher.start()
         break

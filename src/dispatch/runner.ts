@@ -9,7 +9,7 @@ import {
   type HandlerInfo,
   type RunnerOrder,
   type RunnerTiming,
-  type StartOrders,
+  type StartData,
 } from './runner-protocol.ts'
 import { everything, type Selection } from './handler-locations.ts'
 import { maxDraining, ThreadGroup, type ThreadOptions } from './thread-group.ts'
@@ -41,10 +41,7 @@ export interface Runner {
   send(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void
   /** Call this when another process may have died with runs in flight. */
   lookForSuspects(): void
-  /**
-   * Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads.
-   * Idempotent.
-   */
+  /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads. Idempotent. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -65,10 +62,10 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   let stuck = 0
   let processes = 1
   /** Files changed since the last load; undefined: no reload is wanted. */
-  let wanted: readonly string[] | undefined
+  let toReload: readonly string[] | undefined
   let reloading: Promise<void> | undefined
   let loading: AbortController | undefined
-  let lastTurn: Promise<unknown> = Promise.resolve()
+  let lastTask: Promise<unknown> = Promise.resolve()
   let stopping: Promise<void> | undefined
 
   const watch =
@@ -86,8 +83,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
       nextOwner: (role) => `${role}-${++started}`,
       onImport: (file, stamp) => watch?.note(file, stamp),
       onStuck: noteStuck,
-      onLeft: lookForSuspects,
-      admit: (asking, handlers) => inTurn(() => admit(asking, handlers)),
+      onRunsReleased: lookForSuspects,
+      admit: (restarted, handlers) => oneAtATime(() => admit(restarted, handlers)),
     })
     groups.add(group)
     return group
@@ -110,11 +107,11 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
    * and the others in one without them.
    */
   async function loadAll(signal: AbortSignal): Promise<readonly ThreadGroup[]> {
-    const [whole] = await loadGroups([everything], signal)
-    if (whole === undefined) return []
-    const isolated = whole.handlers.filter(({ isolate }) => isolate).map(({ file }) => file)
-    if (isolated.length === 0) return [whole]
-    await abandon([whole])
+    const [combined] = await loadGroups([everything], signal)
+    if (combined === undefined) return []
+    const isolated = combined.handlers.filter(({ isolate }) => isolate).map(({ file }) => file)
+    if (isolated.length === 0) return [combined]
+    await abandon([combined])
     return loadGroups([{ except: isolated }, ...isolated.map((only) => ({ only }))], signal)
   }
 
@@ -135,42 +132,42 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     }
   }
 
-  /** One at a time, because routes are registered as a whole. */
-  function inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = lastTurn.then(task)
-    lastTurn = result.catch(() => {})
+  /** One task at a time, because each registers all routes. */
+  function oneAtATime<T>(task: () => Promise<T>): Promise<T> {
+    const result = lastTask.then(task)
+    lastTask = result.catch(() => {})
     return result
   }
 
-  async function register(handlers: readonly HandlerInfo[]): Promise<StartOrders> {
+  async function register(handlers: readonly HandlerInfo[]): Promise<StartData> {
     handlers.forEach((handler, index) => refuseSameName(handlers.slice(0, index), handler))
     const concurrencies = await inbox.register(handlers.map(toRoute))
     return { concurrencies, processes, sinks: sinksOf(handlers) }
   }
 
   /** Called when a lost thread has loaded its handlers again: its files may have changed. */
-  async function admit(asking: ThreadGroup, handlers: readonly HandlerInfo[]): Promise<StartOrders> {
-    if (stopping !== undefined || !current.includes(asking))
+  async function admit(restarted: ThreadGroup, handlers: readonly HandlerInfo[]): Promise<StartData> {
+    if (stopping !== undefined || !current.includes(restarted))
       throw new InboxError('shutting_down', 'the thread group was replaced')
-    if (!fits(asking.selection, handlers)) {
+    if (!matchesSelection(restarted.selection, handlers)) {
       if (reloading === undefined) reload([])
       throw new InboxError('handler_invalid', 'the set of isolated handlers changed; reloading all handlers')
     }
-    const orders = await register(current.flatMap((group) => (group === asking ? handlers : group.handlers)))
-    for (const group of current) if (group !== asking) group.send({ kind: 'sinks', sinks: orders.sinks })
-    return orders
+    const startData = await register(current.flatMap((group) => (group === restarted ? handlers : group.handlers)))
+    for (const group of current) if (group !== restarted) group.send({ kind: 'sinks', sinks: startData.sinks })
+    return startData
   }
 
   /** Replaces the current groups by loaded ones. */
   async function takeOver(loaded: readonly ThreadGroup[]): Promise<void> {
-    const orders = await register(handlersOf(loaded))
+    const startData = await register(handlersOf(loaded))
     const old = current
     current = loaded
     // Before the new ones start: runs claimed from now on are theirs.
     await Promise.all(old.map((group) => group.retire())).catch(() => {})
     void drain(old)
     if (stopping !== undefined) return
-    for (const group of loaded) group.start(orders)
+    for (const group of loaded) group.start(startData)
   }
 
   async function drain(old: readonly ThreadGroup[]): Promise<void> {
@@ -184,20 +181,20 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   }
 
   function lookForSuspects(): void {
-    for (const group of current) void group.workOffSuspects()
+    for (const group of current) void group.runAllSuspects()
   }
 
   /** Aborts a load in progress, which is now outdated. */
   function reload(changed: readonly string[]): void {
-    wanted = [...new Set([...(wanted ?? []), ...changed])]
+    toReload = [...new Set([...(toReload ?? []), ...changed])]
     loading?.abort()
-    reloading ??= reloadWhileWanted()
+    reloading ??= reloadAll()
   }
 
-  async function reloadWhileWanted(): Promise<void> {
-    while (wanted !== undefined && stopping === undefined) {
-      const changed = wanted
-      wanted = undefined
+  async function reloadAll(): Promise<void> {
+    while (toReload !== undefined && stopping === undefined) {
+      const changed = toReload
+      toReload = undefined
       await reloadOnce(changed)
     }
     reloading = undefined
@@ -209,7 +206,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     const files = changed.map((file) => relative(locations.handlersDir ?? '', file))
     try {
       const loaded = await loadAll(signal)
-      await inTurn(() => takeOver(loaded)).catch(async (error: unknown) => {
+      await oneAtATime(() => takeOver(loaded)).catch(async (error: unknown) => {
         await abandon(loaded)
         throw error
       })
@@ -236,8 +233,8 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
   await watch?.start()
   try {
     current = await loadAll(new AbortController().signal)
-    const orders = await register(handlersOf(current))
-    for (const group of current) group.start(orders)
+    const startData = await register(handlersOf(current))
+    for (const group of current) group.start(startData)
   } catch (error) {
     watch?.close()
     await abandon([...groups])
@@ -266,7 +263,7 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
 }
 
 /** True when these handlers still match the selection of their thread group. */
-function fits(selection: Selection, handlers: readonly HandlerInfo[]): boolean {
+function matchesSelection(selection: Selection, handlers: readonly HandlerInfo[]): boolean {
   if ('only' in selection) return handlers.length === 1 && handlers[0]?.isolate === true
   return handlers.every(({ isolate }) => !isolate)
 }

@@ -8,7 +8,7 @@ export interface SinkBatchOptions {
   readonly batch: number
   /** Maximum number of concurrent `send`s. */
   readonly concurrency: number
-  /** Default: no breaker; only `ctx.pause` stops batchRunner. */
+  /** Default: no breaker; only `ctx.pause` stops sending. */
   readonly breaker?: CircuitBreaker
 }
 
@@ -27,7 +27,7 @@ export class SinkBatchRunner {
   readonly #breaker: CircuitBreaker
   readonly #waiting: Waiting[] = []
   #concurrency: number
-  #sends = 0
+  #runningSends = 0
 
   constructor(
     send: SinkDefinition['send'],
@@ -50,25 +50,22 @@ export class SinkBatchRunner {
   run(ctx: RunContext): Promise<void> {
     const sent = Promise.withResolvers<void>()
     this.#waiting.push({ ctx, sent })
-    // At the end of this turn, when all runs of the same claim are here.
+    // Waits until the end of this turn, when all runs of the same claim have arrived.
     if (this.#batch === 1) this.#next()
     else setImmediate(() => this.#next())
     return sent.promise
   }
 
   #next(): void {
-    this.#putBack()
-    while (this.#sends < this.#concurrency && this.#waiting.length > 0) {
-      this.#sends++
+    this.#interruptWaiting()
+    while (this.#runningSends < this.#concurrency && this.#waiting.length > 0) {
+      this.#runningSends++
       void this.#sendTogether(this.#waiting.splice(0, this.#batch))
     }
   }
 
-  /**
-   * Interrupts waiting items while the sink is paused or its breaker is open. Suspects stay: they are few and get an
-   * outcome now.
-   */
-  #putBack(): void {
+  /** Interrupts waiting items while the sink is paused or its breaker is open. Suspects stay: they are few and get an outcome now. */
+  #interruptWaiting(): void {
     const [first] = this.#waiting
     if (first === undefined || this.#breaker.waitMs(first.ctx.now()) === 0) return
     for (const waiting of this.#waiting.splice(0)) {
@@ -82,21 +79,21 @@ export class SinkBatchRunner {
 
   async #sendTogether(batch: readonly Waiting[]): Promise<void> {
     // Don't send items whose run was aborted while it waited.
-    const wanted = batch.map(({ ctx }) => ctx).filter((ctx) => !ctx.isAborted)
-    for (const ctx of wanted) ctx.restartTimeout()
+    const contexts = batch.map(({ ctx }) => ctx).filter((ctx) => !ctx.isAborted)
+    for (const ctx of contexts) ctx.restartTimeout()
     try {
-      const [first] = wanted
-      if (first !== undefined) await this.#sendWatched(wanted, first)
+      const [first] = contexts
+      if (first !== undefined) await this.#sendWatched(contexts, first)
       for (const { sent } of batch) sent.resolve()
     } catch (error) {
       for (const { sent } of batch) sent.reject(error)
     }
-    this.#sends--
+    this.#runningSends--
     this.#next()
   }
 
   /** Sends, and reports the result to the breaker. */
-  async #sendWatched(wanted: readonly RunContext[], first: RunContext): Promise<void> {
+  async #sendWatched(contexts: readonly RunContext[], first: RunContext): Promise<void> {
     const breaker = this.#breaker
     let hasPaused = false
     const pause = (ms: number) => {
@@ -106,13 +103,13 @@ export class SinkBatchRunner {
       breaker.pause(ms, first.now())
     }
     try {
-      await this.#send(wanted.map(toItem), contextOf(wanted, first, pause))
+      await this.#send(contexts.map(toItem), contextOf(contexts, first, pause))
       breaker.succeeded(first.now(), first.log)
     } catch (error) {
       const hasFailed = !hasPaused && !(error instanceof TerminalError)
       if (hasFailed)
         breaker.failed(
-          wanted.map(({ lease }) => lease.runId),
+          contexts.map(({ lease }) => lease.runId),
           first.now(),
           first.log,
           error,
@@ -139,11 +136,13 @@ function toItem(ctx: RunContext): SinkItem {
 }
 
 /** Parts are created on first use, because most sinks need neither. */
-function contextOf(wanted: readonly RunContext[], first: RunContext, pause: SinkContext['pause']): SinkContext {
-  let ofAll: AbortSignal | undefined
+function contextOf(contexts: readonly RunContext[], first: RunContext, pause: SinkContext['pause']): SinkContext {
+  let combinedSignal: AbortSignal | undefined
   return {
     get signal() {
-      return wanted.length === 1 ? first.signal : (ofAll ??= AbortSignal.any(wanted.map(({ signal }) => signal)))
+      return contexts.length === 1
+        ? first.signal
+        : (combinedSignal ??= AbortSignal.any(contexts.map(({ signal }) => signal)))
     },
     get log() {
       return first.log

@@ -3,7 +3,7 @@ import { versionOf, type Effects, type Lease, type StateEntry, type StateQuery, 
 /** Reads the stored state of one handler. */
 export type ReadState = (query: StateQuery) => Promise<readonly StateEntry[]>
 
-interface Known {
+interface CachedEntry {
   /** Null: the key is absent. */
   readonly entry: StateEntry | null
   readonly size: number
@@ -14,7 +14,7 @@ interface Pending {
   readonly read: readonly string[]
   readonly written: readonly string[]
   /** Set only if a caller waits for the outcome. */
-  over?: PromiseWithResolvers<void>
+  ended?: PromiseWithResolvers<void>
 }
 
 /** Cache size per handler, in characters. */
@@ -25,13 +25,13 @@ const overhead = 100
 /**
  * Cache of one handler's state in this thread. Writes of an ended run are visible to the next runs before they are
  * stored, so that runs need not wait for the disk. The cache may be wrong, because another thread wrote or an outcome
- * was not stored. Then the store detects a conflict in the run that built on it, and the run is repeated with the
- * stored state.
+ * was not stored. Then the store detects a conflict in the run that used a wrong entry, and the run is repeated with
+ * the stored state.
  */
 export class StateCache {
   readonly #read: ReadState
   /** Least recently used first. */
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, CachedEntry>()
   #characters = 0
   /** Reads and writes of ended runs, by run id, until it is known whether they were stored. */
   readonly #pending = new Map<number, Pending>()
@@ -53,8 +53,8 @@ export class StateCache {
   async get(key: string): Promise<StateEntry | null> {
     const [entry = null] = await this.#read({ key })
     // A run that ended during the read may have written the key.
-    const meanwhile = this.#known.get(key)
-    if (meanwhile !== undefined) return meanwhile.entry
+    const current = this.#known.get(key)
+    if (current !== undefined) return current.entry
     this.#learn(key, entry)
     return entry
   }
@@ -63,7 +63,7 @@ export class StateCache {
   async list(query: Extract<StateQuery, { prefix: string }>): Promise<readonly StateEntry[]> {
     for (const pending of this.#pending.values().toArray()) {
       if (!pending.written.some((key) => key.startsWith(query.prefix))) continue
-      await (pending.over ??= Promise.withResolvers<void>()).promise
+      await (pending.ended ??= Promise.withResolvers<void>()).promise
     }
     return this.#read(query)
   }
@@ -77,7 +77,7 @@ export class StateCache {
     const read = reads.flatMap(({ query }) => ('key' in query ? [query.key] : []))
     const written = writes.map(({ key }) => key)
     this.#pending.set(lease.runId, { version, read, written })
-    if (!reads.every((was) => this.#isKnown(was))) return
+    if (!reads.every((earlier) => this.#isKnown(earlier))) return
     for (const { key, value, expiresAt } of writes) {
       this.#learn(key, value === null ? null : { key, value, version, expiresAt })
     }
@@ -89,19 +89,19 @@ export class StateCache {
     if (pending?.version !== versionOf(lease)) return
     if (!isStored) return this.revoke(lease.runId)
     this.#pending.delete(lease.runId)
-    pending.over?.resolve()
+    pending.ended?.resolve()
   }
 
   /**
-   * The writes of a run were not stored, or it would not start again. Forgets its writes, and its reads, one of which
-   * caused the conflict. A run may start again before its conflict is reported.
+   * Forgets the writes of a run that were not stored, and its reads, one of which caused the conflict. Also called when
+   * a run starts again, because its conflict may be reported later.
    */
   revoke(runId: number): void {
     const pending = this.#pending.get(runId)
     if (pending === undefined) return
     this.#pending.delete(runId)
     for (const key of [...pending.written, ...pending.read]) this.#forget(key)
-    pending.over?.resolve()
+    pending.ended?.resolve()
   }
 
   /** Forgets entries that may have misled a run: the next run reads them from the store. */
@@ -109,13 +109,13 @@ export class StateCache {
     for (const key of keys) this.#forget(key)
   }
 
-  #isKnown({ query, found: [found] }: StateRead): boolean {
+  #isKnown({ query, found: [entryRead] }: StateRead): boolean {
     if (!('key' in query)) return true
     const known = this.#known.get(query.key)
     if (known === undefined) return false
     // An expired entry was read as absent.
-    if (found === undefined) return known.entry === null || known.entry.expiresAt !== null
-    return known.entry?.version === found.version
+    if (entryRead === undefined) return known.entry === null || known.entry.expiresAt !== null
+    return known.entry?.version === entryRead.version
   }
 
   #learn(key: string, entry: StateEntry | null): void {

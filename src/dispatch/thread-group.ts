@@ -10,7 +10,7 @@ import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
 import { HandlerThread, type UnusableReason } from './handler-thread.ts'
 import type { SettledCount } from './pace.ts'
-import type { HandlerInfo, RunnerOrder, RunnerTiming, StartOrders } from './runner-protocol.ts'
+import type { HandlerInfo, RunnerOrder, RunnerTiming, StartData } from './runner-protocol.ts'
 import { withoutChecks, type HandlerLocations, type Selection } from './handler-locations.ts'
 
 export interface ThreadOptions {
@@ -43,9 +43,9 @@ export interface ThreadGroupOptions extends ThreadOptions {
   /** Called for each thread that is stuck in a native call. `ended` resolves once it has ended. */
   readonly onStuck: (ended: Promise<unknown>) => void
   /** Called when the runs of a lost thread were released: some may be suspects. */
-  readonly onLeft: () => void
+  readonly onRunsReleased: () => void
   /** Called after a lost thread was loaded again, maybe with other handlers. Throws if it must not start. */
-  readonly admit: (group: ThreadGroup, handlers: readonly HandlerInfo[]) => Promise<StartOrders>
+  readonly admit: (group: ThreadGroup, handlers: readonly HandlerInfo[]) => Promise<StartData>
 }
 
 type Role = 'all' | 'suspects'
@@ -65,10 +65,10 @@ export class ThreadGroup {
   readonly #draining: HandlerThread[] = []
   #handlers: readonly HandlerInfo[] = []
   #first: HandlerThread | undefined
-  #sinks: StartOrders['sinks'] = []
+  #sinks: StartData['sinks'] = []
   #isStopping = false
-  #suspectsWanted = false
-  #atSuspects = false
+  #mayHaveSuspects = false
+  #isRunningSuspects = false
   /** True once the environment checks of the sinks have passed. */
   #isChecked = false
 
@@ -108,12 +108,12 @@ export class ThreadGroup {
   }
 
   /** Starts the loaded handlers. */
-  start(orders: StartOrders): void {
+  start(startData: StartData): void {
     if (this.#first === undefined) throw new Error('handlers are not loaded')
-    this.#sinks = orders.sinks
-    this.#first.send({ kind: 'start', ...orders })
+    this.#sinks = startData.sinks
+    this.#first.send({ kind: 'start', ...startData })
     void this.#keepRunning(this.#first)
-    void this.workOffSuspects()
+    void this.runAllSuspects()
   }
 
   /** Its threads claim no more runs and are not replaced. */
@@ -161,18 +161,18 @@ export class ThreadGroup {
   }
 
   /** Keeps a thread for suspects while there are any. Concurrent calls only make the first one check again. */
-  async workOffSuspects(): Promise<void> {
-    this.#suspectsWanted = true
-    if (this.#atSuspects) return
-    this.#atSuspects = true
-    while (this.#suspectsWanted && !this.#isStopping) {
-      this.#suspectsWanted = false
+  async runAllSuspects(): Promise<void> {
+    this.#mayHaveSuspects = true
+    if (this.#isRunningSuspects) return
+    this.#isRunningSuspects = true
+    while (this.#mayHaveSuspects && !this.#isStopping) {
+      this.#mayHaveSuspects = false
       if (await this.#hasSuspects()) {
-        this.#suspectsWanted = true
+        this.#mayHaveSuspects = true
         await this.#runSuspects()
       }
     }
-    this.#atSuspects = false
+    this.#isRunningSuspects = false
   }
 
   /** Starts a thread. Resolves when it has loaded its handlers. */
@@ -206,11 +206,11 @@ export class ThreadGroup {
     this.#threads.delete(thread)
   }
 
-  async #leave(thread: HandlerThread, stopped: Promise<void>): Promise<void> {
+  async #removeOnceEmptied(thread: HandlerThread, stopped: Promise<void>): Promise<void> {
     await stopped
     void thread.emptied.then(() => {
       this.#threads.delete(thread)
-      this.#options.onLeft()
+      this.#options.onRunsReleased()
     })
   }
 
@@ -219,7 +219,7 @@ export class ThreadGroup {
       const reason = await thread.unusable
       if (this.#isStopping) return
       this.#reportReplaced(reason)
-      void this.#leave(thread, reason.kind === 'stuck' ? this.#drain(thread) : thread.kill())
+      void this.#removeOnceEmptied(thread, reason.kind === 'stuck' ? this.#drain(thread) : thread.kill())
     }
   }
 
@@ -251,11 +251,11 @@ export class ThreadGroup {
     const thread = await this.#open('all')
     try {
       const handlers = await thread.loaded
-      const orders = await this.#options.admit(this, handlers)
+      const startData = await this.#options.admit(this, handlers)
       if (this.#isStopping) throw stopping()
       this.#handlers = handlers
-      this.#sinks = orders.sinks
-      thread.send({ kind: 'start', ...orders })
+      this.#sinks = startData.sinks
+      thread.send({ kind: 'start', ...startData })
       return thread
     } catch (error) {
       await this.#discard(thread)
@@ -277,7 +277,7 @@ export class ThreadGroup {
       const reason = await thread.unusable
       if (this.#isStopping) return
       if (reason.kind !== 'idle') this.#reportReplaced(reason)
-      await this.#leave(thread, reason.kind === 'broken' ? thread.kill() : thread.stop(0))
+      await this.#removeOnceEmptied(thread, reason.kind === 'broken' ? thread.kill() : thread.stop(0))
     } catch (error) {
       if (this.#isStopping) return
       log.error({ error: messageOf(error) }, 'suspects thread start failed, retrying')

@@ -34,7 +34,7 @@ export class HandlerWatch {
 
   /** Await this before loading the files: later changes count. */
   async start(): Promise<void> {
-    this.#see(await this.#readStamps())
+    this.#addStamps(await this.#readStamps())
     this.#checkLater()
   }
 
@@ -67,12 +67,12 @@ export class HandlerWatch {
     const isSettled = this.#pending !== undefined && differences(this.#pending, stamps).length === 0
     this.#pending = changed.length > 0 && !isSettled ? stamps : undefined
     if (changed.length === 0 || !isSettled || this.#isClosed) return
-    this.#see(stamps)
+    this.#addStamps(stamps)
     this.#options.onChange(changed)
   }
 
   /** Keeps files that were added during the check. */
-  #see(stamps: Stamps): void {
+  #addStamps(stamps: Stamps): void {
     for (const [file, stamp] of stamps) this.#seen.set(file, stamp)
   }
 

@@ -25,7 +25,7 @@ export interface EmulatorStateOptions {
   /** Awaited between two steps of an advancing clock. */
   readonly settle: () => Promise<void> | undefined
   /** Called after a webhook or an alert is deleted. */
-  readonly onEndpointGone: () => void
+  readonly onEndpointDeleted: () => void
   /** Called once the accounts exist, before the state that a reset restores is saved. */
   readonly prepare: (isNew: boolean) => void
   /** Called after a saved state is restored. */
@@ -38,15 +38,13 @@ export interface Begun {
   readonly isNew: boolean
   /** Generated secrets. They can't be shown again. */
   readonly drawn: readonly DrawnSecret[]
-  /**
-   * World time that clients of the previous process may have seen. Nothing between `reachedAt` and `takenUpAt` was
-   * seen.
-   */
+  /** Latest world time that clients of the previous process may have seen. */
   readonly reachedAt: number
+  /** World time at which this process continues. Nothing between `reachedAt` and `takenUpAt` was seen. */
   readonly takenUpAt: number
 }
 
-/** The world, its clock and the accounts, kept across restarts if there is a data file. */
+/** The world, its clock and the accounts. They survive restarts if there is a data file. */
 export interface EmulatorState {
   readonly world: LoggedWorld
   readonly clock: WorldClock
@@ -62,10 +60,7 @@ export interface EmulatorState {
   begin(onProgress?: OnProgress): Promise<Begun>
   /** Starts running world tasks as the clock reaches them. */
   run(): void
-  /**
-   * Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored
-   * during the call.
-   */
+  /** Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored during the call. */
   advance(ms: number): Promise<void>
   /** Saves the present state under a name; returns its world time. Throws `bad_request` beyond 100 saved states. */
   save(name: string): number
@@ -85,22 +80,22 @@ export const originName = 'origin'
 /** Start of a manual clock without `startAt`. It is fixed, so that the same seed gives the same bytes. */
 const manualStartAt = Date.UTC(2026, 0, 1)
 const checkpointMs = 5 * 60_000
-/** How far the noted moment runs ahead of the world, in wall-clock time. After a kill the world skips at most this much. */
+/** How far the recorded moment may be ahead of the world, in wall-clock time. After a kill the world skips at most this much. */
 const leadMs = 5_000
-/** The same in world time: while a manual clock advances, and the limit for a scaled clock. */
+/** This lead in world time: while a manual clock advances, and the maximum for a scaled clock. */
 const [advanceLeadMs, maxLeadMs] = [10 * 60_000, 24 * 3_600_000]
 /** Not counting the origin state. */
 const maxSavedStates = 100
 
 /** Longest gap that a start simulates, at about a second per day. */
-const maxLeapMs = 62 * 86_400_000
+const maxGapMs = 62 * 86_400_000
 
-function expectShortLeap(file: string, from: number, to: number): void {
-  if (to - from <= maxLeapMs) return
-  const [left, now] = [from, to].map((at) => new Date(at).toISOString())
+function expectShortGap(file: string, from: number, to: number): void {
+  if (to - from <= maxGapMs) return
+  const [stopped, now] = [from, to].map((at) => new Date(at).toISOString())
   throw new InboxError(
     'config_invalid',
-    `${file}: its world stopped at ${left}; catching up to ${now} would simulate more than ${formatDuration(maxLeapMs)}. ` +
+    `${file}: its world stopped at ${stopped}; catching up to ${now} would simulate more than ${formatDuration(maxGapMs)}. ` +
       'Start with --manual-clock or --speed to continue from there, or choose another file',
   )
 }
@@ -115,7 +110,7 @@ function identityOf({ world, accounts, tracked, thresholds, networks, stories }:
 
 /** Opens the data file, if any, and creates world, clock and accounts. Throws InboxError if the file can't be used. */
 export function createEmulatorState(options: EmulatorStateOptions): EmulatorState {
-  const { seed, base, wall, randomBytes, dataFile: file, settle, onEndpointGone, prepare, onRestore, log } = options
+  const { seed, base, wall, randomBytes, dataFile: file, settle, onEndpointDeleted, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
   const begunAt = pinnedAt ?? (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
   const data = openDataFile({ file, identity: identityOf(seed), startAt: begunAt, randomBytes, wall, log })
@@ -144,7 +139,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     clock,
     randomBytes,
     execute: (command, change) => void world.execute(command, change),
-    onEndpointGone,
+    onEndpointDeleted,
     isOneShot: seed.alerts.oneShot,
     save: data.save,
   })
@@ -159,7 +154,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     return { at: world.now(), accounts: accounts.state(), world: world.snapshot() }
   }
 
-  async function make(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
+  async function createInitial(onProgress?: OnProgress): Promise<readonly DrawnSecret[]> {
     prepareWorld(seed, world.commands)
     clock.moveTo(pinnedAt !== null || seed.clock.mode === 'manual' ? startAt + history : base.now())
     await world.catchUp(onProgress)
@@ -169,13 +164,13 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     return drawn
   }
 
-  async function takeUp(left: PreviousRun, onProgress?: OnProgress): Promise<number> {
-    accounts.restore(left.accounts)
-    world.restore(left.checkpoint.world)
-    await world.replay(left.commands, onProgress)
-    const isWithWall = seed.clock.mode === 'real' && pinnedAt === null
-    const takenUpAt = Math.max(left.reachedAt, isWithWall ? base.now() : 0)
-    expectShortLeap(file ?? '', left.reachedAt, takenUpAt)
+  async function continuePrevious(previous: PreviousRun, onProgress?: OnProgress): Promise<number> {
+    accounts.restore(previous.accounts)
+    world.restore(previous.checkpoint.world)
+    await world.replay(previous.commands, onProgress)
+    const followsWallClock = seed.clock.mode === 'real' && pinnedAt === null
+    const takenUpAt = Math.max(previous.reachedAt, followsWallClock ? base.now() : 0)
+    expectShortGap(file ?? '', previous.reachedAt, takenUpAt)
     clock.moveTo(takenUpAt)
     await world.catchUp(onProgress)
     prepare(false)
@@ -186,13 +181,13 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
   function stopAt(at: number): number {
     world.advanceTo(at)
     const stoppedAt = Math.min(at, world.now())
-    noteReached(stoppedAt)
+    recordReached(stoppedAt)
     return stoppedAt
   }
 
-  /** Notes the exact moment, without the lead. */
-  function noteReached(at: number): void {
-    if (isBegun && !isClosed) data.stand(at)
+  /** Records the exact moment, without the lead. */
+  function recordReached(at: number): void {
+    if (isBegun && !isClosed) data.recordReached(at)
   }
 
   function checkpoint(): void {
@@ -221,12 +216,17 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     deliveryStore: data.deliveries,
     cursorSecret: data.secret,
     async begin(onProgress) {
-      const left = data.previousRun()
+      const previous = data.previousRun()
       const begun =
-        left === null
-          ? { isNew: true, drawn: await make(onProgress), reachedAt: clock.now(), takenUpAt: clock.now() }
-          : { isNew: false, drawn: [], reachedAt: left.reachedAt, takenUpAt: await takeUp(left, onProgress) }
-      data.stand(clock.now())
+        previous === null
+          ? { isNew: true, drawn: await createInitial(onProgress), reachedAt: clock.now(), takenUpAt: clock.now() }
+          : {
+              isNew: false,
+              drawn: [],
+              reachedAt: previous.reachedAt,
+              takenUpAt: await continuePrevious(previous, onProgress),
+            }
+      data.recordReached(clock.now())
       isBegun = true
       checkpoint()
       return begun
@@ -243,24 +243,24 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
         await world.catchUp()
       } finally {
         advances--
-        if (advances === 0) noteReached(clock.now())
+        if (advances === 0) recordReached(clock.now())
       }
       if (clock.epoch() !== epoch) throw advanceEnded()
     },
-    save(as) {
-      const others = states.list().filter((state) => state.name !== as && state.name !== originName)
+    save(stateName) {
+      const others = states.list().filter((state) => state.name !== stateName && state.name !== originName)
       if (others.length >= maxSavedStates) {
         const message = `expected at most ${maxSavedStates} saved states; delete one, or overwrite one`
         throw new InboxError('bad_request', message)
       }
       const state = present()
-      states.put(as, state)
+      states.put(stateName, state)
       return state.at
     },
     forget: states.remove,
     saved: states.list,
-    restore(from) {
-      const state = states.get(from)
+    restore(stateName) {
+      const state = states.get(stateName)
       if (state === null) return false
       data.replace(state)
       accounts.restore(state.accounts)
@@ -280,7 +280,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       clock.moveTo(stoppedAt)
       try {
         checkpoint()
-        if (isBegun) data.stand(stoppedAt)
+        if (isBegun) data.recordReached(stoppedAt)
       } finally {
         data.close()
       }

@@ -39,7 +39,7 @@ export interface StartEndpoint {
 export interface EmulatorOptions {
   /** A seed name, or everything a seed file can set. The same seed and the same moments give the same events. */
   readonly seed: string | SeedInput
-  /** Drives the world clock: timestamps, world tasks, the retry ladder. Default: the wall clock. */
+  /** Drives the world clock: timestamps, world tasks, retries. Default: the wall clock. */
   readonly clock?: Clock
   /** Measures the 5 s acknowledgement timeout and the rate limits. Default: the system clock. */
   readonly wall?: Clock
@@ -106,8 +106,7 @@ export interface Emulator extends AsyncDisposable {
 const timersPerTurn = 256
 
 /**
- * The emulated service: a simulated world, the REST API over it, and signed webhook deliveries of its events with the
- * retry ladder (R71–R92).
+ * The emulated service: a simulated world, the REST API over it, and signed webhook deliveries of its events with retries (R71–R92).
  *
  * @throws InboxError `config_invalid` for an invalid seed, `usage` for an invalid endpoint; or an error of the data
  * file
@@ -126,7 +125,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
   const login = seed.dashboard ?? { user: 'admin', password: drawSecret('pw', randomBytes) }
   const stream = createStream<StreamKind>({ wall })
   // An emulator that outside clients can reach must not post to private addresses on their behalf (SSRF).
-  const isOpen = options.listen !== undefined && !isLoopback(options.listen.host)
+  const isPublic = options.listen !== undefined && !isLoopback(options.listen.host)
   const trusted = new Set([
     ...endpoints.map(({ url }) => url),
     ...seed.accounts.flatMap(({ webhooks, alerts }) => [
@@ -134,7 +133,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       ...alerts.map(({ webhookUrl }) => webhookUrl),
     ]),
   ])
-  let fired = 0
+  let firedTimers = 0
   let server: EmulatorServer | undefined
   let isReady = false
   let stopping: Promise<void> | undefined
@@ -147,9 +146,9 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     log,
     settle() {
       if (deliveries.counts().inFlight > 0) return deliveries.idle()
-      return ++fired % timersPerTurn === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined
+      return ++firedTimers % timersPerTurn === 0 ? new Promise((resolve) => setImmediate(resolve)) : undefined
     },
-    onEndpointGone: () => deliveries.endpointsChanged(),
+    onEndpointDeleted: () => deliveries.endpointsChanged(),
     prepare(isNew) {
       for (const endpoint of endpoints) addEndpoint(endpoint)
       if (isNew) addPriceAlerts()
@@ -173,7 +172,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     faults,
     parallel: seed.deliveries.parallel,
     find: (endpointId) => accounts.endpoint(endpointId),
-    isPublicOnly: (url) => isOpen && !trusted.has(url),
+    isPublicOnly: (url) => isPublic && !trusted.has(url),
     log,
     onAttempt(report) {
       stream.publish('attempt', toShownAttempt(report))
@@ -206,9 +205,9 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     const { accountId } = accounts.accounts()[0] ?? accounts.putAccount('default', 'pro')
     // The receiver of the account's alerts knows this secret too.
     accounts.setAlertSecret(accountId, secret)
-    const known = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
-    if (known === undefined) accounts.addWebhook(accountId, { url, events, secret })
-    else accounts.updateWebhook(accountId, known.webhookId, { events, secret })
+    const existing = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
+    if (existing === undefined) accounts.addWebhook(accountId, { url, events, secret })
+    else accounts.updateWebhook(accountId, existing.webhookId, { events, secret })
   }
 
   function addPriceAlerts(): void {
@@ -217,7 +216,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     for (const account of accounts.accounts()) setPriceAlerts(alerting, account, counts.get(account.name) ?? 0)
   }
 
-  const parts = {
+  const serving = {
     seed,
     state,
     deliveries,
@@ -247,7 +246,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     async start(onProgress) {
       if (stopping !== undefined) throw new InboxError('usage', 'the emulator is stopped: create another')
       // Listen first: a taken port fails before the history is generated.
-      if (options.listen !== undefined) server = await startServing(options.listen, parts)
+      if (options.listen !== undefined) server = await startServing(options.listen, serving)
       const begun = await state.begin(onProgress).catch(async (error: unknown) => {
         await (stopping ??= stop())
         throw error
@@ -255,7 +254,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
       isReady = true
       sender.resume(begun)
       deliveries.start()
-      world.onEvent((arisen) => sender.send(arisen))
+      world.onEvent((event) => sender.send(event))
       state.run()
       triggering.begin()
       return begun

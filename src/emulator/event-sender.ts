@@ -50,27 +50,24 @@ export function createEventSender(options: EventSenderOptions) {
     if (isComplete()) completed.resolve()
   }
 
-  const send = (arisen: WorldEvent) => deliver(arisen.event, arisen)
+  const send = (worldEvent: WorldEvent) => deliver(worldEvent.event, worldEvent)
 
   return {
     send,
     /** Sends an event that did not arise in the world, to all subscribers of its type. */
     sendRaw: (event: PlainEvent) => deliver(event, { seq: null, alertIds: [], audience: 'all' }),
-    /**
-     * Sends events that the previous process no longer sent before it ended. Events of the time without a process are
-     * history and are not sent.
-     */
+    /** Sends the events that the previous process did not send before it ended. Events from the time without a process are history. */
     resume({ isNew, reachedAt, takenUpAt }: Begun): void {
       const last = world.lastEvent()
       const from = isNew ? last : (deliveries.worldSeq() ?? last)
-      for (const arisen of world.eventsAfter(from, last - from)) {
-        const at = Date.parse(arisen.event.created_at)
-        if (at <= reachedAt || at > takenUpAt) send(arisen)
+      for (const worldEvent of world.eventsAfter(from, last - from)) {
+        const at = Date.parse(worldEvent.event.created_at)
+        if (at <= reachedAt || at > takenUpAt) send(worldEvent)
       }
-      deliveries.sawWorldEvent(last)
+      deliveries.markWorldEventsHandled(last)
     },
     /** After a restore: marks all events of the world as sent. */
-    restart: () => deliveries.sawWorldEvent(world.lastEvent()),
+    restart: () => deliveries.markWorldEventsHandled(world.lastEvent()),
     isComplete,
     completed: completed.promise,
     end: () => completed.resolve(),
@@ -78,7 +75,7 @@ export function createEventSender(options: EventSenderOptions) {
 }
 
 /**
- * Recipients of an event: webhooks subscribed to its type (R62, R78, R91), and URLs of the alerts it answers (R42,
+ * Recipients of an event: webhooks subscribed to its type (R62, R78, R91), and URLs of the alerts that fired it (R42,
  * A41). An alert URL that equals the URL of such a webhook of the same account gets no second delivery.
  */
 export function recipientsOf(
@@ -91,9 +88,9 @@ export function recipientsOf(
     .allWebhooks()
     .filter(({ accountId }) => audience === 'all' || (audience === 'owners' && owners.has(accountId)))
     .filter(({ events }) => events.includes('*') || events.includes(type))
-  const isAnswered = ({ accountId, webhookUrl }: Alert) =>
+  const isCovered = ({ accountId, webhookUrl }: Alert) =>
     webhooks.some((webhook) => webhook.accountId === accountId && webhook.url === webhookUrl)
-  const unanswered = alerts.filter((alert) => !isAnswered(alert))
-  const ids = [...webhooks.map(({ webhookId }) => webhookId), ...unanswered.map(({ alertId }) => alertId)]
+  const uncovered = alerts.filter((alert) => !isCovered(alert))
+  const ids = [...webhooks.map(({ webhookId }) => webhookId), ...uncovered.map(({ alertId }) => alertId)]
   return ids.flatMap((id) => accounts.endpoint(id) ?? [])
 }

@@ -28,7 +28,10 @@ export interface LoggedWorld extends World {
   /** Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; nothing has changed then. */
   execute(command: WorldCommand, change?: AccountsChange): CommandResult
   /** Applies commands of the log again at their moments, without logging them. Yields to the event loop. */
-  replay(commands: readonly { readonly at: number; readonly command: WorldCommand }[], on?: OnProgress): Promise<void>
+  replay(
+    commands: readonly { readonly at: number; readonly command: WorldCommand }[],
+    onProgress?: OnProgress,
+  ): Promise<void>
   /** Brings the world to the present of its clock. Yields to the event loop. */
   catchUp(onProgress?: OnProgress): Promise<void>
   /** Starts running tasks as the clock reaches them. Errors are thrown to the clock, and the tasks are retried. */
@@ -37,7 +40,7 @@ export interface LoggedWorld extends World {
   stop(): void
 }
 
-/** Tasks that run at once, before a read or an event loop turn: about 10 ms of work. */
+/** Tasks that run at once, before a read or a turn of the event loop: about 10 ms of work. */
 const stepsAtOnce = 200
 /** Delay after a failure, for example with a full disk. */
 const retryMs = 5_000
@@ -54,7 +57,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
   let retry: Timer | undefined
 
   /** Listeners of an event may call back into the world: no further step starts until the present one is done. */
-  function alone<T>(fn: () => T): T {
+  function exclusively<T>(fn: () => T): T {
     const wasBusy = isBusy
     isBusy = true
     try {
@@ -64,16 +67,16 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
     }
   }
 
-  /** Records each moment before anyone can see it, and none far ahead of it. */
+  /** Records a moment, then advances the world to it: readers never see an unrecorded moment. */
   function reach(at: number): void {
     log.reach(at)
-    alone(() => world.advanceTo(at))
+    exclusively(() => world.advanceTo(at))
   }
 
   /** Runs some of the tasks that are due up to `at`. False if more are due. */
   function step(at: number): boolean {
     if (isBusy) return false
-    for (let left = stepsAtOnce; left > 0; left--) {
+    for (let remaining = stepsAtOnce; remaining > 0; remaining--) {
       const nextAt = world.nextAt()
       if (nextAt === null || nextAt > at) {
         reach(at)
@@ -88,35 +91,35 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
     step(clock.now())
     const id = log.append(world.now(), command, change?.after)
     try {
-      return alone(() => world.commands.apply(command))
+      return exclusively(() => world.commands.apply(command))
     } catch (error) {
       if (error instanceof WorldRefusal) log.drop(id, change?.before)
       throw error
     } finally {
-      arm()
+      setTimer()
     }
   }
 
   /** Sets the timer for the next task. */
-  function arm(): void {
+  function setTimer(): void {
     timer?.cancel()
     const nextAt = isRunning ? world.nextAt() : null
-    timer = nextAt === null ? undefined : clock.after(Math.max(0, nextAt - clock.now()), turn)
+    timer = nextAt === null ? undefined : clock.after(Math.max(0, nextAt - clock.now()), onTimer)
   }
 
-  function turn(): void {
+  function onTimer(): void {
     try {
       step(clock.now())
     } catch (error) {
       retry?.cancel()
-      retry = wall.after(retryMs, arm)
+      retry = wall.after(retryMs, setTimer)
       throw error
     }
-    arm()
+    setTimer()
   }
 
   /** Runs tasks until a moment, which may move. */
-  async function bringTo(until: () => number, onProgress?: OnProgress): Promise<void> {
+  async function advanceInSteps(until: () => number, onProgress?: OnProgress): Promise<void> {
     while (!step(until())) {
       onProgress?.(world.now(), until())
       await new Promise((resolve) => setImmediate(resolve))
@@ -129,12 +132,12 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
     commands: { apply: (command) => execute(command) },
     restore(snapshot) {
       world.restore(snapshot)
-      arm()
+      setTimer()
     },
     execute,
     async replay(commands, onProgress) {
       for (const { at, command } of commands) {
-        await bringTo(() => at, onProgress)
+        await advanceInSteps(() => at, onProgress)
         try {
           world.commands.apply(command)
         } catch (error) {
@@ -144,17 +147,17 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
       }
     },
     async catchUp(onProgress) {
-      await bringTo(() => clock.now(), onProgress)
-      arm()
+      await advanceInSteps(() => clock.now(), onProgress)
+      setTimer()
     },
     start() {
       isRunning = true
-      arm()
+      setTimer()
     },
     stop() {
       isRunning = false
       retry?.cancel()
-      arm()
+      setTimer()
     },
   }
 }

@@ -50,20 +50,20 @@ function isJson(value: unknown, levels: number): boolean {
 export function withOverrides(event: PlainEvent, overrides: Overrides): PlainEvent {
   const changed = structuredClone(event)
   for (const [path, value] of Object.entries(overrides)) {
-    const isTime = path !== 'created_at' || typeof value === 'string'
-    const problem = pathProblem(path) ?? (isTime ? valueProblem(value) : 'expected text')
+    const isInvalidTime = path === 'created_at' && typeof value !== 'string'
+    const problem = pathProblem(path) ?? (isInvalidTime ? 'expected text' : valueProblem(value))
     if (problem !== null) throw problemAt(path, problem)
     const names = path.split('.')
     const last = names.pop() ?? ''
-    let place = changed as unknown as Record<string, unknown>
+    let parent = changed as unknown as Record<string, unknown>
     for (const name of names) {
-      const next = Object.hasOwn(place, name) ? place[name] : (place[name] = {})
+      const next = Object.hasOwn(parent, name) ? parent[name] : (parent[name] = {})
       if (typeof next !== 'object' || next === null || Array.isArray(next)) {
         throw problemAt(path, `${name} is not an object, so it has no members to set`)
       }
-      place = next as Record<string, unknown>
+      parent = next as Record<string, unknown>
     }
-    place[last] = value
+    parent[last] = value
   }
   return changed
 }

@@ -76,6 +76,8 @@ export function largerTokens({ views }: Pick<World, 'views'>): readonly Token[] 
   const byNetwork = networkIds.map((network) =>
     tokens.filter((token) => token.network === network).toSorted((a, b) => b.liquidity_usd - a.liquidity_usd),
   )
-  const longest = Math.max(...byNetwork.map((some) => some.length))
-  return Array.from({ length: longest }, (_, rank) => byNetwork.flatMap((some) => some.slice(rank, rank + 1))).flat()
+  const longest = Math.max(...byNetwork.map(({ length }) => length))
+  return Array.from({ length: longest }, (_, rank) =>
+    byNetwork.flatMap((sorted) => sorted.slice(rank, rank + 1)),
+  ).flat()
 }

@@ -61,8 +61,8 @@ const journalCapacity = 1_000
 
 /** Serves the REST service, the control routes and the dashboard. Throws `port_unavailable`. */
 export async function startServing(listen: ListenOptions, options: ServingOptions): Promise<EmulatorServer> {
-  const { seed, wall, controlToken, login, isReady, log, ...controlled } = options
-  const { state, faults, stream, randomBytes } = controlled
+  const { seed, wall, controlToken, login, isReady, log, ...context } = options
+  const { state, faults, stream, randomBytes } = context
   const { world, clock, accounts, cursorSecret } = state
   const journal = createJournal(journalCapacity)
   const rest = createRestApp({
@@ -79,10 +79,10 @@ export async function startServing(listen: ListenOptions, options: ServingOption
   })
   const isPublished = login.password === demoCredentials.dashboardPassword
   const sessions = createSessions({ login, isPublished, wall, randomBytes, log })
-  const control = createControlApp({ ...controlled, journal, sessions, token: controlToken, wall, log })
+  const control = createControlApp({ ...context, journal, sessions, token: controlToken, wall, log })
   const pages = await createPages(listen.dashboard ?? builtDashboard())
   const rejectEarly = createEarlyRejection(wall, clock)
-  world.onEvent((arisen) => stream.publish('event', arisen))
+  world.onEvent((event) => stream.publish('event', event))
 
   const handler: RequestListener = (request, response) => {
     if (!isReady()) rejectEarly(request, response)

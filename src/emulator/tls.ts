@@ -20,15 +20,15 @@ const isTrue = Buffer.of(0x01, 0x01, 0xff)
 
 /**
  * Returns the certificate for localhost, 127.0.0.1 and ::1 from `dir`, readable by its owner only. Creates it if it is
- * missing or expires soon. It is its own authority: clients trust it by `certFile`.
+ * missing or expires soon. It is self-signed: clients trust it by `certFile`.
  *
  * @throws InboxError `config_invalid` if the folder can't be used
  */
-export async function ownCertificate(dir: string, now: number): Promise<TlsPair & { readonly certFile: string }> {
+export async function storedCertificate(dir: string, now: number): Promise<TlsPair & { readonly certFile: string }> {
   const certFile = join(dir, 'tls-cert.pem')
   const keyFile = join(dir, 'tls-key.pem')
-  const kept = await readPair(certFile, keyFile).catch(() => null)
-  if (kept !== null && endsAt(kept) - now > renewalDays * dayMs) return { ...kept, certFile }
+  const stored = await readPair(certFile, keyFile).catch(() => null)
+  if (stored !== null && endsAt(stored) - now > renewalDays * dayMs) return { ...stored, certFile }
 
   const pair = makeCertificate(now)
   try {
@@ -48,11 +48,14 @@ export async function ownCertificate(dir: string, now: number): Promise<TlsPair 
  *
  * @throws InboxError `config_invalid` if the temporary folder can't be written
  */
-export async function passingCertificate(
+export async function temporaryCertificate(
   now: number,
-): Promise<Awaited<ReturnType<typeof ownCertificate>> & Disposable> {
+): Promise<Awaited<ReturnType<typeof storedCertificate>> & Disposable> {
   const dir = mkdtempSync(join(tmpdir(), 'onchain-inbox-tls-'))
-  return { ...(await ownCertificate(dir, now)), [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
+  return {
+    ...(await storedCertificate(dir, now)),
+    [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }),
+  }
 }
 
 /**

@@ -43,8 +43,8 @@ export interface TriggerRequest {
 
 /** Events per turn of the event loop. */
 const triggersPerTurn = 20
-/** Fallback: a type that is nearly always possible. */
-const easiest = 'contract.ownership_changed'
+/** A type that is nearly always possible. */
+const fallbackType = 'contract.ownership_changed'
 /** A listing arises up to five seconds after its pool. */
 const maxListingWaitMs = 6_000
 /** Different events per request for raw events; more repeat them with other ids. */
@@ -77,7 +77,7 @@ export function createTriggering(options: TriggeringOptions) {
   const streamOf = (name: string) => createRandomStream(seed, name)
   let alertStream = streamOf('triggered-alerts')
   let epoch = 0
-  let stamped = 0
+  let rawCount = 0
 
   function triggerInWorld(type: EventType): Triggered {
     const { who, event } = triggerIn(world, type)
@@ -95,12 +95,12 @@ export function createTriggering(options: TriggeringOptions) {
   }
 
   /** Triggers an event of the type, or of the fallback type if the world refuses. */
-  function triggerSome(type: EventType): void {
+  function triggerOrFallback(type: EventType): void {
     try {
       triggerOne(type)
     } catch (error) {
       if (!(error instanceof WorldRefusal)) throw error
-      triggerOne(easiest)
+      triggerOne(fallbackType)
     }
   }
 
@@ -112,39 +112,39 @@ export function createTriggering(options: TriggeringOptions) {
     return () => {
       const { who, event } = rehearsed[next++ % rehearsed.length] as (typeof rehearsed)[number]
       const now = clock.now()
-      const id = toEventId(now, ++stamped, Buffer.from(randomBytes(8)))
+      const id = toEventId(now, ++rawCount, Buffer.from(randomBytes(8)))
       const raw = withOverrides({ ...event, id, created_at: new Date(now).toISOString() }, set)
       sendRaw(raw)
       return { ...who, eventId: raw.id, isRaw: true }
     }
   }
 
-  /** Calls `act` at a rate in world time, `count` times at most. A repeated failure is logged once. */
-  function startPace(perSecond: number, firstInMs: number, count: number, act: () => void): void {
+  /** Calls `trigger` at a rate in world time, `count` times at most. A repeated failure is logged once. */
+  function startPace(perSecond: number, firstInMs: number, count: number, trigger: () => void): void {
     const pace: { timer?: Timer } = {}
     let dueAt = clock.now() + firstInMs
-    let left = count
+    let remaining = count
     let isFailing = false
-    const arm = (): void => {
-      if (left > 0 && !isComplete()) pace.timer = clock.after(dueAt - clock.now(), tick)
+    const schedule = (): void => {
+      if (remaining > 0 && !isComplete()) pace.timer = clock.after(dueAt - clock.now(), tick)
       else paces.delete(pace)
     }
     const tick = (): void => {
       try {
-        for (let turn = triggersPerTurn; turn > 0 && left > 0 && !isComplete() && dueAt <= clock.now(); turn--) {
+        for (let turn = triggersPerTurn; turn > 0 && remaining > 0 && !isComplete() && dueAt <= clock.now(); turn--) {
           dueAt += 1000 / perSecond
-          left--
-          act()
+          remaining--
+          trigger()
           isFailing = false
         }
       } catch (error) {
         if (!isFailing) log.error({ error: messageOf(error) }, 'event trigger failed')
         isFailing = true
       }
-      arm()
+      schedule()
     }
     paces.add(pace)
-    arm()
+    schedule()
   }
 
   function stop(): void {
@@ -165,7 +165,7 @@ export function createTriggering(options: TriggeringOptions) {
      * Throws like `trigger`, and `bad_request` if the world is restored during the call.
      */
     async many({ type, count, rate: perSecond, set }: TriggerRequest): Promise<readonly Triggered[]> {
-      const begunIn = epoch
+      const startEpoch = epoch
       const triggerNext = prepare(type, count, set)
       const triggered = [triggerNext()]
       if (perSecond !== undefined) {
@@ -174,7 +174,7 @@ export function createTriggering(options: TriggeringOptions) {
       }
       while (triggered.length < count) {
         if (triggered.length % triggersPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (epoch !== begunIn) {
+        if (epoch !== startEpoch) {
           const message = `the world was restored after ${triggered.length} of ${count} events were triggered`
           throw new InboxError('bad_request', message)
         }
@@ -187,20 +187,20 @@ export function createTriggering(options: TriggeringOptions) {
       stop()
       alertStream = streamOf('triggered-alerts')
       const types = streamOf('triggered-types')
-      if (rate > 0) startPace(rate, 0, Infinity, () => triggerSome(types.pick(typesByWeight)))
+      if (rate > 0) startPace(rate, 0, Infinity, () => triggerOrFallback(types.pick(typesByWeight)))
     },
     /** Idempotent. */
     stop,
   }
 }
 
-interface Found {
+interface FoundEvent {
   readonly who: CommandResult
   readonly event: PlainEvent
 }
 
 /** Triggers events in the world and undoes everything. Throws `WorldRefusal`. */
-function rehearse(real: Pick<World, 'rehearse'>, type: EventType, count: number): readonly Found[] {
+function rehearse(real: Pick<World, 'rehearse'>, type: EventType, count: number): readonly FoundEvent[] {
   return real.rehearse((world) => {
     const tokens = largerTokens(world)
     return Array.from({ length: count }, (_, n) => {

@@ -25,22 +25,22 @@ export function numberUpTo(high: number) {
 export const positive = z.number().positive().max(1e15)
 
 /** One line of text without surrounding blanks. Length counts Unicode code points. */
-export function lineOf(what: string, longest: number) {
-  const error = `expected ${what} of 1 to ${longest} characters, without line breaks or other control characters`
+export function lineOf(what: string, maxLength: number) {
+  const error = `expected ${what} of 1 to ${maxLength} characters, without line breaks or other control characters`
   return z
     .string({ error })
     .trim()
-    .refine((text) => isLine(text) && Array.from(text).length <= longest, { error })
+    .refine((text) => isLine(text) && Array.from(text).length <= maxLength, { error })
 }
 
 function isLine(text: string): boolean {
   return text !== '' && text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
 }
 
-/** Text of 1 to `longest` characters. */
-export function textOf(what: string, longest: number) {
-  const error = `expected ${what} of 1 to ${longest} characters`
-  return z.string({ error }).min(1, { error }).max(longest, { error })
+/** Text of 1 to `maxLength` characters. */
+export function textOf(what: string, maxLength: number) {
+  const error = `expected ${what} of 1 to ${maxLength} characters`
+  return z.string({ error }).min(1, { error }).max(maxLength, { error })
 }
 
 /** A whole number ≥ 0 in a query. */

@@ -24,19 +24,13 @@ export interface WorldClockOptions {
   readonly startAt: number
   /** Awaited between two steps of an advance; undefined = nothing to wait for. */
   readonly settle?: () => Promise<void> | undefined
-  /**
-   * Called when the mode becomes manual at `at`. Returns where the clock stops: `at`, or earlier if the world lags.
-   * Default: `at`.
-   */
+  /** Called when the mode becomes manual at `at`. Returns where the clock stops: `at`, or earlier if the world lags. Default: `at`. */
   readonly stopAt?: (at: number) => number
   /** Receives errors of timers, except during `advance`, which throws them. Default: rethrow. */
   readonly onError?: (error: unknown) => void
 }
 
-/**
- * The world clock, independent of the wall clock (A43, A54). It goes back only by `moveTo`, and by `set` to manual
- * while the world lags behind.
- */
+/** The world clock, independent of the wall clock (A43, A54). It goes back only by `moveTo`, and by `set` to manual while the world lags. */
 export interface WorldClock extends Clock {
   state(): ClockState
   /** Increases when the clock is set or moved. Callers compare it to detect that their work is stale. */

@@ -33,9 +33,9 @@ const maxFindings = 20
 const maxTextLength = 200
 /** Maximum kinds of differences kept in memory; further ones are not counted. */
 const maxRecords = 500
-/** Further events are not checked, so that a burst costs deliveries almost nothing. */
+/** Maximum events checked per second, so that a burst costs deliveries almost nothing. */
 const checksPerSecond = 200
-/** Larger bodies are not checked. */
+/** Maximum size of a checked body. */
 const maxBytes = 256 * 1024
 
 export type DriftCounter = ReturnType<typeof createDriftCounter>
@@ -66,7 +66,7 @@ type Report = (kind: DriftKind, path: Path, expected: string, value: unknown) =>
 
 /** Differences in a parsed envelope, each path once; at most 20. */
 function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
-  const known = eventTypes.find((one) => one === type)
+  const known = eventTypes.find((documented) => documented === type)
   if (known === undefined) {
     const expected = `one of the ${eventTypes.length} documented types`
     return [{ kind: 'unknown_type', path: '', expected, example: toText(type) }]
@@ -84,14 +84,14 @@ function findDrift(type: string, envelope: unknown): readonly DriftFinding[] {
     const value = issue.path.reduce<unknown>((parent, key) => (parent as Record<PropertyKey, unknown>)[key], envelope)
     report(kindOf(issue, value), issue.path, expectedOf(issue), value)
   }
-  findNews(schema, envelope, [], report)
+  findUndocumented(schema, envelope, [], report)
   return [...found.values()]
 }
 
 /** Reports what the schemas allow, because the upstream may add fields and networks at any time (R125, R127). */
-function findNews(schema: unknown, value: unknown, path: Path, report: Report): void {
+function findUndocumented(schema: unknown, value: unknown, path: Path, report: Report): void {
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    for (const item of value) findNews(schema.element, item, [...path, 0], report)
+    for (const item of value) findUndocumented(schema.element, item, [...path, 0], report)
   }
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return
   for (const [name, item] of Object.entries(value)) {
@@ -99,7 +99,7 @@ function findNews(schema: unknown, value: unknown, path: Path, report: Report): 
     if (field === undefined) report('new_field', [...path, name], 'no such field', item)
     else if (name === 'network' && typeof item === 'string' && !networkIds.some((id) => id === item)) {
       report('out_of_range', [...path, name], `one of ${networkIds.join(', ')}`, item)
-    } else findNews(field, item, [...path, name], report)
+    } else findUndocumented(field, item, [...path, name], report)
   }
 }
 
@@ -136,9 +136,9 @@ function toText(value: unknown): string {
 
 /** JSON of the first parts of a value: values may be large. */
 function startOfJson(value: unknown): string {
-  let left = maxTextLength
+  let remaining = maxTextLength
   return JSON.stringify(value, (_, item: unknown) => {
-    if (--left < 0) return undefined
+    if (--remaining < 0) return undefined
     return typeof item === 'string' ? item.slice(0, maxTextLength) : item
   })
 }

@@ -32,12 +32,12 @@ export interface ProcessFacts {
   readonly freeBytes: number | null
   readonly reserveBytes: number
   /** Meters of the last five minutes and of the last hour. */
-  readonly lately: SenderMeter
+  readonly lastMinutes: SenderMeter
   readonly lastHour: SenderMeter
   /** Requests signed with an unknown secret, in the same two periods. */
   readonly mismatches: number
   readonly mismatchesLastHour: number
-  /** Requests of the last five minutes that were rejected for good and may be deliveries. */
+  /** Requests of the last five minutes that were permanently rejected and may be deliveries. */
   readonly rejections: RejectionCounts
   /** Names of the loaded handlers. */
   readonly handlers: readonly string[]
@@ -67,13 +67,13 @@ export interface StoredFacts {
 }
 
 /** A warning found by a rule; the watch adds `since`. */
-export type Found = Omit<Warning, 'since'>
+export type FoundWarning = Omit<Warning, 'since'>
 
 /** Result of a rule, with a subject if it can find several; null: nothing found. */
-export type Finding = (Omit<Found, 'subject'> & { readonly subject?: string }) | null
+export type Finding = (Omit<FoundWarning, 'subject'> & { readonly subject?: string }) | null
 
 /** Results of the previous check. */
-export interface Before {
+export interface Previous {
   /** When the warning began; null: it is not active. */
   since(code: string, subject?: string): number | null
   /** Null: the warning is not active. */
@@ -117,12 +117,12 @@ export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences
 const warningEndType: InternalEventType = 'inbox.resolved'
 
 /**
- * Time of the newest dead letter; null if it was not found within the limit. A failed notification that a warning ended
- * doesn't count: it would cause a new warning, whose end would fail again, and so on.
+ * Time of the newest dead letter; null if it was not found within the limit, 0 if none counts. A failed notification
+ * that a warning ended doesn't count: it would cause a new warning, whose end would fail again, and so on.
  */
 async function newestDeath(inbox: Inbox, handler: string): Promise<number | null> {
   const { data, nextCursor } = await inbox.deadLetters({ handler, limit: maxDeadLetters })
-  const news = data.find(({ type }) => type !== warningEndType)
-  if (news !== undefined) return news.diedAt
+  const newest = data.find(({ type }) => type !== warningEndType)
+  if (newest !== undefined) return newest.diedAt
   return data.length === 0 && nextCursor !== null ? null : 0
 }

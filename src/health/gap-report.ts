@@ -1,5 +1,5 @@
 import type { GapRecord } from '../inbox/port.ts'
-import { ladderMs, retryDelaysMs, slackMs } from '../base/ladder.ts'
+import { retryPeriodMs, retryDelaysMs, slackMs } from '../base/retry-schedule.ts'
 import { countText, lengthText, listText, timeText } from './words.ts'
 
 const kinds = {
@@ -9,9 +9,9 @@ const kinds = {
 } as const
 
 /** The sender's retry schedule (R81–R86), as one sentence. */
-export const ladderText =
+export const retryScheduleText =
   `The sender retries a failed delivery ${listText(retryDelaysMs.map(lengthText))} after the previous failure. ` +
-  `It drops the event when the sixth attempt fails, ${lengthText(ladderMs - slackMs)} after the first.`
+  `It drops the event when the sixth attempt fails, ${lengthText(retryPeriodMs - slackMs)} after the first.`
 
 /**
  * Describes a downtime: when the sender retries its events, until when to wait, the lost events, and advice. One or
@@ -29,8 +29,8 @@ export function describeGap(gap: GapRecord): string[] {
   }
   return [
     `Out of service for ${lengthText(to - from)}, from ${timeText(from)} to ${timeText(to)}: ${kinds[kind]}.`,
-    ladderText,
-    ...describeRungs(gap),
+    retryScheduleText,
+    ...describeRetries(gap),
     ...(lost === null ? [] : describeLost(lost, 'were dropped by the sender and are not sent again')),
     ...(retriedUntil === null
       ? []
@@ -40,7 +40,7 @@ export function describeGap(gap: GapRecord): string[] {
 }
 
 /** Retry that delivers each part of the downtime: the later the first attempt, the sooner its retry. */
-function describeRungs({ from, to }: GapRecord): string[] {
+function describeRetries({ from, to }: GapRecord): string[] {
   let offsetMs = 0
   const lines = retryDelaysMs.flatMap((delayMs, index) => {
     const sentBefore = to - offsetMs
@@ -55,9 +55,9 @@ function describeRungs({ from, to }: GapRecord): string[] {
   return lines
 }
 
-function describeLost({ from, to }: { readonly from: number; readonly to: number }, what: string): string[] {
+function describeLost({ from, to }: { readonly from: number; readonly to: number }, consequence: string): string[] {
   return [
-    `Lost: events first sent from ${timeText(from)} to ${timeText(to)} ${what}.`,
+    `Lost: events first sent from ${timeText(from)} to ${timeText(to)} ${consequence}.`,
     "To recover it, replay the deliveries of that time in the upstream's dashboard; duplicates are ignored. To see " +
       'which trades are missing, reconcile that time. Then run onchain-inbox doctor --acknowledge.',
   ]

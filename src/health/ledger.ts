@@ -1,4 +1,4 @@
-import type { Before, Found, Warning } from './facts.ts'
+import type { Previous, FoundWarning, Warning } from './facts.ts'
 import type { NotifiedWarning, Transition } from './notifier.ts'
 import { byUrgency, processCodes } from './warnings.ts'
 
@@ -7,7 +7,7 @@ export type Notify = (notified: NotifiedWarning, transition: Transition, isFirst
 
 /** A warning that returns within this time, in milliseconds, never ended. */
 const quietMs = 60_000
-/** The same after a start: a new process has no counts yet and needs this long to find active warnings again. */
+/** `quietMs` after a start: a new process has no counts yet and needs this long to find active warnings again. */
 const quietAtStartMs = 10 * 60_000
 
 interface Entry {
@@ -17,7 +17,7 @@ interface Entry {
   /** How long it must be absent before it counts as ended, in milliseconds. */
   quietMs: number
   isOn: boolean
-  /** The transition that was last tried to notify of. */
+  /** Transition of the latest notification attempt; null: none. */
   tried: Transition | null
   notified: { readonly at: number; readonly level: Warning['level'] } | null
 }
@@ -28,10 +28,10 @@ interface Entry {
  */
 export function createLedger() {
   const entries = new Map<string, Entry>()
-  const keyOf = ({ code, subject }: Pick<Found, 'code' | 'subject'>) => `${code} ${subject}`
+  const keyOf = ({ code, subject }: Pick<FoundWarning, 'code' | 'subject'>) => `${code} ${subject}`
   const find = (code: string, subject = '') => entries.get(keyOf({ code, subject }))
 
-  const before: Before = {
+  const before: Previous = {
     since: (code, subject) => find(code, subject)?.warning.since ?? null,
     level: (code, subject) => find(code, subject)?.warning.level ?? null,
   }
@@ -53,22 +53,22 @@ export function createLedger() {
       }
     },
     /** Forgets notifications of the matching codes. */
-    forget(isSuch: (code: string) => boolean): void {
+    forget(matches: (code: string) => boolean): void {
       for (const entry of entries.values()) {
-        if (!isSuch(entry.warning.code)) continue
+        if (!matches(entry.warning.code)) continue
         entry.notified = null
         entry.tried = null
       }
     },
     /** Stores the warnings found now. `isPartial`: the store was not read, so warnings that need it stay active. */
-    update(found: readonly Found[], now: number, isPartial: boolean): void {
+    update(found: readonly FoundWarning[], now: number, isPartial: boolean): void {
       for (const entry of entries.values()) if (!isPartial || processCodes.has(entry.warning.code)) entry.isOn = false
-      for (const one of found) {
-        const known = entries.get(keyOf(one))
-        const alarmedAt = one.level === 'info' ? (known?.alarmedAt ?? -Infinity) : now
-        const warning = { ...one, since: known?.warning.since ?? now }
+      for (const foundNow of found) {
+        const known = entries.get(keyOf(foundNow))
+        const alarmedAt = foundNow.level === 'info' ? (known?.alarmedAt ?? -Infinity) : now
+        const warning = { ...foundNow, since: known?.warning.since ?? now }
         const { notified = null, tried = null } = known ?? {}
-        entries.set(keyOf(one), { warning, alarmedAt, quietMs, isOn: true, tried, notified })
+        entries.set(keyOf(foundNow), { warning, alarmedAt, quietMs, isOn: true, tried, notified })
       }
       for (const [key, entry] of entries) {
         if (entry.isOn && entry.warning.level !== 'info' && isPartial) entry.alarmedAt = now

@@ -12,8 +12,8 @@ const rateSeconds = 10
 
 /**
  * Deliveries of a time window. The sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
- * deliveries and all 503 responses, even before the signature was checked. Excludes requests rejected for good: anyone
- * may have sent them.
+ * deliveries and all 503 responses, even before the signature was checked. Excludes permanently rejected requests:
+ * anyone may have sent them.
  */
 export interface SenderMeter {
   readonly windowMs: number
@@ -46,7 +46,7 @@ export const rejections = ['body_too_large', 'content_encoding_unsupported', 'ba
 export type Rejection = (typeof rejections)[number]
 export type RejectionCounts = Readonly<Record<Rejection, number>>
 
-const counters = ['acknowledged', 'late', 'refused', 'unusable', 'mismatched', 'taken', ...rejections] as const
+const counters = ['acknowledged', 'late', 'refused', 'unusable', 'mismatched', 'received', ...rejections] as const
 type Counter = (typeof counters)[number]
 
 /** Counts of one unit of time, or of several. */
@@ -122,7 +122,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
   }
 
   /** Counts of the last `windowMs`, at most an hour, the current second included. */
-  function lately(windowMs: number): Counts {
+  function countsOf(windowMs: number): Counts {
     const now = clock.now()
     return sum(seconds.between(now - Math.min(windowMs, hourMs), now + 1))
   }
@@ -132,7 +132,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
     acknowledged: (durationMs: number) => countDelivery(durationMs > ackBudgetMs ? 'late' : 'acknowledged', durationMs),
     /** A delivery was answered with 503. */
     refused: () => countDelivery('refused'),
-    /** A request was rejected for good, or incomplete: it may not have been a delivery. */
+    /** A request was permanently rejected, or incomplete: it may not have been a delivery. */
     rejected(reason: string): void {
       rejects++
       if (reason === 'mismatch') seconds.at(clock.now()).mismatched++
@@ -140,13 +140,13 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
     },
     /** A signed delivery was stored, or is a duplicate. */
     stored(result: AcceptResult): void {
-      if (result === 'accepted' || result === 'duplicate') seconds.at(clock.now()).taken++
+      if (result === 'accepted' || result === 'duplicate') seconds.at(clock.now()).received++
       // Any response other than 2xx is a failure to the sender (R79).
       if (result === 'quarantined' && unusableStatus >= 300) countDelivery('unusable')
     },
     /** Meter of the last `windowMs`, at most an hour. */
     summary(windowMs: number): SenderMeter {
-      const { acknowledged, late, refused, unusable, acks } = lately(windowMs)
+      const { acknowledged, late, refused, unusable, acks } = countsOf(windowMs)
       const deliveries = acknowledged + late + refused + unusable
       return {
         windowMs: Math.min(windowMs, hourMs, Math.max(secondMs, clock.now() - startedAt)),
@@ -185,18 +185,18 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
       })
     },
     /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
-    mismatches: (windowMs: number): number => lately(windowMs).mismatched,
+    mismatches: (windowMs: number): number => countsOf(windowMs).mismatched,
     /** Requests that may be deliveries and were rejected in the last `windowMs`, at most an hour. */
-    rejections: (windowMs: number): RejectionCounts => lately(windowMs),
+    rejections: (windowMs: number): RejectionCounts => countsOf(windowMs),
     /** Accepted and duplicate deliveries per second, over the last 10 s. */
     perSecond(): number {
       const now = clock.now()
       // Without the current second, which has only begun.
       const end = Math.floor(now / secondMs) * secondMs
       const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
-      return sum(seconds.between(end - rateSeconds * secondMs, end)).taken / elapsed
+      return sum(seconds.between(end - rateSeconds * secondMs, end)).received / elapsed
     },
-    /** Requests rejected for good since the start. */
+    /** Permanently rejected requests since the start. */
     rejects: () => rejects,
     /** Deliveries since the start. */
     totals: (): Readonly<typeof totals> => totals,

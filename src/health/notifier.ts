@@ -95,11 +95,11 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
         newestOf('inbox.resolved', maxEnds),
       ])
       sentAt = [...begun, ...resolved].map(({ receivedAt }) => receivedAt)
-      const over = new Set(resolved.map(({ id }) => firstIdOf(id)))
+      const resolvedIds = new Set(resolved.map(({ id }) => firstIdOf(id)))
       // `begun` is newest first, so the map keeps the newest event of a warning: the one that made it critical, if any.
       const newest = new Map(begun.toReversed().map(({ id }) => [firstIdOf(id), id]))
       const ids = [...newest]
-        .filter(([first]) => !over.has(first) && !first.startsWith(`inbox:${skippedCode}:`))
+        .filter(([first]) => !resolvedIds.has(first) && !first.startsWith(`inbox:${skippedCode}:`))
         .map(([, id]) => id)
         .slice(-maxOpen)
       const found = await Promise.all(
@@ -127,8 +127,8 @@ export function createNotifier({ inbox, clock, log, consoleUrl }: NotifierOption
       if (pending.length === 0) return
       const batch = pending
       try {
-        const isNews = await Promise.all(batch.map(isNew))
-        await inbox.accept(batch.filter((_, index) => isNews[index]))
+        const areNew = await Promise.all(batch.map(isNew))
+        await inbox.accept(batch.filter((_, index) => areNew[index]))
         pending = pending.filter((event) => !batch.includes(event))
         hasFailed = false
       } catch (error) {

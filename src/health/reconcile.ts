@@ -2,7 +2,7 @@ import { ApiError, type ApiClient, type Trade } from '../client/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { formatAmount, formatText, formatUsd } from '../base/format-values.ts'
-import type { Span } from '../base/ladder.ts'
+import type { Span } from '../base/retry-schedule.ts'
 import { maxWallets, type Inbox, type KnownWallet } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
 import { countText } from './words.ts'
@@ -145,7 +145,7 @@ export function createReconciler({ inbox, client, clock, log }: ReconcilerOption
       }
       last = job
       const api = access(stop.signal, () => job.requests++)
-      // A cancelled one may not have ended yet.
+      // A cancelled reconcile may not have ended yet.
       running = Promise.all([running, run(job, api, stop.signal)])
       return { ...job }
     },
@@ -234,9 +234,9 @@ async function compareWallets({ job, wallets, inbox, api, signal }: Comparison):
     }
     job.walletsDone++
   }
-  const note = (what: string, [first, ...more]: readonly string[]) => {
+  const note = (problem: string, [first, ...more]: readonly string[]) => {
     if (first !== undefined)
-      job.notes.push(`The upstream ${what} ${countText(more.length + 1, 'wallet')}: ${safeText(first)}`)
+      job.notes.push(`The upstream ${problem} ${countText(more.length + 1, 'wallet')}: ${safeText(first)}`)
   }
   if (incomplete > 0)
     job.notes.push(`Of ${countText(incomplete, 'wallet')} not all trades could be read: there may be more candidates.`)

@@ -16,7 +16,7 @@ export interface RetentionOptions {
 }
 
 const dayMs = 24 * 3_600_000
-const everyMs = 60_000
+const intervalMs = 60_000
 
 /** Prunes once a minute until closed. */
 export function startRetention(options: RetentionOptions): { close(): void } {
@@ -27,7 +27,7 @@ export function startRetention(options: RetentionOptions): { close(): void } {
 
   async function prune(): Promise<void> {
     if (isLeader()) await pruneOnce()
-    if (!isClosed) timer = clock.after(everyMs, () => void prune())
+    if (!isClosed) timer = clock.after(intervalMs, () => void prune())
   }
 
   async function pruneOnce(): Promise<void> {
@@ -45,7 +45,7 @@ export function startRetention(options: RetentionOptions): { close(): void } {
     }
   }
 
-  if (days > 0 || maxBytes !== undefined) timer = clock.after(everyMs, () => void prune())
+  if (days > 0 || maxBytes !== undefined) timer = clock.after(intervalMs, () => void prune())
   return {
     close() {
       isClosed = true

@@ -1,14 +1,14 @@
 import { internalTypePrefix } from '../inbox/port.ts'
 import type { Activity, QueryStore } from '../inbox/port.ts'
-import type { Span } from '../base/ladder.ts'
+import type { Span } from '../base/retry-schedule.ts'
 
 export interface Silence {
   readonly type: string
   /** Null: events of this type name no network. */
   readonly network: string | null
-  /** Milliseconds since 1970. */
+  /** End of the minute of the last event, or now if it is the current minute: milliseconds since 1970. */
   readonly lastAt: number
-  /** Time without such an event while the receiver was in service, in milliseconds. */
+  /** Time from `lastAt` while the receiver was in service, in milliseconds. */
   readonly silentMs: number
   /** 95th percentile of the intervals between two events, in milliseconds. */
   readonly usualMs: number
@@ -19,10 +19,7 @@ export interface Silence {
   readonly learning?: { readonly until: number; readonly missingEvents: number }
 }
 
-/**
- * How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up
- * to 2 s.
- */
+/** How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up to 2 s. */
 export interface Cadence {
   readonly type: string
   /** Null: events of this type name no network. */
@@ -108,7 +105,7 @@ const maxIntervalFactor = 3
 /** A silence longer than this, and than `goneFactor` times the alarm time, means that the type is gone for good. */
 const minGoneMs = 7 * dayMs
 const goneFactor = 3
-/** A longest interval that occurred once in this time was an outage, not a habit of the sender. */
+/** If the longest interval occurred only once in this time, it was an outage of the sender. */
 const outageMs = 30 * dayMs
 
 /**
@@ -133,11 +130,12 @@ const ranks = { silent: 0, usual: 1, learning: 2, gone: 3 }
 const shareOf = ({ silentMs, alarmAfterMs }: Silence): number => silentMs / alarmAfterMs
 
 function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silence {
-  const { type, network, firstAt, lastAt, count } = cadence
+  const { type, network, firstAt, count } = cadence
   const usualMs = endOf(percentileBucket(cadence, 0.95))
   const alarmAfterMs = Math.max(usualFactor * usualMs, maxIntervalFactor * endOf(maxUsualBucket(cadence)), minAlarmMs)
   // An event may have arrived up to the end of its minute.
-  const silentMs = inServiceMs({ from: Math.min(lastAt + minuteMs, now), to: now }, gaps)
+  const lastAt = Math.min(cadence.lastAt + minuteMs, now)
+  const silentMs = inServiceMs({ from: lastAt, to: now }, gaps)
   const isLearning = count < minEvents || now - firstAt < minHistoryMs
   const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
   const learning = { until: firstAt + minHistoryMs, missingEvents: Math.max(0, minEvents - count) }

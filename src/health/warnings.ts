@@ -1,4 +1,4 @@
-import { warningLevels, type Before, type Found, type ProcessFacts, type StoredFacts } from './facts.ts'
+import { warningLevels, type Previous, type FoundWarning, type ProcessFacts, type StoredFacts } from './facts.ts'
 import { findArrivalWarnings } from './rules/arrivals.ts'
 import { findRejectionWarning, findSenderWarnings } from './rules/sender.ts'
 import { findSecretWarnings } from './rules/secrets.ts'
@@ -23,7 +23,7 @@ export const replicaCodes: ReadonlySet<string> = new Set([...processCodes, 'sink
  * Returns the warnings for these facts, most urgent first. `before` holds the previous results, because warnings end at
  * another threshold than they begin. Without `stored`, returns only warnings that need no read of the store. Pure.
  */
-export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, before: Before): Found[] {
+export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, before: Previous): FoundWarning[] {
   const found = [
     ...findStoreWarnings(facts, before),
     ...findSenderWarnings(facts, before),
@@ -38,12 +38,12 @@ export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, be
         ]),
   ]
   return found
-    .filter((one) => one !== null)
-    .map(({ code, subject = '', ...rest }): Found => ({ code, subject, ...rest }))
+    .filter((finding) => finding !== null)
+    .map(({ code, subject = '', ...rest }): FoundWarning => ({ code, subject, ...rest }))
     .toSorted(byUrgency)
 }
 
 /** Sort order: critical first; stable otherwise. */
-export function byUrgency(a: Pick<Found, 'level'>, b: Pick<Found, 'level'>): number {
+export function byUrgency(a: Pick<FoundWarning, 'level'>, b: Pick<FoundWarning, 'level'>): number {
   return warningLevels.indexOf(a.level) - warningLevels.indexOf(b.level)
 }

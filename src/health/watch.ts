@@ -92,7 +92,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
       store: options.storeHealth(),
       freeBytes: await options.freeBytes(),
       reserveBytes: options.reserveBytes,
-      lately: meter.summary(latelyMs),
+      lastMinutes: meter.summary(latelyMs),
       lastHour: meter.summary(hourMs),
       mismatches: meter.mismatches(latelyMs),
       mismatchesLastHour: meter.mismatches(hourMs),
@@ -122,20 +122,20 @@ export function createHealthWatch(options: HealthWatchOptions) {
     const now = clock.now()
     const leads = cluster?.isLeader() ?? true
     const isNewLeader = leads && !notifiesOfStore
-    const isBack = cluster !== undefined && isRestored && now - readAt >= absenceCheckMs
+    const mayHaveBeenAbsent = cluster !== undefined && isRestored && now - readAt >= absenceCheckMs
     const isDue = cluster !== undefined && leads && absences.isDue(now)
-    if (!isRestored || isNewLeader || isBack || isDue) {
+    if (!isRestored || isNewLeader || mayHaveBeenAbsent || isDue) {
       const notified = await notifier.open()
       const isOfReplica = ({ warning }: ReplicaWarning) => cluster !== undefined && replicaCodes.has(warning.code)
       if (!isRestored || isNewLeader)
         ledger.restore(
-          notified.filter((one) => !isOfReplica(one)),
+          notified.filter((warning) => !isOfReplica(warning)),
           now,
         )
-      if (isBack) {
+      if (mayHaveBeenAbsent) {
         ledger.forget((code) => replicaCodes.has(code))
         ledger.restore(
-          notified.filter((one) => isOfReplica(one) && one.replica === cluster.replicaId),
+          notified.filter((warning) => isOfReplica(warning) && warning.replica === cluster.replicaId),
           now,
         )
       }
@@ -170,8 +170,8 @@ export function createHealthWatch(options: HealthWatchOptions) {
       )
     }
     // If the limit is reached, the next check for absent replicas finds these again.
-    for (const one of endedElsewhere)
-      if (options.storesEvents === false || notifier.notify(one, 'resolved')) logTransition(one.warning, 'resolved')
+    for (const ended of endedElsewhere)
+      if (options.storesEvents === false || notifier.notify(ended, 'resolved')) logTransition(ended.warning, 'resolved')
     endedElsewhere = []
     ledger.notifyWith(notify, facts.now, (code) => notifiesOfStore || replicaCodes.has(code))
     await notifier.flush()
@@ -202,7 +202,7 @@ export function createHealthWatch(options: HealthWatchOptions) {
     },
     /** Warnings of the last check, most urgent first. */
     warnings: () => ledger.current(),
-    /** Silent ones first, ended series last. */
+    /** Silent series first, ended ones last. */
     silences: () => silences,
     /** The last hour, oldest first; minutes before the start are missing. */
     backlog: () => backlog,
@@ -220,8 +220,8 @@ function withBacklog(before: readonly Backlog[], { handlers }: InboxStats, now: 
   const openRuns = handlers.reduce((sum, row) => sum + openRunsOf(row) + row.running, 0)
   const deadLetters = handlers.reduce((sum, { dead, held }) => sum + dead + held, 0)
   // If the clock was set back, drop later minutes.
-  const kept = before.filter((one) => one.at > at - hourMs && one.at < at)
-  return [...kept, { at, openRuns, deadLetters }]
+  const lastHour = before.filter((minute) => minute.at > at - hourMs && minute.at < at)
+  return [...lastHour, { at, openRuns, deadLetters }]
 }
 
 /** Interval of checks for absent replicas, in milliseconds. */
@@ -236,14 +236,14 @@ function createAbsences() {
     /** Returns the notified warnings of gone replicas, whose end is due. */
     check(notified: readonly ReplicaWarning[], present: ReadonlySet<string>, now: number): readonly ReplicaWarning[] {
       const absent = notified.filter(({ replica }) => replica === null || !present.has(replica))
-      const gone = absent.filter((one) => missing.has(nameOf(one)))
-      missing = new Set(absent.map(nameOf))
+      const gone = absent.filter((warning) => missing.has(keyOfWarning(warning)))
+      missing = new Set(absent.map(keyOfWarning))
       checkedAt = now
       return gone
     },
   }
 }
 
-function nameOf({ warning, notifiedAt, replica }: ReplicaWarning): string {
+function keyOfWarning({ warning, notifiedAt, replica }: ReplicaWarning): string {
   return JSON.stringify([warning.code, warning.subject, notifiedAt, replica])
 }

@@ -9,10 +9,10 @@ const units: readonly (readonly [ms: number, name: string])[] = [
 export function lengthText(ms: number): string {
   const first = units.findIndex(([unitMs]) => ms >= unitMs)
   if (first === -1) return '0 s'
-  let left = Math.floor(ms)
+  let remainingMs = Math.floor(ms)
   const parts = units.slice(first, first + 2).flatMap(([unitMs, name]) => {
-    const count = Math.floor(left / unitMs)
-    left -= count * unitMs
+    const count = Math.floor(remainingMs / unitMs)
+    remainingMs -= count * unitMs
     return count === 0 ? [] : [`${count} ${name}`]
   })
   return parts.join(' ')
@@ -24,8 +24,8 @@ export function timeText(ms: number): string {
 }
 
 /** `1 event`, `2 events`. */
-export function countText(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
+export function countText(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`
 }
 
 /** `1.5 %` */

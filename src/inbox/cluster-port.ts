@@ -52,7 +52,7 @@ export interface ClusterPort {
   requestTry(handler: string, by?: string): Promise<number>
   /** Results that replicas have written into the record so far, by replica. */
   tryResults(id: number): Promise<ReadonlyMap<string, SinkTry>>
-  /** Calls the listener for requests of any replica: its own at once, others at the next heartbeat, within two seconds. */
+  /** Calls the listener for requests of any replica: of this one at once, of others at the next heartbeat, within two seconds. */
   onTry(listener: (handler: string) => Promise<SinkTry>): void
   /** True when this replica does the shared work, such as retention. For a moment two replicas may lead. */
   isLeader(): boolean

@@ -5,6 +5,7 @@ export const unknownError: RunError = { name: 'unknown', message: 'no error was 
 
 /** Numbers and addresses. Errors that differ only in these share a group. */
 const variableParts = /0x[0-9a-f]{6,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|[1-9A-HJ-NP-Za-km-z]{32,88}|\d+(?:\.\d+)?/gi
+/** Maximum characters of the error and of the frame in a group. */
 const maxError = 200
 const maxFrame = 150
 /** Maximum characters of a group. */
@@ -33,7 +34,7 @@ export function frameOf(group: string): string | null {
 }
 
 const programFiles = new URL('..', import.meta.url).href
-/** The demo's handler lies among the program's files and is shown like a user's. */
+/** Handlers of the demo are in the program's folder, but count as the user's code. */
 const demoHandlers = new URL('../cli/demo/', import.meta.url).href
 
 /** The first stack frame in the user's own code: `at run (/…/handlers/trades.ts:8:11)`. Undefined if there is none. */

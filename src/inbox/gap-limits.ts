@@ -4,7 +4,7 @@
 export const minGapMs = 1_000
 /** A serving process that writes no heartbeat for longer stood still. */
 export const maxSilenceMs = 60_000
-/** Older gaps are deleted, except unacknowledged ones with lost events. */
+/** Newest gaps that are kept. Older ones are deleted, except unacknowledged ones with lost events. */
 export const maxGapsKept = 1_000
 /** Late events are counted for this many of the latest gaps, those with lost events first. */
 export const maxGapsWatched = 20

@@ -50,12 +50,12 @@ export class Jobs {
   readonly #queue: JobQueue
   readonly #clock: Clock
   readonly #buckets = new Map<number, TokenBucket>()
-  readonly #waits = new Map<string, number>()
+  readonly #waitsMs = new Map<string, number>()
   readonly #onError: (job: string, error: unknown) => void
   /** Jobs whose failure was reported. */
   readonly #failing = new Set<string>()
   #isWorking = false
-  #isWanted = false
+  #isPoked = false
   #isStopped = false
   #timer: Timer | undefined
 
@@ -68,7 +68,7 @@ export class Jobs {
 
   /** Call when there may be work. */
   poke(): void {
-    this.#isWanted = true
+    this.#isPoked = true
     if (this.#isWorking || this.#isStopped) return
     this.#timer?.cancel()
     this.#isWorking = true
@@ -83,9 +83,9 @@ export class Jobs {
   async #work(): Promise<void> {
     let delayMs: number | null = 0
     while (delayMs === 0 && !this.#isStopped) {
-      this.#isWanted = false
+      this.#isPoked = false
       delayMs = await this.#guard('replays', () => this.#round())
-      if (this.#isWanted) delayMs = 0
+      if (this.#isPoked) delayMs = 0
     }
     this.#isWorking = false
     if (delayMs !== null && !this.#isStopped) this.#timer = this.#clock.after(delayMs, () => this.poke())
@@ -94,14 +94,14 @@ export class Jobs {
   /** Does one step of each job. Returns how long to wait until the next one; null if no job is left. */
   async #round(): Promise<number | null> {
     let delayMs: number | null = null
-    const sooner = (ms: number | null) => {
+    const limitDelay = (ms: number | null) => {
       if (ms !== null) delayMs = Math.min(delayMs ?? Infinity, ms)
     }
     for (const handlerId of this.#queue.backfilling()) {
-      sooner(await this.#guard(`backfill ${handlerId}`, () => this.#backfill(handlerId)))
+      limitDelay(await this.#guard(`backfill ${handlerId}`, () => this.#backfill(handlerId)))
     }
     for (const { id, perSecond } of this.#queue.running()) {
-      sooner(await this.#guard(`replay ${id}`, () => this.#stepReplay(id, perSecond)))
+      limitDelay(await this.#guard(`replay ${id}`, () => this.#stepReplay(id, perSecond)))
     }
     return delayMs
   }
@@ -126,13 +126,13 @@ export class Jobs {
 
   /** How long to wait until the next step of a job; null if it ended. */
   #waitAfter(job: string, next: StepResult['next']): number | null {
-    const waited = this.#waits.get(job) ?? waitMs / 2
-    this.#waits.delete(job)
+    const previousWaitMs = this.#waitsMs.get(job) ?? waitMs / 2
+    this.#waitsMs.delete(job)
     if (next === 'ended') return null
     if (next === 'more') return 0
-    const wait = Math.min(2 * waited, maxWaitMs)
-    this.#waits.set(job, wait)
-    return wait
+    const nextWaitMs = Math.min(2 * previousWaitMs, maxWaitMs)
+    this.#waitsMs.set(job, nextWaitMs)
+    return nextWaitMs
   }
 
   async #stepReplay(id: number, perSecond: number | null): Promise<number | null> {
@@ -142,13 +142,13 @@ export class Jobs {
     const { created, next } = await this.#queue.step(id, max)
     bucket?.spend(created)
     if (next === 'ended') this.#buckets.delete(id)
-    const wait = this.#waitAfter(`replay ${id}`, next)
-    return wait === 0 ? (bucket?.waitMs() ?? 0) : wait
+    const nextWaitMs = this.#waitAfter(`replay ${id}`, next)
+    return nextWaitMs === 0 ? (bucket?.waitMs() ?? 0) : nextWaitMs
   }
 
   #bucketOf(id: number, perSecond: number): TokenBucket {
-    const known = this.#buckets.get(id)
-    if (known !== undefined) return known
+    const existing = this.#buckets.get(id)
+    if (existing !== undefined) return existing
     const bucket = new TokenBucket(perSecond, this.#clock)
     this.#buckets.set(id, bucket)
     return bucket

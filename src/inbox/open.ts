@@ -20,8 +20,8 @@ export async function reportWaiting(
 ): Promise<void> {
   const loaded = new Set(handlers.map(({ name }) => name))
   const stats = await inbox.stats()
-  const gone = orphanedHandlers(stats.handlers, handlers)
-  if (gone.length > 0) log.warn({ handlers: gone }, 'pending runs without handler')
+  const orphaned = orphanedHandlers(stats.handlers, handlers)
+  if (orphaned.length > 0) log.warn({ handlers: orphaned }, 'pending runs without handler')
   const paused = stats.handlers.filter((row) => row.paused && loaded.has(row.handler)).map(({ handler }) => handler)
   if (stats.paused || paused.length > 0) {
     const waiting = { all: stats.paused, handlers: paused }
@@ -75,7 +75,7 @@ export function createUpgradeLog(
   }
 }
 
-/** Opens the configured inbox and logs the state it was found in. */
+/** Opens the configured inbox and logs its state. */
 export async function openInbox(options: OpenInboxOptions): Promise<OpenedInbox> {
   const upgradeLog = createUpgradeLog(options.clock, options.log)
   try {

@@ -107,7 +107,7 @@ export interface ActionStore<Trx extends ActionTransaction> {
   prune(limits: PruneLimits): Promise<Pruning<Trx>>
 }
 
-/** The audit record of a large action. `detail` takes the total so far. */
+/** The audit record of a large action. `detail` computes its content from the total so far. */
 interface AuditNote {
   readonly action: AuditRecord['action']
   readonly detail: (total: number) => AuditRecord['detail']

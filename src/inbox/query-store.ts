@@ -71,7 +71,7 @@ export interface EventListDetail {
 }
 
 export interface ListedRun extends Pick<RunRecord, 'handler' | 'state' | 'attempt' | 'replay'> {
-  /** Of the latest failed attempt, without its stack; null if none failed, and for a completed run. */
+  /** Error of the latest failed attempt, without its stack; null if none failed, and for a completed run. */
   readonly error: RunError | null
 }
 
@@ -274,7 +274,7 @@ export interface GapRecord {
    * `restored`: restored from a backup made before `from`.
    */
   readonly kind: 'stopped' | 'killed' | 'stood_still' | 'restored'
-  /** The sender's retries of this time's deliveries end by then, where it retries at all. Null for `restored`. */
+  /** When the last retry of deliveries from the gap arrives, if the sender retries them. Null for `restored`. */
   readonly retriedUntil: number | null
   /** Deliveries first sent from `from` until before `to` are lost: the sender doesn't retry them. May begin before the gap. */
   readonly lost: { readonly from: number; readonly to: number } | null
@@ -328,7 +328,7 @@ export interface AuditRecord {
     | 'reconcile.start'
     | 'reconcile.cancel'
   readonly detail: Readonly<Record<string, unknown>>
-  /** The caller, such as `operator (session) 127.0.0.1`; null for the inbox itself and for commands that open the file. */
+  /** The caller, such as `operator (session) 127.0.0.1 Mozilla/5.0`; null for the inbox itself and for commands that open the file. */
   readonly by: string | null
 }
 
@@ -465,6 +465,8 @@ export interface QueryStore {
   /** Newest first. */
   audit(query: PageQuery): Promise<Page<AuditRecord>>
   stats(): Promise<InboxStats>
+  /** Dead letters that died within the last hour. */
+  deadLastHour(): Promise<number>
 }
 
 /** Names of the reads, for calls from another thread or before their code is loaded. */
@@ -490,4 +492,5 @@ export const viewNames = [
   'unknownIds',
   'countReplay',
   'stats',
+  'deadLastHour',
 ] as const satisfies readonly (keyof QueryStore)[]

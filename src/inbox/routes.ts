@@ -27,8 +27,8 @@ export function createRouteTable(routes: readonly HandlerRoute[]): RouteTable {
     const source = sourceOf(event)
     let cache = caches.get(source)
     if (cache === undefined) caches.set(source, (cache = new Map()))
-    const known = cache.get(type)
-    if (known) return known
+    const cached = cache.get(type)
+    if (cached) return cached
     const matching = compiled.filter(({ takes }) => takes(event)).map(({ route }) => route)
     const distinct = matching.filter(
       ({ name }, index) => matching.findLastIndex((route) => route.name === name) === index,

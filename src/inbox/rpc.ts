@@ -3,7 +3,7 @@ import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/e
 import type { DispatchStore } from './port.ts'
 import { codecs } from './wire.ts'
 
-// Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back.
+// Calls over a message port: lists of `{call, op, args}` one way, of `{call, value}` or `{call, error}` back. `call`: number of the call.
 
 type Endpoint = Pick<MessagePort | Worker, 'postMessage'>
 
@@ -127,11 +127,11 @@ export function answerCalls(port: MessagePort, target: object): void {
   })
 }
 
-const workNames = ['register', 'claim', 'readState', 'settle', 'retire', 'release', 'reap'] as const
+const dispatchMethods = ['register', 'claim', 'readState', 'settle', 'retire', 'release', 'reap'] as const
 
-/** Answers a dispatcher in another thread. It can't call anything else of the inbox. */
+/** Answers calls of a dispatcher in another thread: only of the methods above. */
 export function serveDispatchStore(port: MessagePort, inbox: DispatchStore): void {
-  answerCalls(port, Object.fromEntries(workNames.map((name) => [name, inbox[name]])))
+  answerCalls(port, Object.fromEntries(dispatchMethods.map((name) => [name, inbox[name]])))
 }
 
 /** Opens a port for `connectDispatchStore` to an inbox in this thread. */
@@ -146,7 +146,7 @@ export function openDispatchChannel(inbox: DispatchStore): MessagePort {
 export function connectDispatchStore(port: MessagePort): DispatchStore {
   const caller = new Caller(port)
   port.on('message', (message) => caller.receive(message))
-  return remote<DispatchStore>((op, args) => caller.call(op, args), workNames)
+  return remote<DispatchStore>((op, args) => caller.call(op, args), dispatchMethods)
 }
 
 export function toWireError(thrown: unknown): { code: string; message: string } {

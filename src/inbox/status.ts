@@ -26,9 +26,9 @@ type DerivedStatus = (typeof precedence)[number]
  * ignored: it would only have repeated an earlier run.
  */
 export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
-  const shown = new Set<DerivedStatus | 'unhandled'>()
-  for (const run of runs) shown.add(statusOfRun(run))
-  return precedence.find((status) => shown.has(status)) ?? 'unhandled'
+  const present = new Set<DerivedStatus | 'unhandled'>()
+  for (const run of runs) present.add(statusOfRun(run))
+  return precedence.find((status) => present.has(status)) ?? 'unhandled'
 }
 
 /** The columns of a run that the event's status depends on. */

@@ -8,7 +8,7 @@ export interface Answer {
   /** Result in one word: `accepted`, `duplicate`, `quarantined`, or an error code. */
   readonly result: string
   readonly headers: Readonly<Record<string, string>>
-  /** Close the connection after it. */
+  /** True: the connection is closed after the response. */
   readonly close: boolean
   /** Why the request was not authentic. Logged, never sent to the client. */
   readonly reason?: string
@@ -39,7 +39,7 @@ export type AnswerCode = keyof typeof messages
 
 const noHeaders = {}
 
-const closing: ReadonlySet<AnswerCode> = new Set(['bad_request', 'body_too_large', 'content_encoding_unsupported'])
+const closingCodes: ReadonlySet<AnswerCode> = new Set(['bad_request', 'body_too_large', 'content_encoding_unsupported'])
 
 function errorAnswer(code: AnswerCode): Answer {
   const { status } = errorCatalogue[code]
@@ -51,7 +51,7 @@ function errorAnswer(code: AnswerCode): Answer {
       ...(status === 503 && { 'Retry-After': retryAfterSeconds }),
       ...(status === 405 && { Allow: 'POST' }),
     },
-    close: closing.has(code),
+    close: closingCodes.has(code),
   }
 }
 
@@ -141,7 +141,7 @@ function closeLate(response: ServerResponse, body: string): void {
   request.once('end', close)
   request.once('close', close)
 
-  // Complete by its Content-Length. Ending the response would make Node close at once.
+  // The response is complete by its Content-Length. `response.end` would make Node close at once.
   response.write(body)
   request.socket.end()
   request.resume()

@@ -13,16 +13,16 @@ export interface GroupCommitOptions {
 export type CommitResult = AcceptResult | 'late'
 
 export interface GroupCommit {
-  add(arrival: IncomingDelivery): Promise<CommitResult>
+  add(delivery: IncomingDelivery): Promise<CommitResult>
   /** Deliveries waiting for their commit, even after a late response: they take memory until the store is done. */
   readonly pending: { readonly rows: number; readonly bytes: number; readonly oldestMs: number }
 }
 
 interface Batch {
-  readonly arrivals: IncomingDelivery[]
+  readonly deliveries: IncomingDelivery[]
   readonly resolves: ((result: CommitResult) => void)[]
   readonly rejects: ((error: unknown) => void)[]
-  readonly since: number
+  readonly openedAt: number
   bytes: number
 }
 
@@ -39,12 +39,12 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 
   async function commit(batch: Batch): Promise<void> {
     gathering = undefined
-    options.onBatch(batch.arrivals.length)
+    options.onBatch(batch.deliveries.length)
     const timer = clock.after(options.ackTimeoutMs, () => {
       for (const resolve of batch.resolves) resolve('late')
     })
     try {
-      const results = await options.accept(batch.arrivals)
+      const results = await options.accept(batch.deliveries)
       // Only after the durable commit may a delivery be acknowledged.
       batch.resolves.forEach((resolve, index) => resolve(results[index] ?? 'late'))
     } catch (error) {
@@ -52,25 +52,25 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     } finally {
       timer.cancel()
       waiting.delete(batch)
-      rows -= batch.arrivals.length
+      rows -= batch.deliveries.length
       bytes -= batch.bytes
     }
   }
 
   function openBatch(): Batch {
-    const batch: Batch = { arrivals: [], resolves: [], rejects: [], since: clock.now(), bytes: 0 }
+    const batch: Batch = { deliveries: [], resolves: [], rejects: [], openedAt: clock.now(), bytes: 0 }
     waiting.add(batch)
     setImmediate(() => void commit(batch))
     return batch
   }
 
   return {
-    add(arrival) {
+    add(delivery) {
       const batch = (gathering ??= openBatch())
       rows++
-      bytes += arrival.raw.length
-      batch.bytes += arrival.raw.length
-      batch.arrivals.push(arrival)
+      bytes += delivery.raw.length
+      batch.bytes += delivery.raw.length
+      batch.deliveries.push(delivery)
       return new Promise((resolve, reject) => {
         batch.resolves.push(resolve)
         batch.rejects.push(reject)
@@ -86,7 +86,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       get oldestMs() {
         // A Set keeps insertion order: its first entry is the oldest.
         const oldest = waiting.values().next().value
-        return oldest === undefined ? 0 : clock.now() - oldest.since
+        return oldest === undefined ? 0 : clock.now() - oldest.openedAt
       },
     },
   }

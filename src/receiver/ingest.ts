@@ -10,7 +10,7 @@ import type { CommitResult, GroupCommit } from './group-commit.ts'
 /** Receives the result of each request, for metrics. Called once per request. */
 export interface IngestObserver {
   /** `type` comes from the event: external text. */
-  stored(result: AcceptResult, arrival: IncomingDelivery): void
+  stored(result: AcceptResult, delivery: IncomingDelivery): void
   /** The request is not authentic. */
   rejected(reason: string): void
   /** Rejected temporarily: overload or store. */
@@ -86,40 +86,40 @@ export function createIngest(options: IngestOptions): Ingest {
       // A 2xx is sent only after this line: it resolves after the fsync.
       return stored(await options.commits.add(reading), reading)
     } catch (error) {
-      return refused(error)
+      return notStored(error)
     }
   }
 
-  function stored(result: CommitResult, arrival: IncomingDelivery): Answer {
+  function stored(result: CommitResult, delivery: IncomingDelivery): Answer {
     if (result === 'late') {
       observer.refused('not_committed_in_time')
       return answerFor('not_committed_in_time')
     }
-    observer.stored(result, arrival)
+    observer.stored(result, delivery)
     switch (result) {
       case 'accepted':
-        return acceptedAnswer(200, 'accepted', arrival.id)
+        return acceptedAnswer(200, 'accepted', delivery.id)
       case 'conflict':
-        write('conflict', { eventId: safeText(arrival.id) })
-        return acceptedAnswer(200, 'duplicate', arrival.id)
+        logLimited('conflict', { eventId: safeText(delivery.id) })
+        return acceptedAnswer(200, 'duplicate', delivery.id)
       case 'duplicate':
-        return acceptedAnswer(200, 'duplicate', arrival.id)
+        return acceptedAnswer(200, 'duplicate', delivery.id)
       case 'quarantined':
-        write('quarantined', { id: arrival.id, reason: reasonOf(arrival) })
-        return acceptedAnswer(options.unusableStatus, 'quarantined', arrival.id)
+        logLimited('quarantined', { id: delivery.id, reason: reasonOf(delivery) })
+        return acceptedAnswer(options.unusableStatus, 'quarantined', delivery.id)
     }
   }
 
-  function refused(error: unknown): Answer {
+  function notStored(error: unknown): Answer {
     const code = error instanceof InboxError && isAnswerCode(error.code) ? error.code : 'internal'
     observer.refused(code)
-    if (code === 'internal') write('internal', { error: messageOf(error) })
+    if (code === 'internal') logLimited('internal', { error: messageOf(error) })
     return answerFor(code === 'internal' ? 'store_unavailable' : code)
   }
 
-  function write(what: keyof typeof limits, fields: Readonly<Record<string, unknown>>): void {
-    const line = limits[what]()
-    if (line !== null) log[lines[what].level]({ ...fields, ...line }, lines[what].message)
+  function logLimited(kind: keyof typeof limits, fields: Readonly<Record<string, unknown>>): void {
+    const line = limits[kind]()
+    if (line !== null) log[lines[kind].level]({ ...fields, ...line }, lines[kind].message)
   }
 }
 
@@ -129,6 +129,6 @@ const lines = {
   internal: { level: 'error', message: 'delivery not stored' },
 } as const
 
-function reasonOf(arrival: IncomingDelivery): string {
-  return arrival.kind === 'quarantined' ? arrival.reason : ''
+function reasonOf(delivery: IncomingDelivery): string {
+  return delivery.kind === 'quarantined' ? delivery.reason : ''
 }

@@ -2,7 +2,7 @@ import type { GroupCommit } from './group-commit.ts'
 
 /** Decides whether there is room for a request. */
 export interface Pressure {
-  /** The resource that is short; null if there is room. Call it before any other work. */
+  /** The overloaded resource; null if there is room. Call it before any other work. */
   reason(): 'queue' | 'event_loop' | 'commit' | null
   /** A body is about to be read. `stop` is called if bodies with more progress need its room. */
   enterBody(stop: () => void): BodyRoom
@@ -20,7 +20,7 @@ export interface BodyRoom {
 interface Upload {
   readonly stop: () => void
   bytes: number
-  /** How many of them came after its last progress. */
+  /** Bytes received since its last progress. */
   newBytes: number
 }
 

@@ -2,7 +2,7 @@ import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { answerFor, methodAnswer, probeAnswer, type Answer, type AnswerCode } from './answer.ts'
 import { ingestTraced, earlyRejection, type ReceiveOptions } from './receive.ts'
 
-/** A delivery as given by any framework, with its body already read. */
+/** A delivery from any framework, with its body already read. */
 export interface DeliveryRequest {
   /** Default: POST. Any other value gets 405. */
   readonly method?: string
@@ -10,8 +10,7 @@ export interface DeliveryRequest {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
    * The exact bytes as received, not parsed or decoded; null or undefined without a body. Bodies of senders that gzip them
-   * (QuickNode) may be inflated. Other values get
-   * 500 `body_already_read`.
+   * (QuickNode) may be inflated. Other values get 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
   /** Address of the peer, for the log of rejected requests. */

@@ -5,7 +5,7 @@ import type { AcceptPort } from '../inbox/port.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createInflater, type Inflater } from './inflate.ts'
 import { createIngest, type Delivery, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
-import { createHeaderReader, type HeaderReader, type StoredHeaders } from './kept-headers.ts'
+import { createHeaderReader, type HeaderReader, type StoredHeaders } from './stored-headers.ts'
 import { createPressure, type Pressure } from './pressure.ts'
 import { createDefaultReader, createSourceReader, type NamedSource } from './readers.ts'
 import { toText, type RejectLog } from './rejects.ts'
@@ -81,8 +81,8 @@ interface ReceivingOptions
 }
 
 /**
- * The path of a delivery from its bytes to the store: of the default source, and in `sources` of the others. They share commits and
- * pressure. `pressure` must be closed.
+ * Everything between the bytes of a delivery and the store: for the default source, and in `sources` for the others. They share
+ * commits and pressure. Call `pressure.close` at the end.
  */
 export function createReceiving(settings: ReceiverSettings, options: ReceivingOptions) {
   const { signatureHeader, bodyLimitBytes, ackTimeoutMs, unusableStatus } = settings
@@ -169,12 +169,12 @@ export async function ingestTraced(
   const { headers, rawHeaders } = delivery
   const incoming = parseTraceparent(toText(headers['traceparent']))
   const span = tracer?.startReceipt(incoming)
-  let about: { readonly id: string; readonly type: string } | undefined
+  let storedEvent: { readonly id: string; readonly type: string } | undefined
   const answer = await ingest(delivery, (event) => {
-    about = event
+    storedEvent = event
     return { headers: readHeaders(rawHeaders), trace: span?.traceparent ?? incoming }
   })
-  span?.end({ status: answer.status, result: answer.result, eventId: about?.id, type: about?.type })
+  span?.end({ status: answer.status, result: answer.result, eventId: storedEvent?.id, type: storedEvent?.type })
   return answer
 }
 
@@ -189,9 +189,9 @@ async function bodyOf(
     reject(options, request, response, code, close)
     return null
   }
-  const before = bodyReadBefore(request)
-  if (before === 'lost') return rejectWith('body_already_read')
-  if (before !== 'unread') return before.length > limitBytes ? rejectWith('body_too_large') : before
+  const parsed = bodyReadBefore(request)
+  if (parsed === 'lost') return rejectWith('body_already_read')
+  if (parsed !== 'unread') return parsed.length > limitBytes ? rejectWith('body_too_large') : parsed
 
   options.beforeBody?.(request, response)
   const read = await readBody(request, { limitBytes, length: contentLength(request.headers), pressure })
@@ -259,11 +259,10 @@ export interface BodyOptions {
   readonly pressure: Pick<Pressure, 'enterBody'>
 }
 
-// A chunk costs some 450 bytes of memory on top of its content until the body is complete. Normal chunks are far
-// larger.
-const pieces = { free: 128, bytesEach: 256 }
+// Limits the chunks of a body: each takes some 450 bytes of memory on top of its content. Normal chunks are far larger.
+const chunkLimit = { free: 128, bytesEach: 256 }
 
-/** Makes raw-body stop. Shared, because a stack per request would be expensive under attack. */
+/** Makes raw-body stop. Shared, because a stack trace per request would be expensive under attack. */
 const stopped = new Error('the body is not read to its end')
 
 /** Reads the exact bytes of a body. Otherwise returns the error code; null if the client left before the end. */
@@ -284,10 +283,10 @@ async function readBody(
   function onData(chunk: Buffer): void {
     bytes += chunk.length
     room.received(chunk.length)
-    if (++count > pieces.free + bytes / pieces.bytesEach) stop('bad_request')
+    if (++count > chunkLimit.free + bytes / chunkLimit.bytesEach) stop('bad_request')
   }
 
-  // raw-body may have detached already; then nothing else would handle an error.
+  // raw-body may have removed its listener already. Without this one, an error would end the process.
   request.on('error', () => {}).on('data', onData)
   try {
     return await getRawBody(request, { limit: limitBytes, ...(length !== undefined && { length }) })

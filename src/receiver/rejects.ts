@@ -60,8 +60,8 @@ export interface RejectsOptions {
   readonly trustedProxies: readonly string[]
 }
 
-/** Limits: groups, bytes of one body, and bytes of all bodies. */
-export const kept = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
+/** Maximum groups, bytes of one stored body, and bytes of all stored bodies. */
+export const rejectLimits = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024 * 1024 } as const
 /** Characters shown of a header or body. */
 const maxValueLength = 200
 
@@ -73,7 +73,7 @@ interface Group extends Omit<RejectGroup, 'id' | 'isExplainable'> {
 export type Rejects = ReturnType<typeof createRejects>
 
 /**
- * Keeps requests that were rejected for good in memory. Never returns a signature or a secret. During a flood each request
+ * Keeps permanently rejected requests in memory. Never returns a signature or a secret. During a flood each request
  * costs only a few references: hashing and explaining wait until an operator reads them.
  */
 export function createRejects(options: RejectsOptions) {
@@ -110,16 +110,16 @@ export function createRejects(options: RejectsOptions) {
   }
 
   return {
-    /** Ignores responses that ask for a retry. `raw`: the exact body, if it was read. */
+    /** Ignores temporary rejections, which the sender retries. `raw`: the exact body, if it was read. */
     add(request: RejectedRequest, reason: string, raw?: Uint8Array): void {
-      if (!isForGood(reason)) return
+      if (!isPermanent(reason)) return
       count++
       const client = clientOf(request)
       const key = `${reason} ${client}`
       const now = clock.now()
       const known = groups.get(key)
       if (known !== undefined) drop(key, known)
-      else if (groups.size >= kept.groups) {
+      else if (groups.size >= rejectLimits.groups) {
         const [oldest] = groups
         if (oldest !== undefined) drop(...oldest)
         droppedGroups++
@@ -134,11 +134,11 @@ export function createRejects(options: RejectsOptions) {
         path: describePath(request, options.paths),
         sizeBytes: raw?.length ?? null,
         headers: request.headers,
-        body: raw !== undefined && raw.length <= kept.bodyBytes ? withoutPool(raw) : null,
+        body: raw !== undefined && raw.length <= rejectLimits.bodyBytes ? withoutPool(raw) : null,
       })
       bodyBytes += groups.get(key)?.body?.length ?? 0
       for (const group of groups.values()) {
-        if (bodyBytes <= kept.bytes) break
+        if (bodyBytes <= rejectLimits.bytes) break
         forgetBody(group)
       }
     },
@@ -147,7 +147,7 @@ export function createRejects(options: RejectsOptions) {
       groups: [...groups.values()].toReversed().map(toGroup),
       droppedGroups,
     }),
-    /** Explains the newest request of a group; null for an unknown group, or if its body is not kept. */
+    /** Explains the newest request of a group; null for an unknown group, or if its body is not rejectLimits. */
     explain(id: string): RejectExplanation | null {
       const group = groups.values().find((candidate) => idOf(candidate) === id)
       if (group === undefined || group.body === null || !isSigned(group)) return null
@@ -173,7 +173,7 @@ function withoutPool(raw: Uint8Array): Uint8Array {
   return raw.byteLength === raw.buffer.byteLength ? raw : new Uint8Array(raw)
 }
 
-function isForGood(reason: string): boolean {
+function isPermanent(reason: string): boolean {
   return !isAnswerCode(reason) || answerFor(reason).status < 500
 }
 
@@ -228,8 +228,8 @@ const minSignatureLength = 16
 const maxSignatureLength = 2_000
 
 /**
- * Removes the received signature in any form, and every secret, from texts: a sender may have put them into other headers,
- * the path or the body. With an overlong signature nothing but addresses is shown.
+ * Removes the received signature in any form, and every secret, from texts: a sender may have put them into other
+ * headers, the path or the body. With an overlong signature nothing but addresses is shown.
  */
 function createRedactor(signature: string | undefined, secrets: readonly Secret[]): (text: string) => string {
   if (signature !== undefined && signature.length > maxSignatureLength)

@@ -13,9 +13,7 @@ export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody'> {
   readonly log: Logger
 }
 
-/**
- * The Express app of the webhook endpoints. Order of checks: path and method, framing and size, signature, parse, store.
- */
+/** The Express app of the webhook endpoints. Order of checks: path and method, framing and size, signature, parse, store. */
 export function createReceiverApp(appOptions: ReceiverAppOptions): RequestListener {
   const app = bareExpress()
   const options = { ...appOptions, beforeBody: sendContinue }

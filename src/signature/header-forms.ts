@@ -1,6 +1,6 @@
 import type { Deviation } from './near-misses.ts'
 
-/** A digest found in a header that is not just 64 hex digits. */
+/** A digest in a signature header that isn't exactly 64 hex digits. */
 export interface HeaderReading {
   readonly digest: Buffer
   /** Differences from the expected format, outermost first. */

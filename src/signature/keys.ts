@@ -12,7 +12,7 @@ interface Item {
   readonly text: string
 }
 
-const minimumLength = 16
+const minSecretLength = 16
 const labelled = /^([a-z][a-z0-9-]{0,31}):([^]*)$/
 const labelPattern = /^[a-z][a-z0-9-]{0,31}$/
 // A line break, a NUL or U+FFFD (from undecodable bytes) shows a damaged file.
@@ -20,8 +20,8 @@ const labelPattern = /^[a-z][a-z0-9-]{0,31}$/
 const impossible = /[\u0000-\u001f\u007f\ufffd]/
 
 /**
- * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32). The
- * default label is `secret-1`, `secret-2`, … by position. Secrets with commas need INBOX_SECRETS_FILE.
+ * Reads INBOX_SECRETS: items separated by commas (or an array of items), each a secret or `label:secret` (A30, A32).
+ * The default label is `secret-1`, `secret-2`, … by position. Secrets with commas need INBOX_SECRETS_FILE.
  *
  * @throws InboxError `config_invalid` with positions only: a "label" may be part of a secret with a colon
  */
@@ -71,8 +71,8 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 }
 
 /** White space around a secret is not part of it. */
-function toSecrets(given: readonly Item[]): readonly Secret[] {
-  const items = given.map(({ label, text }) => ({ label, text: text.trim() }))
+function toSecrets(untrimmed: readonly Item[]): readonly Secret[] {
+  const items = untrimmed.map(({ label, text }) => ({ label, text: text.trim() }))
   const problems = items.flatMap((item, index) => problemOf(item).map((problem) => `item ${index + 1} ${problem}`))
   if (items.length === 0) problems.push('there is no secret in it, expected at least one')
 
@@ -99,8 +99,8 @@ function problemOf({ label, text }: Item): string[] {
   }
   const { length } = text
   if (length === 0) problems.push('is empty')
-  else if (length < minimumLength) {
-    problems.push(`has a secret of ${length} characters, expected at least ${minimumLength}`)
+  else if (length < minSecretLength) {
+    problems.push(`has a secret of ${length} characters, expected at least ${minSecretLength}`)
   }
   if (impossible.test(text) || !text.isWellFormed()) {
     problems.push('holds a line break, a control character or bytes that are not UTF-8, expected one line of text')

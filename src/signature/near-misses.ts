@@ -32,10 +32,10 @@ export function bodyVariants(raw: Uint8Array): readonly Variant[] {
   const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
   // One character per byte, so that only line breaks change.
   const text = body.toString('latin1')
-  const signed = (code: NearMissCode, what: string, changed: string | Uint8Array) => {
+  const signed = (code: NearMissCode, signedText: string, changed: string | Uint8Array) => {
     const advice = 'The sender must sign exactly the bytes it sends, and nothing in between may change them.'
     const bytes = typeof changed === 'string' ? Buffer.from(changed, 'latin1') : changed
-    return variant(code, `The signature is valid for ${what}. ${advice}`, bytes)
+    return variant(code, `The signature is valid for ${signedText}. ${advice}`, bytes)
   }
   return [
     signed('body_newline', 'this body without the line break at its end', text.replace(/\r?\n$/, '')),
@@ -98,9 +98,9 @@ function escapeNonAscii(json: string): string {
 /** Keys that the sender may have derived from the same secret (A30). Never let these bytes leave this folder. */
 export function secretVariants(label: string, key: KeyObject): readonly Variant[] {
   const text = key.export().toString('utf8')
-  const asTyped = 'The secret is its UTF-8 bytes as typed, on both sides.'
+  const asTyped = 'Both sides must use the UTF-8 bytes of the secret as typed.'
   const space = `The sender's copy of the secret has other white space at its ends. ${asTyped}`
-  const cut =
+  const labelTaken =
     'The start of the sender\'s secret was read as its label here. Put it in INBOX_SECRETS_FILE, or write "other-label:" before it.'
   const decoded = (how: string, bytes: Uint8Array) =>
     variant('secret_encoding', `The sender decoded the secret as ${how} before using it. ${asTyped}`, bytes)
@@ -108,7 +108,7 @@ export function secretVariants(label: string, key: KeyObject): readonly Variant[
     ...[`${text}\n`, `${text}\r\n`, ` ${text}`, `${text} `].map((changed) =>
       variant('secret_whitespace', space, Buffer.from(changed)),
     ),
-    variant('secret_label', cut, Buffer.from(`${label}:${text}`)),
+    variant('secret_label', labelTaken, Buffer.from(`${label}:${text}`)),
     decoded('base64', Buffer.from(text, 'base64')),
     decoded('base64 after its prefix', Buffer.from(text.replace(/^[a-z]+_/, ''), 'base64')),
     decoded('hex', Buffer.from(text, 'hex')),
@@ -121,12 +121,12 @@ export function secretVariants(label: string, key: KeyObject): readonly Variant[
 /** Other digests of the same body and secret. */
 export function digestVariants(raw: Uint8Array, key: KeyObject): readonly Variant[] {
   const secret = key.export()
-  const needed = 'Use HMAC-SHA256 with the secret as key.'
-  const plain = `The signature is a plain SHA-256 of the body, which anyone can compute. ${needed}`
-  const joined = `The signature is the SHA-256 of secret and body joined. ${needed}`
+  const advice = 'Use HMAC-SHA256 with the secret as key.'
+  const plain = `The signature is a plain SHA-256 of the body, which anyone can compute. ${advice}`
+  const joined = `The signature is the SHA-256 of secret and body joined. ${advice}`
   return [
     ...['sha1', 'sha384', 'sha512'].map((hash) => {
-      const message = `The signature is HMAC-${hash.toUpperCase()}. ${needed}`
+      const message = `The signature is HMAC-${hash.toUpperCase()}. ${advice}`
       return variant('other_hash', message, createHmac(hash, key).update(raw).digest())
     }),
     variant('not_hmac', plain, sha256(raw)),

@@ -135,6 +135,16 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(await stage.inbox.deadLetter(4_711)).toBeNull()
     })
 
+    test('are counted for an hour after their death, unless requeued', async () => {
+      await using stage = await withDead()
+      await stage.clock.advance(3_599_960)
+      expect(await stage.inbox.deadLastHour()).toBe(5)
+      await stage.clock.advance(20)
+      expect(await stage.inbox.deadLastHour()).toBe(3)
+      await stage.inbox.requeueDead([(await stage.run('e')).runId])
+      expect(await stage.inbox.deadLastHour()).toBe(2)
+    })
+
     test('are listed once each while more die and some are requeued', async () => {
       await using stage = await withDead()
       let pages = 0

@@ -50,6 +50,22 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await expect.poll(() => pages.api.asked).toEqual([{ call: 'POST /handlers/chat/try', body: null }])
   })
 
+  test('shows a handler whose runs fail as a problem, in the navigation and on its page', async () => {
+    const { pace, ...rest } = handlerOf('mailer', { kind: 'sink', ready: 1 })
+    const error = { at: new Date().toISOString(), name: 'Error', message: 'answered 502' }
+    const failing = { ...rest, pace: pace && { ...pace, error_rate: 1, last_error: error } }
+    const page = await pages.visit('/', { 'GET /handlers': ok({ ...handlers, data: [failing] }) })
+    await page.getByRole('link', { name: 'Handlers 1' }).waitFor()
+    const line = page.locator('.console-problems li')
+    expect(await line.innerText()).toMatch(
+      /Failing[\s\S]*mailer fails: Error: answered 502. Pending runs: 1, none lost/,
+    )
+    await page.getByRole('link', { name: 'View mailer' }).click()
+    const panel = page.getByRole('complementary', { name: 'Handler' })
+    await panel.getByText('Failing', { exact: true }).waitFor()
+    expect(await panel.innerText()).toMatch(/Last five minutes\s+Runs\s+60\s+Error rate\s+100 %/)
+  })
+
   test('stacks the largest types, has a table of all values, and keeps the window in the address', async () => {
     const page = await pages.visit('/')
     await page.getByRole('img', { name: /Events by type: kind.number_0 [\d,]+, at most/ }).waitFor()
@@ -443,7 +459,8 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
       'POST /gaps/acknowledge': ok({ missing_sequence_numbers: 0, gaps: 1 }),
       'POST /reconcile': ok({ ...reconciled, state: 'running' }),
     })
-    await page.getByText('until 2026-01-31 15:00 and 12 events').waitFor()
+    const learning = rowsIn(page, 'Silence').filter({ hasText: 'until 2026-01-31 15:00 and 12 events' })
+    expect(await learning.innerText()).toMatch(/12 events\s+1 min\s+–\s+–\s+2026-01-31/)
     await press(page, 'Acknowledge')
     await inDialog(page, 'Acknowledge')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -458,5 +475,13 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
         { call: 'POST /gaps/acknowledge', body: null },
         { call: 'POST /reconcile', body: { from: '2026-01-30T17:59:59.000Z', to: '2026-01-30T23:00:00.000Z' } },
       ])
+  })
+  test('settings have their INBOX_ name, value, origin and default; the audit has the user agent', async () => {
+    const page = await pages.visit('/system')
+    const host = rowsIn(page, 'Settings').filter({ hasText: 'INBOX_HOST' })
+    expect(await host.innerText()).toMatch(/INBOX_HOST\s+0\.0\.0\.0\s+environment\s+127\.0\.0\.1/)
+    await pages.go('/system/audit')
+    const entry = rowsIn(page, 'Audit').first()
+    expect(await entry.innerText()).toMatch(/operator \(session\) 127\.0\.0\.1\s+Mozilla\/5\.0/)
   })
 })

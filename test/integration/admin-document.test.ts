@@ -100,16 +100,7 @@ async function startFilled() {
         paces: () => paces.current(),
         openBreakers: () =>
           new Map([['trades', { reason: 'breaker', since: start, until: start, failures: 3, error: 'no' }]]),
-        settings: () => [
-          {
-            name: 'log level',
-            value: 'info',
-            origin: 'default',
-            secret: false,
-            variables: ['INBOX_LOG_LEVEL'],
-            default: 'info',
-          },
-        ],
+        settings: () => [{ name: 'INBOX_LOG_LEVEL', value: 'info', origin: 'default', secret: false, default: 'info' }],
         trySink: async () => [{ replica: 'a', result: 'sent', error: null }],
         secretLabels: () => ['main', 'next'],
         startedAt: start,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { toCsvRow } from '../../src/admin/export.ts'
 import { InboxError } from '../../src/base/errors.ts'
+import { internalLabel } from '../../src/inbox/port.ts'
 import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { RawConnection } from '../support/raw-http.ts'
 import { startAdmin } from './admin-server.ts'
@@ -215,16 +216,29 @@ test('an export streams every event of a filter with its whole body, newest firs
   expect(rows).toHaveLength(4)
 })
 
-test('notifications of the inbox are not counted among the events by type', async () => {
+test('figures and charts count on-chain events, not notifications of the inbox', async () => {
   await using stage = await startAdmin()
   const receivedAt = stage.clock.now()
   await stage.inbox.accept([
     { ...arrivalOf('a'), receivedAt },
-    { ...arrivalOf('b', 'inbox.warning'), receivedAt },
+    { ...arrivalOf('b', 'inbox.warning'), receivedAt, secretLabel: internalLabel },
   ])
   const { by_type: types, buckets } = await get(stage, '/activity')
   expect(types.map(({ type }: { type: string }) => type)).toEqual(['wallet.large_trade'])
   expect(buckets.reduce((sum: number, { events }: { events: number }) => sum + events, 0)).toBe(1)
+  expect(await get(stage, '/overview')).toMatchObject({ events: 1, events_per_minute: expect.closeTo(0.25, 1) })
+  await stage.clock.advance(300_000)
+  expect(await get(stage, '/overview')).toMatchObject({ events: 1, events_per_minute: 0 })
+})
+
+test('the overview counts the dead letters of the last hour', async () => {
+  await using stage = await startAdmin()
+  await createDeadLetters(stage.inbox, ['a', 'b'])
+  const { data } = await stage.inbox.deadLetters({ limit: 1 })
+  await stage.clock.advance((data[0]?.diedAt ?? 0) + 3_600_000 - stage.clock.now())
+  expect(await get(stage, '/overview')).toMatchObject({ dead_letters: 2, dead_last_hour: 2 })
+  await stage.clock.advance(1)
+  expect(await get(stage, '/overview')).toMatchObject({ dead_letters: 2, dead_last_hour: 0 })
 })
 
 test('no cell of an export begins as a formula, and each can be read back', () => {

@@ -83,7 +83,7 @@ test('P8 the admin API shows rejects, settings and replicas; neither it, logs no
     settings: {
       settings: expect.arrayContaining([
         expect.objectContaining({
-          name: 'webhook secrets',
+          name: 'INBOX_SECRETS',
           value: 'set (labels: main, next)',
           origin: 'environment',
           secret: true,

@@ -122,6 +122,19 @@ test('the audit records sign-ins and sign-outs with their caller; a failing audi
   expect(lines).toMatchObject([{ level: 'warn', fields: { by: 'operator (session) 127.0.0.1', error: 'no space' } }])
 })
 
+test('the audit names the address, role and user agent of a caller; older entries have no user agent', async () => {
+  await using stage = await startAdmin()
+  await stage.inbox.note('session.end', {}, 'operator (token) ::1')
+  await stage.inbox.note('session.end', {})
+  const headers = { Authorization: `Bearer ${adminToken}`, 'User-Agent': `curl/8\t ${'x'.repeat(500)}` }
+  expect(await stage.send('/api/v1/pause', { method: 'POST', headers })).toMatchObject({ status: 200 })
+  const { json } = await stage.call('GET', '/audit')
+  const caller = { by: 'operator (token) 127.0.0.1', user_agent: `curl/8\\u0009 ${'x'.repeat(187)}…` }
+  expect(json).toMatchObject({
+    data: [caller, { by: null, user_agent: null }, { by: 'operator (token) ::1', user_agent: null }],
+  })
+})
+
 describe('sessions', () => {
   const find = (value: string, now = 0, of: Tokens = tokens) =>
     createSessions({ tokens: of, now: () => now }).find([value])

@@ -25,15 +25,18 @@ async function folderWith(handlers: Readonly<Record<string, string>>) {
 
 test('P8 check prints settings, handlers and warnings, without secrets', async () => {
   await using dir = await folderWith({ 'big.mjs': running('wallet.large_trade') })
-  const { code, out } = await dir.check([], { INBOX_PROT: '1' })
+  const env = { INBOX_PROT: '1', INBOX_FORWARD_URL: `http://127.0.0.1:3000/?token=${secret}` }
+  const { code, out } = await dir.check([], env)
   expect(code).toBe(0)
-  expect(out).toMatch(/webhook secrets +set \(labels: main\)/)
+  expect(out).toMatch(/INBOX_SECRETS +set \(labels: main\) +environment/)
   expect(out).toMatch(/big +wallet\.large_trade/)
   expect(out).toContain('warning: INBOX_PROT is not a setting')
+  expect(out).toContain('forward  forward to http://127.0.0.1:3000/, gets *')
   const json = await dir.check(['--json'])
   expect(out + json.out).not.toContain(secret)
   expect(JSON.parse(json.out)).toMatchObject({
-    config: { 'webhook secrets': 'set (labels: main)' },
+    config: { INBOX_SECRETS: 'set (labels: main)', INBOX_PORT: '8080' },
+    sinks: [],
     handlers: [{ name: 'big', types: ['wallet.large_trade'] }],
     warnings: [],
   })

@@ -168,7 +168,7 @@ describe('extra deliveries', () => {
   test('R88 R89 an acknowledged event is sent again with the same bytes; a failure of that changes nothing', async () => {
     const { clock, receiver, deliveries, reports, send } = await setUp(
       (response, _request, index) => response.writeHead(index === 0 ? 200 : 500).end(),
-      { faults: always({ repeats: 1 }) },
+      { faults: always({ copiesAfterwards: 1 }) },
     )
     send(outgoing())
     await deliveries.settled()
@@ -183,7 +183,7 @@ describe('extra deliveries', () => {
 
   test('R88 a dropped acknowledgement is retried; twins are sent at once', async () => {
     const { clock, receiver, deliveries, send } = await setUp(answerStatus(200), {
-      faults: always({ dropsAck: true, twins: 2 }),
+      faults: always({ dropsAck: true, copiesAtOnce: 2 }),
     })
     send(outgoing())
     await deliveries.idle()

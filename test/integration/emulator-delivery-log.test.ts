@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { retryDelaysMs } from '../../src/base/ladder.ts'
+import { retryDelaysMs } from '../../src/base/retry-schedule.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { openDatabase, openTemporary } from '../../src/emulator/data/data-file.ts'
 import { createDeliveryStore } from '../../src/emulator/deliveries/store.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { expect, test } from 'vitest'
 import { createEmulator } from '../../src/emulator/emulator.ts'
-import { ownCertificate, readCertificate } from '../../src/emulator/tls.ts'
+import { storedCertificate, readCertificate } from '../../src/emulator/tls.ts'
 import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
 import { RawConnection } from '../support/raw-http.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -74,7 +74,7 @@ test('R5 the generated certificate is valid for this machine, kept, renewed, and
   await using dir = await createTempDir()
   const folder = join(dir.path, 'tls')
   const now = Date.now()
-  const made = await ownCertificate(folder, now)
+  const made = await storedCertificate(folder, now)
   expect(made.certFile).toBe(join(folder, 'tls-cert.pem'))
   for (const file of ['tls-cert.pem', 'tls-key.pem']) expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600)
   const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0, tls: made } })
@@ -83,11 +83,11 @@ test('R5 the generated certificate is valid for this machine, kept, renewed, and
   for (const host of ['localhost', '127.0.0.1']) expect((await get(port, host, made.cert)).status).toBe(200)
   await emulator.stop()
 
-  expect(await ownCertificate(folder, now)).toEqual(made)
-  const later = await ownCertificate(folder, now + 380 * 86_400_000)
+  expect(await storedCertificate(folder, now)).toEqual(made)
+  const later = await storedCertificate(folder, now + 380 * 86_400_000)
   expect(later.cert).not.toBe(made.cert)
   await writeFile(join(folder, 'tls-key.pem'), 'spoilt')
-  expect((await ownCertificate(folder, now + 380 * 86_400_000)).cert).not.toBe(later.cert)
+  expect((await storedCertificate(folder, now + 380 * 86_400_000)).cert).not.toBe(later.cert)
   expect(await readFile(join(folder, 'tls-key.pem'), 'utf8')).toContain('PRIVATE KEY')
 })
 

@@ -47,9 +47,9 @@ async function open(routes: readonly HandlerRoute[], clock: TestClock = createTe
 function before(db: Database, work: () => Promise<unknown>): Database {
   return {
     ...db,
-    async alone(inside) {
+    async exclusively(inside) {
       await work()
-      return db.alone(inside)
+      return db.exclusively(inside)
     },
   }
 }

@@ -56,7 +56,7 @@ test.each(['a slow statement', 'an error', 'a slow commit'])('%s rolls its trans
       `CREATE FUNCTION inbox.dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;
        CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON inbox.meta INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inbox.dawdle()`,
     )
-  const failing = db.alone(async (trx) => {
+  const failing = db.exclusively(async (trx) => {
     await trx.query(`INSERT INTO inbox.meta VALUES ('failed', 1)`)
     if (what === 'a slow statement') await trx.query(`SELECT pg_sleep(60)`)
     if (what === 'an error') throw new RangeError('no')
@@ -71,7 +71,7 @@ test('runs exclusive transactions one after the other', async () => {
   let [inside, maxInside] = [0, 0]
   await Promise.all(
     Array.from({ length: 5 }, () =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         maxInside = Math.max(maxInside, ++inside)
         await trx.query(`SELECT 1`)
         inside--
@@ -101,7 +101,7 @@ test('replaces connections that the server ends, also during a transaction', asy
   await Promise.all([db.query(`SELECT pg_sleep(0.05)`), db.query(`SELECT pg_sleep(0.05)`)])
   await terminate(url, 'victims')
   await untilAnswered(db)
-  const transaction = db.alone(async (trx) => {
+  const transaction = db.exclusively(async (trx) => {
     await terminate(url, 'victims')
     await trx.query(`SELECT 1`)
   })
@@ -141,7 +141,7 @@ test('detects a silent database within a second, and its return within another',
   await db.query(`SELECT 1`)
   proxy.stall()
   const silentAt = performance.now()
-  const asked = await Promise.allSettled([db.query(`SELECT 1`), db.alone((trx) => trx.query(`SELECT 1`))])
+  const asked = await Promise.allSettled([db.query(`SELECT 1`), db.exclusively((trx) => trx.query(`SELECT 1`))])
   const rejected = { status: 'rejected', reason: expect.objectContaining(unavailable) as object }
   expect(asked).toEqual([rejected, rejected])
   // Twice the promised time, for a busy machine.
@@ -183,7 +183,7 @@ test('statements on the reserved connection wait for no others', async () => {
   const { db } = await open({ connections: 1 })
   let hasEnded = false
   const slow = db.query(`SELECT pg_sleep(1)`).then(() => (hasEnded = true))
-  expect(await db.apart.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
+  expect(await db.reserved.query(`SELECT 1 AS n`)).toEqual([{ n: 1 }])
   expect(hasEnded).toBe(false)
   await slow
 })

@@ -64,6 +64,7 @@ const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['the audit', (of) => of.audit({ limit: 50 })],
   // New views, because views keep counts.
   ['the counts', () => openViews().stats()],
+  ['the dead letters of the last hour', () => openViews().deadLastHour()],
 ]
 
 type Views = ReturnType<typeof createViews>

@@ -74,7 +74,7 @@ async function pagesOf(on: Database, text: string, values?: readonly unknown[]):
   const undone = new Error('undone')
   let count = 0
   await on
-    .alone(async (trx) => {
+    .exclusively(async (trx) => {
       const [row] = await trx.query<Plan>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
       const plan = row?.['QUERY PLAN'][0]?.Plan
       count = (plan?.['Shared Hit Blocks'] ?? NaN) + (plan?.['Shared Read Blocks'] ?? NaN)

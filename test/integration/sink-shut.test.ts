@@ -47,10 +47,12 @@ function ask(app: TestApp, path: string, init: RequestInit = {}): Promise<Respon
   return fetch(`${app.adminUrl}${path}`, { ...init, headers })
 }
 
-async function shutOf(app: TestApp, handler: string) {
+async function handlerOf(app: TestApp, handler: string) {
   const { data } = (await (await ask(app, '/api/v1/handlers')).json()) as HandlerListJson
-  return data.find(({ name }) => name === handler)?.shut
+  return data.find(({ name }) => name === handler)
 }
+
+const shutOf = async (app: TestApp, handler: string) => (await handlerOf(app, handler))?.shut
 
 const healthOf = async (app: TestApp) => (await (await ask(app, '/api/v1/health')).json()) as HealthJson
 
@@ -83,6 +85,7 @@ test('API, metrics, handlers list and doctor show an open breaker and a pause', 
   expect(Date.parse(held?.until ?? '') - Date.parse(held?.since ?? '')).toBe(3_600_000)
   expect(await shutOf(app, 'polite')).toEqual({ ...shut, reason: 'pause', failures: 0, error: null })
   expect(await shutOf(app, 'crash')).toBeNull()
+  await until(async () => (await handlerOf(app, 'held'))?.pace?.error_rate === 1, 'its failed attempts are counted')
 
   const waiting = async () => (await healthOf(app)).shut_sinks.find(({ handler }) => handler === 'held')?.open_runs
   await until(async () => (await waiting()) === 2, 'claimed items are released')

@@ -95,11 +95,11 @@ describe('createPacer', () => {
     expect(sentAt).toEqual([0, 0, 100, 1_000, 1_000, 1_100, 2_000])
   })
 
-  test('keeps the longest hold', () => {
+  test('keeps the longest pause', () => {
     let now = 0
     const pacer = createPacer([{ count: 1, ms: 100 }], { now: () => now })
-    pacer.hold(500)
-    pacer.hold(50)
+    pacer.pause(500)
+    pacer.pause(50)
     now = 400
     expect(pacer.waitMs()).toBe(100)
   })

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { inspect, promisify } from 'node:util'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig, type LoadConfigOptions } from '../../src/config/config.ts'
-import { describeConfig, describeSettings } from '../../src/config/described.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
@@ -41,11 +40,10 @@ async function file(name: string, content: string): Promise<string> {
 
 describe('defaults and values', () => {
   test('only a secret is required; the rest has defaults', async () => {
-    const { webhookSecrets, ...config } = await load()
+    const { webhookSecrets, settings: _rows, ...config } = await load()
     expect(config).toEqual({
       host: '127.0.0.1',
       port: 8080,
-      origins: { INBOX_SECRETS: 'environment' },
       path: '/webhooks',
       admin: { host: '127.0.0.1', port: 8081, hosts: [] },
       database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
@@ -102,10 +100,9 @@ describe('defaults and values', () => {
       INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
     })
     expect(config).toMatchObject({ database: { kind: 'postgres' }, migrate: 'auto', orphanHours: 72 })
-    const shown =
-      'PostgreSQL postgres://db.example:6432/events (an older schema is brought up to date at start; orphaned handlers get runs for 72 h)'
-    expect(describeConfig(config)).toContainEqual(['database', shown])
-    expect(JSON.stringify([describeConfig(config), config.warnings])).not.toContain('pa55word')
+    const shown = { name: 'INBOX_DATABASE_URL', value: 'postgres://db.example:6432/events' }
+    expect(config.settings).toContainEqual(expect.objectContaining(shown))
+    expect(JSON.stringify([config.settings, config.warnings])).not.toContain('pa55word')
   })
 })
 
@@ -313,7 +310,8 @@ describe('secrets', () => {
     const path = await file('database', `${url}\n`)
     const config = await load({ INBOX_DATABASE_URL_FILE: 'database', INBOX_ADMIN_TOKEN: 'a-token-of-the-operator' })
     expect(config.database).toEqual({ kind: 'postgres', url })
-    expect(describeSettings(config)).toContainEqual(expect.objectContaining({ name: 'database', origin: 'file' }))
+    const row = { name: 'INBOX_DATABASE_URL', value: 'postgres://db.example/events', origin: 'file' }
+    expect(config.settings).toContainEqual(expect.objectContaining(row))
     await file('database', 'sqlite:./other.db')
     expect((await load({ INBOX_DATABASE_URL_FILE: path })).database).toEqual({
       kind: 'sqlite',

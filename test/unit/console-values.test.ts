@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
 import { driftKinds, quarantineReasons, rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
 import { diffLines } from '../../src/web/console/deliveries/diff.ts'
+import { isFailing, stateOf } from '../../src/web/console/handlers/handler.ts'
+import { handlerOf, handlers } from '../support/console-samples/b.ts'
 
 describe('the filter of events', () => {
   test('reads names with values, durations and words', () => {
@@ -30,6 +32,21 @@ describe('the filter of events', () => {
     })
     expect(toQuery({ from: '2d' }, now)).toEqual({ from: '2026-01-29T14:00:00.000Z' })
   })
+})
+
+test.each([
+  ['Running', { ready: 1 }, 0.49],
+  ['Running', {}, 1],
+  ['Running', { ready: 1 }, null],
+  ['Failing', { ready: 1 }, 0.5],
+  ['Failing', { running: 1 }, 1],
+  ['Paused', { ready: 1, paused: true }, 1],
+  ['Breaker open', { ...handlers.data[2], ready: 1 }, 1],
+] as const)('a handler is %s with %j and an error rate of %s', (state, change, rate) => {
+  const { pace, ...rest } = handlerOf('x', change)
+  const handler = { ...rest, pace: pace && { ...pace, error_rate: rate } }
+  expect(stateOf(handler)[0]).toBe(state)
+  expect(isFailing(handler)).toBe(state === 'Failing' || state === 'Breaker open')
 })
 
 describe('a line diff', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { describeSettings } from '../../src/config/described.ts'
+import { settingNames } from '../../src/config/settings.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -13,31 +13,26 @@ afterEach(() => rm(dir, { recursive: true }))
 
 const secret = 'the-secret-of-the-webhook'
 
-test('P8 each row has the origin of its setting', async () => {
+test('P8 each setting has a row with its value, origin and default', async () => {
   await writeFile(join(dir, 'admin-token'), 'the-token-of-the-operator\n')
   await writeFile(
     join(dir, 'onchain-inbox.config.mjs'),
     `export default { INBOX_PORT: 9000, INBOX_LOG_LEVEL: 'warn', INBOX_ADMIN_TOKEN_FILE: './admin-token' }\n`,
   )
-  const env = { INBOX_SECRETS: `main:${secret}`, INBOX_LOG_LEVEL: 'error', INBOX_DATABASE_URL: 'memory:' }
-  const config = await loadConfig({ env, cwd: dir })
-  const rows = new Map(describeSettings(config).map(({ name, ...row }) => [name, row]))
-  expect(rows.get('webhook address')).toMatchObject({ origin: 'config', secret: false })
-  expect(rows.get('log level')).toEqual({
-    value: 'error',
-    origin: 'environment',
-    secret: false,
-    variables: ['INBOX_LOG_LEVEL'],
-    default: 'info',
-  })
-  expect(rows.get('webhook address')?.default).toBe('127.0.0.1, 8080, /webhooks')
-  expect(rows.get('webhook secrets')).toMatchObject({
-    value: 'set (labels: main)',
-    origin: 'environment',
-    secret: true,
-  })
-  expect(rows.get('admin token')).toMatchObject({ value: 'set', origin: 'file', secret: true, default: '' })
-  expect(rows.get('body limit')).toMatchObject({ origin: 'default' })
+  const env = { INBOX_SECRETS: `main:${secret}`, INBOX_LOG_LEVEL: 'error', INBOX_RETENTION_BYTES: '20gb' }
+  const rows = (await loadConfig({ env, cwd: dir })).settings
+  expect(rows.map(({ name }) => name)).toEqual(settingNames)
+  const row = (name: string, value: string, origin: string, isSecret: boolean, usual: string) =>
+    expect(rows).toContainEqual({ name, value, origin, secret: isSecret, default: usual })
+  row('INBOX_HOST', '127.0.0.1', 'default', false, '127.0.0.1')
+  row('INBOX_PORT', '9000', 'config', false, '8080')
+  row('INBOX_LOG_LEVEL', 'error', 'environment', false, 'info')
+  row('INBOX_SECRETS', 'set (labels: main)', 'environment', true, '')
+  row('INBOX_ADMIN_TOKEN', 'set', 'file', true, '')
+  row('INBOX_ADMIN_TOKEN_FILE', './admin-token', 'config', false, '')
+  row('INBOX_API_KEY', 'not set', 'default', true, '')
+  row('INBOX_DATABASE_URL', `sqlite:${join(dir, 'data/inbox.db')}`, 'default', true, 'sqlite:./data/inbox.db')
+  row('INBOX_RETENTION_BYTES', '20gb', 'environment', false, '')
 })
 
 test('P8 no row shows a secret, token, key or the secret part of a URL', async () => {
@@ -73,9 +68,9 @@ test('P8 no row shows a secret, token, key or the secret part of a URL', async (
     INBOX_DATABASE_URL: 'sqlite:./inbox.db',
   }
   const config = await loadConfig({ env, cwd: dir, configFile: null })
-  const text = JSON.stringify(describeSettings(config))
+  const text = JSON.stringify(config.settings)
   for (const one of hidden) expect(text).not.toContain(one)
-  expect(text).toContain('sink mail')
-  expect(text).toContain('alchemy at /hooks/desk, secrets set (labels: secret-1)')
-  expect(text).toContain('circle at /hooks/circle, keys from api.circle.com')
+  expect(text).toContain('mail: email to ')
+  expect(text).toContain('desk: alchemy at /hooks/desk, secrets set (labels: secret-1)')
+  expect(text).toContain('circle: circle at /hooks/circle, keys from api.circle.com')
 })

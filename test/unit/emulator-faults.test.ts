@@ -32,7 +32,13 @@ const out = (fault: FaultRuleInput['fault'], more: object = {}) =>
 test('without rules nothing changes', () => {
   const faults = createFaults({ seed: 'none' })
   const plan = faults.planAttempt(targetOf('evt_1'), 1)
-  expect(plan).toMatchObject({ faults: [], wire: { mode: 'whole' }, twins: 0, repeats: 0, dropsAck: false })
+  expect(plan).toMatchObject({
+    faults: [],
+    wire: { mode: 'whole' },
+    copiesAtOnce: 0,
+    copiesAfterwards: 0,
+    dropsAck: false,
+  })
   expect(plan.alter(body)).toBe(body)
   expect(plan.tamper(body)).toBe(body)
   expect(faults.holdMs(targetOf('evt_1'), 5)).toBe(0)
@@ -146,7 +152,7 @@ test('R88 copies add up', () => {
     out({ kind: 'duplicate' }),
     out({ kind: 'duplicate-at-once', copies: 4 }),
   ])
-  expect(faults.planAttempt(targetOf('evt_1'), 1)).toMatchObject({ twins: 4, repeats: 3 })
+  expect(faults.planAttempt(targetOf('evt_1'), 1)).toMatchObject({ copiesAtOnce: 4, copiesAfterwards: 3 })
 })
 
 test('rejects more than 100 rules', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { describeGap, ladderText } from '../../src/health/gap-report.ts'
+import { describeGap, retryScheduleText } from '../../src/health/gap-report.ts'
 import type { GapRecord } from '../../src/inbox/port.ts'
-import { outlookAfter } from '../../src/base/ladder.ts'
+import { outlookAfter } from '../../src/base/retry-schedule.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -16,14 +16,14 @@ function gapOf(lengthMs: number, change: Partial<GapRecord> = {}): GapRecord {
 
 describe('the gap report', () => {
   test('R81–R86 describes the retry schedule of the sender', () => {
-    expect(ladderText).toBe(
+    expect(retryScheduleText).toBe(
       'The sender retries a failed delivery 1 min, 5 min, 30 min, 2 h and 8 h after the previous failure. ' +
         'It drops the event when the sixth attempt fails, 10 h 36 min after the first.',
     )
   })
 
   test('of forty minutes has the retry for each part, and that nothing is lost', () => {
-    expect(describeGap(gapOf(40 * minute)).filter((line) => line !== ladderText)).toEqual([
+    expect(describeGap(gapOf(40 * minute)).filter((line) => line !== retryScheduleText)).toEqual([
       'Out of service for 40 min, from 2026-01-01 12:00:00 UTC to 2026-01-01 12:40:00 UTC: killed or crashed.',
       'Events first sent from 2026-01-01 12:39:00 UTC to 2026-01-01 12:40:00 UTC arrive with retry 1, 1 min after the previous attempt, by 2026-01-01 12:41:30 UTC.',
       'Events first sent from 2026-01-01 12:34:00 UTC to 2026-01-01 12:39:00 UTC arrive with retry 2, 5 min after the previous attempt, by 2026-01-01 12:45:30 UTC.',

@@ -37,6 +37,8 @@ describe('silence', () => {
     const often = cadenceOf(every(10 * second, 1_000))
     // An event may have arrived until the end of the last minute.
     const from = often.lastAt + minute
+    expect(silenceOf(often, from - second)).toMatchObject({ lastAt: from - second, silentMs: 0 })
+    expect(silenceOf(often, from + second)).toMatchObject({ lastAt: from, silentMs: second })
     expect(silenceOf(often, from + 10 * minute)).toMatchObject({ state: 'usual', usualMs: 16 * second })
     expect(silenceOf(often, from + 10 * minute + 1)).toMatchObject({ state: 'silent', alarmAfterMs: 10 * minute })
     const seldom = cadenceOf(every(hour, 100))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Before, ProcessFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
+import type { Previous, ProcessFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
 import type { SenderMeter } from '../../src/health/meter.ts'
 import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
@@ -32,7 +32,7 @@ const healthy: ProcessFacts = {
   store: { ok: true },
   freeBytes: 1e12,
   reserveBytes: 1e8,
-  lately: quiet,
+  lastMinutes: quiet,
   lastHour: quiet,
   mismatches: 0,
   mismatchesLastHour: 0,
@@ -75,8 +75,11 @@ const empty: StoredFacts = {
   silences: [],
   secretUses: [{ label: 'main', firstAt: 0, lastAt: now - minute, count: 5 }],
 }
-const never: Before = { since: () => null, level: () => null }
-const since = (at: number, level: Warning['level'] = 'warning'): Before => ({ since: () => at, level: () => level })
+const never: Previous = { since: () => null, level: () => null }
+const since = (at: number, level: Warning['level'] = 'warning'): Previous => ({
+  since: () => at,
+  level: () => level,
+})
 
 function codes(facts: Partial<ProcessFacts>, stored: Partial<StoredFacts> | null = {}, before = never): string[] {
   const found = findWarnings({ ...healthy, ...facts }, stored && { ...empty, ...stored }, before)
@@ -99,12 +102,12 @@ const gap: GapRecord = {
 
 describe('warnings', () => {
   test.each<[string, Partial<ProcessFacts>, string[]]>([
-    ['few refusals among many', { lately: meterOf(1_000, 2) }, []],
-    ['some refusals', { lately: meterOf(100, 3) }, ['warning deliveries_refused']],
-    ['half of them refused', { lately: meterOf(3, 3) }, ['critical deliveries_refused']],
-    ['R79 responses near the limit', { lately: meterOf(100, 0, 2_600) }, ['warning ack_slow']],
-    ['R79 responses just before the limit', { lately: meterOf(100, 0, 4_100) }, ['critical ack_slow']],
-    ['few slow responses', { lately: meterOf(5, 0, 4_100) }, []],
+    ['few refusals among many', { lastMinutes: meterOf(1_000, 2) }, []],
+    ['some refusals', { lastMinutes: meterOf(100, 3) }, ['warning deliveries_refused']],
+    ['half of them refused', { lastMinutes: meterOf(3, 3) }, ['critical deliveries_refused']],
+    ['R79 responses near the limit', { lastMinutes: meterOf(100, 0, 2_600) }, ['warning ack_slow']],
+    ['R79 responses just before the limit', { lastMinutes: meterOf(100, 0, 4_100) }, ['critical ack_slow']],
+    ['few slow responses', { lastMinutes: meterOf(5, 0, 4_100) }, []],
     ['R86 one in ten failed in an hour', { lastHour: meterOf(90, 0, 5, 10) }, ['warning success_rate']],
     ['R86 most failed in an hour', { lastHour: meterOf(10, 30) }, ['critical success_rate']],
     ['an unwritable store', { store: { ok: false, reason: 'EIO' } }, ['critical store_unwritable']],
@@ -129,7 +132,7 @@ describe('warnings', () => {
     ],
     [
       'R79 several 422 responses',
-      { lately: { ...meterOf(97), deliveries: 100, unusable: 3 } },
+      { lastMinutes: { ...meterOf(97), deliveries: 100, unusable: 3 } },
       ['warning deliveries_rejected'],
     ],
     [
@@ -272,20 +275,20 @@ describe('warnings', () => {
     const gone = { secretUses: [{ label: 'old', firstAt: 0, lastAt: now - minute, count: 1 }] }
     const info = 'info secret_gone_in_use (old)'
     const critical = 'critical secret_gone_in_use (old)'
-    const missed = (facts: Partial<ProcessFacts>, before?: Before) =>
+    const missed = (facts: Partial<ProcessFacts>, before?: Previous) =>
       codes(facts, gone, before).find((one) => one.includes('secret_gone_in_use'))
     const others = meterOf(9)
     // Anyone can send wrong signatures. Authentic deliveries show that the sender uses another secret.
     expect(missed({ mismatches: 1, mismatchesLastHour: 1 })).toBe(info)
     expect(missed({ mismatches: 4, mismatchesLastHour: 4 })).toBe(info)
-    expect(missed({ mismatches: 15, mismatchesLastHour: 15, lately: others, lastHour: others })).toBe(info)
+    expect(missed({ mismatches: 15, mismatchesLastHour: 15, lastMinutes: others, lastHour: others })).toBe(info)
     expect(missed({ mismatches: 5, mismatchesLastHour: 5, lastHour: others })).toBe(critical)
     expect(missed({ mismatches: 1, mismatchesLastHour: 5, lastHour: others })).toBe(info)
     // A sender with few events.
     expect(missed({ mismatches: 1, mismatchesLastHour: 5 })).toBe(critical)
     const on = since(now - minute, 'critical')
     expect(missed({ mismatchesLastHour: 1, lastHour: others }, on)).toBe(critical)
-    expect(missed({ mismatches: 5, mismatchesLastHour: 5, lately: others, lastHour: others }, on)).toBe(info)
+    expect(missed({ mismatches: 5, mismatchesLastHour: 5, lastMinutes: others, lastHour: others }, on)).toBe(info)
     expect(missed({}, on)).toBe(info)
     const other = { secretUses: ['(own)', 'desk/old'].map((label) => ({ label, firstAt: 0, lastAt: now, count: 1 })) }
     expect(codes({}, other)).toEqual([])
@@ -298,8 +301,8 @@ describe('warnings', () => {
     const on = (facts: Partial<ProcessFacts>, level?: Warning['level']) =>
       codes(facts, null, since(now - minute, level))
     for (const facts of [
-      { lately: meterOf(1_000, 1) },
-      { lately: meterOf(100, 0, 2_100) },
+      { lastMinutes: meterOf(1_000, 1) },
+      { lastMinutes: meterOf(100, 0, 2_100) },
       { lastHour: meterOf(97, 3) },
       { freeBytes: 4.5e8 },
       { mismatches: 6, mismatchesLastHour: 6, lastHour: meterOf(5) },
@@ -308,8 +311,8 @@ describe('warnings', () => {
       expect(off(facts)).toEqual([])
       expect(on(facts)).toHaveLength(1)
     }
-    expect(on({ lately: meterOf(100, 0, 3_600) }, 'critical')).toContain('critical ack_slow')
-    expect(on({ lately: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
+    expect(on({ lastMinutes: meterOf(100, 0, 3_600) }, 'critical')).toContain('critical ack_slow')
+    expect(on({ lastMinutes: meterOf(100, 0, 3_600) }, 'warning')).toContain('warning ack_slow')
   })
 
   test('from rules that need no store are in docs/operations.md', () => {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createRejects, kept, type RejectedRequest } from '../../src/receiver/rejects.ts'
+import { createRejects, rejectLimits, type RejectedRequest } from '../../src/receiver/rejects.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { counts } from '../counts.ts'
 
@@ -58,23 +58,23 @@ test('keeps the newest 200 groups; their ids are stable', () => {
     if (n % 100 === 0) rejects.add(requestOf('first'), 'not_found')
   }
   const { groups, droppedGroups } = rejects.list()
-  expect(groups).toHaveLength(kept.groups)
+  expect(groups).toHaveLength(rejectLimits.groups)
   expect(groups.find(({ client }) => client === 'first')).toMatchObject({ id, count: 101 })
-  expect(droppedGroups).toBe(10_001 - kept.groups)
+  expect(droppedGroups).toBe(10_001 - rejectLimits.groups)
   expect(rejects.count()).toBe(10_101)
 })
 
 test('keeps the newest body of a group, up to 64 KiB each and 4 MiB in all, and no larger buffer', () => {
   const { rejects } = setUp()
   const add = (n: number, body: Buffer) => rejects.add(requestOf(`10.0.0.${n}`), 'signature_mismatch', body)
-  for (let n = 0; n < 150; n++) add(n, Buffer.alloc(kept.bodyBytes, 120))
+  for (let n = 0; n < 150; n++) add(n, Buffer.alloc(rejectLimits.bodyBytes, 120))
   const explainable = () => rejects.list().groups.filter(({ isExplainable }) => isExplainable)
-  expect(explainable()).toHaveLength(kept.bytes / kept.bodyBytes)
+  expect(explainable()).toHaveLength(rejectLimits.bytes / rejectLimits.bodyBytes)
   // The oldest bodies were dropped.
   expect(explainable().at(-1)?.client).toBe('10.0.0.86')
-  add(86, Buffer.alloc(kept.bodyBytes + 1))
-  expect(explainable()).toHaveLength(kept.bytes / kept.bodyBytes - 1)
-  expect(rejects.list().groups[0]).toMatchObject({ sizeBytes: kept.bodyBytes + 1, isExplainable: false })
+  add(86, Buffer.alloc(rejectLimits.bodyBytes + 1))
+  expect(explainable()).toHaveLength(rejectLimits.bytes / rejectLimits.bodyBytes - 1)
+  expect(rejects.list().groups[0]).toMatchObject({ sizeBytes: rejectLimits.bodyBytes + 1, isExplainable: false })
 
   const pool = Buffer.alloc(8 * 1024 * 1024, 97)
   const part = pool.subarray(100, 110)
@@ -159,7 +159,7 @@ test('compares only the first signatures of a long header, and shows no other te
   const signature = Array.from({ length: 340 }, (_, n) => random(n)).join(',')
   const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(60_000) }))
   const headers = { [signatureHeader]: signature, 'x-other': random(300) }
-  for (let n = 0; n < kept.groups; n++)
+  for (let n = 0; n < rejectLimits.groups; n++)
     rejects.add(
       requestOf(`2001:db8::1:${n}`, { headers, url: `/${random(301)}${'a'.repeat(7_000)}` }),
       'signature_malformed',

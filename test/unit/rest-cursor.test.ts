@@ -7,7 +7,7 @@ const pagesOf = (secret = 'secret of this world', seq = Infinity) =>
   createPages({ secret, epoch: () => 0, now: () => ({ ...asOf, seq }) })
 const pages = pagesOf()
 const ask = (cursor: string | undefined, q = 'list', from = pages) =>
-  from.ask('searchTokens', { params: {}, query: { q, limit: 20, cursor } }, { accountId: 'acct_1' })
+  from.readRequested('searchTokens', { params: {}, query: { q, limit: 20, cursor } }, { accountId: 'acct_1' })
 const cursorOf = (after: number | string, at = asOf, q = 'list') => pages.nextCursor(ask(undefined, q), at, after) ?? ''
 const foreign = /expected the meta\.next_cursor of a page of this service/
 

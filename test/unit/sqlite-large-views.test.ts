@@ -6,7 +6,7 @@ import type { Lease } from '../../src/inbox/port.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews, viewStoreOf } from '../../src/inbox/sqlite/views.ts'
 import type { Views } from '../../src/inbox/views/views.ts'
-import { createKept, createRunCounts } from '../../src/inbox/views/stats.ts'
+import { createCachedCount, createRunCounts } from '../../src/inbox/views/stats.ts'
 import { aQuarantined, anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { readAll } from '../conformance/views.ts'
 
@@ -83,6 +83,7 @@ const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, [{ types: ['*'] }])],
   ['the audit', (of) => of.audit({ limit: 50 })],
   ['the counts', (of) => of.stats()],
+  ['the dead letters of the last hour', (of) => of.deadLastHour()],
   ['the counts of many runs', () => createRunCounts(viewStoreOf(recording()), { few: 10, perStatement: 5_000 })()],
 ]
 
@@ -152,6 +153,7 @@ describe('in a large store', () => {
       { handler: 'loose', waiting: 0, ready: 0, dead: count },
       { handler: 'ordered', waiting, ready, dead: 0 },
     ])
+    expect(await views.deadLastHour()).toBe(count)
     expect(stats).toMatchObject({ lastSeq: count, quarantined: count, oldestOpenAt: anEvent('e0').receivedAt })
     for (const perStatement of [997, 50_000]) {
       const counts = await createRunCounts(viewStoreOf(open.db), { few: 10, perStatement })()
@@ -172,7 +174,7 @@ describe('a slow count', () => {
   test('is cached for twenty times its duration, then repeated in the background; after a minute, calls wait', async () => {
     let [now, value] = [0, 0]
     const counted: (() => void)[] = []
-    const kept = createKept(
+    const kept = createCachedCount(
       () => new Promise<number>((resolve) => counted.push(() => resolve((value += 1)))),
       () => true,
       () => now,

@@ -13,7 +13,7 @@ type StreamKind = (typeof streamKinds)[number]
 async function startStream() {
   const wall = createTestClock()
   const silences = { count: 0 }
-  const stream = createStream<StreamKind>({ wall, onSilence: () => void silences.count++ })
+  const stream = createStream<StreamKind>({ wall, onLastLeft: () => void silences.count++ })
   const responses: ServerResponse[] = []
   const server = await startHttpServer({
     host: '127.0.0.1',
@@ -133,11 +133,11 @@ test('a client that does not read is closed at 1 MB of backlog, others continue'
   idle.destroy()
 })
 
-test('isHeard follows the subscribers, and onSilence is called after the last one left', async () => {
+test('hasSubscribers follows the subscribers, and onLastLeft is called after the last one left', async () => {
   await using stage = await startStream()
-  expect(stage.stream.isHeard('clock')).toBe(false)
+  expect(stage.stream.hasSubscribers('clock')).toBe(false)
   const [one, other] = [await stage.open(['clock']), await stage.open(['clock', 'event'])]
-  expect(streamKinds.map((kind) => stage.stream.isHeard(kind))).toEqual([true, false, true])
+  expect(streamKinds.map((kind) => stage.stream.hasSubscribers(kind))).toEqual([true, false, true])
   const closed = stage.responses.map((response) => once(response, 'close'))
   await one.leave()
   await Promise.race(closed)
@@ -145,7 +145,7 @@ test('isHeard follows the subscribers, and onSilence is called after the last on
   await other.leave()
   await Promise.all(closed)
   expect(stage.silences.count).toBe(1)
-  expect(stage.stream.isHeard('clock')).toBe(false)
+  expect(stage.stream.hasSubscribers('clock')).toBe(false)
   expect(stage.wall.nextTimerAt()).toBeNull()
 })
 

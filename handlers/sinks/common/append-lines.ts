@@ -28,20 +28,20 @@ export async function appendLines(
   lines: readonly Uint8Array[],
   signal: AbortSignal,
 ): Promise<void> {
-  const present = await statOf(options.path)
-  if (present !== undefined && !present.isFile()) return appendToDevice(options.path, Buffer.concat(lines), signal)
+  const existing = await statOf(options.path)
+  if (existing !== undefined && !existing.isFile()) return appendToDevice(options.path, Buffer.concat(lines), signal)
   await mkdir(dirname(options.path), { recursive: true })
   // All writers of a file need the same lock, even if they know it by different links.
   const path =
-    present === undefined
+    existing === undefined
       ? join(await realpath(dirname(options.path)), basename(options.path))
       : await realpath(options.path)
   await underLock(`${path}.lock`, signal, () => appendLocked({ ...options, path }, lines))
 }
 
 /**
- * Runs `task` while no other thread or process does. The lock is the write lock of an empty SQLite file, which the system
- * releases after a crash.
+ * Runs `task` while no other thread or process does. The lock is the write lock of an empty SQLite file: the system releases
+ * it after a crash.
  */
 async function underLock(file: string, signal: AbortSignal, task: () => Promise<void>): Promise<void> {
   const { default: Sqlite } = await import('better-sqlite3')
@@ -81,8 +81,8 @@ async function appendLocked(options: AppendOptions, lines: readonly Uint8Array[]
 
 /** Number of leading lines that fit into `bytes`. */
 function countFitting(lines: readonly Uint8Array[], bytes: number): number {
-  let left = bytes
-  const first = lines.findIndex(({ length }) => (left -= length) < 0)
+  let remaining = bytes
+  const first = lines.findIndex(({ length }) => (remaining -= length) < 0)
   return first === -1 ? lines.length : first
 }
 
@@ -123,7 +123,7 @@ async function syncFolder(file: string): Promise<void> {
 
 const newline = 0x0a
 const blockBytes = 64 * 1024
-/** This sink writes no longer lines, so a longer one means that the file isn't its own. */
+/** The sink writes shorter lines. A longer one means that another program wrote the file. */
 const maxLineBytes = 64 * 1024 * 1024
 
 /** Removes an incomplete last line, which a crash leaves: its items are sent again. Returns the length of the file. */
@@ -169,18 +169,18 @@ async function appendToDevice(path: string, bytes: Buffer, signal: AbortSignal):
 }
 
 /** Checks that a file can be created at an absolute path, missing folders included. Throws an Error that starts with `option`. */
-export async function checkPlace(path: string, option: string): Promise<void> {
-  const present = await statOf(path)
-  if (present?.isDirectory()) throw new Error(`${option}: ${path} is a folder; expected the path of a file`)
-  let place = path
-  while ((await statOf(place)) === undefined) place = dirname(place)
-  if (place !== path && !(await stat(place)).isDirectory())
-    throw new Error(`${option}: ${place} is not a folder; choose another path`)
+export async function checkWritable(path: string, option: string): Promise<void> {
+  const existing = await statOf(path)
+  if (existing?.isDirectory()) throw new Error(`${option}: ${path} is a folder; expected the path of a file`)
+  let nearest = path
+  while ((await statOf(nearest)) === undefined) nearest = dirname(nearest)
+  if (nearest !== path && !(await stat(nearest)).isDirectory())
+    throw new Error(`${option}: ${nearest} is not a folder; choose another path`)
   try {
-    await access(place, constants.W_OK)
+    await access(nearest, constants.W_OK)
   } catch (error) {
     const advice = 'give this user write access, or choose another path'
-    throw new Error(`${option}: ${place} cannot be written to (${codeOf(error)}): ${advice}`, { cause: error })
+    throw new Error(`${option}: ${nearest} cannot be written to (${codeOf(error)}): ${advice}`, { cause: error })
   }
 }
 

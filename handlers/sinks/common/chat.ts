@@ -49,8 +49,8 @@ const maxRemembered = 10_000
 
 /**
  * A sink that writes to a chat within the service's rate limits. Pending items are joined into few messages. A retry
- * skips what an earlier attempt in this process sent. A rejected entry is replaced by a notice, so that it doesn't block
- * others.
+ * skips entries that an earlier attempt in this process sent. A rejected entry is replaced by a notice, so that it
+ * doesn't block others.
  */
 export function createChatSink(
   { service, url, secrets, dialect, limits, batch, toBody, waitOf }: ChatService,
@@ -102,22 +102,22 @@ export function createChatSink(
   /** Posts when the rate limits allow it. Returns the response if the service rejected this message, else undefined. */
   async function postMessage(texts: readonly string[], ctx: SinkContext): Promise<HttpResponse | undefined> {
     const { signal } = ctx
-    await takeTurn(ctx)
+    await waitForTurn(ctx)
     const body = JSON.stringify(toBody(texts))
     const response = await post({ url, headers: jsonHeaders, body, signal, receiver: service, secrets })
     pacer.sent()
     const waitMs = waitOf?.(response)
-    if (waitMs !== undefined) pacer.hold(waitMs)
+    if (waitMs !== undefined) pacer.pause(waitMs)
     if (isSuccess(response)) return undefined
     if (isInvalidRequest(response)) return response
     const pause = (ms: number) => {
-      pacer.hold(ms)
+      pacer.pause(ms)
       ctx.pause(ms)
     }
     throw toHttpError(response, service, pause, waitMs)
   }
 
-  async function takeTurn(ctx: SinkContext): Promise<void> {
+  async function waitForTurn(ctx: SinkContext): Promise<void> {
     const waitMs = pacer.waitMs()
     if (waitMs > maxSleepMs) {
       ctx.pause(waitMs)
@@ -201,25 +201,25 @@ export interface Limit {
   readonly ms: number
 }
 
-/** Creates a pacer that keeps all limits within any period of their length. */
+/** Creates a pacer. It allows at most `count` messages within any `ms` milliseconds, for each limit. */
 export function createPacer(limits: readonly Limit[], { now }: Pick<Timing, 'now'>) {
-  const remembered = Math.max(...limits.map(({ count }) => count))
+  const maxCount = Math.max(...limits.map(({ count }) => count))
   const sentAt: number[] = []
-  let heldUntil = -Infinity
+  let pausedUntil = -Infinity
   return {
     /** Milliseconds until a message may be sent; 0: now. */
     waitMs() {
       const free = limits.map(({ count, ms }) => (sentAt.at(-count) ?? -Infinity) + ms)
-      return Math.max(0, Math.ceil(Math.max(heldUntil, ...free) - now()))
+      return Math.max(0, Math.ceil(Math.max(pausedUntil, ...free) - now()))
     },
     /** Counts a sent message. */
     sent() {
       sentAt.push(now())
-      if (sentAt.length > remembered) sentAt.shift()
+      if (sentAt.length > maxCount) sentAt.shift()
     },
     /** Allows no message for `ms` milliseconds. */
-    hold(ms: number) {
-      heldUntil = Math.max(heldUntil, now() + ms)
+    pause(ms: number) {
+      pausedUntil = Math.max(pausedUntil, now() + ms)
     },
   }
 }

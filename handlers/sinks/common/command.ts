@@ -22,8 +22,8 @@ export interface CommandEnd {
   readonly stderr: string
 }
 
-const keptOutputBytes = 4 * 1024
-/** How long to wait for output after the end: a child process may keep the pipe open. */
+const maxOutputBytes = 4 * 1024
+/** How long to wait for output after the command ended: a child process may keep the pipe open. */
 const lingerMs = 500
 
 /** Runs a command. Throws if it can't be started, or the reason of `signal` after it was killed. */
@@ -61,17 +61,17 @@ export async function runCommand({ command, cwd, env, input, signal }: Command):
   }
 }
 
-/** Reads everything, so that the command never blocks, and keeps the start. */
+/** Reads everything, so that the command never blocks, and stores the start. */
 function collect(stream: Readable): readonly Buffer[] {
-  const kept: Buffer[] = []
-  let left = keptOutputBytes
+  const chunks: Buffer[] = []
+  let remaining = maxOutputBytes
   stream.on('data', (chunk: Buffer) => {
-    if (left <= 0) return
-    kept.push(chunk.subarray(0, left))
-    left -= chunk.length
+    if (remaining <= 0) return
+    chunks.push(chunk.subarray(0, remaining))
+    remaining -= chunk.length
   })
   stream.on('error', () => {})
-  return kept
+  return chunks
 }
 
 function textOf(chunks: readonly Buffer[]): string {

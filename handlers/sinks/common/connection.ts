@@ -3,9 +3,10 @@ import { findPackageJSON } from 'node:module'
 export interface Connection<T> {
   /**
    * Calls `work` with the open connection, or opens one. Concurrent calls share the connection. If `signal` aborts, closes
-   * the connection and rejects immediately. `work` calls `lost` to close a broken connection; a newer one stays open.
+   * the connection and rejects immediately. `work` calls `closeBroken` to close a broken connection; a newer one stays
+   * open.
    */
-  use<R>(signal: AbortSignal, work: (opened: T, lost: () => Promise<void>) => Promise<R>): Promise<R>
+  use<R>(signal: AbortSignal, work: (opened: T, closeBroken: () => Promise<void>) => Promise<R>): Promise<R>
   /** Returns the open connection, or opens one. */
   get(): Promise<T>
   /** Closes the open connection. The next call opens a new one. */
@@ -43,19 +44,19 @@ export function createConnection<T>({ open, close }: ConnectionOptions<T>): Conn
       signal.throwIfAborted()
       const opening = get()
       const aborted = Promise.withResolvers<never>()
-      const leave = () => {
+      const onAbort = () => {
         aborted.reject(signal.reason)
         void forget(opening)
       }
-      signal.addEventListener('abort', leave, { once: true })
-      const worked = opening.then((opened) => {
+      signal.addEventListener('abort', onAbort, { once: true })
+      const result = opening.then((opened) => {
         signal.throwIfAborted()
         return work(opened, () => forget(opening))
       })
       try {
-        return await Promise.race([aborted.promise, worked])
+        return await Promise.race([aborted.promise, result])
       } finally {
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', onAbort)
       }
     },
     get,

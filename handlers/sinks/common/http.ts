@@ -54,20 +54,20 @@ async function readStart(response: Response, signal: AbortSignal): Promise<strin
   if (reader === undefined) return ''
   const decoder = new TextDecoder()
   let text = ''
-  let left = maxResponseBytes
-  const late = response.ok ? setTimeout(() => void reader.cancel().catch(() => {}), successBodyMs) : undefined
+  let remaining = maxResponseBytes
+  const timer = response.ok ? setTimeout(() => void reader.cancel().catch(() => {}), successBodyMs) : undefined
   try {
-    while (left > 0) {
+    while (remaining > 0) {
       const { value } = await reader.read()
       if (value === undefined) return text
-      text += decoder.decode(value.subarray(0, left), { stream: true })
-      left -= value.length
+      text += decoder.decode(value.subarray(0, remaining), { stream: true })
+      remaining -= value.length
     }
     await reader.cancel()
   } catch {
     signal.throwIfAborted()
   } finally {
-    clearTimeout(late)
+    clearTimeout(timer)
   }
   return text
 }
@@ -95,8 +95,8 @@ export const isInvalidRequest = ({ status }: HttpResponse): boolean =>
 const defaultWaitMs = 1_000
 
 /**
- * The error for a response that is not a success. With `waitMs`, by default that of `Retry-After`, it is a RetryableError.
- * After a 429, calls `pause` with the wait.
+ * The error for a response that is not a success. It is a RetryableError if a wait is known: `waitMs`, by default from
+ * `Retry-After`. After a 429, calls `pause` with the wait.
  */
 export function toHttpError(
   { status, headers, text }: HttpResponse,

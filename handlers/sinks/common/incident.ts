@@ -3,7 +3,7 @@ import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox
 import type { Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
 import { isInvalidRequest, isSuccess, jsonHeaders, post, toHttpError } from './http.ts'
-import { toMessage, toOwnWarning, type Message } from './message.ts'
+import { toMessage, toInboxWarning, type Message } from './message.ts'
 
 /** Events below this severity open no alert. */
 export const minSeverity = z.enum(['info', 'warning', 'critical']).default('warning')
@@ -39,10 +39,7 @@ interface IncidentService<P extends z.ZodType> {
 
 const severities: readonly Severity[] = ['info', 'warning', 'critical']
 
-/**
- * Opens one alert per event of at least `minSeverity`; its id is the event's. When a warning of the inbox is resolved,
- * its alert is closed.
- */
+/** Opens one alert per event of at least `minSeverity`; its id is the event's. When a warning of the inbox is resolved, its alert is closed. */
 export function createIncidentSink<P extends z.ZodType>(incidents: IncidentService<P>): Readonly<SinkDefinition> {
   const { service, secret, maxIdLength, payload: schema, rule, rate } = incidents
   const isSevere = (severity: Severity) => severities.indexOf(severity) >= severities.indexOf(incidents.minSeverity)
@@ -57,7 +54,7 @@ export function createIncidentSink<P extends z.ZodType>(incidents: IncidentServi
       const [{ path, message } = { path: [], message: '' }] = error.issues
       throw new TerminalError(`${rule}; ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`)
     }
-    const warning = toOwnWarning(event)
+    const warning = toInboxWarning(event)
     const id = toId(warning?.incident ?? event.uid)
     if (warning?.isResolved === true) return isSevere(warning.level) ? incidents.close(id) : undefined
     const message = toMessage(event)
@@ -88,7 +85,7 @@ export function createIncidentSink<P extends z.ZodType>(incidents: IncidentServi
   }
 }
 
-/** Cuts text to `longest` characters, without splitting a surrogate pair. */
-export function cut(value: string, longest: number): string {
-  return value.length <= longest ? value : `${value.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
+/** Cuts text to `maxLength` characters, without splitting a surrogate pair. */
+export function cut(value: string, maxLength: number): string {
+  return value.length <= maxLength ? value : `${value.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }

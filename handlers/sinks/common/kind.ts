@@ -36,10 +36,10 @@ export interface SinkTools {
 }
 
 /** Retry options of sinks whose destination may be down for a day: a file, a database, an app. */
-export const patience = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
+export const longRetry = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
 
 /** Shows an option to people: only the host of a URL, because the rest may be secret; commas between items. */
-export function place(value: unknown, { withPath = false } = {}): string {
+export function shownOption(value: unknown, { withPath = false } = {}): string {
   const describe = (item: unknown) => {
     const url = URL.parse(String(item))
     return url === null || url.host === ''
@@ -112,7 +112,7 @@ export function memberAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Throws a TerminalError with the rule of payloads if all items of a batch are invalid. Logs the invalid ones of others; the sink
+ * Throws a TerminalError with the rule of payloads if all items of a batch are invalid. If only some are, logs them; the sink
  * sends a notice for each.
  */
 export function requireValid(

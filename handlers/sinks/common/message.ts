@@ -15,7 +15,7 @@ export interface Message extends Omit<EventDescription, 'addresses'> {
 /** Describes an event for people. Never throws. */
 export function toMessage(event: AnyEvent & { readonly uid?: string }): Message {
   const { addresses, ...description } = describeEvent(event)
-  const warning = toOwnWarning(event)
+  const warning = toInboxWarning(event)
   const { text, url } = (event.data ?? {}) as Readonly<Record<string, unknown>>
   return {
     ...description,
@@ -29,7 +29,7 @@ export function toMessage(event: AnyEvent & { readonly uid?: string }): Message 
 }
 
 /** A warning about the inbox, sent as an event by the inbox itself. */
-interface OwnWarning {
+interface InboxWarning {
   /** Id shared by all events of one warning. */
   readonly incident: string
   readonly isResolved: boolean
@@ -37,8 +37,8 @@ interface OwnWarning {
   readonly level: EventDescription['severity']
 }
 
-/** Returns null for other events than the inbox's own warnings. */
-export function toOwnWarning({ id, type, data }: AnyEvent): OwnWarning | null {
+/** Returns null for an event that is not a warning of the inbox. */
+export function toInboxWarning({ id, type, data }: AnyEvent): InboxWarning | null {
   if (type !== 'inbox.warning' && type !== 'inbox.resolved') return null
   const { level } = data as Readonly<Record<string, unknown>>
   return {

@@ -28,10 +28,10 @@ const dialect: SqlDialect = {
 }
 
 const connectMs = 10_000
-/** Added to the server's statement timeout for the client's own. */
+/** Difference between the query timeout of the client and the statement timeout of the server. */
 const responseMs = 5_000
 /** PostgreSQL accepts at most 65,535 parameters. */
-const rowsAtOnce = 500
+const rowsPerStatement = 500
 
 /** Tables in a PostgreSQL database. Missing tables and columns are created on opening. */
 export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlStore> {
@@ -51,8 +51,8 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
   async function transact(work: (client: PoolClient) => Promise<void>, signal?: AbortSignal): Promise<void> {
     const client = await pool.connect()
     // Closing the connection ends its statement.
-    const leave = () => void client.end().catch(() => {})
-    signal?.addEventListener('abort', leave, { once: true })
+    const disconnect = () => void client.end().catch(() => {})
+    signal?.addEventListener('abort', disconnect, { once: true })
     try {
       signal?.throwIfAborted()
       await client.query(`BEGIN; SET LOCAL statement_timeout = ${options.statementTimeoutMs}`)
@@ -63,7 +63,7 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
       client.release(true)
       throw error
     } finally {
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', disconnect)
     }
     client.release()
   }
@@ -86,12 +86,12 @@ export async function openPostgresStore(options: SqlStoreOptions): Promise<SqlSt
     try {
       await transact((client) => insert(client, rows), signal)
     } catch (error) {
-      if (!isOfData(error)) throw error
+      if (!isDataError(error)) throw error
       const [row, ...others] = rows
       if (row === undefined) return
-      // A value is out of range: only the bytes of its event are stored, and all values of the others.
+      // A value is out of range: of its event only the bytes are stored, of the others all values.
       if (others.length === 0) await transact((client) => insert(client, [toBareRow(row)]), signal)
-      else for (const each of rows) await put([each], signal)
+      else for (const single of rows) await put([single], signal)
     }
   }
 
@@ -120,9 +120,9 @@ async function missingIn(client: Pick<Pool | PoolClient, 'query'>, tables: reado
 }
 
 async function insert(client: PoolClient, rows: readonly Row[]): Promise<void> {
-  for (const [table, ofTable] of byTable(rows)) {
-    for (let from = 0; from < ofTable.length; from += rowsAtOnce) {
-      const part = ofTable.slice(from, from + rowsAtOnce)
+  for (const [table, tableRows] of byTable(rows)) {
+    for (let from = 0; from < tableRows.length; from += rowsPerStatement) {
+      const part = tableRows.slice(from, from + rowsPerStatement)
       const values = part.flatMap((row) => row.values)
       await client.query(toInsert(table, part.length, dialect), values)
     }
@@ -130,6 +130,6 @@ async function insert(client: PoolClient, rows: readonly Row[]): Promise<void> {
 }
 
 /** Classes 22 (data exception) and 54 (limit exceeded): a retry would fail, too. */
-function isOfData(error: unknown): boolean {
+function isDataError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(?:22|54)\w{3}$/.test(String(error.code))
 }

@@ -70,7 +70,7 @@ export async function openSqliteStore({ url, tablePrefix, statementTimeoutMs }: 
       const rows = byTable(items.map((item) => tables.toRow(item)))
       await transact(() => {
         for (const { table, values } of [...rows.values()].flat()) {
-          const bound = table.columns.map(({ kind }, at) => toBound(values[at] ?? null, kind))
+          const bound = table.columns.map(({ kind }, at) => toParameter(values[at] ?? null, kind))
           inserts.get(table)?.run(...bound)
         }
       }, signal)
@@ -79,14 +79,14 @@ export async function openSqliteStore({ url, tablePrefix, statementTimeoutMs }: 
   }
 }
 
-function toBound(value: Value, kind: ColumnKind): unknown {
+function toParameter(value: Value, kind: ColumnKind): unknown {
   if (kind === 'real') return value === null ? null : Number(value)
-  if (kind === 'time' && typeof value === 'string') return sortable(value)
+  if (kind === 'time' && typeof value === 'string') return toSortable(value)
   return typeof value === 'boolean' ? Number(value) : value
 }
 
 /** An RFC 3339 time in UTC with nine fraction digits, so that text order is time order. */
-function sortable(time: string): string {
+function toSortable(time: string): string {
   const [, seconds = time, fraction = ''] = /^([^.Zz+]{19})(?:\.(\d+))?/.exec(time) ?? []
   return `${seconds.toUpperCase()}.${fraction.padEnd(9, '0')}Z`
 }

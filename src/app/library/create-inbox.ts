@@ -33,10 +33,7 @@ export interface EmbeddedInbox extends AsyncDisposable {
   receive(request: DeliveryRequest): Promise<DeliveryResponse>
   /** Events about deliveries and runs. */
   readonly events: InboxEmitter
-  /**
-   * Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again.
-   * Idempotent.
-   */
+  /** Opens the database and starts the handlers. If it rejects, everything is closed and it can be called again. Idempotent. */
   start(): Promise<void>
   /**
    * Rejects new deliveries, lets runs in flight finish within `shutdownMs`, releases the others, closes the database.
@@ -91,7 +88,7 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     }
   }
 
-  const refusal = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
+  const unavailableCode = () => (stopping === undefined ? 'store_unavailable' : 'shutting_down')
   const receiving = () => (stopping === undefined ? running : undefined)
 
   const stopOnce = () => (stopping ??= stop())
@@ -105,7 +102,7 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     }
     return createRouter(methodsOf(known?.probes ?? []), (): Deliver => {
       const running = receiving()
-      return running ? (request, response) => running.deliver(source, request, response) : refusal()
+      return running ? (request, response) => running.deliver(source, request, response) : unavailableCode()
     })
   }
 
@@ -114,7 +111,7 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
     router: ((...args: [string] | Parameters<InboxRouter>) =>
       args.length === 1 ? routerOf(args[0]) : router(...args)) as EmbeddedInbox['router'],
     async receive(request) {
-      return (await receiving()?.receive(request)) ?? toResponse(answerFor(refusal()))
+      return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))
     },
     events: reporter.emitter,
     async start() {
@@ -139,17 +136,17 @@ export type InboxRouter = (request: IncomingMessage, response: ServerResponse, n
 export type Deliver = ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | AnswerCode
 
 /**
- * Receives deliveries, and probes of senders that test the URL, at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes on
- * requests below that path.
+ * Receives deliveries, and probes of senders that test the URL, at exactly the mounted path, with `app.use(path, router)`
+ * or `app.post(path, router)`. Passes requests below that path on.
  */
 function createRouter(methods: readonly string[], deliver: () => Deliver): InboxRouter {
   return (request, response, next) => {
     if (next !== undefined && isBelow(request)) return next()
     const { method = '' } = request
     if (method !== 'POST') return send(response, methods.includes(method) ? probeAnswer : methodAnswer(methods), false)
-    const how = deliver()
-    if (typeof how === 'string') return send(response, answerFor(how), true)
-    how(request, response).catch((error: unknown) => {
+    const handleOrCode = deliver()
+    if (typeof handleOrCode === 'string') return send(response, answerFor(handleOrCode), true)
+    handleOrCode(request, response).catch((error: unknown) => {
       if (next === undefined) response.destroy()
       else next(error)
     })

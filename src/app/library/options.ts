@@ -20,10 +20,7 @@ import {
 import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
 
 export interface EmbeddedInboxOptions {
-  /**
-   * Webhook secrets of at least 16 characters: one, a list, or an object `{ label: secret }`. All are valid at once, for
-   * a rotation.
-   */
+  /** Webhook secrets of at least 16 characters: one, a list, or an object `{ label: secret }`. All are valid at once, for a rotation. */
   readonly secrets?: string | readonly string[] | Readonly<Record<string, string>> | undefined
   /** Instead of `secrets`: a file with one secret or JSON `{"label": "secret"}`. Read again when it changes. */
   readonly secretsFile?: string | undefined
@@ -122,17 +119,17 @@ const noSources: ResolvedSources = { sources: [], problems: [] }
 
 /** Throws InboxError `config_invalid` with one line per problem, without secrets. */
 export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettings {
-  const given: Readonly<Record<string, unknown>> = { ...options }
-  const { values, problems } = parseValues(given)
-  const { handlers, problems: handlerProblems } = parseDefinitions(given.handlers)
-  const unknown = Object.keys(given).filter((name) => !knownNames.includes(name))
-  const resolved = given.sources === undefined ? noSources : resolveSources(values.sources, [])
-  const hasDefault = given.secrets !== undefined || given.secretsFile !== undefined
+  const input: Readonly<Record<string, unknown>> = { ...options }
+  const { values, problems } = parseValues(input)
+  const { handlers, problems: handlerProblems } = parseDefinitions(input.handlers)
+  const unknown = Object.keys(input).filter((name) => !knownNames.includes(name))
+  const resolved = input.sources === undefined ? noSources : resolveSources(values.sources, [])
+  const hasDefault = input.secrets !== undefined || input.secretsFile !== undefined
   const isEmpty = resolved.sources.length + resolved.problems.length === 0
   problems.push(
-    ...(hasDefault || isEmpty ? secretProblems(given, values.secrets) : []),
+    ...(hasDefault || isEmpty ? secretProblems(input, values.secrets) : []),
     ...resolved.problems,
-    ...apiProblems(given),
+    ...apiProblems(input),
     ...handlerProblems,
     ...(resolved.problems.length === 0 ? findSourceProblems(handlers, resolved.sources) : []),
     ...unknown.map((name) => `${name}: unknown option, known are ${knownNames.join(', ')}`),
@@ -158,22 +155,22 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
   })
 }
 
-function parseValues(given: Readonly<Record<string, unknown>>) {
+function parseValues(input: Readonly<Record<string, unknown>>) {
   const problems: string[] = []
   const entries = optionNames.map((name) => {
     const { type } = settings[settingOf[name]]
-    const result = type.safeParse(given[name])
+    const result = type.safeParse(input[name])
     if (result.success) return [name, result.data]
-    problems.push(`${name} ${mistakeIn(settingOf[name], given[name], result.error)}`)
+    problems.push(`${name} ${mistakeIn(settingOf[name], input[name], result.error)}`)
     return [name, type.parse(undefined)]
   })
   return { values: Object.fromEntries(entries) as OptionValues, problems }
 }
 
-function secretProblems(given: Readonly<Record<string, unknown>>, secrets: OptionValues['secrets']): string[] {
-  const hasBoth = given.secrets !== undefined && given.secretsFile !== undefined
+function secretProblems(input: Readonly<Record<string, unknown>>, secrets: OptionValues['secrets']): string[] {
+  const hasBoth = input.secrets !== undefined && input.secretsFile !== undefined
   if (hasBoth) return ['secrets: expected secrets or secretsFile, received both']
-  if (given.secrets === undefined && given.secretsFile === undefined)
+  if (input.secrets === undefined && input.secretsFile === undefined)
     return [`secrets: neither secrets nor secretsFile is set; expected ${settings.INBOX_SECRETS.expected}`]
   try {
     refuseDemoSecret(secrets ?? [])

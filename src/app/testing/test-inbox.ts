@@ -80,13 +80,15 @@ const unobserved: IngestObserver = { stored() {}, rejected() {}, refused() {} }
  */
 export async function createTestInbox(options: TestInboxOptions): Promise<TestInbox> {
   const { sinks = [], clock = createTestClock(), log = silentLogger } = options
-  const kept = new Map<string, SinkItem[]>(sinks.map((name) => [name, []]))
-  const keepers = [...kept].map(([name, items]) => ({
+  const itemsBySink = new Map<string, SinkItem[]>(sinks.map((name) => [name, []]))
+  const collectors = [...itemsBySink].map(([name, items]) => ({
     name,
-    send: (given: readonly SinkItem[]) => void items.push(...given),
+    send: (newItems: readonly SinkItem[]) => void items.push(...newItems),
   }))
-  const given: unknown = options.handlers
-  const { handlers, problems } = parseDefinitions(Array.isArray(given) ? [...given, ...keepers] : given)
+  const definitions: unknown = options.handlers
+  const { handlers, problems } = parseDefinitions(
+    Array.isArray(definitions) ? [...definitions, ...collectors] : definitions,
+  )
   if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
 
   // A test clock is never set back, so the clock isn't checked during long waits.
@@ -123,7 +125,7 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
       return { status: answer.status, body: JSON.parse(answer.body) as unknown }
     },
     idle: () => untilIdle(runner, clock),
-    advance: (ms) => pass(clock, ms),
+    advance: (ms) => advanceThrough(clock, ms),
     async runs(eventId) {
       const event = await inbox.event(eventId)
       return (event?.runs ?? []).map(({ handler, state, attempt, runAt, attempts }) => {
@@ -133,7 +135,7 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
     deadLetters: async () => (await inbox.deadLetters({ limit: Number.MAX_SAFE_INTEGER })).data,
     state: (handler) => stateOf(inbox, handler),
     items(sink) {
-      const items = kept.get(sink)
+      const items = itemsBySink.get(sink)
       if (items === undefined) throw new InboxError('usage', `${sink} is not one of \`sinks\``)
       return [...items]
     },
@@ -148,7 +150,7 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
 }
 
 /** Lets everything happen that is due now. */
-async function turns(clock: TestClock): Promise<void> {
+async function settleDue(clock: TestClock): Promise<void> {
   for (let turn = 0; turn < quietTurns; turn++) await clock.advance(0)
 }
 
@@ -159,12 +161,12 @@ async function untilIdle(runner: InProcessRunner, clock: TestClock): Promise<voi
   }
 }
 
-async function pass(clock: TestClock, ms: number): Promise<void> {
+async function advanceThrough(clock: TestClock, ms: number): Promise<void> {
   const until = clock.now() + ms
-  await turns(clock)
+  await settleDue(clock)
   for (let at = clock.nextTimerAt(); at !== null && at <= until; at = clock.nextTimerAt()) {
     await clock.advance(Math.max(0, at - clock.now()))
-    await turns(clock)
+    await settleDue(clock)
   }
   await clock.advance(until - clock.now())
 }

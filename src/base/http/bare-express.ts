@@ -22,7 +22,7 @@ export function sendContinue(request: IncomingMessage, response: ServerResponse)
 /** Routes by path. Paths without a parameter come first: otherwise `/counts` would match `/:id`. */
 export function groupByPath<R extends { readonly path: string }>(
   routes: readonly R[],
-): readonly (readonly [path: string, same: readonly R[]])[] {
+): readonly (readonly [path: string, routes: readonly R[]])[] {
   const byPath = [...Map.groupBy(routes, ({ path }) => path)]
   return byPath.toSorted(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')))
 }

@@ -34,8 +34,8 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Smaller files are not compressed. */
-const packedFrom = 1_024
+/** Only larger files are compressed. */
+const minPackedBytes = 1_024
 const pack = promisify(gzip)
 
 const types: Readonly<Record<string, string>> = {
@@ -69,7 +69,7 @@ export async function createPages(folder: string, notBuilt: string): Promise<Pag
     isFor: (request) => (request.method === 'GET' || request.method === 'HEAD') && pageOf(request) !== undefined,
     handle(request, response) {
       const page = pageOf(request)
-      if (page === undefined) throw new RangeError(`${request.url}: expected a path that isFor is true of`)
+      if (page === undefined) throw new RangeError(`${request.url}: expected a path for which isFor returns true`)
       const isPacked = page.packed !== null && takesGzip(request)
       const bytes = isPacked ? page.packed : page.bytes
       response.writeHead(200, {
@@ -115,7 +115,7 @@ async function toPage(name: string, bytes: Buffer): Promise<Page> {
   const caching = name.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
   const type = types[extname(name)] ?? 'application/octet-stream'
   const isText = /^text\/|json|svg/.test(type)
-  return { bytes, packed: isText && bytes.length > packedFrom ? await pack(bytes) : null, type, caching }
+  return { bytes, packed: isText && bytes.length > minPackedBytes ? await pack(bytes) : null, type, caching }
 }
 
 /** True if the client accepts gzip. */

@@ -123,7 +123,7 @@ interface Connection {
   readonly exchanges: { readonly request: IncomingMessage; readonly response: ServerResponse }[]
   /** True once a POST got a 2xx: its sender is most likely genuine. */
   isTrusted: boolean
-  /** When progress was measured last, and how many bytes had been received by then. */
+  /** Time (`performance.now`) of the latest measurement of progress, and bytes received until then. */
   measuredAt: number
   measuredBytes: number
 }
@@ -136,26 +136,26 @@ const maxExamined = 64
 
 /**
  * Limits the open connections of a server. At the limit it closes an idle connection: one without a complete request.
- * Connections that receive less than 1 KiB/s are closed first, longest idle ones before others. Clients with an accepted
- * POST are closed last. A new connection is closed only if all others wait for responses to complete requests.
+ * Connections that receive less than 1 KiB/s are closed first, longest idle ones before others. Clients with an
+ * accepted POST are closed last. A new connection is closed only if all others wait for responses to complete requests.
  *
  * @returns a function to call with every request
  */
 function limitConnections(server: Server, max: number): (request: IncomingMessage, response: ServerResponse) => void {
   const open = new Set<Connection>()
   // Both are ordered by `measuredAt`. A connection found busy is in neither until its response is sent.
-  const strangers = new Set<Connection>()
+  const untrusted = new Set<Connection>()
   const trusted = new Set<Connection>()
   const bySocket = new WeakMap<object, Connection>()
 
   function forget(connection: Connection): void {
-    for (const set of [open, strangers, trusted]) set.delete(connection)
+    for (const set of [open, untrusted, trusted]) set.delete(connection)
   }
 
   function queue(connection: Connection): void {
     if (!open.has(connection)) return
     measure(connection)
-    const connections = connection.isTrusted ? trusted : strangers
+    const connections = connection.isTrusted ? trusted : untrusted
     connections.add(connection)
   }
 
@@ -179,7 +179,7 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
       const isUsed = settle(connection)
       const busy = connection.exchanges.find(({ request }) => request.complete)
       if (busy !== undefined) busy.response.once('close', () => queue(connection))
-      else if (connection.isTrusted && connections === strangers) trusted.add(connection)
+      else if (connection.isTrusted && connections === untrusted) trusted.add(connection)
       else {
         const rate = isUsed && connection.isTrusted ? Infinity : measure(connection)
         if (rate < stalledBytesPerMs) return connection
@@ -192,11 +192,13 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
   }
 
   function chooseIdle(): Connection | undefined {
-    const [oldest] = strangers
-    const areNew = oldest === undefined || performance.now() - oldest.measuredAt < firstMs
+    const [oldest] = untrusted
+    const isOldestNew = oldest === undefined || performance.now() - oldest.measuredAt < firstMs
     // Without a flood, new clients get time for their first request.
-    const isFlood = strangers.size >= trusted.size
-    return areNew && !isFlood ? (findIdle(trusted) ?? findIdle(strangers)) : (findIdle(strangers) ?? findIdle(trusted))
+    const isFlood = untrusted.size >= trusted.size
+    return isOldestNew && !isFlood
+      ? (findIdle(trusted) ?? findIdle(untrusted))
+      : (findIdle(untrusted) ?? findIdle(trusted))
   }
 
   server.on('connection', (socket) => {
@@ -210,14 +212,14 @@ function limitConnections(server: Server, max: number): (request: IncomingMessag
     }
     const connection = { socket, exchanges: [], isTrusted: false, measuredAt: performance.now(), measuredBytes: 0 }
     open.add(connection)
-    strangers.add(connection)
+    untrusted.add(connection)
     bySocket.set(socket, connection)
     socket.once('close', () => forget(connection))
   })
   server.on('secureConnection', (secure: Socket) => {
     const isSame = ({ socket }: Connection) =>
       socket.remotePort === secure.remotePort && socket.remoteAddress === secure.remoteAddress
-    const connection = strangers.values().find(isSame)
+    const connection = untrusted.values().find(isSame)
     if (connection !== undefined) bySocket.set(secure, connection)
   })
 

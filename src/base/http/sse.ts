@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../clock.ts'
 export interface StreamOptions {
   readonly wall: Pick<Clock, 'after'>
   /** Called each time the last subscriber has left. */
-  readonly onSilence?: () => void
+  readonly onLastLeft?: () => void
 }
 
 export interface Subscription<Kind extends string> {
@@ -21,8 +21,8 @@ const backlogBytes = 1024 * 1024
 
 export type Stream<Kind extends string> = ReturnType<typeof createStream<Kind>>
 
-/** Server-Sent Events for all subscribers of a kind. */
-export function createStream<Kind extends string>({ wall, onSilence }: StreamOptions) {
+/** Server-Sent Events. Each subscriber gets the kinds of events that it chose. */
+export function createStream<Kind extends string>({ wall, onLastLeft }: StreamOptions) {
   const subscribers = new Map<ServerResponse, Subscription<Kind>>()
   let heartbeat: Timer | undefined
   let isClosed = false
@@ -31,7 +31,7 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
     if (!subscribers.delete(response) || subscribers.size > 0) return
     heartbeat?.cancel()
     heartbeat = undefined
-    onSilence?.()
+    onLastLeft?.()
   }
 
   function write(response: ServerResponse, text: Buffer): void {
@@ -61,13 +61,13 @@ export function createStream<Kind extends string>({ wall, onSilence }: StreamOpt
     /** Sends `data` as JSON to all subscribers of the kind. Costs nothing without subscribers. */
     publish(kind: Kind, data: unknown): void {
       if (subscribers.size === 0) return
-      const wanted = [...subscribers].filter(([, { kinds }]) => kinds.has(kind))
-      if (wanted.length === 0) return
+      const receivers = [...subscribers].filter(([, { kinds }]) => kinds.has(kind))
+      if (receivers.length === 0) return
       const text = Buffer.from(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`)
-      for (const [response] of wanted) write(response, text)
+      for (const [response] of receivers) write(response, text)
     },
     /** True if the kind has subscribers. */
-    isHeard: (kind: Kind): boolean => subscribers.values().some(({ kinds }) => kinds.has(kind)),
+    hasSubscribers: (kind: Kind): boolean => subscribers.values().some(({ kinds }) => kinds.has(kind)),
     /**
      * Takes over a response. The stream ends with the connection, when `mayStay` returns false, or when the client
      * doesn't read. Returns false, without sending anything, if there are 100 subscribers or the stream was closed.

@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.ts'
 import { sign } from '../../signature/sign.ts'
 import { createEvent } from '../../app/testing/create-event.ts'
 import { codeOf, createEffects, describe, runShell } from './effects.ts'
-import { isHere, type Answer } from './judge.ts'
+import { isFromReceiver, type Answer } from './judge.ts'
 
 export interface ContextOptions {
   /** Receiver under test. Apart from reads of `effects`, requests go only there. */
@@ -37,7 +37,7 @@ export interface TestEvent {
   readonly body: Buffer
 }
 
-/** Overrides for a new event: a `wallet.large_trade` of a new wallet. */
+/** Members to override in a new event, which is a `wallet.large_trade` of a new wallet by default. */
 interface EventParts {
   /** Age relative to the other events of the run. */
   readonly ageMs?: number
@@ -65,7 +65,7 @@ const restartLimitMs = 60_000
 
 export type Context = ReturnType<typeof createContext>
 
-/** The tools of a run: new events, signed deliveries, effects and restarts. */
+/** Creates what the cases of a run use: new events, signed deliveries, effects and restarts. */
 export function createContext(options: ContextOptions, signal: AbortSignal) {
   const { url, secret, nextSecret = '', effects: source, restart: command = '', isInsecure = false } = options
   const { timeoutMs = 5_000, settleMs = 30_000, many = 1_000, signatureHeader = 'X-Service-Signature' } = options
@@ -150,11 +150,11 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   }
 
   /** Delivers new events until `isEnough` accepts an answer, or the time is up. Returns the last answer. */
-  async function poll(isEnough: (answer: Answer) => boolean, limitMs: number, patienceMs: number): Promise<Answer> {
+  async function poll(isEnough: (answer: Answer) => boolean, limitMs: number, answerLimitMs: number): Promise<Answer> {
     const deadline = Date.now() + limitMs
     for (;;) {
       // A proxy may answer other requests itself.
-      const { answer } = await deliver(newEvent(), { limitMs: patienceMs })
+      const { answer } = await deliver(newEvent(), { limitMs: answerLimitMs })
       if (isEnough(answer) || Date.now() >= deadline) return answer
       await pause(pollMs)
     }
@@ -175,14 +175,14 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
 
   /** Runs the restart command and waits until the receiver answers. */
   async function restart(): Promise<Answer> {
-    const since = Date.now()
+    const restartedAt = Date.now()
     try {
       await runShell(command, { limitMs: restartLimitMs, signal, isRead: false })
     } catch (error) {
       signal.throwIfAborted()
-      return { status: null, failure: messageOf(error), isLate: false, ms: Date.now() - since }
+      return { status: null, failure: messageOf(error), isLate: false, ms: Date.now() - restartedAt }
     }
-    return poll(isHere, restartLimitMs, timeoutMs)
+    return poll(isFromReceiver, restartLimitMs, timeoutMs)
   }
 
   /** Undefined without the option. */
@@ -214,7 +214,7 @@ interface OutgoingRequest {
   readonly signature?: string | readonly string[] | undefined
   /** Reuses an idle connection if there is one. */
   readonly isPooled?: boolean
-  /** Writes the body at its own pace; by default it is written at once. */
+  /** Writes the body in parts; default: all of it at once. */
   readonly pace?: (write: WriteBytes) => Promise<void>
   /** Milliseconds after which the request is abandoned; default: the time limit of the run. */
   readonly limitMs?: number

@@ -122,8 +122,9 @@ export function createEffects({ location, isInsecure, signal, settleMs, prefix }
           `${missing.length} of ${ids.length} acknowledged events not done within ${limit}: ${list(missing)}`,
           rule === 'once' ? finishWork : fix,
         )
-      const places = ids.map((id) => effects.indexOf(id))
-      const early = rule === 'in order' ? places.findIndex((place, n) => n > 0 && place < (places[n - 1] ?? 0)) : -1
+      const positions = ids.map((id) => effects.indexOf(id))
+      const early =
+        rule === 'in order' ? positions.findIndex((position, n) => n > 0 && position < (positions[n - 1] ?? 0)) : -1
       if (early >= 0)
         return wrong(`${list(ids.slice(early, early + 1))} was done before an event that was sent earlier`)
       if (!isQuiet) return notChecked(`the receiver was still working after ${limit} (--settle waits longer)`)

@@ -54,7 +54,7 @@ export function failed({ sent, expected, got, fix }: Record<'sent' | 'expected' 
   return { verdict: 'failed', detail: `sent: ${sent}\nexpected: ${expected}\ngot: ${got}\nfix: ${fix}` }
 }
 
-/** Passes if the expectation holds for every answer. */
+/** Passes if all answers meet the expectation. */
 export function judge({ expected, holds, advice }: Expectation, { sent, answers, timeoutMs, fix }: Judged): Outcome {
   const index = answers.findIndex((answer) => !holds(answer, timeoutMs))
   const wrong = answers[index]
@@ -75,7 +75,7 @@ export function isAnswered({ status }: Answer): boolean {
 }
 
 /** True for an answer of the receiver, as opposed to that of a proxy whose receiver is gone. */
-export function isHere({ status }: Answer): boolean {
+export function isFromReceiver({ status }: Answer): boolean {
   return status !== null && ![502, 503, 504].includes(status)
 }
 

@@ -1,6 +1,6 @@
 import { InboxError } from '../../base/errors.ts'
 import { createContext, type ContextOptions, type Delivery } from './context.ts'
-import { isAccepted, isHere, judge, notChecked, rejected, summarize } from './judge.ts'
+import { isAccepted, isFromReceiver, judge, notChecked, rejected, summarize } from './judge.ts'
 import type { Answer, Check, Need, Outcome } from './judge.ts'
 import { needsOf, scenarios, type Case } from './scenarios.ts'
 
@@ -23,9 +23,7 @@ export interface Verdict extends Outcome {
 }
 
 export interface Report {
-  /**
-   * `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early.
-   */
+  /** `failed`: a rule failed, or nothing was checked. `unreachable`, `interrupted`: no rule failed, and the run ended early. */
   readonly outcome: 'passed' | 'failed' | 'unreachable' | 'interrupted'
   /** Why the run is incomplete; null if it is complete. */
   readonly reason: string | null
@@ -40,7 +38,7 @@ export interface Report {
 
 /** An answer that takes this many times the limit never comes. */
 const patience = 4
-const gone = 'the receiver no longer answers'
+const goneReason = 'the receiver no longer answers'
 const interrupted = 'interrupted'
 
 const missing: Readonly<Record<Need, string>> = {
@@ -82,8 +80,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
     part: readonly Delivery[],
     rejectedIds: readonly string[],
   ) {
-    const why = missingFor(scenarioCase, check) ?? (part.length === 0 ? 'an earlier step failed' : undefined)
-    if (why !== undefined) return notChecked(why)
+    const reason = missingFor(scenarioCase, check) ?? (part.length === 0 ? 'an earlier step failed' : undefined)
+    if (reason !== undefined) return notChecked(reason)
     const { sent } = scenarioCase
     const { expected, fix } = check
     if (typeof expected === 'object')
@@ -108,8 +106,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   async function runAll(): Promise<string | null> {
     await effects?.check()
     // A late answer or a lasting 503 is a failure of the receiver, not its absence.
-    const first = await context.poll((answer) => isHere(answer) || answer.isLate, timeoutMs, timeoutMs)
-    if (isCut(first)) return `the receiver could not be reached: ${summarize([first])}. Start it, and check --url`
+    const first = await context.poll((answer) => isFromReceiver(answer) || answer.isLate, timeoutMs, timeoutMs)
+    if (hasNoAnswer(first)) return `the receiver could not be reached: ${summarize([first])}. Start it, and check --url`
     for (const [scenario, cases] of chosen) {
       onScenario?.(verdicts.length / checks.length, scenario)
       const before = verdicts.length
@@ -117,28 +115,29 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
       for (const scenarioCase of cases) {
         const deliveries = await runCase(scenario, scenarioCase, rejectedIds)
         const hasFailed = verdicts.slice(before).some(({ verdict }) => verdict === 'failed')
-        if (!hasFailed || !(scenarioCase === cases.at(-1) || deliveries.some(({ answer }) => isCut(answer)))) continue
-        const last = await context.poll(isHere, timeoutMs, patience * timeoutMs)
-        if (!isHere(last)) return `${gone}: ${summarize([last])}`
+        if (!hasFailed || !(scenarioCase === cases.at(-1) || deliveries.some(({ answer }) => hasNoAnswer(answer))))
+          continue
+        const last = await context.poll(isFromReceiver, timeoutMs, patience * timeoutMs)
+        if (!isFromReceiver(last)) return `${goneReason}: ${summarize([last])}`
       }
     }
     return null
   }
 
-  const cut = await runAll().catch((error: unknown) => {
+  const endReason = await runAll().catch((error: unknown) => {
     if (signal.aborted) return interrupted
     throw error
   })
   // Of a receiver that was never reached, there are no verdicts.
-  const rest = cut === interrupted || verdicts.length > 0 ? checks.slice(verdicts.length) : []
-  const why = cut === interrupted ? interrupted : gone
+  const rest = endReason === interrupted || verdicts.length > 0 ? checks.slice(verdicts.length) : []
+  const reason = endReason === interrupted ? interrupted : goneReason
   for (const { scenario, scenarioCase, check } of rest)
-    report(scenario, check.rule, notChecked(missingFor(scenarioCase, check) ?? why))
-  return toReport(options.url, verdicts, Date.now() - startedAt, cut)
+    report(scenario, check.rule, notChecked(missingFor(scenarioCase, check) ?? reason))
+  return toReport(options.url, verdicts, Date.now() - startedAt, endReason)
 }
 
 /** True if no connection could be made, or it was closed without an answer. */
-function isCut({ status, isLate }: Answer): boolean {
+function hasNoAnswer({ status, isLate }: Answer): boolean {
   return status === null && !isLate
 }
 
@@ -146,15 +145,17 @@ function idsOf(deliveries: readonly Delivery[]): readonly string[] {
   return [...new Set(deliveries.flatMap(({ event }) => (event === undefined ? [] : [event.id])))]
 }
 
-/** A failed rule decides the outcome. Unchecked rules are no failure, unless no rule was checked. `cut`: why the run ended early. */
-export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, cut: string | null): Report {
+/** Unchecked rules are no failure, unless no rule was checked. `endReason`: why the run ended early; null if it is complete. */
+export function toReport(url: URL, verdicts: readonly Verdict[], ms: number, endReason: string | null): Report {
   const count = (verdict: Verdict['verdict']) => verdicts.filter((entry) => entry.verdict === verdict).length
   const [passes, failures] = [count('passed'), count('failed')]
-  const isEmpty = cut === null && failures + passes === 0
-  const early = cut === interrupted ? 'interrupted' : 'unreachable'
+  const isEmpty = endReason === null && failures + passes === 0
+  const early = endReason === interrupted ? 'interrupted' : 'unreachable'
   return {
-    outcome: failures > 0 || isEmpty ? 'failed' : cut === null ? 'passed' : early,
-    reason: isEmpty ? 'nothing was checked; add the options that the checks need, or choose other scenarios' : cut,
+    outcome: failures > 0 || isEmpty ? 'failed' : endReason === null ? 'passed' : early,
+    reason: isEmpty
+      ? 'nothing was checked; add the options that the checks need, or choose other scenarios'
+      : endReason,
     url: withoutCredentials(url),
     passed: passes,
     failed: failures,

@@ -1,7 +1,7 @@
 import { eventTypes } from '../../../schema/index.ts'
 import { sign } from '../../signature/sign.ts'
 import { connections, type Context, type Delivery, type TestEvent, type WriteBytes } from './context.ts'
-import { accepted, isAccepted, isAnswered, isHere, rejected } from './judge.ts'
+import { accepted, isAccepted, isAnswered, isFromReceiver, rejected } from './judge.ts'
 import type { Advice, Check, Expectation, Need } from './judge.ts'
 
 export interface Case {
@@ -50,7 +50,7 @@ const inData = (event: Json, change: Json) => ({ ...event, data: { ...(event['da
 const amount = 987_654
 
 /** Unusual ways to write JSON: description, writer, and token symbol. The receiver itself would write other bytes. */
-const forms: readonly (readonly [string, (event: Json) => string, string?])[] = [
+const jsonForms: readonly (readonly [string, (event: Json) => string, string?])[] = [
   ['a space after each comma and colon', spaced],
   ['line breaks and indentation', indented],
   ['a line break at the end', (event) => `${plain(event)}\n`],
@@ -77,7 +77,7 @@ function escaped(event: Json): string {
 const overRawBytes =
   'compute the digest over the received bytes, before any parser: JSON that was parsed and written again has other bytes'
 
-const rawBytes = forms.map(([form, write, symbol = 'PEPE']) =>
+const rawBytesCases = jsonForms.map(([form, write, symbol = 'PEPE']) =>
   acknowledged(
     `an event whose JSON has ${form}`,
     ({ newEvent, deliver }) => {
@@ -89,7 +89,7 @@ const rawBytes = forms.map(([form, write, symbol = 'PEPE']) =>
 )
 
 /** Changes that the service may make at any time. */
-const novelties: Readonly<Record<string, (event: Json) => Json>> = {
+const upstreamChanges: Readonly<Record<string, (event: Json) => Json>> = {
   'the unknown type token.volume_spike': (event) => ({ ...event, type: 'token.volume_spike', data: { change_pct: 3 } }),
   'the unknown type bridge.transfer_completed': (event) => ({ ...event, type: 'bridge.transfer_completed', data: {} }),
   'an unknown member next to id and type': (event) => ({ ...event, api_version: '1.4' }),
@@ -101,10 +101,11 @@ const novelties: Readonly<Record<string, (event: Json) => Json>> = {
 /** Makes a signature header, or headers, from the right digest. */
 type Forge = (digest: string, event: TestEvent, context: Context) => string | readonly string[] | undefined
 
-const foreign = ({ body }: TestEvent) => sign(body, 'an unknown secret')
-const exact = 'accept a header of exactly 64 hex digits, and answer 401 to anything else before digests are compared'
-const oneHeader = 'reject a repeated signature header: two programs may read different values'
-const emptySecret =
+const foreignDigest = ({ body }: TestEvent) => sign(body, 'an unknown secret')
+const exactHexAdvice =
+  'accept a header of exactly 64 hex digits, and answer 401 to anything else before digests are compared'
+const oneHeaderAdvice = 'reject a repeated signature header: two programs may read different values'
+const emptySecretAdvice =
   'if only this is accepted, one of the secrets of the receiver is empty, such as the text after the last comma of a list'
 const otherBytes: Forge = (_, event, { secret }) => sign(rewrite(event, indented).body, secret)
 
@@ -113,18 +114,18 @@ const forgeries: readonly (readonly [string, Forge, string?])[] = [
   ['no signature', () => undefined],
   ['an empty signature', () => ''],
   ['a signature of 64 zeros', () => '0'.repeat(64)],
-  ['a digest made with another secret', (_, event) => foreign(event)],
-  ['a digest made with an empty secret', (_, { body }) => sign(body, ''), emptySecret],
+  ['a digest made with another secret', (_, event) => foreignDigest(event)],
+  ['a digest made with an empty secret', (_, { body }) => sign(body, ''), emptySecretAdvice],
   ['the digest of another event', (_, event, { newEvent, secret }) => sign(newEvent().body, secret)],
   ['the digest of the same JSON in other bytes', otherBytes, overRawBytes],
-  ['sha256= before the digest', (digest) => `sha256=${digest}`, exact],
-  ['the digest in base64', (digest) => Buffer.from(digest, 'hex').toString('base64'), exact],
-  ['the digest without its last digit', (digest) => digest.slice(0, -1), exact],
-  ['the digest and one more digit', (digest) => `${digest}0`, exact],
-  ['half the digest', (digest) => digest.slice(0, 32), exact],
-  ['a digest that ends with a g', (digest) => `${digest.slice(0, -1)}g`, exact],
-  ['a second, wrong signature header', (digest, event) => [digest, foreign(event)], oneHeader],
-  ['a second, right signature header', (digest, event) => [foreign(event), digest], oneHeader],
+  ['sha256= before the digest', (digest) => `sha256=${digest}`, exactHexAdvice],
+  ['the digest in base64', (digest) => Buffer.from(digest, 'hex').toString('base64'), exactHexAdvice],
+  ['the digest without its last digit', (digest) => digest.slice(0, -1), exactHexAdvice],
+  ['the digest and one more digit', (digest) => `${digest}0`, exactHexAdvice],
+  ['half the digest', (digest) => digest.slice(0, 32), exactHexAdvice],
+  ['a digest that ends with a g', (digest) => `${digest.slice(0, -1)}g`, exactHexAdvice],
+  ['a second, wrong signature header', (digest, event) => [digest, foreignDigest(event)], oneHeaderAdvice],
+  ['a second, right signature header', (digest, event) => [foreignDigest(event), digest], oneHeaderAdvice],
 ]
 
 /** Sends a new event with a forged signature. */
@@ -140,7 +141,7 @@ const either: Expectation = {
   advice: () => 'accept hex digits in either case, or answer 401',
 }
 
-/** Turns the lowest bit of one byte: a digit or letter becomes another one. */
+/** Flips the lowest bit of one byte: a digit or letter becomes another one. */
 function flip(body: Buffer, index: number): Buffer {
   const copy = Buffer.from(body)
   copy[index] = (copy[index] ?? 0) ^ 1
@@ -194,7 +195,7 @@ const knownId: Advice = ({ status }, index) =>
     ? 'answer 200 to a known id: the service retries after any other answer'
     : undefined
 
-const list = (length: number, create: () => TestEvent) => Array.from({ length }, create)
+const createEvents = (length: number, create: () => TestEvent) => Array.from({ length }, create)
 
 /** Time limit for slow connections before the last bytes are sent. */
 const readyLimitMs = 1_000
@@ -204,10 +205,10 @@ async function deliverTogether({ newEvent, deliver, wait }: Context, count: numb
   const event = newEvent()
   const ready = Promise.withResolvers<void>()
   const start = Promise.race([ready.promise, wait(readyLimitMs)])
-  let left = count
+  let remaining = count
   const pace = async (write: WriteBytes) => {
     await write(event.body.subarray(0, -1))
-    if (--left === 0) ready.resolve()
+    if (--remaining === 0) ready.resolve()
     await start
     await write(event.body.subarray(-1))
   }
@@ -221,10 +222,10 @@ function deliverSeries({ newEvent, newWallet, deliverInTurn }: Context, ages: re
 }
 
 const slowMs = 3_000
-const pieces = 6
-const others = 20
+const pieceCount = 6
+const otherCount = 20
 
-const inTheEnd: Expectation = {
+const acceptedAtEnd: Expectation = {
   expected: (timeoutMs) => `2xx, or 408, within ${timeoutMs} ms of its end`,
   holds: ({ status }) => status !== null && (status < 300 || status === 408),
   advice: () => 'read the whole body, up to Content-Length, before processing it',
@@ -233,17 +234,17 @@ const inTheEnd: Expectation = {
 /** Delivers other events while the body of one arrives in pieces. */
 async function deliverSlowly({ newEvent, deliver, wait, timeoutMs }: Context): Promise<readonly Delivery[]> {
   const event = newEvent()
-  const size = Math.ceil(event.body.length / pieces)
+  const size = Math.ceil(event.body.length / pieceCount)
   const pace = async (write: WriteBytes) => {
-    for (let piece = 0; piece < pieces; piece++) {
-      if (piece > 0) await wait(slowMs / (pieces - 1))
+    for (let piece = 0; piece < pieceCount; piece++) {
+      if (piece > 0) await wait(slowMs / (pieceCount - 1))
       await write(event.body.subarray(piece * size, (piece + 1) * size))
     }
   }
   const deliverOthers = async () => {
     const deliveries: Delivery[] = []
-    for (const other of list(others, newEvent)) {
-      await wait(slowMs / 2 / others)
+    for (const other of createEvents(otherCount, newEvent)) {
+      await wait(slowMs / 2 / otherCount)
       deliveries.push(await deliver(other))
     }
     return deliveries
@@ -256,49 +257,49 @@ async function deliverSlowly({ newEvent, deliver, wait, timeoutMs }: Context): P
 const maxAttempts = 40
 const pauseMs = 250
 
-const back: Expectation = {
+const answersAgain: Expectation = {
   expected: () => 'an answer of the receiver afterwards',
-  holds: isHere,
+  holds: isFromReceiver,
   advice: () => 'let the command exit with 0 once the receiver runs, in the background, at the same --url',
 }
 
 /** Restarts the receiver, after events that are done and events that were only just acknowledged. */
 async function deliverAroundRestart(context: Context): Promise<readonly Delivery[]> {
   const { newEvent, deliver, deliverInTurn, effects, restart, wait } = context
-  const known = list(3, newEvent)
-  await deliverInTurn(known)
+  const doneEvents = createEvents(3, newEvent)
+  await deliverInTurn(doneEvents)
   // Only finished work can be repeated wrongly.
-  await effects?.judge({ sent: '', rule: 'done', ids: known.map(({ id }) => id), fix: '' })
-  const fresh = await deliverInTurn(list(20, newEvent), { part: 'fresh' })
+  await effects?.judge({ sent: '', rule: 'done', ids: doneEvents.map(({ id }) => id), fix: '' })
+  const fresh = await deliverInTurn(createEvents(20, newEvent), { part: 'fresh' })
   const answer = await restart()
   const restarted = { answer, part: 'restart' }
-  if (!isHere(answer)) return [restarted]
-  const again: Delivery[] = []
-  for (const event of known) {
+  if (!isFromReceiver(answer)) return [restarted]
+  const repeated: Delivery[] = []
+  for (const event of doneEvents) {
     let delivery = await deliver(event)
     for (let n = 1; n < maxAttempts && delivery.answer.status === 503; n++) {
       await wait(pauseMs)
       delivery = await deliver(event)
     }
-    again.push(delivery)
+    repeated.push(delivery)
   }
-  return [restarted, ...again, ...fresh]
+  return [restarted, ...repeated, ...fresh]
 }
 
 const table: Readonly<Record<string, Case | readonly Case[]>> = {
   acceptance: eventTypes.map((type) =>
     acknowledged(`a signed ${type}`, ({ sample, deliver }) => deliver(sample(type))),
   ),
-  'raw-bytes': rawBytes,
-  unknown: Object.entries(novelties).map(([what, change]) =>
-    acknowledged(`an event with ${what}`, ({ newEvent, deliver }) =>
+  'raw-bytes': rawBytesCases,
+  unknown: Object.entries(upstreamChanges).map(([description, change]) =>
+    acknowledged(`an event with ${description}`, ({ newEvent, deliver }) =>
       deliver(rewrite(newEvent(), (event) => plain(change(event)))),
     ),
   ),
   forgery: [
-    ...forgeries.map(([what, forge, fix]) =>
-      single(`an event with ${what}`, sendForged(forge), {
-        rule: `an event with ${what} is rejected`,
+    ...forgeries.map(([description, forge, fix]) =>
+      single(`an event with ${description}`, sendForged(forge), {
+        rule: `an event with ${description} is rejected`,
         expected: rejected,
         fix: (wrong) => (isAnswered(wrong) ? fix : undefined),
       }),
@@ -424,7 +425,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
     ],
   },
   slow: {
-    sent: `${others} events while the body of another one takes ${slowMs} ms`,
+    sent: `${otherCount} events while the body of another one takes ${slowMs} ms`,
     deliver: deliverSlowly,
     checks: [
       {
@@ -435,7 +436,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
             ? 'never let one connection block another: use a thread for each, or non-blocking reads'
             : undefined,
       },
-      { rule: 'a body that takes 3 s is answered in the end', expected: inTheEnd, part: 'slow' },
+      { rule: 'a body that takes 3 s is answered in the end', expected: acceptedAtEnd, part: 'slow' },
     ],
   },
   restart: {
@@ -443,7 +444,7 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
     sent: '3 events, 20 others, a restart at once, and the first 3 again',
     deliver: deliverAroundRestart,
     checks: [
-      { rule: 'the receiver answers again after a restart', expected: back, part: 'restart' },
+      { rule: 'the receiver answers again after a restart', expected: answersAgain, part: 'restart' },
       { rule: 'an event from before a restart is acknowledged when it comes again', expected: accepted },
       {
         rule: 'an event that was done before a restart is not done again',

@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.ts'
 import { commandLine } from '../host.ts'
 import { check, type Finding } from './machine.ts'
 import { describeDatabase } from '../../base/database-url.ts'
-import { lookAtSchema } from '../../inbox/postgres/migrate.ts'
+import { inspectSchema } from '../../inbox/postgres/migrate.ts'
 import { isInUse, inspectDatabase, newestSchema } from '../../inbox/sqlite/inspect.ts'
 
 export interface DiskSettings {
@@ -80,8 +80,8 @@ export function judgeSpace({ freeBytes, usedBytes, reserveBytes, retention }: Sp
     return warn(found, `set INBOX_RETENTION_BYTES below ${roughBytes(room)}, or use a larger disk`)
   }
   if (freeBytes < 2 * reserveBytes) return warn(free, 'free space before it runs out: then deliveries are answered 503')
-  const kept = maxBytes === undefined && days === 0 ? '; bodies are never deleted, so check it regularly' : ''
-  return ok(`${free}; the database takes ${roughBytes(usedBytes)}${kept}`)
+  const retentionNote = maxBytes === undefined && days === 0 ? '; bodies are never deleted, so check it regularly' : ''
+  return ok(`${free}; the database takes ${roughBytes(usedBytes)}${retentionNote}`)
 }
 
 /** A size in the largest fitting unit: `1.5gb`. */
@@ -197,8 +197,8 @@ function roughMs(ms: number): string {
 
 export interface ExaminedDatabase {
   readonly finding: Finding
-  /** True if a process holds the database; null if unknown. */
-  readonly isHeld: boolean | null
+  /** True if a process serves the database; null if unknown. */
+  readonly isServed: boolean | null
   /** True if it can be read without changing it. */
   readonly isReadable: boolean
 }
@@ -209,21 +209,21 @@ const checkedBytes = 256 * 1024 ** 2
 /** Checks the schema without changing the database; of a file also its holder, and its structure if it is small. */
 export async function examineDatabase(database: DatabaseSetting): Promise<ExaminedDatabase> {
   const { ok, warn, fail } = check('database')
-  const none = { isHeld: null, isReadable: false }
+  const none = { isServed: null, isReadable: false }
   if (database.kind === 'postgres') return { ...none, finding: await examinePostgres(database.url) }
   if (database.kind !== 'sqlite') {
     const advice = 'set INBOX_DATABASE_URL=sqlite:/path/inbox.db, unless this is a trial'
     return { ...none, finding: warn('in memory: all events are lost when the process ends', advice) }
   }
   const { file } = database
-  if (!existsSync(file)) return { ...none, isHeld: false, finding: ok(`none at ${file} yet: \`serve\` creates it`) }
+  if (!existsSync(file)) return { ...none, isServed: false, finding: ok(`none at ${file} yet: \`serve\` creates it`) }
   try {
     const { size } = statSync(file)
     const isChecked = size <= checkedBytes
     const structure = inspectDatabase(file, { isChecked })
-    const isHeld = isInUse(file)
+    const isServed = isInUse(file)
     const isReadable = structure.damage === null && structure.schema === newestSchema
-    return { isHeld, isReadable, finding: judge(structure, { file, size, isChecked, isHeld }) }
+    return { isServed, isReadable, finding: judge(structure, { file, size, isChecked, isServed }) }
   } catch (error) {
     return { ...none, finding: fail(messageOf(error), 'change INBOX_DATABASE_URL') }
   }
@@ -232,7 +232,7 @@ export async function examineDatabase(database: DatabaseSetting): Promise<Examin
 async function examinePostgres(url: string): Promise<Finding> {
   const { ok, warn, fail } = check('database')
   try {
-    const { server, schema, isOlder } = await lookAtSchema(url)
+    const { server, schema, isOlder } = await inspectSchema(url)
     const found = `${describeDatabase(url)} is PostgreSQL ${server}`
     if (schema === null) return ok(`${found}, empty: \`serve\` creates the schema`)
     if (!isOlder) return ok(`${found}, schema ${schema}`)
@@ -247,12 +247,12 @@ interface Circumstances {
   readonly file: string
   readonly size: number
   readonly isChecked: boolean
-  readonly isHeld: boolean
+  readonly isServed: boolean
 }
 
 function judge({ schema, damage }: ReturnType<typeof inspectDatabase>, circumstances: Circumstances): Finding {
   const { ok, warn, fail } = check('database')
-  const { file, size, isChecked, isHeld } = circumstances
+  const { file, size, isChecked, isServed } = circumstances
   if (damage !== null)
     return fail(`${file} is damaged, or not an inbox database: ${damage}`, commandLine('restore FILE'))
   if (schema !== null && schema > newestSchema) {
@@ -261,11 +261,11 @@ function judge({ schema, damage }: ReturnType<typeof inspectDatabase>, circumsta
   }
   if (schema !== newestSchema) {
     const found = `${file} has schema ${schema ?? '(none)'}, this version has ${newestSchema}`
-    return isHeld
+    return isServed
       ? warn(`${found}: an older version holds it`, 'upgrade the sidecar, or run doctor of its version')
       : warn(found, `nothing: \`serve\` copies and upgrades it; or now: ${commandLine('migrate')}`)
   }
   const structure = isChecked ? 'structure intact' : 'too large to check here; `backup` checks its copy'
-  const holder = isHeld ? 'held by a process' : 'held by no process'
+  const holder = isServed ? 'held by a process' : 'held by no process'
   return ok(`${file} has schema ${schema} and ${roughBytes(size)}; ${structure}; ${holder}`)
 }

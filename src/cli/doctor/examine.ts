@@ -69,8 +69,8 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     database.finding,
     ...(isSecretKnown && webhookSecrets !== null ? [examineSecrets(webhookSecrets, values, at)] : []),
     ...(handlers === null ? [] : [handlers.finding]),
-    await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxHeld: database.isHeld }),
-    await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxHeld: database.isHeld }),
+    await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
+    await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
     judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
   // With invalid settings, sinks would be missing.
@@ -120,12 +120,12 @@ function examineSecrets(
     return fail('no valid webhook secret', advice)
   }
   const files = [...origin.files, ...secretFiles.flatMap((name) => values[name] ?? []).map(at)]
-  const open = files.filter(isReadByAll)
+  const readableByAll = files.filter(isReadByAll)
   const { secrets } = origin
   const list = secrets.map(({ label, key: { symmetricKeySize: size } }) => `${label} (${size} bytes)`).join(', ')
   const found = `${counted(secrets.length, 'webhook secret')}: ${list}`
-  if (open.length === 0) return ok(found)
-  return warn(`${found}; every user can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`)
+  if (readableByAll.length === 0) return ok(found)
+  return warn(`${found}; every user can read ${readableByAll.join(', ')}`, `chmod 600 ${readableByAll.join(' ')}`)
 }
 
 function isReadByAll(file: string): boolean {

@@ -33,7 +33,7 @@ export function check(name: string) {
   }
 }
 
-const oldestNode = 24
+const minNodeVersion = 24
 /** Other open files: database, admin API, and files that handlers open. */
 const otherFiles = 250
 
@@ -41,7 +41,9 @@ export function examineVersions(nodeVersion: string = process.versions.node): Fi
   const { ok, fail } = check('versions')
   const { sqlite, driver } = sqliteVersions()
   const found = `onchain-inbox ${version}, Node ${nodeVersion}, SQLite ${sqlite} (better-sqlite3 ${driver})`
-  return Number.parseInt(nodeVersion, 10) >= oldestNode ? ok(found) : fail(found, `install Node ${oldestNode} or newer`)
+  return Number.parseInt(nodeVersion, 10) >= minNodeVersion
+    ? ok(found)
+    : fail(found, `install Node ${minNodeVersion} or newer`)
 }
 
 /** Checks that INBOX_MAX_CONNECTIONS fits the limit of open files. `openFiles`: null if unknown. */
@@ -125,38 +127,41 @@ export interface PortSettings {
   readonly host: string
   readonly port: number
   readonly isTls: boolean
-  /** True if a process holds the database; null if unknown. */
-  readonly isInboxHeld: boolean | null
+  /** True if a process serves the database; null if unknown. */
+  readonly isInboxServed: boolean | null
 }
 
 const portTimeoutMs = 3_000
 const alive = '{"status":"alive"}'
 
 /** Checks that `serve` can listen on a port, or already does. */
-export async function examinePort({ name, host, port, isTls, isInboxHeld }: PortSettings): Promise<Finding> {
+export async function examinePort({ name, host, port, isTls, isInboxServed }: PortSettings): Promise<Finding> {
   const { ok, warn, fail } = check(name === 'INBOX_PORT' ? 'webhook port' : 'admin port')
   if (port === 0) return ok(`any free port at each start (${name}=0)`)
-  const place = `${host}:${port}`
+  const address = `${host}:${port}`
   const error = await listenOnce(host, port)
-  if (error === null && isInboxHeld !== true) return ok(`${place} is free`)
+  if (error === null && isInboxServed !== true) return ok(`${address} is free`)
   switch (error?.code) {
     case undefined:
       return warn(
-        `${place} is free, but a process holds the database: it listens elsewhere, or is an app with an embedded inbox`,
+        `${address} is free, but a process holds the database: it listens elsewhere, or is an app with an embedded inbox`,
         'nothing if intended; otherwise run doctor with the settings of the sidecar',
       )
     case 'EADDRINUSE':
       if (!(await isSidecar(host, port, isTls)))
-        return fail(`${place} is in use by another program`, `stop it (ss -ltnp | grep :${port}), or change ${name}`)
-      if (isInboxHeld !== false) return ok(`a sidecar answers on ${place}`)
-      return fail(`a sidecar with another database answers on ${place}`, `stop it, or change ${name}`)
+        return fail(`${address} is in use by another program`, `stop it (ss -ltnp | grep :${port}), or change ${name}`)
+      if (isInboxServed !== false) return ok(`a sidecar answers on ${address}`)
+      return fail(`a sidecar with another database answers on ${address}`, `stop it, or change ${name}`)
     case 'EACCES':
       return fail(
-        `this user may not listen on ${place}`,
+        `this user may not listen on ${address}`,
         `set ${name} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`,
       )
     default:
-      return fail(`can't listen on ${place} (${messageOf(error)})`, 'use an address of this machine, such as 127.0.0.1')
+      return fail(
+        `can't listen on ${address} (${messageOf(error)})`,
+        'use an address of this machine, such as 127.0.0.1',
+      )
   }
 }
 

@@ -51,7 +51,7 @@ export type Registration =
 /** A registration without an outcome is in progress up to this age. It exceeds `callTimeoutMs`, so an older one was abandoned. */
 export const inFlightMs = 60_000
 const callTimeoutMs = 30_000
-const maxTries = 5
+const maxAttempts = 5
 
 /**
  * Registers the receiver with the upstream once (R60, R62), because two registrations deliver each event twice. Before the
@@ -64,10 +64,10 @@ export async function register(options: RegisterOptions): Promise<Registration> 
   const { inbox, wanted, now, dryRun = false } = options
   const digest = digestOf(wanted)
   let force = options.force ?? false
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     const newest = await inbox.subscription()
-    const standing = newest && standingOf(newest, digest, force, now())
-    if (standing !== null) return standing
+    const determined = newest && determinedOutcome(newest, digest, force, now())
+    if (determined !== null) return determined
     if (dryRun) return { kind: 'planned', replaces: newest }
     const { url, events, secretLabel } = wanted
     const begun = await inbox.beginSubscription(
@@ -77,7 +77,7 @@ export async function register(options: RegisterOptions): Promise<Registration> 
     if (begun !== null) return call(options, begun)
     // Another process was faster. Check its registration instead of replacing it.
     force = false
-    if (tries === maxTries) throw new Error(`other processes changed the registration ${tries} times`)
+    if (attempts === maxAttempts) throw new Error(`other processes changed the registration ${attempts} times`)
   }
 }
 
@@ -98,7 +98,7 @@ export async function confirmRegistered(
 }
 
 /** Outcome that the newest registration determines without a request; null if a request may be sent. */
-function standingOf(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
+function determinedOutcome(newest: Subscription, digest: string, force: boolean, now: number): Registration | null {
   const pending = inFlight(newest, now)
   if (pending !== null || force) return pending
   if (newest.state === 'begun') return { kind: 'unclear', subscription: newest, verdict: null }
@@ -123,7 +123,7 @@ async function call(options: RegisterOptions, begun: Subscription): Promise<Regi
     body = acceptanceIn(error)
     if (body === undefined) return fail(options, begun, error)
   }
-  const { text, secret: madeSecret } = keepResponse(body, secret)
+  const { text, secret: madeSecret } = redactResponse(body, secret)
   const result = { state: 'registered', answer: text } as const
   const registered = { subscription: { ...begun, ...result }, webhookId: webhookIdOf(text), madeSecret }
   try {
@@ -146,7 +146,7 @@ async function fail({ inbox, secret }: RegisterOptions, begun: Subscription, err
     reason: messageOf(error).replaceAll(secret, '(the secret)'),
   }
   if (!isRejected) return { kind: 'unclear', subscription: begun, verdict }
-  const result = { state: 'failed', answer: keepResponse(response?.body, secret).text } as const
+  const result = { state: 'failed', answer: redactResponse(response?.body, secret).text } as const
   await inbox.endSubscription(begun.id, result)
   return { kind: 'refused', subscription: { ...begun, ...result }, verdict }
 }
@@ -183,16 +183,14 @@ export interface Verdict {
   readonly reason: string
 }
 
-/**
- * The JSON of a success whose `data` the client rejects: the upstream documents no response to this POST (R8, A8). Else undefined.
- */
+/** The JSON of a success whose `data` the client rejects: the upstream documents no response to this POST (R8, A8). Else undefined. */
 function acceptanceIn(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError) || thrown.status === null) return undefined
   const { status, body } = thrown
   return status >= 200 && status < 300 && successIn(body) === true ? body : undefined
 }
 
-const maxKeptLength = 65_536
+const maxStoredLength = 65_536
 const hidden = '(not kept)'
 const secretName = /secret|token|password|api_?key/i
 
@@ -200,7 +198,7 @@ const secretName = /secret|token|password|api_?key/i
  * Returns a response as JSON without secrets, at most 64 KiB; null without a body. Hides members with secret names, and
  * `ourSecret` everywhere. `secret`: one that the upstream generated.
  */
-function keepResponse(
+function redactResponse(
   body: unknown,
   ourSecret: string,
 ): { readonly text: string | null; readonly secret: string | null } {
@@ -211,7 +209,7 @@ function keepResponse(
     if (name === 'secret' && typeof value === 'string' && value !== '' && value !== ourSecret) secret ??= value
     return hidden
   }) as string | undefined
-  return { text: text === undefined ? null : text.slice(0, maxKeptLength), secret }
+  return { text: text === undefined ? null : text.slice(0, maxStoredLength), secret }
 }
 
 /** The upstream's id of the webhook, from the stored response (A8); null if it has none in a known place. */

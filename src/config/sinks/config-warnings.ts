@@ -24,23 +24,30 @@ export function findConfigWarnings({ name, routes, options }: Sink): string[] {
 
 function unknownInRoute({ types, source, networks = [], where }: RouteFilter): string[] {
   if (source !== undefined) return []
-  const ofNetworks = networks
+  const unknownNetworks = networks
     .filter((network) => !networkIds.some((known) => known === network))
     .map((network) => `the undocumented network ${network}${nearest(network, networkIds)}`)
-  const ofTypes = types.filter(isUndocumented).map(undocumented)
+  const unknownTypes = types.filter(isUndocumented).map(undocumented)
   const fields = fieldsOf(types)
-  const ofPaths = where.map(({ path }) => path).filter((path) => isNoField(path, fields))
-  const ofTexts = where
+  const unknownPaths = where.map(({ path }) => path).filter((path) => isUnknownField(path, fields))
+  const textConditions = where
     .filter(({ path, tests }) => isNumber(path, types) && Object.values(tests).flat().some(isText))
     .map(({ path }) => `a text condition for the number ${path}, which never matches`)
-  return [...ofTypes, ...ofNetworks, ...ofPaths.map((path) => noField(path, types, fields)), ...ofTexts]
+  return [
+    ...unknownTypes,
+    ...unknownNetworks,
+    ...unknownPaths.map((path) => unknownField(path, types, fields)),
+    ...textConditions,
+  ]
 }
 
 function unknownInTemplate(pattern: string, template: Templates[string]): string[] {
   if (isUndocumented(pattern)) return [undocumented(pattern)]
   const fields = fieldsOf([pattern])
-  const paths = template.flatMap((part) => (part.kind === 'value' && isNoField(part.path, fields) ? [part.path] : []))
-  return [...new Set(paths)].map((path) => `${pattern} has ${noField(path, [pattern], fields)}`)
+  const paths = template.flatMap((part) =>
+    part.kind === 'value' && isUnknownField(part.path, fields) ? [part.path] : [],
+  )
+  return [...new Set(paths)].map((path) => `${pattern} has ${unknownField(path, [pattern], fields)}`)
 }
 
 interface Handler {
@@ -62,9 +69,9 @@ export function findHandlerWarnings(handlers: readonly Handler[]): string[] {
 /** True if no documented type and no warning type matches the pattern. */
 const isUndocumented = (pattern: string): boolean => !isInternal(pattern) && documentedTypesOf(pattern).length === 0
 
-const isInternal = (pattern: string): boolean => internalEventTypes.some((type) => isOf(pattern, type))
+const isInternal = (pattern: string): boolean => internalEventTypes.some((type) => matches(pattern, type))
 
-const isOf = (pattern: string, type: string): boolean =>
+const matches = (pattern: string, type: string): boolean =>
   pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1)))
 
 function undocumented(pattern: string): string {
@@ -73,11 +80,11 @@ function undocumented(pattern: string): string {
   return `the undocumented type ${pattern}${nearest(pattern, pattern.endsWith('*') ? prefixes : known)}`
 }
 
-function isNoField(path: string, fields: ReadonlySet<string> | undefined): boolean {
+function isUnknownField(path: string, fields: ReadonlySet<string> | undefined): boolean {
   return fields !== undefined && path.startsWith('data.') && !fields.has(path.split('.')[1] ?? '')
 }
 
-function noField(path: string, types: readonly string[], fields: ReadonlySet<string> = new Set()): string {
+function unknownField(path: string, types: readonly string[], fields: ReadonlySet<string> = new Set()): string {
   const guess = nearest(
     path,
     [...fields].map((field) => `data.${field}`),
@@ -93,7 +100,7 @@ function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
 }
 
 function documentedTypesOf(pattern: string) {
-  return eventTypes.filter((type) => pattern === '*' || isOf(pattern, type))
+  return eventTypes.filter((type) => pattern === '*' || matches(pattern, type))
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string'

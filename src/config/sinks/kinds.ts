@@ -26,7 +26,7 @@ export function isSinkKind(name: string): name is SinkKindName {
 }
 
 const folder = new URL('../../../handlers/sinks/', import.meta.url).href
-/** Public names that kinds import, and the modules behind them. Of the package itself only its errors: all of it takes 10 MB. */
+/** Public names that kinds import, and their modules. `onchain-inbox` gives only the errors: the whole package takes 10 MB of memory. */
 const publicNames: Readonly<Record<string, URL>> = {
   'onchain-inbox': siblingModule(import.meta.url, '../../base/errors'),
   'onchain-inbox/format': siblingModule(import.meta.url, '../../dispatch/format'),

@@ -16,7 +16,7 @@ export interface ConfiguredSink {
   /** Options of its kind. May hold secrets. */
   readonly options: unknown
   readonly common: CommonOptions
-  /** The events it gets without a handler. */
+  /** Events that go directly to the sink, without a handler. */
   readonly routes: readonly RouteFilter[]
   /** Target and routes, without secrets. */
   readonly description: string
@@ -104,25 +104,25 @@ async function readSink(
   const where = `sinks.${name}`
   const kind = kindOf(name, entry, problems)
   if (kind === undefined) return undefined
-  const own = await loadSinkKind(kind)
+  const sinkKind = await loadSinkKind(kind)
   const members = Object.entries(entry as object).filter(([member]) => member !== 'kind')
   const isCommon = ([member]: readonly [string, unknown]) => commonNames.includes(member)
   const common = commonOptions.safeParse(Object.fromEntries(members.filter(isCommon)))
   if (!common.success) problems.push(...problemsOf(common.error, where))
-  const given = Object.fromEntries(members.filter((member) => !isCommon(member)))
-  const unresolved: string[] = []
-  const resolved = await resolveReferences(given, where, settings, unresolved)
-  problems.push(...unresolved)
-  const options = own.options.safeParse(resolved.value)
-  if (!options.success && unresolved.length === 0) {
+  const unresolvedOptions = Object.fromEntries(members.filter((member) => !isCommon(member)))
+  const referenceProblems: string[] = []
+  const resolved = await resolveReferences(unresolvedOptions, where, settings, referenceProblems)
+  problems.push(...referenceProblems)
+  const options = sinkKind.options.safeParse(resolved.value)
+  if (!options.success && referenceProblems.length === 0) {
     const [first = '', ...others] = problemsOf(options.error, where, [
-      ...Object.keys(shapeOf(own.options)),
+      ...Object.keys(shapeOf(sinkKind.options)),
       ...commonNames,
     ])
-    problems.push(`${first}; for example ${own.example}`, ...others)
+    problems.push(`${first}; for example ${sinkKind.example}`, ...others)
   }
   if (!common.success || !options.success) return undefined
-  const file = own.file?.(options.data)
+  const file = sinkKind.file?.(options.data)
   const { databaseFile } = settings
   if (file !== undefined && databaseFile !== undefined && realPath(settings.at(file)) === realPath(databaseFile)) {
     const option = kind === 'sql' ? 'url' : 'path'
@@ -133,7 +133,7 @@ async function readSink(
     problems.push(`${where}.types: expected together with source, networks or where: '*' for all types`)
   }
   const routes = types === undefined ? [] : [toRouteFilter({ types, source, networks, where: conditions })]
-  const target = own.target(resolved.shown as Record<string, unknown>)
+  const target = sinkKind.target(resolved.shown as Record<string, unknown>)
   return { name, kind, options: options.data, common: rest, routes, target }
 }
 
@@ -162,13 +162,13 @@ function shapeOf(schema: z.ZodType): object {
   return inner instanceof z.ZodObject ? inner.shape : {}
 }
 
-function readRoutes(given: unknown, names: readonly string[] | undefined, problems: string[]) {
-  if (given === undefined) return []
-  if (!Array.isArray(given)) {
+function readRoutes(entries: unknown, names: readonly string[] | undefined, problems: string[]) {
+  if (entries === undefined) return []
+  if (!Array.isArray(entries)) {
     problems.push("routes: expected a list, for example [{ types: 'wallet.*', to: 'desk' }]")
     return []
   }
-  return given.flatMap((value: unknown, index) => {
+  return entries.flatMap((value: unknown, index) => {
     const where = `routes[${index}]`
     const parsed = route.safeParse(value)
     if (!parsed.success) {
@@ -228,10 +228,10 @@ export function isInternalPattern(pattern: string): boolean {
 }
 
 /** One line per unknown name; none if the known `names` are undefined. */
-function unknownSinks(asked: readonly string[], names: readonly string[] | undefined): string[] {
+function unknownSinks(targets: readonly string[], names: readonly string[] | undefined): string[] {
   if (names === undefined) return []
   const known = names.length === 0 ? 'there are no sinks' : `known sinks: ${names.join(', ')}`
-  return asked
+  return targets
     .filter((name) => !names.includes(name))
     .map((name) => `there is no sink ${JSON.stringify(name)}${nearest(name, names)}; ${known}`)
 }
@@ -263,7 +263,7 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
 }
 
 function ruleOf(issue: z.core.$ZodIssue): string {
-  // A kind's own message is better than one from the limit.
+  // A custom message of a kind is better than a description of its limit.
   const isDefault = issue.message.startsWith('Too ')
   if (isDefault && issue.code === 'too_small') {
     return `expected ${issue.inclusive === false ? 'more than' : 'at least'} ${sizeOf(issue.minimum, issue.origin)}`

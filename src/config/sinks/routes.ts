@@ -16,9 +16,15 @@ const tests = z
     exists: z.boolean(),
   })
   .partial()
-  .refine((given) => Object.keys(given).length > 0, 'expected at least one of eq, ne, gt, gte, lt, lte, in, exists')
-  // The value of an unset variable would match events without the value.
-  .refine((given) => Object.values(given).every((value) => value !== undefined), 'expected a value, received undefined')
+  .refine(
+    (conditions) => Object.keys(conditions).length > 0,
+    'expected at least one of eq, ne, gt, gte, lt, lte, in, exists',
+  )
+  // `{ eq: process.env.UNSET }` would match events without the field.
+  .refine(
+    (conditions) => Object.values(conditions).every((value) => value !== undefined),
+    'expected a value, received undefined',
+  )
 
 export type Operand = z.output<typeof operand>
 export type Tests = Readonly<z.output<typeof tests>>
@@ -35,7 +41,7 @@ export interface RouteFilter {
   readonly types: readonly string[]
   /** Name of a source, or `*` for all. Undefined: the default source. */
   readonly source?: string | undefined
-  /** Undefined: any, or none. */
+  /** Undefined: events of any network, and events without a network. */
   readonly networks?: readonly string[] | undefined
   /** All must hold. */
   readonly where: readonly Condition[]
@@ -56,7 +62,7 @@ const path = z
 
 const where = z
   .record(path, condition)
-  .transform((given) => Object.entries(given).map(([at, wanted]): Condition => ({ path: at, tests: wanted })))
+  .transform((conditions) => Object.entries(conditions).map(([at, wanted]): Condition => ({ path: at, tests: wanted })))
 
 /** Options of a route's filter. */
 export const filterOptions = {

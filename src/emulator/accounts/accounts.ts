@@ -31,7 +31,7 @@ export interface Endpoint {
   readonly secret: string
 }
 
-/** Accounts before and after a change that goes with a world command. */
+/** Accounts before and after a change that is stored together with a world command. */
 export interface AccountsChange {
   readonly before: AccountsState
   readonly after: AccountsState
@@ -93,7 +93,7 @@ export class LimitReached extends Error {
   override name = 'LimitReached'
 }
 
-/** Thrown if another key has, or had, the given value. */
+/** Thrown if another key has, or had, the same value. */
 export class KeyTaken extends Error {
   override name = 'KeyTaken'
 }
@@ -113,18 +113,15 @@ export interface AccountsOptions {
   /** True if alerts fire only once (A17). Default: false. */
   readonly isOneShot?: boolean
   /** Called after a webhook or an alert is deleted. */
-  readonly onEndpointGone?: () => void
+  readonly onEndpointDeleted?: () => void
 }
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-/**
- * The accounts of the service, with their keys, webhooks and alerts; each list oldest first. All calls are synchronous;
- * with `save`, changes are durable on return.
- */
+/** The accounts of the service, with their keys, webhooks and alerts; each list oldest first. With `save`, changes are durable on return. */
 export function createAccounts(options: AccountsOptions) {
   const { clock, randomBytes, isOneShot = false } = options
-  const { save = () => {}, execute = () => {}, onEndpointGone = () => {} } = options
+  const { save = () => {}, execute = () => {}, onEndpointDeleted = () => {} } = options
   let state: AccountsState = { accounts: [], keys: [], webhooks: [], alerts: [] }
   /** Callers by key digest: lookup time reveals nothing about a key. */
   let callers: ReadonlyMap<string, Caller> = new Map()
@@ -177,24 +174,24 @@ export function createAccounts(options: AccountsOptions) {
     accounts: () => state.accounts,
     /** Creates an account, or sets the plan of an existing one with this name. */
     putAccount(name: string, plan: Plan): Account {
-      const known = state.accounts.find((account) => account.name === name)
-      if (known === undefined) {
+      const existing = state.accounts.find((account) => account.name === name)
+      if (existing === undefined) {
         const accountId = drawId('acct', randomBytes)
         const account = { accountId, name, plan, alertSecret: drawSecret('whsec', randomBytes) }
         commit({ accounts: [...state.accounts, account] })
         return account
       }
-      const account = { ...known, plan }
-      commit({ accounts: replaced(state.accounts, known, account) })
+      const account = { ...existing, plan }
+      commit({ accounts: replaced(state.accounts, existing, account) })
       return account
     },
     /** Replaces the secret that signs what the account's alerts send. */
     setAlertSecret(accountId: string, alertSecret: string): void {
-      const known = find(accountId)
-      commit({ accounts: replaced(state.accounts, known, { ...known, alertSecret }) })
+      const existing = find(accountId)
+      commit({ accounts: replaced(state.accounts, existing, { ...existing, alertSecret }) })
     },
 
-    keys: (accountId: string): readonly ApiKey[] => of(state.keys, accountId).map(withoutDigest),
+    keys: (accountId: string): readonly ApiKey[] => ownedBy(state.keys, accountId).map(withoutDigest),
     /** Creates a key and returns its value, only here (R68). Without `value` one is generated. Throws `KeyTaken`. */
     addKey(
       accountId: string,
@@ -224,7 +221,7 @@ export function createAccounts(options: AccountsOptions) {
 
     /** Webhooks of all accounts, oldest first. */
     allWebhooks: () => state.webhooks,
-    webhooks: (accountId: string) => of(state.webhooks, accountId),
+    webhooks: (accountId: string) => ownedBy(state.webhooks, accountId),
     webhook: webhookOf,
     /** Throws `LimitReached` beyond 20 (A26). `isGenerated` is true if the secret was generated. */
     addWebhook(
@@ -232,7 +229,7 @@ export function createAccounts(options: AccountsOptions) {
       { url, events, secret }: Pick<Webhook, 'url' | 'events'> & { readonly secret?: string | undefined },
     ): { readonly webhook: Webhook; readonly isGenerated: boolean } {
       find(accountId)
-      expectRoom(of(state.webhooks, accountId).length, maxWebhooks, 'webhooks')
+      expectRoom(ownedBy(state.webhooks, accountId).length, maxWebhooks, 'webhooks')
       const webhook = {
         webhookId: drawId('wh', randomBytes),
         accountId,
@@ -262,18 +259,18 @@ export function createAccounts(options: AccountsOptions) {
       const webhook = webhookOf(accountId, webhookId)
       if (webhook === null) return false
       commit({ webhooks: state.webhooks.filter((one) => one !== webhook) })
-      onEndpointGone()
+      onEndpointDeleted()
       return true
     },
 
-    alerts: (accountId: string) => of(state.alerts, accountId),
+    alerts: (accountId: string) => ownedBy(state.alerts, accountId),
     alert: alertOf,
     /** An alert of any account; null if there is none of this id. */
     anyAlert: (alertId: string) => state.alerts.find((alert) => alert.alertId === alertId) ?? null,
     /** Throws `LimitReached` beyond 100 (A26). The world watches the alert from now on. */
     addAlert(accountId: string, { type, address, network, threshold, webhookUrl, label }: NewAlert): Alert {
       find(accountId)
-      expectRoom(of(state.alerts, accountId).length, maxAlerts, 'alerts')
+      expectRoom(ownedBy(state.alerts, accountId).length, maxAlerts, 'alerts')
       const watched = { alertId: drawId('alrt', randomBytes), type, address, network, threshold }
       const alert = { ...watched, accountId, webhookUrl, label, status: 'active', createdAt: clock.now() } as const
       commitWith({ kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) }, [...state.alerts, alert])
@@ -287,7 +284,7 @@ export function createAccounts(options: AccountsOptions) {
         { kind: 'remove-alert', alertId },
         state.alerts.filter((one) => one !== alert),
       )
-      onEndpointGone()
+      onEndpointDeleted()
       return true
     },
     /** Marks a one-shot alert as fired (A17). */
@@ -311,12 +308,12 @@ export function createAccounts(options: AccountsOptions) {
   }
 }
 
-function of<T extends { readonly accountId: string }>(all: readonly T[], accountId: string): readonly T[] {
+function ownedBy<T extends { readonly accountId: string }>(all: readonly T[], accountId: string): readonly T[] {
   return all.filter((one) => one.accountId === accountId)
 }
 
-function replaced<T>(all: readonly T[], known: T, item: T): readonly T[] {
-  return all.map((one) => (one === known ? item : one))
+function replaced<T>(all: readonly T[], existing: T, item: T): readonly T[] {
+  return all.map((one) => (one === existing ? item : one))
 }
 
 function digestOf(key: string): string {
@@ -327,7 +324,7 @@ function withoutDigest({ digest: _digest, ...key }: StoredKey): ApiKey {
   return key
 }
 
-function expectRoom(count: number, max: number, what: string): void {
+function expectRoom(count: number, max: number, items: string): void {
   if (count < max) return
-  throw new LimitReached(`an account has at most ${max} ${what}; delete one before you create another`)
+  throw new LimitReached(`an account has at most ${max} ${items}; delete one before you create another`)
 }

@@ -42,10 +42,7 @@ const alertBody = z
 
 const accountChoiceBody = z.strictObject({ account })
 
-/**
- * Accounts with their API keys (R67–R69), and the webhooks and alerts of all accounts (R60–R63, R76, R77, A22–A26).
- * Generated secrets are shown once.
- */
+/** Accounts with API keys (R67–R69), webhooks and alerts (R60–R63, R76, R77, A22–A26). Generated secrets are shown once. */
 export const accountRoutes: readonly Route[] = [
   route('GET', '/accounts', {
     answer: ({ state: { accounts } }) => accounts.accounts().map((account) => toAccount(account, accounts)),
@@ -58,10 +55,10 @@ export const accountRoutes: readonly Route[] = [
   route('POST', '/keys', {
     body: keyBody,
     status: 201,
-    answer({ state: { accounts } }, { body: { account: wanted, name, scopes, key } }) {
-      const { accountId } = findAccount(accounts, wanted)
-      const { value, ...made } = accounts.addKey(accountId, { name, scopes, value: key })
-      return { ...toKey(made), value }
+    answer({ state: { accounts } }, { body: { account: idOrName, name, scopes, key } }) {
+      const { accountId } = findAccount(accounts, idOrName)
+      const { value, ...created } = accounts.addKey(accountId, { name, scopes, value: key })
+      return { ...toKey(created), value }
     },
   }),
   route('DELETE', '/keys/:id', {
@@ -77,8 +74,8 @@ export const accountRoutes: readonly Route[] = [
   route('POST', '/webhooks', {
     body: webhookBody,
     status: 201,
-    answer({ state: { accounts } }, { body: { account, ...given } }) {
-      const { webhook, isGenerated } = accounts.addWebhook(findAccount(accounts, account).accountId, given)
+    answer({ state: { accounts } }, { body: { account, ...webhookInput } }) {
+      const { webhook, isGenerated } = accounts.addWebhook(findAccount(accounts, account).accountId, webhookInput)
       return { ...toWebhook(webhook), ...(isGenerated && { secret: webhook.secret }) }
     },
   }),
@@ -169,19 +166,19 @@ function toWebhook({ webhookId, accountId, url, events, createdAt }: Webhook) {
   return { webhookId, accountId, url, events, createdAt: toTime(createdAt) }
 }
 
-function toAlert({ accountId: _of, createdAt, ...alert }: Alert) {
+function toAlert({ accountId: _accountId, createdAt, ...alert }: Alert) {
   return { ...alert, createdAt: toTime(createdAt) }
 }
 
 /** Finds an account by id or name; without either, returns the first. Throws 404. */
-function findAccount(accounts: Accounts, wanted: string | undefined): Account {
+function findAccount(accounts: Accounts, idOrName: string | undefined): Account {
   const all = accounts.accounts()
   const account =
-    wanted === undefined ? all[0] : all.find(({ accountId, name }) => accountId === wanted || name === wanted)
+    idOrName === undefined ? all[0] : all.find(({ accountId, name }) => accountId === idOrName || name === idOrName)
   if (account !== undefined) return account
   const message =
-    wanted === undefined
+    idOrName === undefined
       ? 'there is no account; POST /_emulator/accounts creates one'
-      : `there is no account ${wanted}; GET /_emulator/accounts lists them`
+      : `there is no account ${idOrName}; GET /_emulator/accounts lists them`
   throw new HttpError(404, 'not_found', message)
 }

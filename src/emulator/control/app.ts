@@ -5,7 +5,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import { bareExpress, groupByPath } from '../../base/http/bare-express.ts'
 import { type Logger, safeText } from '../../base/log.ts'
 import { readJsonBody } from '../rest/body.ts'
-import { HttpError, type Place, shownPath, toInvalidRequest } from '../rest/error.ts'
+import { HttpError, type RequestPart, shownPath, toInvalidRequest } from '../rest/error.ts'
 import { parseQuery } from '../rest/input.ts'
 import { KeyTaken, LimitReached } from '../accounts/accounts.ts'
 import { WorldRefusal } from '../world/port.ts'
@@ -28,19 +28,19 @@ export interface ControlApp {
 const prefix = '/_emulator'
 
 /** The control API for tests and operators; not part of `/v1`. */
-export function createControlApp({ token, wall, log, ...controlled }: ControlAppOptions): ControlApp {
-  const guard = createGuard(token, controlled.sessions)
+export function createControlApp({ token, wall, log, ...context }: ControlAppOptions): ControlApp {
+  const guard = createGuard(token, context.sessions)
   const startedAt = new WeakMap<IncomingMessage, number>()
   const metaOf = (request: IncomingMessage) => ({
-    timestamp: new Date(controlled.state.clock.now()).toISOString(),
+    timestamp: new Date(context.state.clock.now()).toISOString(),
     latency_ms: Math.max(0, Math.round(wall.now() - (startedAt.get(request) ?? 0))),
   })
 
-  function serve(same: readonly Route[]): RequestHandler<{ id?: string }> {
-    const allowed = same.map(({ method }) => method).join(', ')
+  function serve(routesOfPath: readonly Route[]): RequestHandler<{ id?: string }> {
+    const allowed = routesOfPath.map(({ method }) => method).join(', ')
     return async (request, response) => {
-      if (!same.some(({ isOpen }) => isOpen)) guard(request)
-      const route = same.find(({ method }) => method === request.method)
+      if (!routesOfPath.some(({ isOpen }) => isOpen)) guard(request)
+      const route = routesOfPath.find(({ method }) => method === request.method)
       if (route === undefined) {
         const message = `this path takes ${allowed} only`
         throw new HttpError(405, 'method_not_allowed', message, { headers: { Allow: allowed } })
@@ -48,7 +48,7 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
       const body = route.body === null ? null : parse(route.body, await readJsonBody(request, response), 'body')
       const query = readQuery(route, request.url)
       const { id = '' } = request.params
-      const data = await route.answer(controlled, { body, query, id, request, response })
+      const data = await route.answer(context, { body, query, id, request, response })
       if (request.method !== 'GET' && !route.isOpen)
         log.info({ path: safeText(shownPath(request.url)) }, 'control request')
       if (data !== responseTaken) send(response, route.status, { success: true, data, meta: metaOf(request) })
@@ -56,16 +56,16 @@ export function createControlApp({ token, wall, log, ...controlled }: ControlApp
   }
 
   const app = bareExpress()
-  for (const [path, same] of groupByPath(routes)) app.all(`${prefix}${path}`, serve(same))
+  for (const [path, routesOfPath] of groupByPath(routes)) app.all(`${prefix}${path}`, serve(routesOfPath))
   app.use((request) => {
     guard(request)
     throw new HttpError(404, 'not_found', `there is nothing at this path; GET ${prefix} lists all routes`)
   })
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
-    const known = toHttpError(thrown)
-    if (known === null) log.error({ error: messageOf(thrown) }, 'control request failed')
+    const httpError = toHttpError(thrown)
+    if (httpError === null) log.error({ error: messageOf(thrown) }, 'control request failed')
     const { status, code, message, details, headers } =
-      known ?? new HttpError(500, 'internal', 'internal error; see the log')
+      httpError ?? new HttpError(500, 'internal', 'internal error; see the log')
     // The rest of the body stays unread.
     const connection = status === 413 ? { Connection: 'close' } : {}
     const error = { code, message, details }
@@ -93,10 +93,10 @@ function readQuery(route: Route, target: string): unknown {
   return null
 }
 
-function parse(schema: NonNullable<Route['body']>, received: unknown, place: Place): unknown {
+function parse(schema: NonNullable<Route['body']>, received: unknown, part: RequestPart): unknown {
   const result = schema.safeParse(received)
   if (result.success) return result.data
-  throw toInvalidRequest(result.error, received, place)
+  throw toInvalidRequest(result.error, received, part)
 }
 
 /** Maps a thrown value to a response; null for an unexpected error, which must not be shown. */

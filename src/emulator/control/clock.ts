@@ -27,20 +27,20 @@ export const clockRoutes: readonly Route[] = [
   route('GET', '/clock', { answer: ({ state }) => toClock(state) }),
   route('POST', '/clock', {
     body: clockBody,
-    answer(on, { body: { mode, speed } }) {
-      on.state.clock.set(mode, speed)
-      return publishClock(on)
+    answer(context, { body: { mode, speed } }) {
+      context.state.clock.set(mode, speed)
+      return publishClock(context)
     },
   }),
   route('POST', '/clock/advance', {
     body: advanceBody,
-    async answer(on, { body: { ms } }) {
-      await on.state.advance(ms)
-      return publishClock(on)
+    async answer(context, { body: { ms } }) {
+      await context.state.advance(ms)
+      return publishClock(context)
     },
   }),
 
-  route('POST', '/reset', { answer: (on) => putBack(on, originName) }),
+  route('POST', '/reset', { answer: (context) => restoreState(context, originName) }),
   route('GET', '/snapshot', {
     answer: ({ state }) => state.saved().map(({ name, at }) => ({ name, at: toTime(at) })),
   }),
@@ -61,7 +61,7 @@ export const clockRoutes: readonly Route[] = [
       return { name, deleted: true }
     },
   }),
-  route('POST', '/restore', { body: stateBody, answer: (on, { body: { name } }) => putBack(on, name) }),
+  route('POST', '/restore', { body: stateBody, answer: (context, { body: { name } }) => restoreState(context, name) }),
 ]
 
 /** Publishes the clock to the stream and returns it. */
@@ -71,9 +71,9 @@ function publishClock({ state, stream }: ControlContext) {
   return clock
 }
 
-function putBack(on: ControlContext, name: string) {
-  if (on.state.restore(name)) return { name, ...publishClock(on) }
-  throw noSuchState(on.state, name)
+function restoreState(context: ControlContext, name: string) {
+  if (context.state.restore(name)) return { name, ...publishClock(context) }
+  throw noSuchState(context.state, name)
 }
 
 function noSuchState(state: EmulatorState, name: string): HttpError {

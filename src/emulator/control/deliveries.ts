@@ -22,13 +22,14 @@ const replayBody = z.strictObject({
   dryRun: z.boolean().default(false),
 })
 
-const again = { status: 201, answer: replay } as const
+const replayRoute = { status: 201, answer: replay } as const
 
 /** Deliveries, their attempts, and replays (R87, R88, A46). */
 export const deliveryRoutes: readonly Route[] = [
   route('GET', '/deliveries', {
     query: listQuery,
-    answer: ({ deliveries }, { query: { limit: most, ...filter } }) => deliveries.list(filter, most).map(toShown),
+    answer: ({ deliveries }, { query: { limit: maxCount, ...filter } }) =>
+      deliveries.list(filter, maxCount).map(toShown),
   }),
   route('GET', '/deliveries/counts', { answer: ({ deliveries }) => deliveries.counts() }),
   route('GET', '/deliveries/:id', {
@@ -44,17 +45,17 @@ export const deliveryRoutes: readonly Route[] = [
       return deliveries.replayAll(filter, dryRun)
     },
   }),
-  route('POST', '/deliveries/:id/replay', again),
-  route('POST', '/deliveries/:id/duplicate', again),
+  route('POST', '/deliveries/:id/replay', replayRoute),
+  route('POST', '/deliveries/:id/duplicate', replayRoute),
 ]
 
 function replay({ deliveries }: ControlContext, { id }: { readonly id: string }) {
-  const made = deliveries.replay(id)
-  if (made === null) throw noSuch(id)
-  if (made === 'gone') {
+  const replayed = deliveries.replay(id)
+  if (replayed === null) throw noSuch(id)
+  if (replayed === 'gone') {
     throw new HttpError(409, 'conflict', `the webhook or alert of ${id} was deleted, so it can't be replayed`)
   }
-  return toShown(made)
+  return toShown(replayed)
 }
 
 function noSuch(id: string): HttpError {

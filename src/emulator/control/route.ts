@@ -45,7 +45,7 @@ export interface Route {
   readonly body: z.ZodType | null
   readonly query: z.ZodType | null
   readonly status: number
-  answer(on: ControlContext, call: ControlCall): unknown
+  answer(context: ControlContext, call: ControlCall): unknown
 }
 
 interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
@@ -53,7 +53,7 @@ interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
   readonly body?: B
   readonly query?: Q
   readonly status?: number
-  readonly answer: (on: ControlContext, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
+  readonly answer: (context: ControlContext, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
 }
 
 /** Defines a route with a typed body and query. */
@@ -69,7 +69,7 @@ export function route<B extends z.ZodType, Q extends z.ZodType>(
     body: body ?? null,
     query: query ?? null,
     status,
-    answer: (on, call) => answer(on, call as ControlCall<z.output<B>, z.output<Q>>),
+    answer: (context, call) => answer(context, call as ControlCall<z.output<B>, z.output<Q>>),
   }
 }
 

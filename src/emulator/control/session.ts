@@ -69,10 +69,7 @@ function isFromThisMachine({ socket }: IncomingMessage): boolean {
   return isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
 }
 
-/**
- * True if the Host header names loopback, with or without a port. Otherwise DNS rebinding could reach this server from
- * a page of another origin.
- */
+/** True if the Host header names loopback, with or without a port. Otherwise DNS rebinding could reach this server from another origin. */
 function namesThisMachine(request: IncomingMessage): boolean {
   const [, host] = /^(\[[^\]]*\]|[^:[\]]+)(?::\d{1,5})?$/.exec(hostOf(request) ?? '') ?? []
   return host !== undefined && isLoopback(withoutBrackets(host))
@@ -83,8 +80,8 @@ function isSameOrigin(request: IncomingMessage): boolean {
   const { 'sec-fetch-site': site, origin } = request.headers
   const host = hostOf(request)
   const isSameSite = site === undefined || site === 'same-origin' || site === 'none'
-  const ofHost = origin === undefined || [`http://${host}`, `https://${host}`].includes(origin.toLowerCase())
-  return host !== null && isSameSite && ofHost
+  const isOwnOrigin = origin === undefined || [`http://${host}`, `https://${host}`].includes(origin.toLowerCase())
+  return host !== null && isSameSite && isOwnOrigin
 }
 
 /** Host header in lower case; null if missing or repeated. */
@@ -101,7 +98,7 @@ export function sessionTokens(request: IncomingMessage): readonly string[] {
 }
 
 /** Sets the session cookie; null deletes it. */
-function keepSession(request: IncomingMessage, response: ServerResponse, token: string | null): void {
+function setSessionCookie(request: IncomingMessage, response: ServerResponse, token: string | null): void {
   const maxAgeS = token === null ? 0 : sessionHours * 3_600
   response.setHeader('Set-Cookie', toCookie(name, token ?? '', { maxAgeS, isSecure: 'encrypted' in request.socket }))
 }
@@ -121,7 +118,7 @@ export const sessionRoutes: readonly Route[] = [
     answer({ sessions }, { body, request, response }) {
       rejectOtherOrigin(request)
       if (sessions.published !== null) rejectOtherMachine(request)
-      keepSession(request, response, sessions.signIn(body, request.socket.remoteAddress ?? ''))
+      setSessionCookie(request, response, sessions.signIn(body, request.socket.remoteAddress ?? ''))
       return { signedIn: true, user: body.user }
     },
   }),
@@ -130,7 +127,7 @@ export const sessionRoutes: readonly Route[] = [
     answer({ sessions }, { request, response }) {
       rejectOtherOrigin(request)
       sessions.signOut(sessionTokens(request))
-      keepSession(request, response, null)
+      setSessionCookie(request, response, null)
       return { signedIn: false }
     },
   }),

@@ -40,12 +40,12 @@ export const triggerRoutes: readonly Route[] = [
 ]
 
 /** Body of a trigger request. */
-export type TriggerOrder = z.input<typeof triggerBody>
+export type TriggerBody = z.input<typeof triggerBody>
 export type ShownTriggered = ReturnType<typeof toShown>
 
 /** Lists only the first of many events. */
-function toShown({ type, count, set: given }: z.output<typeof triggerBody>, triggered: readonly Triggered[]) {
-  return { type, count, events: triggered.slice(0, maxListed), isRaw: given !== undefined }
+function toShown({ type, count, set: overrides }: z.output<typeof triggerBody>, triggered: readonly Triggered[]) {
+  return { type, count, events: triggered.slice(0, maxListed), isRaw: overrides !== undefined }
 }
 
 async function trigger(triggering: Pick<Triggering, 'many'>, request: TriggerRequest) {

@@ -41,9 +41,9 @@ export interface DataFileOptions {
   readonly log: Logger
 }
 
-const latest = 'latest'
+const checkpointName = 'latest'
 /** Prefix of saved states, so that no name equals `latest`. */
-const archived = 'archive:'
+const savedStatePrefix = 'archive:'
 
 /**
  * Opens or creates the data file (SQLite) of accounts, world and deliveries. Calls are durable when they return; calls
@@ -93,7 +93,7 @@ function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof cre
 
   let epoch = Number(meta.get('course') ?? 0)
   const save = (accounts: AccountsState) => meta.set('accounts', JSON.stringify(accounts))
-  const stand = durable((at: number) => {
+  const recordReached = durable((at: number) => {
     meta.set('reached_at', String(at))
     reachedAt = at
   })
@@ -108,20 +108,20 @@ function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof cre
     deliveries,
     /** State of the previous process; null if the world isn't created yet. */
     previousRun(): PreviousRun | null {
-      const checkpoint = states.get(latest)
+      const checkpoint = states.get(checkpointName)
       if (meta.get('is_made') === undefined || checkpoint === null) return null
       const commands = listCommands.all().map(({ at, body }) => ({ at, command: JSON.parse(body) as WorldCommand }))
       return { accounts: JSON.parse(meta.need('accounts')) as AccountsState, checkpoint, commands, reachedAt }
     },
     states: {
-      put: durable((name: string, state: SavedState) => states.put(archived + name, state)),
-      get: (name: string) => states.get(archived + name),
-      remove: durable((name: string) => states.remove(archived + name)),
+      put: durable((name: string, state: SavedState) => states.put(savedStatePrefix + name, state)),
+      get: (name: string) => states.get(savedStatePrefix + name),
+      remove: durable((name: string) => states.remove(savedStatePrefix + name)),
       list: () =>
         states
           .list()
-          .filter(({ name }) => name.startsWith(archived))
-          .map(({ name, at }) => ({ name: name.slice(archived.length), at })),
+          .filter(({ name }) => name.startsWith(savedStatePrefix))
+          .map(({ name, at }) => ({ name: name.slice(savedStatePrefix.length), at })),
     },
     save: durable(save),
     /** Stores a command together with the accounts; returns its number. */
@@ -136,20 +136,20 @@ function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof cre
     }),
     /** Records that readers may have seen the world as of `at`, or up to `leadMs` later. */
     reach(at: number, leadMs: number): void {
-      if (at > reachedAt) stand(at + leadMs)
+      if (at > reachedAt) recordReached(at + leadMs)
     },
     /** Records the exact moment of the world. */
-    stand,
+    recordReached,
     /** Replaces the checkpoint; `state` includes all commands so far. */
     checkpoint: durable((state: SavedState) => {
-      states.put(latest, state)
+      states.put(checkpointName, state)
       save(state.accounts)
       dropCommands.run()
       meta.set('is_made', 'yes')
     }),
     /** Replaces accounts, world and moment by `state`, and starts a new epoch. Deliveries belong to the previous one. */
     replace: durable((state: SavedState) => {
-      states.put(latest, state)
+      states.put(checkpointName, state)
       save(state.accounts)
       dropCommands.run()
       deliveries.clear()
@@ -166,8 +166,10 @@ function expectSame(file: string, actual: WorldIdentity, wanted: WorldIdentity):
   const names = [...new Set([...Object.keys(actual.settings), ...Object.keys(wanted.settings)])]
   const differences = [
     ...['seed', ...names].flatMap((name) => {
-      const [theirs, ours] = [actual, wanted].map(({ seed, settings }) => JSON.stringify({ ...settings, seed }[name]))
-      return theirs === ours ? [] : [`${name} is ${theirs} in the file, ${ours} in the settings`]
+      const [inFile, inSettings] = [actual, wanted].map(({ seed, settings }) =>
+        JSON.stringify({ ...settings, seed }[name]),
+      )
+      return inFile === inSettings ? [] : [`${name} is ${inFile} in the file, ${inSettings} in the settings`]
     }),
     ...(actual.contents === wanted.contents
       ? []
@@ -227,7 +229,7 @@ export function openTemporary(): Database {
  * @throws InboxError `database_in_use`, `database_newer`, `database_older`, `database_corrupt` or `config_invalid`
  */
 export function openDatabase(file: string): Database {
-  makeOwnersOnly(file)
+  createPrivateFile(file)
   const db = new Sqlite(file, { timeout: 0 })
   try {
     // Before the first read: the lock is taken with it and ends with the process, however that dies.
@@ -263,9 +265,9 @@ export function openDatabase(file: string): Database {
 }
 
 /** Creates a missing file and its folder, but no parents: a mistyped path must not create a tree of folders. */
-function makeOwnersOnly(file: string): void {
+function createPrivateFile(file: string): void {
   try {
-    if (existsSync(file)) expectOwn(file)
+    if (existsSync(file)) expectDataFile(file)
     else {
       const folder = dirname(file)
       if (!existsSync(dirname(folder))) {
@@ -287,7 +289,7 @@ const headerBytes = 100
 const applicationIdAt = 68
 
 /** Reads the header only: opening a database that wasn't closed would change it. */
-function expectOwn(file: string): void {
+function expectDataFile(file: string): void {
   const stats = statSync(file)
   if (!stats.isFile()) throw new InboxError('config_invalid', `${file} is not a regular file; choose another`)
   if (stats.size === 0) return
@@ -312,7 +314,7 @@ function toOpenError(file: string, cause: unknown): unknown {
     const message = `${file} is in use by another process: stop it, or choose another file`
     return new InboxError('database_in_use', message, { cause })
   }
-  const what = cause.code === 'SQLITE_NOTADB' ? 'is not a data file of the emulator' : 'cannot be used'
-  const message = `${file} ${what}: ${cause.message} (${cause.code}); choose another file`
+  const problem = cause.code === 'SQLITE_NOTADB' ? 'is not a data file of the emulator' : 'cannot be used'
+  const message = `${file} ${problem}: ${cause.message} (${cause.code}); choose another file`
   return new InboxError('database_corrupt', message, { cause })
 }

@@ -43,8 +43,8 @@ export function createSavedStates(db: Database) {
   const digests = new WeakMap<TradePortion, string>()
 
   function writeChunk(trades: TradePortion): string {
-    const known = digests.get(trades)
-    if (known !== undefined && hasChunk.get(known) !== undefined) return known
+    const digestBefore = digests.get(trades)
+    if (digestBefore !== undefined && hasChunk.get(digestBefore) !== undefined) return digestBefore
     const text = trades.join('\n')
     const digest = hash('sha256', text)
     putChunk.run(digest, zstdCompressSync(text))
@@ -82,9 +82,9 @@ export function createSavedStates(db: Database) {
     },
     /** False if there is none of this name. */
     remove(name: string): boolean {
-      const isThere = removeState.run(name).changes > 0
+      const wasDeleted = removeState.run(name).changes > 0
       dropUnused.run()
-      return isThere
+      return wasDeleted
     },
     /** Oldest first. */
     list: () => all.all(),

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { retryDelaysMs } from '../../base/ladder.ts'
+import { retryDelaysMs } from '../../base/retry-schedule.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Endpoint } from '../accounts/accounts.ts'
 import type { Faults } from '../faults/faults.ts'
@@ -14,11 +14,8 @@ export interface DeliveryEngine extends Deliveries {
   start(): void
   /** Number of the newest world event that a previous process handled; null if there is none. */
   worldSeq(): number | null
-  sawWorldEvent(seq: number): void
-  /**
-   * Sends an event to these endpoints, with retries by the ladder (R78, R81–R86). `worldSeq` is its number among the
-   * events of the world; null if it did not arise there.
-   */
+  markWorldEventsHandled(seq: number): void
+  /** Sends an event to these endpoints, with retries (R78, R81–R86). `worldSeq`: its number in the world; null if it did not arise there. */
   send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
   /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
   endpointsChanged(): void
@@ -29,7 +26,7 @@ export interface DeliveryEngine extends Deliveries {
 }
 
 export interface DeliveriesOptions {
-  /** The world clock: times the retry ladder. */
+  /** The world clock: times the retries. */
   readonly clock: Clock
   /** The wall clock: times the 5 s acknowledgement, at any speed of the world (A43). */
   readonly wall: Clock
@@ -58,11 +55,11 @@ const shownDigits = 8
  */
 export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   const { clock, wall, store, faults, parallel = 10, find, isPublicOnly = () => false, log, onAttempt } = options
-  const begun = store.begin()
+  const previous = store.begin()
   const poster = createPoster({ clock, wall })
   const queues = new Map<string, EndpointQueue>()
   const waiters = new Set<{ isMet: () => boolean; resolve: () => void }>()
-  let sums: { -readonly [K in keyof Counts]: Counts[K] } = { ...begun.counts, inFlight: 0 }
+  let sums: { -readonly [K in keyof Counts]: Counts[K] } = { ...previous.counts, inFlight: 0 }
   /** Increases in `clear`. Results of attempts from an earlier epoch are dropped. */
   let epoch = 0
   let isClosed = false
@@ -82,8 +79,8 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   }
 
   async function sendAll(delivery: Delivery): Promise<void> {
-    const begunIn = epoch
-    const isStale = () => isClosed || begunIn !== epoch
+    const startEpoch = epoch
+    const isStale = () => isClosed || startEpoch !== epoch
     const endpoint = find(delivery.endpointId)
     if (endpoint === null) {
       settle(delivery, 'cancelled')
@@ -113,19 +110,19 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       const posted = await poster.post(request)
       return plan.dropsAck && posted.isAcknowledged ? dropAck(posted) : posted
     }
-    const note = (posted: PostResult, isExtra: boolean) =>
-      noteAttempt(delivery, posted, { attempt: number, isExtra, faults: plan.faults, requestHeaders })
+    const record = (posted: PostResult, isExtra: boolean) =>
+      recordAttempt(delivery, posted, { attempt: number, isExtra, faults: plan.faults, requestHeaders })
 
-    const [posted, ...extras] = await Promise.all([post(), ...Array.from({ length: plan.twins }, post)])
+    const [posted, ...extras] = await Promise.all([post(), ...Array.from({ length: plan.copiesAtOnce }, post)])
     if (isStale()) return
     conclude(delivery, posted, number)
-    note(posted, false)
-    for (const extra of extras) note(extra, true)
-    for (let left = delivery.state === 'acknowledged' ? plan.repeats : 0; left > 0; left--) {
+    record(posted, false)
+    for (const extra of extras) record(extra, true)
+    for (let remaining = delivery.state === 'acknowledged' ? plan.copiesAfterwards : 0; remaining > 0; remaining--) {
       if (find(delivery.endpointId) === null) return
       const repeated = await post()
       if (isStale()) return
-      note(repeated, true)
+      record(repeated, true)
     }
   }
 
@@ -153,22 +150,31 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     sums[state]++
   }
 
-  function noteAttempt(
+  function recordAttempt(
     delivery: Delivery,
     { at, status, failure, latencyMs, responseHeaders, responseExcerpt, isAcknowledged }: PostResult,
-    about: Pick<Attempt, 'attempt' | 'isExtra' | 'faults' | 'requestHeaders'>,
+    details: Pick<Attempt, 'attempt' | 'isExtra' | 'faults' | 'requestHeaders'>,
   ): void {
-    const nextAttemptAt = about.isExtra ? null : delivery.nextAttemptAt
-    const made: Attempt = { ...about, at, status, failure, latencyMs, responseHeaders, responseExcerpt, nextAttemptAt }
+    const nextAttemptAt = details.isExtra ? null : delivery.nextAttemptAt
+    const recorded: Attempt = {
+      ...details,
+      at,
+      status,
+      failure,
+      latencyMs,
+      responseHeaders,
+      responseExcerpt,
+      nextAttemptAt,
+    }
     sums.attempts++
-    if (about.isExtra) sums.duplicates++
-    store.addAttempt(delivery, made)
+    if (details.isExtra) sums.duplicates++
+    store.addAttempt(delivery, recorded)
     const { deliveryId, eventId, eventType, endpointId, url, state } = delivery
-    const outcome = isAcknowledged ? 'acknowledged' : about.isExtra || state === 'pending' ? 'failed' : state
-    const entry = { deliveryId, eventId, url, attempt: about.attempt, status, failure, latencyMs }
+    const outcome = isAcknowledged ? 'acknowledged' : details.isExtra || state === 'pending' ? 'failed' : state
+    const entry = { deliveryId, eventId, url, attempt: details.attempt, status, failure, latencyMs }
     if (outcome === 'undelivered') log.warn(entry, 'event undelivered')
     else log.debug(entry, isAcknowledged ? 'delivery acknowledged' : 'delivery failed')
-    onAttempt?.({ deliveryId, eventId, eventType, endpointId, url, outcome, ...made })
+    onAttempt?.({ deliveryId, eventId, eventType, endpointId, url, outcome, ...recorded })
   }
 
   const isIdle = () => sums.inFlight === 0 && [...queues.values()].every((queue) => queue.isIdle())
@@ -218,13 +224,13 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
 
   return {
     start() {
-      for (const endpointId of begun.endpoints) {
+      for (const endpointId of previous.endpoints) {
         if (find(endpointId) === null) cancelAll(endpointId)
         else queueOf(endpointId).add(clock.now())
       }
     },
-    worldSeq: () => begun.worldSeq,
-    sawWorldEvent: (seq) => store.sawWorldEvent(seq),
+    worldSeq: () => previous.worldSeq,
+    markWorldEventsHandled: (seq) => store.markWorldEventsHandled(seq),
     send(event, endpoints, worldSeq = null) {
       if (isClosed) return
       const now = clock.now()
@@ -253,9 +259,9 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       enqueue([replay])
       return replay
     },
-    replayAll(filter, isDry) {
+    replayAll(filter, isDryRun) {
       const possible = store.undelivered(filter).filter(({ endpointId }) => find(endpointId) !== null)
-      const chosen = isDry ? [] : possible.slice(0, maxReplayed)
+      const chosen = isDryRun ? [] : possible.slice(0, maxReplayed)
       const replays = chosen.flatMap(({ seq }) => store.get(seq) ?? []).flatMap((delivery) => addReplay(delivery) ?? [])
       enqueue(replays)
       return { matched: possible.length, replayed: replays.length }

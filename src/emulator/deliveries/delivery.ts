@@ -28,7 +28,7 @@ export interface Delivery {
   readonly createdAt: number
   /** Null if there is no further attempt. */
   nextAttemptAt: number | null
-  /** True for a requested replay: one attempt, no ladder (A46). */
+  /** True for a requested replay: one attempt, no retries (A46). */
   readonly isReplay: boolean
   /** Status of the latest attempt; null before the first attempt, or without a response. */
   lastStatus: number | null
@@ -107,13 +107,10 @@ export interface Deliveries {
   list(filter: DeliveryFilter, limit: number): readonly Delivery[]
   /** A delivery with its attempts, oldest first; null if there is none. */
   read(deliveryId: string): (Delivery & { readonly log: readonly Attempt[] }) | null
-  /**
-   * Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is
-   * deleted.
-   */
+  /** Sends an event again: same bytes and id, one attempt (A46). Null for an unknown delivery, `gone` if its endpoint is deleted. */
   replay(deliveryId: string): Delivery | 'gone' | null
   /** Replays all matching undelivered events without a successful replay since, at most 10,000 per call. */
-  replayAll(filter: ReplayFilter, isDry: boolean): { readonly matched: number; readonly replayed: number }
+  replayAll(filter: ReplayFilter, isDryRun: boolean): { readonly matched: number; readonly replayed: number }
   /** Resolves when nothing is in flight and nothing is due. */
   idle(): Promise<void>
   /** Resolves when nothing is pending. */
@@ -141,7 +138,7 @@ export interface DeliveryStore {
   /** Adds an attempt and saves its delivery. */
   addAttempt(delivery: Delivery, attempt: Attempt): void
   /** Marks all events of the world up to this one as handled. */
-  sawWorldEvent(seq: number): void
+  markWorldEventsHandled(seq: number): void
   /** Pending deliveries of an endpoint due at `now`, earliest first. */
   due(endpointId: string, now: number, limit: number): Delivery[]
   /** Time of the next due delivery of an endpoint after `now`, or null. */

@@ -35,7 +35,7 @@ export function createEndpointQueue({ endpointId, clock, store, parallel, attemp
     const due = store.due(endpointId, now, limit)
     hasMore = due.length === limit
     ready = due.filter(({ seq }) => !inFlight.has(seq))
-    if (!hasMore) arm(store.nextDueAt(endpointId, now) ?? Infinity)
+    if (!hasMore) setTimer(store.nextDueAt(endpointId, now) ?? Infinity)
   }
 
   function advance(): void {
@@ -51,23 +51,23 @@ export function createEndpointQueue({ endpointId, clock, store, parallel, attemp
   async function run(delivery: Delivery): Promise<void> {
     await attempt(delivery)
     inFlight.delete(delivery.seq)
-    if (delivery.nextAttemptAt !== null) plan(delivery.nextAttemptAt)
+    if (delivery.nextAttemptAt !== null) schedule(delivery.nextAttemptAt)
     advance()
     onChange()
   }
 
-  function plan(dueAt: number): void {
+  function schedule(dueAt: number): void {
     if (dueAt <= clock.now()) hasMore = true
-    else if (dueAt < timerAt) arm(dueAt)
+    else if (dueAt < timerAt) setTimer(dueAt)
   }
 
-  function arm(at: number): void {
+  function setTimer(at: number): void {
     timer?.cancel()
     timerAt = at
-    timer = at === Infinity || isClosed ? undefined : clock.after(at - clock.now(), wake)
+    timer = at === Infinity || isClosed ? undefined : clock.after(at - clock.now(), onTimer)
   }
 
-  function wake(): void {
+  function onTimer(): void {
     timerAt = Infinity
     hasMore = true
     advance()
@@ -76,7 +76,7 @@ export function createEndpointQueue({ endpointId, clock, store, parallel, attemp
   return {
     /** Tells the queue that the store has a delivery due at this moment. */
     add(dueAt: number): void {
-      plan(dueAt)
+      schedule(dueAt)
       advance()
     },
     /** True if nothing is in flight and nothing is due. */
@@ -84,7 +84,7 @@ export function createEndpointQueue({ endpointId, clock, store, parallel, attemp
     /** Starts no further attempts; returns the deliveries in memory. Idempotent. */
     close(): readonly Delivery[] {
       isClosed = true
-      arm(Infinity)
+      setTimer(Infinity)
       return [...ready, ...inFlight.values()]
     },
   }

@@ -24,7 +24,7 @@ export type Wire =
 
 /** Acknowledgement timeout: the receiver must answer within this time (R80, R115). */
 const acknowledgementTimeoutMs = 5000
-/** Limits for reading a response body. A larger or slower body costs the connection. */
+/** Limits for reading a response body. The connection of a larger or slower body is closed. */
 const [maxReadBytes, maxReadMs] = [65_536, 1_000]
 const excerptBytes = 1_024
 /** Maximum chunks per body. Larger bodies get larger chunks. */
@@ -66,7 +66,7 @@ interface PostOptions {
  */
 export function createPoster({ clock, wall }: { readonly clock: Pick<Clock, 'now'>; readonly wall: Clock }) {
   // Separate agents: requests to public addresses only must not reuse connections to private ones.
-  const routes = { any: createRoute({}), public: createRoute({ lookup: lookupPublic }) }
+  const agents = { any: createAgents({}), public: createAgents({ lookup: lookupPublic }) }
   const openRequests = new Set<ClientRequest>()
 
   return {
@@ -89,7 +89,7 @@ export function createPoster({ clock, wall }: { readonly clock: Pick<Clock, 'now
         fail(notPublic)
         return promise
       }
-      const { https, http, ...connection } = isPublicOnly ? routes.public : routes.any
+      const { https, http, ...connection } = isPublicOnly ? agents.public : agents.any
       const breaks = wire.mode === 'cut' || wire.mode === 'reset'
       const framing = wire.mode === 'chunked' ? { 'Transfer-Encoding': 'chunked' } : { 'Content-Length': body.length }
       const isSecure = url.protocol === 'https:'
@@ -125,13 +125,13 @@ export function createPoster({ clock, wall }: { readonly clock: Pick<Clock, 'now
     },
     /** Closes every connection. Posts in flight fail. */
     close(): void {
-      for (const { http, https } of Object.values(routes)) for (const agent of [http, https]) agent.destroy()
+      for (const { http, https } of Object.values(agents)) for (const agent of [http, https]) agent.destroy()
       for (const request of openRequests) request.destroy()
     },
   }
 }
 
-function createRoute(connection: { readonly lookup?: LookupFunction }) {
+function createAgents(connection: { readonly lookup?: LookupFunction }) {
   const options = { keepAlive: true, ...connection }
   return { http: new HttpAgent(options), https: new HttpsAgent(options), ...connection }
 }
@@ -216,10 +216,7 @@ function* piecesOf(body: Buffer, bytes: number): Generator<Buffer, undefined> {
   for (let at = 0; at < body.length; at += bytes) yield body.subarray(at, at + bytes)
 }
 
-/**
- * Parses an endpoint URL. Throws `usage` for a scheme other than http(s) or a URL with credentials; the message omits
- * the URL.
- */
+/** Parses an endpoint URL. Throws `usage` for a scheme other than http(s) or a URL with credentials; the message omits the URL. */
 export function toTarget(url: string): URL {
   const target = URL.parse(url)
   const isUsable = target !== null && /^https?:$/.test(target.protocol) && target.username + target.password === ''
@@ -251,11 +248,11 @@ const notPublic = 'the address is not public: clients from outside may register 
 
 /** DNS lookup that fails if any address is private. The connection uses the same result, which prevents DNS rebinding. */
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, found) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return callback(error, [])
-    if (found.some(({ address }) => isPrivate(address))) return callback(new Error(notPublic), [])
-    const [first] = found
-    if (options.all === true || first === undefined) callback(null, found)
+    if (addresses.some(({ address }) => isPrivate(address))) return callback(new Error(notPublic), [])
+    const [first] = addresses
+    if (options.all === true || first === undefined) callback(null, addresses)
     else callback(null, first.address, first.family)
   })
 }

@@ -23,8 +23,8 @@ export const deliveryTables = `
   CREATE TABLE delivery_meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 `
 
-/** Settled deliveries kept per state. */
-const maxKeptPerState = 100_000
+/** Maximum settled deliveries per state. */
+const maxStoredPerState = 100_000
 /** Deliveries deleted per prune: about 100 ms of work. */
 const maxPrunedPerPass = 10_000
 /** Attempts between two prunings. */
@@ -37,7 +37,7 @@ const retryMs = 1_000
 type Row = Omit<Delivery, 'isReplay'> & { readonly isReplay: number }
 type AttemptRow = Omit<Attempt, 'isExtra'> & { readonly isExtra: number; readonly rest: string }
 
-const joined = `SELECT d.seq, printf('dlv_%012d', d.seq) AS deliveryId, d.event AS eventSeq, d.endpoint AS endpointId,
+const selectDelivery = `SELECT d.seq, printf('dlv_%012d', d.seq) AS deliveryId, d.event AS eventSeq, d.endpoint AS endpointId,
   d.url, d.state, d.attempts, d.created_at AS createdAt, d.next_at AS nextAttemptAt, d.is_replay AS isReplay,
   d.last_status AS lastStatus, d.last_failure AS lastFailure, e.id AS eventId, e.type AS eventType, e.body
   FROM delivery d JOIN event e ON e.seq = d.event`
@@ -71,12 +71,12 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
     `INSERT INTO delivery_meta (name, value) VALUES ('world_seq', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
   )
   const selectDue = db.prepare<[string, number, number], Row>(
-    `${joined} WHERE d.endpoint = ? AND d.next_at <= ? ORDER BY d.next_at, d.seq LIMIT ?`,
+    `${selectDelivery} WHERE d.endpoint = ? AND d.next_at <= ? ORDER BY d.next_at, d.seq LIMIT ?`,
   )
   const selectNextDue = db
     .prepare<[string, number], number | null>('SELECT min(next_at) FROM delivery WHERE endpoint = ? AND next_at > ?')
     .pluck()
-  const selectOne = db.prepare<[number], Row>(`${joined} WHERE d.seq = ?`)
+  const selectOne = db.prepare<[number], Row>(`${selectDelivery} WHERE d.seq = ?`)
   const selectAttempts = db.prepare<[number], AttemptRow>(
     `SELECT attempt, at, latency_ms AS latencyMs, status, failure, is_extra AS isExtra, next_at AS nextAttemptAt, rest
      FROM attempt WHERE delivery = ? ORDER BY seq`,
@@ -85,7 +85,7 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
     `UPDATE delivery SET state = 'cancelled', next_at = NULL WHERE endpoint = ? AND next_at IS NOT NULL`,
   )
   const selectBeyond = db.prepare<[string], { seq: number }>(
-    `SELECT seq FROM delivery WHERE state = ? ORDER BY seq DESC LIMIT 1 OFFSET ${maxKeptPerState}`,
+    `SELECT seq FROM delivery WHERE state = ? ORDER BY seq DESC LIMIT 1 OFFSET ${maxStoredPerState}`,
   )
   const selectOldest = db.prepare<[string, number], { seq: number; event: number }>(
     `SELECT seq, event FROM delivery WHERE state = ? AND seq <= ? ORDER BY seq LIMIT ${maxPrunedPerPass}`,
@@ -160,13 +160,13 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
       return toDelivery(selectOne.get(Number(lastInsertRowid)) as Row)
     },
     save,
-    addAttempt(delivery, { isExtra, faults, requestHeaders, responseHeaders, responseExcerpt, ...made }) {
+    addAttempt(delivery, { isExtra, faults, requestHeaders, responseHeaders, responseExcerpt, ...columns }) {
       save(delivery)
       const rest = JSON.stringify({ faults, requestHeaders, responseHeaders, responseExcerpt })
-      putAttempt.run({ ...made, delivery: delivery.seq, seq: ++lastAttempt, isExtra: Number(isExtra), rest })
+      putAttempt.run({ ...columns, delivery: delivery.seq, seq: ++lastAttempt, isExtra: Number(isExtra), rest })
       if (lastAttempt % pruneEvery === 0) prune()
     },
-    sawWorldEvent(seq) {
+    markWorldEventsHandled(seq) {
       beginChange()
       putWorldSeq.run(seq)
     },
@@ -174,7 +174,7 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
     nextDueAt: (endpointId, now) => selectNextDue.get(endpointId, now) ?? null,
     list(filter, limit) {
       const { where, values } = toWhere(filter)
-      const select = db.prepare<unknown[], Row>(`${joined} ${where} ORDER BY d.seq DESC LIMIT ?`)
+      const select = db.prepare<unknown[], Row>(`${selectDelivery} ${where} ORDER BY d.seq DESC LIMIT ?`)
       return select.all(...values, limit).map(toDelivery)
     },
     get(seq) {

@@ -36,13 +36,13 @@ interface Applied<E> {
   readonly draw: () => RandomStream
 }
 
-/** A rule in use. `isStruck` counts a match; true if the fault applies to it. */
+/** A rule in use. `countMatch` counts a match and returns whether the fault applies to it. */
 interface Active<R, E> {
   readonly id: string
   readonly rule: R
   readonly effect: E
   readonly order: number
-  readonly isStruck: (draw: () => RandomStream) => boolean
+  readonly countMatch: (draw: () => RandomStream) => boolean
   readonly struck: () => number
 }
 
@@ -70,19 +70,22 @@ export function createFaults({ seed }: { readonly seed: string }) {
   const all = () => [...outRules, ...inRules].toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
   const toStored = ({ id, rule, struck }: Active<FaultRule, unknown>): StoredRule => ({ id, rule, struck: struck() })
 
-  /** `names`: what the random choices depend on, in addition to seed and rule. */
-  function apply<E>({ id, rule, effect, isStruck }: Active<FaultRule, E>, ...names: (string | number)[]): Applied<E>[] {
-    const draw = (what: string) => createRandomStream(seed, ['fault', id, ...names, what].join('|'))
-    return isStruck(() => draw('strikes')) ? [{ kind: rule.fault.kind, effect, draw: () => draw('how') }] : []
+  /** Random choices depend on the seed, the rule and `names`. */
+  function apply<E>(
+    { id, rule, effect, countMatch }: Active<FaultRule, E>,
+    ...names: (string | number)[]
+  ): Applied<E>[] {
+    const draw = (purpose: string) => createRandomStream(seed, ['fault', id, ...names, purpose].join('|'))
+    return countMatch(() => draw('strikes')) ? [{ kind: rule.fault.kind, effect, draw: () => draw('how') }] : []
   }
 
   function applyOut(
     target: FaultTarget,
     occasion: string | number,
-    isMeant: (effect: OutEffect) => boolean,
+    isIncluded: (effect: OutEffect) => boolean,
   ): readonly Applied<OutEffect>[] {
     return outRules
-      .filter(({ rule, effect }) => isMeant(effect) && matchesDelivery(rule, target))
+      .filter(({ rule, effect }) => isIncluded(effect) && matchesDelivery(rule, target))
       .flatMap((active) => apply(active, target.url, target.eventId, occasion))
   }
 
@@ -133,7 +136,8 @@ export function createFaults({ seed }: { readonly seed: string }) {
       const applied = applyOut(target, attempt, (effect) => effect.hold === undefined && !isOnBody(effect))
       const onWire = applied.findLast(({ effect }) => effect.wire !== undefined)
       const injected = applied.filter((one) => one.effect.wire === undefined || one === onWire)
-      const total = (name: 'twins' | 'repeats') => applied.reduce((sum, { effect }) => sum + (effect[name] ?? 0), 0)
+      const total = (name: 'copiesAtOnce' | 'copiesAfterwards') =>
+        applied.reduce((sum, { effect }) => sum + (effect[name] ?? 0), 0)
       return {
         /** Names of the faults, for the log. */
         faults: namesOf([...onBody, ...injected]),
@@ -149,8 +153,8 @@ export function createFaults({ seed }: { readonly seed: string }) {
         tamper: (body: Buffer) =>
           applied.reduce((bytes, { effect, draw }) => effect.bytes?.(bytes, draw) ?? bytes, body),
         wire: onWire?.effect.wire ?? ({ mode: 'whole' } as const),
-        twins: total('twins'),
-        repeats: total('repeats'),
+        copiesAtOnce: total('copiesAtOnce'),
+        copiesAfterwards: total('copiesAfterwards'),
         dropsAck: applied.some(({ effect }) => effect.dropsAck),
       }
     },
@@ -194,7 +198,7 @@ function createCounter({ rate = 1, script, scriptRepeats = false, times = Infini
   }
 
   return {
-    isStruck(draw: () => RandomStream): boolean {
+    countMatch(draw: () => RandomStream): boolean {
       if (struck >= times) return false
       const isDrawn = script === undefined ? rate >= 1 || (rate > 0 && draw().uniform() < rate) : isNextStep(script)
       if (isDrawn) struck++

@@ -28,9 +28,9 @@ export interface OutEffect {
   readonly bytes?: (body: Buffer, draw: () => RandomStream) => Buffer
   readonly wire?: Wire
   /** Number of extra copies sent at the same time. */
-  readonly twins?: number
+  readonly copiesAtOnce?: number
   /** Number of extra copies sent one by one after the acknowledgement. */
-  readonly repeats?: number
+  readonly copiesAfterwards?: number
   /** True if a 2xx counts as a lost acknowledgement. */
   readonly dropsAck?: boolean
 }
@@ -62,7 +62,7 @@ function kind<const K extends string, S extends z.core.$ZodLooseShape, E>(
 }
 
 /** Parameters of a delay in milliseconds: fixed, uniform, or log-normal. */
-const lateness = (limitMs: number, defaultMs: number) => {
+const delay = (limitMs: number, defaultMs: number) => {
   const ms = wholeNumberFrom(0, limitMs)
   return {
     distribution: z
@@ -76,10 +76,10 @@ const lateness = (limitMs: number, defaultMs: number) => {
     sigma: numberFrom(0, 5).default(1).describe('spread, if lognormal'),
   }
 }
-type Lateness = z.output<z.ZodObject<ReturnType<typeof lateness>>>
+type Delay = z.output<z.ZodObject<ReturnType<typeof delay>>>
 
 /** Draws whole milliseconds, at most `limitMs`. */
-function drawMs({ distribution, ms, minMs, maxMs, medianMs, sigma }: Lateness, limitMs: number, stream: RandomStream) {
+function drawMs({ distribution, ms, minMs, maxMs, medianMs, sigma }: Delay, limitMs: number, stream: RandomStream) {
   const drawn = {
     fixed: () => ms,
     uniform: () => minMs + stream.uniform() * Math.max(0, maxMs - minMs),
@@ -106,7 +106,7 @@ function signature(name: string, about: string, change: NonNullable<OutEffect['s
 
 /** Faults of deliveries, in the order of their composition. */
 const outKinds = [
-  kind('delay', 'Waits before the first attempt, in world time.', lateness(dayMs, 10_000), (fault): OutEffect => ({
+  kind('delay', 'Waits before the first attempt, in world time.', delay(dayMs, 10_000), (fault): OutEffect => ({
     hold: (at, stream) => at + drawMs(fault, dayMs, stream),
   })),
   kind(
@@ -207,10 +207,10 @@ const outKinds = [
     wire: { mode: 'reset', share },
   })),
   kind('duplicate-at-once', 'Sends the same delivery several times at once.', copies, (fault): OutEffect => ({
-    twins: fault.copies,
+    copiesAtOnce: fault.copies,
   })),
   kind('duplicate', 'Sends the same delivery again after it is acknowledged.', copies, (fault): OutEffect => ({
-    repeats: fault.copies,
+    copiesAfterwards: fault.copies,
   })),
   kind('drop-ack', 'Ignores the acknowledgement, as if it were lost.', {}, (): OutEffect => ({ dropsAck: true })),
 ] as const
@@ -255,7 +255,7 @@ const nextPage =
 
 /** Faults of REST responses, in the order of their composition. */
 const inKinds = [
-  kind('latency', 'Delays the response, in real time.', lateness(maxAnswerDelayMs, 1_000), (fault): InEffect => ({
+  kind('latency', 'Delays the response, in real time.', delay(maxAnswerDelayMs, 1_000), (fault): InEffect => ({
     delayMs: (stream) => drawMs(fault, maxAnswerDelayMs, stream),
   })),
   kind('too-many-requests', 'Rejects with 429 within the quota; nothing is done.', retryAfter, rejectWith(429)),
@@ -319,7 +319,7 @@ function wrongKind(input: unknown, direction: 'out' | 'in', names: readonly stri
     : 'expected an object such as {"kind": "delay"}'
 }
 
-/** Effect of a fault, and its place in the order of composition. */
+/** Effect of a fault. `order`: its position in the order of composition. */
 export function outEffectOf(fault: OutFault): { readonly order: number; readonly effect: OutEffect } {
   const order = outNames.indexOf(fault.kind)
   return { order, effect: outKinds[order]?.effect(fault) ?? {} }

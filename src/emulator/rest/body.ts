@@ -29,10 +29,10 @@ function checkMediaType(request: IncomingMessage): void {
   const charset = parameters.find((part) => part.startsWith('charset='))
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
   if (type !== mediaType || !isUtf8) {
-    const came = contentType === undefined ? 'it is missing' : `got "${safeText(contentType, 80)}"`
+    const received = contentType === undefined ? 'it is missing' : `got "${safeText(contentType, 80)}"`
     throw new RestError(
       'unsupported_media_type',
-      `expected a JSON body in UTF-8 with the header "Content-Type: ${mediaType}"; ${came}`,
+      `expected a JSON body in UTF-8 with the header "Content-Type: ${mediaType}"; ${received}`,
     )
   }
   const encoding = request.headers['content-encoding']
@@ -59,8 +59,8 @@ function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (error) {
-    const what = error instanceof SyntaxError ? 'JSON' : 'UTF-8'
-    throw new RestError('invalid_request', `the body is not well-formed ${what}, expected a JSON object`, {
+    const format = error instanceof SyntaxError ? 'JSON' : 'UTF-8'
+    throw new RestError('invalid_request', `the body is not well-formed ${format}, expected a JSON object`, {
       cause: error,
     })
   }

@@ -2,7 +2,7 @@ import { type ErrorCode, errorCodes } from '../../../schema/rest/error.ts'
 import type { z } from 'zod'
 import { safeText } from '../../base/log.ts'
 
-/** An invalid place in a request. */
+/** A parameter or member of a request that is invalid. */
 export interface Problem {
   /** Parameter name, or path of a body member. */
   readonly path: string
@@ -43,7 +43,7 @@ export class RestError extends HttpError {
   }
 }
 
-/** `invalid_request` that names each invalid place. */
+/** `invalid_request` that names each invalid parameter and member. */
 export function invalidRequest(problems: readonly Problem[]): RestError {
   const message = problems.map((problem) => `${problem.path}: ${problem.message}`).join('; ')
   return new RestError('invalid_request', message, { details: problems })
@@ -52,22 +52,22 @@ export function invalidRequest(problems: readonly Problem[]): RestError {
 const maxShownLength = 80
 
 /** Part of a request. */
-export type Place = 'path' | 'query' | 'body'
+export type RequestPart = 'path' | 'query' | 'body'
 
-/** Names the broken rule and the received value of each place. Possible secrets are shown by length only. */
-export function toInvalidRequest(error: z.ZodError, received: unknown, place: Place): RestError {
-  return invalidRequest(problemsOf(error, received, place))
+/** Names the broken rule and the received value of each problem. Possible secrets are shown by length only. */
+export function toInvalidRequest(error: z.ZodError, received: unknown, part: RequestPart): RestError {
+  return invalidRequest(problemsOf(error, received, part))
 }
 
 /** Lists the problems without duplicates. */
-export function problemsOf(error: z.ZodError, received: unknown, place: Place): readonly Problem[] {
-  const problems = error.issues.map((issue) => toProblem(issue, received, place))
+export function problemsOf(error: z.ZodError, received: unknown, part: RequestPart): readonly Problem[] {
+  const problems = error.issues.map((issue) => toProblem(issue, received, part))
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()]
 }
 
-function toProblem(issue: z.core.$ZodIssue, received: unknown, place: Place): Problem {
+function toProblem(issue: z.core.$ZodIssue, received: unknown, part: RequestPart): Problem {
   const path = issue.path.map(String).join('.')
-  if (path === '') return { path: place, message: expectedBy(issue) }
+  if (path === '') return { path: part, message: expectedBy(issue) }
   return { path, message: `${expectedBy(issue)}; ${receivedAt(issue.path, received)}` }
 }
 
@@ -127,14 +127,14 @@ function receivedAt(path: readonly PropertyKey[], received: unknown): string {
 }
 
 const secretName = /secret|key|token|auth|passw/i
-/** Documented names that look like secrets but hold addresses, symbols or numbers. */
-const documented = new Set(['token', 'token_address', 'token_in', 'token_out', 'token_symbol', 'total_tokens_held'])
+/** Documented names that look like secrets but contain addresses, symbols or numbers. */
+const harmlessNames = new Set(['token', 'token_address', 'token_in', 'token_out', 'token_symbol', 'total_tokens_held'])
 const address = /^(?:0x[\da-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
 
-/** True if a member's name marks it as secret. Documented names are not, unless `token` holds no address. */
+/** True if a member's name marks it as secret. Documented names are not, unless the value of `token` is no address. */
 function isSecretMember(name: string, value: unknown): boolean {
   if (!secretName.test(name)) return false
-  return !documented.has(name) || (name === 'token' && typeof value === 'string' && !address.test(value))
+  return !harmlessNames.has(name) || (name === 'token' && typeof value === 'string' && !address.test(value))
 }
 
 /** Path of a request target for logs and the journal. API keys in it are hidden (R68). */

@@ -49,7 +49,7 @@ export function createHandlers({ world: { views }, accounts, settings }: Handler
     const message = `wallet ${address} was never seen on ${network}; wallets appear with their first trade`
     throw new RestError('wallet_not_found', message)
   }
-  const expectOwn = <T>(kind: 'alert' | 'webhook', found: T | null | false): T => {
+  const expectFound = <T>(kind: 'alert' | 'webhook', found: T | null | false): T => {
     if (found !== null && found !== false) return found
     const message = `this account has no ${kind} with this ${kind}_id; GET /v1/${kind}s lists its ${kind}s`
     throw new RestError('not_found', message)
@@ -94,9 +94,9 @@ export function createHandlers({ world: { views }, accounts, settings }: Handler
     listAlerts: ({ caller, page }) =>
       pageOf(accounts.alerts(caller.accountId), ({ alertId }) => alertId, toAlertData, page),
     getAlert: ({ caller, params }) =>
-      toAlertData(expectOwn('alert', accounts.alert(caller.accountId, params.alert_id))),
+      toAlertData(expectFound('alert', accounts.alert(caller.accountId, params.alert_id))),
     deleteAlert({ caller, params: { alert_id } }) {
-      expectOwn('alert', accounts.removeAlert(caller.accountId, alert_id))
+      expectFound('alert', accounts.removeAlert(caller.accountId, alert_id))
       return { alert_id, deleted: true }
     },
 
@@ -108,11 +108,11 @@ export function createHandlers({ world: { views }, accounts, settings }: Handler
     listWebhooks: ({ caller, page }) =>
       pageOf(accounts.webhooks(caller.accountId), ({ webhookId }) => webhookId, toWebhookData, page),
     getWebhook: ({ caller, params }) =>
-      toWebhookData(expectOwn('webhook', accounts.webhook(caller.accountId, params.webhook_id))),
+      toWebhookData(expectFound('webhook', accounts.webhook(caller.accountId, params.webhook_id))),
     updateWebhook: ({ caller, params, body }) =>
-      toWebhookData(expectOwn('webhook', accounts.updateWebhook(caller.accountId, params.webhook_id, body))),
+      toWebhookData(expectFound('webhook', accounts.updateWebhook(caller.accountId, params.webhook_id, body))),
     deleteWebhook({ caller, params: { webhook_id } }) {
-      expectOwn('webhook', accounts.removeWebhook(caller.accountId, webhook_id))
+      expectFound('webhook', accounts.removeWebhook(caller.accountId, webhook_id))
       return { webhook_id, deleted: true }
     },
   }
@@ -123,10 +123,7 @@ function toWorldPage({ after, ...page }: KeyedPageRequest): PageRequest {
   return { ...page, after: after === null ? null : Number(after) }
 }
 
-/**
- * A page of an account's items, oldest first. New items go to the end and deleted ones leave no gap: the next page starts
- * after the last item of this one (R122).
- */
+/** A page of an account's items, oldest first. The next page starts after the last item of this one, even if items are deleted (R122). */
 function pageOf<T extends { readonly createdAt: number }, D>(
   items: readonly T[],
   idOf: (item: T) => string,

@@ -2,7 +2,7 @@ import type { NetworkId } from '../../../schema/index.ts'
 import type { Operation } from '../../../schema/rest/operations.ts'
 import { pageLimits } from '../../../schema/rest/parameters.ts'
 import { z } from 'zod'
-import { type Place, type Problem, invalidRequest, problemsOf } from './error.ts'
+import { type RequestPart, type Problem, invalidRequest, problemsOf } from './error.ts'
 import { parseAddress } from '../world/addresses.ts'
 
 type Values = Readonly<Record<string, unknown>>
@@ -28,14 +28,14 @@ interface RawInput {
 const addressNames = ['address', 'token'] as const
 
 /**
- * Returns a function that validates requests of one operation. It throws `invalid_request` with every invalid place of
- * path, query or body, including addresses of another network family (A11).
+ * Returns a function that validates requests of one operation. It throws `invalid_request` with every problem of path,
+ * query or body, including addresses of another network family (A11).
  */
 export function createInputReader(operation: Operation, settings: RestSettings): (raw: RawInput) => Input {
-  const read = (schema: z.ZodObject, values: Values, place: Place): Values => {
+  const read = (schema: z.ZodObject, values: Values, part: RequestPart): Values => {
     const result = schema.safeParse(values)
-    const misspelt = place === 'body' ? misspeltMembers(schema, values) : []
-    const problems = [...misspelt, ...(result.success ? [] : problemsOf(result.error, values, place))]
+    const misspelt = part === 'body' ? misspeltMembers(schema, values) : []
+    const problems = [...misspelt, ...(result.success ? [] : problemsOf(result.error, values, part))]
     if (result.success && problems.length === 0) return result.data
     throw invalidRequest(problems)
   }
@@ -81,11 +81,11 @@ function withCanonicalAddresses(values: Values, network: NetworkId, { strictChec
  * be dangerous: with `Secret` misspelt, another secret would sign.
  */
 function misspeltMembers(schema: z.ZodObject, values: Readonly<Record<string, unknown>>): readonly Problem[] {
-  const rightNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))
+  const schemaNames = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]))
   return Object.keys(values).flatMap((name) => {
-    const right = rightNames.get(name.toLowerCase())
-    if (right === undefined || right === name) return []
-    return [{ path: name, message: `expected the name ${right}: names are case-sensitive` }]
+    const schemaName = schemaNames.get(name.toLowerCase())
+    if (schemaName === undefined || schemaName === name) return []
+    return [{ path: name, message: `expected the name ${schemaName}: names are case-sensitive` }]
   })
 }
 

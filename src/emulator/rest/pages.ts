@@ -5,7 +5,7 @@ import { invalidRequest } from './error.ts'
 import type { Input } from './input.ts'
 
 /** A requested page: of `list`, after `position`, or from the start. */
-export interface PageAsked {
+export interface RequestedPage {
   /** Identifies the list: operation, filters and account. */
   readonly list: string
   readonly limit: number
@@ -44,10 +44,7 @@ const problems = {
 const version = 1
 const macBytes = 12
 
-/**
- * Reads and writes opaque cursors (R120–R122, A58): base64url of a MAC, the position, and a digest of the list. They
- * never expire.
- */
+/** Reads and writes opaque cursors (R120–R122, A58): base64url of a MAC, the position, and a digest of the list. They never expire. */
 export function createPages({ secret, epoch, now }: PagesOptions) {
   const macOf = (payload: string) =>
     createHmac('sha256', secret).update(`${epoch()} ${payload}`).digest().subarray(0, macBytes)
@@ -65,21 +62,21 @@ export function createPages({ secret, epoch, now }: PagesOptions) {
 
   return {
     /** Throws `invalid_request` for a cursor of another list. */
-    ask(
+    readRequested(
       operationId: string,
       { params, query }: Pick<Input, 'params' | 'query'>,
       { accountId }: Pick<Caller, 'accountId'>,
-    ): PageAsked {
+    ): RequestedPage {
       const { limit, cursor, ...filters } = query
       const list = JSON.stringify([operationId, accountId, params, filters])
       return { list, limit: Number(limit), position: typeof cursor === 'string' ? positionOf(cursor, list) : null }
     },
     /** The first page shows the present moment; later pages show the moment of the first. */
-    toRequest({ limit, position }: PageAsked): KeyedPageRequest {
+    toRequest({ limit, position }: RequestedPage): KeyedPageRequest {
       return { limit, after: position?.after ?? null, asOf: position?.asOf ?? now() }
     },
     /** The cursor of the next page; null if there is none. */
-    nextCursor({ list }: PageAsked, { at, seq }: AsOf, lastKey: number | string | null): string | null {
+    nextCursor({ list }: RequestedPage, { at, seq }: AsOf, lastKey: number | string | null): string | null {
       if (lastKey === null) return null
       const payload = JSON.stringify([version, lastKey, at, seq, digestOf(list)])
       return Buffer.concat([macOf(payload), Buffer.from(payload)]).toString('base64url')

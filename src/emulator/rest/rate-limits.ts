@@ -46,11 +46,11 @@ export class RateLimits {
     const bucket = this.#buckets.get(name)
     // If the clock is set back, the window ends too; otherwise it could last very long.
     if (bucket !== undefined && now < bucket.startAt + windowMs && now >= bucket.startAt) return bucket
-    const fresh = { startAt: now, count: 0 }
+    const newBucket = { startAt: now, count: 0 }
     this.#buckets.delete(name)
     this.#forgetOldest(now)
-    this.#buckets.set(name, fresh)
-    return fresh
+    this.#buckets.set(name, newBucket)
+    return newBucket
   }
 
   #forgetOldest(now: number): void {

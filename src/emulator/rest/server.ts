@@ -60,9 +60,9 @@ const versionPrefix = '/v1'
 export function createRestApp(options: RestAppOptions): RestApp {
   const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange, faults } = options
   const exchanges = createExchanges({ accounts, settings, clock, wall, onExchange })
-  const current = new WeakMap<IncomingMessage, Exchange>()
+  const exchangeByRequest = new WeakMap<IncomingMessage, Exchange>()
   /** The latest response of each connection. */
-  const latest = new WeakMap<Duplex, ServerResponse>()
+  const latestResponse = new WeakMap<Duplex, ServerResponse>()
   const pages = createPages({
     secret: options.cursorSecret,
     epoch: options.epoch ?? (() => 0),
@@ -72,7 +72,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
   const catchUp = () => world.advanceTo(Math.floor(clock.now()))
 
   const exchangeOf = (request: IncomingMessage): Exchange => {
-    const exchange = current.get(request)
+    const exchange = exchangeByRequest.get(request)
     if (exchange === undefined) throw new TypeError('a request without an exchange')
     return exchange
   }
@@ -81,7 +81,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
    * Applies the network status to a request (A18). Maintenance throws `network_unavailable`. Degraded returns a promise
    * that delays the request in real time. Null if there is nothing to wait for.
    */
-  function passNetwork(network: NetworkId): Promise<void> | null {
+  function waitForNetwork(network: NetworkId): Promise<void> | null {
     const status = world.views.networkStatus(network)
     const { degradedMinMs, degradedMaxMs, maintenanceRetryAfterS } = settings
     if (status === 'operational') return null
@@ -109,22 +109,27 @@ export function createRestApp(options: RestAppOptions): RestApp {
       const received = operation.body === null ? null : await readJsonBody(request, response)
       const { network, ...input } = readInput({ params: request.params, target: request.url, body: received })
       catchUp()
-      const asked = meta === 'page' ? pages.ask(id, input, caller) : null
-      const waiting = network === null ? null : passNetwork(network)
+      const requested = meta === 'page' ? pages.readRequested(id, input, caller) : null
+      const waiting = network === null ? null : waitForNetwork(network)
       if (waiting !== null) {
         await waiting
         catchUp()
       }
-      const page = asked && pages.toRequest(asked)
+      const page = requested && pages.toRequest(requested)
       const result = handle({ caller, ...input, page })
-      if (asked === null || page === null) {
+      if (requested === null || page === null) {
         exchange.succeed(status, result, meta === 'network' ? { network } : {}, false)
         return
       }
       const { items, lastKey, total } = result as ReturnType<Handlers['listAlerts']>
-      const cursor = pages.nextCursor(asked, page.asOf, lastKey)
+      const cursor = pages.nextCursor(requested, page.asOf, lastKey)
       const isOmitted = cursor === null && settings.omitNextCursor
-      exchange.succeed(status, items, { ...(!isOmitted && { next_cursor: cursor }), limit: asked.limit, total }, true)
+      exchange.succeed(
+        status,
+        items,
+        { ...(!isOmitted && { next_cursor: cursor }), limit: requested.limit, total },
+        true,
+      )
     }
   }
 
@@ -153,24 +158,24 @@ export function createRestApp(options: RestAppOptions): RestApp {
     throw new RestError('not_found', `there is nothing at this path; ${hint}`)
   })
   app.use((error: unknown, request: Request, _response: Response, _next: NextFunction) => {
-    const known = toRestError(error)
-    if (known.code === 'internal') {
+    const restError = toRestError(error)
+    if (restError.code === 'internal') {
       log.error({ path: safeText(shownPath(request.path)), error: safeText(messageOf(error)) }, 'request failed')
     }
-    exchangeOf(request).fail(known)
+    exchangeOf(request).fail(restError)
   })
 
   /** Faults of the response to this request (2.8); null if none. Requests without a valid key are rejected as usual. */
   function planFaults({ method = '', url = '' }: IncomingMessage, { caller }: Exchange) {
     const [path = ''] = url.split('?')
-    const isMeant = caller !== null && path.startsWith(`${versionPrefix}/`)
-    return isMeant ? (faults?.planAnswer({ method, path }) ?? null) : null
+    const hasValidKey = caller !== null && path.startsWith(`${versionPrefix}/`)
+    return hasValidKey ? (faults?.planAnswer({ method, path }) ?? null) : null
   }
 
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, response)
+    latestResponse.set(request.socket, response)
     const exchange = exchanges.begin(request, response)
-    current.set(request, exchange)
+    exchangeByRequest.set(request, exchange)
     if (exchange.quota.isExceeded) {
       exchange.fail(overLimit(exchange))
       return
@@ -188,7 +193,7 @@ export function createRestApp(options: RestAppOptions): RestApp {
   }
 
   function rejectUnread(socket: Duplex, statusLine: string, error: RestError): void {
-    const response = latest.get(socket)
+    const response = latestResponse.get(socket)
     // An error can't be written into the middle of a response.
     const isFree = response === undefined || !response.headersSent || response.writableFinished
     if (!socket.writable || !isFree) {

@@ -13,7 +13,7 @@ export interface DrawnSecret {
 }
 
 /**
- * Applies what holds from the start of history: tracked wallets and thresholds (A34).
+ * Applies the settings that are valid from the start of history: tracked wallets and thresholds (A34).
  *
  * @throws InboxError `config_invalid` that names what the world refuses
  */
@@ -26,7 +26,7 @@ export function prepareWorld(seed: Seed, commands: World['commands']): void {
 }
 
 /**
- * Applies the rest once history has reached the present: accounts, network statuses, stories. Returns generated
+ * Applies the other settings, once history has reached the present: accounts, network statuses, stories. Returns generated
  * secrets.
  *
  * @throws InboxError `config_invalid` that names what the world refuses

@@ -147,12 +147,12 @@ export type Seed = z.output<typeof seedSchema>
 /** Seed as written: omitted settings have their defaults. */
 export type SeedInput = z.input<typeof seedSchema>
 
-interface Placed {
+interface TextAt {
   readonly text: string | undefined
   readonly path: readonly (string | number)[]
 }
 
-function rejectRepeated(all: readonly Placed[], message: string, context: z.core.$RefinementCtx): void {
+function rejectRepeated(all: readonly TextAt[], message: string, context: z.core.$RefinementCtx): void {
   const seen = new Set<string>()
   for (const { text, path } of all) {
     if (text === undefined) continue

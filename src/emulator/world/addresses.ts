@@ -107,9 +107,9 @@ export function coinAddress(network: NetworkId): string {
 /** Transaction hash from its number in the log: 0x and 64 lower-case hex digits, or 64 bytes in base58 (A10). */
 export function toTxHash(network: NetworkId, seed: string, seq: number): string {
   // Pages of trades contain many hashes; Node's hash takes half the time.
-  const place = `${seed}|tx|${network}|${seq}`
-  if (network !== 'solana') return `0x${hash('sha256', place, 'hex')}`
-  const bytes = hash('sha512', place, 'buffer')
+  const name = `${seed}|tx|${network}|${seq}`
+  if (network !== 'solana') return `0x${hash('sha256', name, 'hex')}`
+  const bytes = hash('sha512', name, 'buffer')
   // A first byte of 0 would make some a letter shorter.
   bytes[0] = Math.max(1, bytes[0] ?? 0)
   return base58.encode(bytes)
@@ -117,10 +117,7 @@ export function toTxHash(network: NetworkId, seed: string, seq: number): string 
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/**
- * An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a counter, 12
- * random. Ids sort by time, then by counter.
- */
+/** An event id (R92, A40): `evt_` and 26 Crockford base32 letters: 10 of the time in milliseconds, 4 of a counter, 12 random. */
 export function toEventId(atMs: number, number: number, chance: Buffer): string {
   return `evt_${toBase32(BigInt(atMs), 10)}${toBase32(BigInt(number % 32 ** 4), 4)}${toBase32(chance.readBigUInt64BE(0), 12)}`
 }
@@ -139,14 +136,14 @@ const capacity = 20_000
 
 /** Caches Solana hashes: they dominate the cost of a page of trades. */
 export function createTxHashes(seed: string): TxHashes {
-  const kept = new Map<number, string>()
+  const cache = new Map<number, string>()
   return (network, seq) => {
     if (network !== 'solana') return toTxHash(network, seed, seq)
-    const known = kept.get(seq)
-    if (known !== undefined) return known
-    if (kept.size >= capacity) kept.clear()
-    const made = toTxHash(network, seed, seq)
-    kept.set(seq, made)
-    return made
+    const cached = cache.get(seq)
+    if (cached !== undefined) return cached
+    if (cache.size >= capacity) cache.clear()
+    const txHash = toTxHash(network, seed, seq)
+    cache.set(seq, txHash)
+    return txHash
   }
 }

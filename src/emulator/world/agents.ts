@@ -66,7 +66,7 @@ export const habits: Readonly<Record<Archetype, Habits>> = {
 /** Maximum size of a purchase, as a share of the pool's liquidity. */
 const maxShareOfPool = 0.025
 /** Minimum gap between pool price and fair price that is worth a trade: about the fee. */
-const worthTrading = 0.0035
+const minGap = 0.0035
 /** Probability of skipping a step without a worthwhile gap. */
 const idleShare = 0.9
 /** Standard deviation of the fair price per step. */
@@ -99,9 +99,9 @@ function considerSale(core: Core, wallet: number, owner: WalletState, archetype:
   const [shortest, longest] = habits[archetype].holdMs
   const heldMs = (core.state.now - holding.openedAt) * core.state.activity
   const gain = holding.cost === 0n ? 0 : Number((worth(core, token, holding.balance) * 1000n) / holding.cost) / 1000 - 1
-  const isTired = heldMs > core.chance.between(owner.stream, shortest, longest)
-  const isDecided = archetype !== 'dormant' && archetype !== 'whale' && (gain > 0.12 || gain < -0.1)
-  if (isTired || isDecided) executeSellAll(core, wallet, token)
+  const isHeldLongEnough = heldMs > core.chance.between(owner.stream, shortest, longest)
+  const isBeyondLimit = archetype !== 'dormant' && archetype !== 'whale' && (gain > 0.12 || gain < -0.1)
+  if (isHeldLongEnough || isBeyondLimit) executeSellAll(core, wallet, token)
 }
 
 /** Swaps one position for another in one transaction. */
@@ -115,22 +115,22 @@ function rotate(core: Core, wallet: number, to: number): void {
 function chooseToken(core: Core, { network, stream }: WalletState, archetype: Archetype): number | null {
   const markets = marketsOf(core, network).filter((token) => !tokenAt(core, token).risk.checks.includes('cannot_sell'))
   if (markets.length === 0) return null
-  const seen = [0, 1, 2, 3].map(() => core.chance.pick(stream, markets))
-  const byChange = () => seen.toSorted((a, b) => changePct(core, b, hourMs) - changePct(core, a, hourMs) || a - b)
+  const candidates = [0, 1, 2, 3].map(() => core.chance.pick(stream, markets))
+  const byChange = () => candidates.toSorted((a, b) => changePct(core, b, hourMs) - changePct(core, a, hourMs) || a - b)
   if (archetype === 'momentum') return byChange()[0] ?? null
   if (archetype === 'dip') return byChange().at(-1) ?? null
-  return seen[0] ?? null
+  return candidates[0] ?? null
 }
 
 function sizeOf(core: Core, { stream }: WalletState, archetype: Archetype, token: number): number {
   const [low, high] = habits[archetype].sizeUsd
   const bought = tokenAt(core, token)
-  const most = toUsd(liquidityMicro(bought, coinPrice(core, bought.network))) * maxShareOfPool
-  return Math.min(core.chance.between(stream, low, high), Math.max(20, most))
+  const maxUsd = toUsd(liquidityMicro(bought, coinPrice(core, bought.network))) * maxShareOfPool
+  return Math.min(core.chance.between(stream, low, high), Math.max(20, maxUsd))
 }
 
 /** Snipers buy a new token within a minute, and sell it within about an hour. */
-export function lureSnipers(core: Core, token: number): void {
+export function planSniperPurchases(core: Core, token: number): void {
   const { network, stream } = tokenAt(core, token)
   core.state.wallets.forEach((owner, wallet) => {
     const { network: home, archetype } = owner
@@ -170,7 +170,7 @@ export function makeMarket(core: Core, token: number): void {
   traded.fair = (moved * 98n + ratio * 2n) / 100n
   const gap = Number((traded.fair * 1_000_000n) / ratio) / 1e6 - 1
   // Without a worthwhile gap, a small trade in a random direction.
-  const isIdle = Math.abs(gap) < worthTrading
+  const isIdle = Math.abs(gap) < minGap
   if (isIdle && core.chance.uniform(stream) > idleShare) return
   const isRising = isIdle ? core.chance.uniform(stream) < 0.5 : gap > 0
   const share = isIdle ? core.chance.between(stream, 0.0002, 0.0015) : Math.min(0.02, Math.sqrt(1 + gap) - 1)

@@ -62,8 +62,8 @@ function isBeyond({ type, threshold }: AlertState, value: number): boolean {
 }
 
 /**
- * Whether an alert fires at this value. It fires once per crossing: right away, or at the end of its rest if the value
- * is still beyond the threshold then.
+ * Whether an alert fires at this value. It fires once per crossing: at once, or at the end of its rest if the value is
+ * still beyond the threshold.
  */
 function isCrossed(core: Core, alert: AlertState, value: number): boolean {
   rearm(alert, value)
@@ -208,10 +208,7 @@ function isOnTrades({ type }: AlertState): boolean {
   return type === 'whale_buy' || type === 'whale_sell'
 }
 
-/**
- * True if a whale alert watches one of the tokens and the wallet is a whale. Ask before a sale: a wallet that sells
- * everything is no whale afterwards.
- */
+/** True if a whale alert watches one of the tokens and the wallet is a whale. Ask before a sale: who sells everything is no whale afterwards. */
 export function isWatchedWhale(core: Core, wallet: number, tokens: readonly number[]): boolean {
   return tokens.some((token) => alertsOnToken(core, token).some(isOnTrades)) && isWhale(core, wallet)
 }

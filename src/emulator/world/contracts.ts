@@ -3,7 +3,7 @@ import { zeroAddress } from './addresses.ts'
 import { type Core, emit, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
 import { poolRatio, withdraw } from './exchange.ts'
 import { roundUsd, toUsd } from './numbers.ts'
-import { openWallet, see, transfer } from './wallets.ts'
+import { openWallet, markSeen, transfer } from './wallets.ts'
 import type { HoneypotType } from './port.ts'
 import { auditContract } from './rules.ts'
 import type { ContractState } from './state.ts'
@@ -58,7 +58,7 @@ export function transferOwner(core: Core, token: number, to: string | null): voi
   const { address, network, symbol, owner } = owned
   owned.owner = to ?? nobody(network)
   if (to === null) owned.contract.isMintable = false
-  for (const named of [owner, owned.owner]) see(core, openWallet(core, network, named))
+  for (const named of [owner, owned.owner]) markSeen(core, openWallet(core, network, named))
   const seq = writeLog(core, 'owner-transferred', token)
   const data = {
     contract_address: address,

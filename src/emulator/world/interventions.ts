@@ -8,7 +8,7 @@ import { addressFor, fund, openWallet, transfer } from './wallets.ts'
 
 // Trades that commands and stories make to reach a goal. A seller gets missing units minted.
 
-/** One trade that brings the price to a wanted ratio: coins to buy for, or units to sell. */
+/** One trade that moves the price to a ratio. `amount`: coins to buy for, or units to sell. */
 type Move = { readonly kind: 'buy' | 'sell'; readonly amount: bigint }
 
 /** Brings the pool's price to `ratio` times its present value by one trade. False, and nothing has changed, if it can't. */
@@ -38,21 +38,18 @@ function planMove(core: Core, token: number, ratio: number): Move | null {
   const moved = tokenAt(core, token)
   const { pool, network, contract } = moved
   if (pool === null || !(ratio >= 0.001 && ratio <= 1000)) return null
-  const keptByPool = 1 - pool.feeBps / 10_000
+  const shareAfterFee = 1 - pool.feeBps / 10_000
   if (ratio > 1) {
-    const amount = share(pool.coins, ratio, keptByPool)
+    const amount = share(pool.coins, ratio, shareAfterFee)
     if (usdOfCoins(core, network, amount) > BigInt(maxTradeUsd) * 1_000_000n) return null
     return quotePurchase(moved, amount) !== null ? { kind: 'buy', amount } : null
   }
   if (isHoneypot(moved)) return null
-  const amount = share(pool.tokens, 1 / ratio, keptByPool * (1 - contract.sellTaxBps / 10_000))
+  const amount = share(pool.tokens, 1 / ratio, shareAfterFee * (1 - contract.sellTaxBps / 10_000))
   return quoteSale(moved, amount) !== null ? { kind: 'sell', amount } : null
 }
 
-/**
- * How much must be paid into a reserve for its price to rise to `ratio` times. With s = paid / reserve and n the part
- * that counts after fees, (1 + s)(1 + n·s) = ratio.
- */
+/** Payment into a reserve that raises its price to `ratio` times: (1 + s)(1 + n·s) = ratio, with s = paid / reserve, n = share after fees. */
 function share(reserve: bigint, ratio: number, n: number): bigint {
   const root = Math.sqrt((1 + n) ** 2 + 4 * n * (ratio - 1))
   const s = (root - 1 - n) / (2 * n)
@@ -68,7 +65,7 @@ function supply(core: Core, wallet: number, token: number, units: bigint): void 
 }
 
 /** Units to sell for `coins`; null if the pool doesn't hold them or the token can't be sold. */
-function unitsToBring(core: Core, token: number, coins: bigint): bigint | null {
+function unitsToSellFor(core: Core, token: number, coins: bigint): bigint | null {
   const sold = tokenAt(core, token)
   const { pool, contract } = sold
   if (pool === null || isHoneypot(sold) || coins >= pool.coins) return null
@@ -89,7 +86,7 @@ export function earn(core: Core, wallet: number, token: number, stakeUsd: number
   const coins = coinsForUsd(core, network, stakeUsd)
   fund(core, wallet, coins)
   executeBuy(core, wallet, token, coins)
-  const units = unitsToBring(core, token, coinsForUsd(core, network, stakeUsd + gainUsd + 0.01))
+  const units = unitsToSellFor(core, token, coinsForUsd(core, network, stakeUsd + gainUsd + 0.01))
   if (units !== null) supply(core, wallet, token, units)
   executeSellAll(core, wallet, token)
 }

@@ -41,10 +41,7 @@ export function buy(core: Core, wallet: number, token: number, coins: bigint): T
   return half && record(core, wallet, [half])
 }
 
-/**
- * Sells `units`. Null, without any change, if the sale fails (a honeypot), yields nothing, or the wallet lacks the
- * units.
- */
+/** Sells `units`. Null, without any change, if the sale fails (a honeypot), yields nothing, or the wallet lacks the units. */
 export function sell(core: Core, wallet: number, token: number, units: bigint): Traded | null {
   const half = sellHalf(core, wallet, token, units, false)
   return half && record(core, wallet, [half])

@@ -33,13 +33,13 @@ export function toAmount(units: bigint, decimals: number): number {
 export function toSignificant(mantissa: bigint, exponent: number, digits: number): number {
   const text = (mantissa < 0n ? -mantissa : mantissa).toString()
   const excess = text.length - digits
-  const kept = excess > 0 ? roundDigits(text, digits) : text
-  return Number(`${mantissa < 0n ? '-' : ''}${kept}e${exponent + Math.max(0, excess)}`)
+  const shown = excess > 0 ? roundDigits(text, digits) : text
+  return Number(`${mantissa < 0n ? '-' : ''}${shown}e${exponent + Math.max(0, excess)}`)
 }
 
 function roundDigits(text: string, digits: number): string {
-  const kept = text.slice(0, digits)
-  return text.charCodeAt(digits) >= '5'.charCodeAt(0) ? (BigInt(kept) + 1n).toString() : kept
+  const leading = text.slice(0, digits)
+  return text.charCodeAt(digits) >= '5'.charCodeAt(0) ? (BigInt(leading) + 1n).toString() : leading
 }
 
 /** `part` of `whole` in percent, to a millionth; 0 if `whole` is 0 (A13). */

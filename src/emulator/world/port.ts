@@ -55,7 +55,7 @@ export interface WorldEvent {
   /** Number of the log entry that caused it. */
   readonly cause: number
   readonly event: KnownEvent | VolumeSpikeEvent
-  /** Alerts that the event answers, in the order of creation; it may answer several (A42). */
+  /** Alerts that fired the event, in the order of creation; there may be several (A42). */
   readonly alertIds: readonly string[]
   readonly audience: Audience
 }

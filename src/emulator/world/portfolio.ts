@@ -46,7 +46,7 @@ export function isWhale(core: Core, wallet: number): boolean {
 }
 
 /** A position as of a moment. Value and cost in millionths of a dollar. */
-interface Held {
+interface PositionState {
   readonly key: number
   readonly token: number
   readonly balance: bigint
@@ -58,23 +58,20 @@ interface Held {
 export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page<Position> {
   const { open } = walletAt(core, wallet)
   const isNow = page.asOf.seq === core.state.seq && page.asOf.at === core.state.now
-  const held = isNow
-    ? [...open].toSorted((a, b) => a - b).map((key) => heldNow(core, key))
-    : candidates(core, wallet, page.asOf).flatMap((key) => heldAsOf(core, key, page.asOf) ?? [])
-  const whole = held.reduce((sum, { value }) => sum + value, 0n)
-  const byKey = new Map(held.map((holding) => [holding.key, holding]))
-  const { shown, lastKey } = cut([...byKey.keys()], page)
+  const positions = isNow
+    ? [...open].toSorted((a, b) => a - b).map((key) => positionNow(core, key))
+    : candidates(core, wallet, page.asOf).flatMap((key) => positionAsOf(core, key, page.asOf) ?? [])
+  const totalValue = positions.reduce((sum, { value }) => sum + value, 0n)
+  const byKey = new Map(positions.map((holding) => [holding.key, holding]))
+  const { shown, lastKey } = pageOfKeys([...byKey.keys()], page)
   const items = shown.flatMap((key) => {
     const holding = byKey.get(key)
-    return holding ? [toPosition(core, holding, whole)] : []
+    return holding ? [toPosition(core, holding, totalValue)] : []
   })
   return { items, lastKey, total: open.size }
 }
 
-/**
- * Holdings that may have been open as of a moment, in order: those open now and those traded since. Only trades close
- * one.
- */
+/** Holdings that may have been open as of a moment, in order: those open now and those traded since. Only trades close one. */
 function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   const { holdings, open } = walletAt(core, wallet)
   const trades = core.trades.ofWallet(wallet)
@@ -88,13 +85,13 @@ function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
   return [...keys].toSorted((a, b) => a - b)
 }
 
-function heldNow(core: Core, key: number): Held {
+function positionNow(core: Core, key: number): PositionState {
   const holding = holdingAt(core, key)
   const { token, balance } = holding
   return { key, token, balance, price: priceUsd(core, token), ...valueOf(core, holding) }
 }
 
-function heldAsOf(core: Core, key: number, asOf: AsOf): Held | null {
+function positionAsOf(core: Core, key: number, asOf: AsOf): PositionState | null {
   const { wallet, token } = holdingAt(core, key)
   const leg = core.trades.legAsOf(wallet, token, asOf.seq)
   const mark = leg === undefined || leg.balance === 0n ? null : markAsOf(core, token, asOf.seq)
@@ -107,7 +104,7 @@ function heldAsOf(core: Core, key: number, asOf: AsOf): Held | null {
 }
 
 /** R19, R20 */
-function toPosition(core: Core, { token, balance, price, value, cost }: Held, whole: bigint): Position {
+function toPosition(core: Core, { token, balance, price, value, cost }: PositionState, totalValue: bigint): Position {
   const { address, symbol, name, decimals } = tokenAt(core, token)
   const gain = roundUsd(value - cost)
   return {
@@ -120,12 +117,12 @@ function toPosition(core: Core, { token, balance, price, value, cost }: Held, wh
     cost_basis_usd: toUsd(cost),
     unrealised_pnl_usd: toUsd(gain),
     unrealised_pnl_pct: toPercent(gain, cost),
-    allocation_pct: toPercent(value, whole),
+    allocation_pct: toPercent(value, totalValue),
   }
 }
 
 /** A page of sorted keys, smallest first. */
-export function cut(
+export function pageOfKeys(
   keys: readonly number[],
   { limit, after }: PageRequest,
 ): { shown: readonly number[]; lastKey: number | null } {
@@ -173,12 +170,12 @@ export function pnlOf(core: Core, wallet: number, timeframe: Timeframe): PnlSumm
     unrealized += gain + roundUsd(holding.partGain)
     base += cost + holding.partCost
   }
-  const booked = roundUsd(usdOfCoins(core, network, realized - before.gain))
+  const realizedInTimeframe = roundUsd(usdOfCoins(core, network, realized - before.gain))
   return {
-    realized_usd: toUsd(booked),
+    realized_usd: toUsd(realizedInTimeframe),
     unrealized_usd: toUsd(unrealized),
-    total_usd: toUsd(booked + roundUsd(unrealized)),
-    roi_pct: toPercent(booked + roundUsd(unrealized), base),
+    total_usd: toUsd(realizedInTimeframe + roundUsd(unrealized)),
+    roi_pct: toPercent(realizedInTimeframe + roundUsd(unrealized), base),
   }
 }
 

@@ -64,10 +64,7 @@ function emitLargeTrade(core: Core, traded: Traded, isTracked: boolean, alertIds
   emit(core, 'wallet.large_trade', data, seq, alertIds, isReported ? 'all' : 'alerts')
 }
 
-/**
- * Runs several trades at one moment. Milestones are checked after the last one, so that REST shows the same figures
- * (R105).
- */
+/** Runs several trades at one moment. Milestones are checked after the last one, so that REST shows the same figures (R105). */
 export function tradeAtOnce(core: Core, trade: () => void): void {
   if (core.pendingMilestones !== null) return trade()
   const wallets = (core.pendingMilestones = new Set<number>())

@@ -107,10 +107,7 @@ export interface Pool {
   tokens: bigint
 }
 
-/**
- * The bonding curve of the launch platform: a constant-product pool with 30 SOL and 279.9 million tokens of virtual
- * reserves. Lamports and base units (six decimals).
- */
+/** The bonding curve of the launch platform: a constant-product pool with virtual reserves. Lamports and base units (six decimals). */
 export interface Curve {
   virtualCoins: bigint
   virtualTokens: bigint
@@ -170,10 +167,7 @@ export interface HoldingState {
   balance: bigint
   /** Average cost of the balance, fees included, in millionths of a dollar. */
   cost: bigint
-  /**
-   * Gain and cost of partial sales since the position was opened, in millionths of a dollar; realized at the close
-   * (A12).
-   */
+  /** Gain and cost of partial sales since the position was opened, in millionths of a dollar; realized at the close (A12). */
   partGain: bigint
   partCost: bigint
   openedAt: number

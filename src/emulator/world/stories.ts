@@ -1,5 +1,5 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
-import { lureSnipers } from './agents.ts'
+import { planSniperPurchases } from './agents.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import type { Stream } from './chance.ts'
 import { abandon, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
@@ -73,7 +73,7 @@ const stories: Readonly<Record<DailyStory | StoryName, (core: Core, stream: Stre
       isAnnounced: true,
       contract: { isMintable: core.chance.uniform(stories) < 0.5 },
     })
-    lureSnipers(core, token)
+    planSniperPurchases(core, token)
     plan(core, { kind: 'scam', token, step: 1 }, core.chance.between(stories, 10, 40) * minuteMs)
     return about(core, token)
   },
@@ -84,7 +84,7 @@ const stories: Readonly<Record<DailyStory | StoryName, (core: Core, stream: Stre
     const { stories, names } = core.state.streams
     const { symbol, name } = freshName(core.chance, names)
     const token = createCurveToken(core, symbol, name)
-    lureSnipers(core, token)
+    planSniperPurchases(core, token)
     const graduates = core.chance.uniform(stories) < graduatingShare
     const left = graduates ? 1000 : core.chance.integer(stories, 3, 14)
     plan(core, { kind: 'launch', token, left }, core.chance.between(stories, 5000, 30_000))
@@ -166,7 +166,7 @@ function list(core: Core, stream: Stream): number {
     isOwnerRenounced: core.chance.uniform(stories) < 0.4,
     contract: { isLiquidityLocked: core.chance.uniform(stories) < 0.6, isProxy: core.chance.uniform(stories) < 0.2 },
   })
-  lureSnipers(core, token)
+  planSniperPurchases(core, token)
   return token
 }
 
@@ -185,14 +185,14 @@ export function pickYoungToken(core: Core, stream = core.state.streams.acts): nu
 export function continueScam(core: Core, token: number, step: number): void {
   const { stories } = core.state.streams
   const { network } = tokenAt(core, token)
-  const wait = (low: number, high: number) => core.chance.between(stories, low, high) * minuteMs
+  const drawMs = (low: number, high: number) => core.chance.between(stories, low, high) * minuteMs
   if (step === 1) {
     transferOwner(core, token, addressFor(core, network, `scammer:${token}`))
-    plan(core, { kind: 'scam', token, step: 2 }, wait(15, 60))
+    plan(core, { kind: 'scam', token, step: 2 }, drawMs(15, 60))
   } else if (step === 2) {
     makeHoneypot(core, token, core.chance.pick(stories, honeypotTypes))
-    lureSnipers(core, token)
-    plan(core, { kind: 'scam', token, step: 3 }, wait(20, 90))
+    planSniperPurchases(core, token)
+    plan(core, { kind: 'scam', token, step: 3 }, drawMs(20, 90))
   } else {
     removeLiquidity(core, token, core.chance.integer(stories, 8500, 9900))
     abandon(core, token)
@@ -203,7 +203,7 @@ export function continueScam(core: Core, token: number, step: number): void {
 export function continueLaunch(core: Core, token: number, left: number): void {
   const { stories } = core.state.streams
   if (tokenAt(core, token).curve === null) {
-    lureSnipers(core, token)
+    planSniperPurchases(core, token)
     return
   }
   const wallet = buyOnCurve(core, token, stories, 0.6, 4.5)

@@ -169,10 +169,7 @@ export type TradePortion = readonly string[]
 
 export const rowsPerPortion = 10_000
 
-/**
- * Every change of a balance, oldest first, with indexes by wallet and token. Each leg holds the state after it, so any
- * earlier moment can be read.
- */
+/** Every change of a balance, oldest first, with indexes by wallet and token. Each leg has the state after it, so any moment can be read. */
 export class TradeLog {
   #portions: string[][] = []
   #byWallet = new Map<number, TradeList>()

@@ -80,20 +80,17 @@ function planCrossing(core: Core, alert: AlertState): Crossing | null {
   return canMovePrice(core, token, targets[0] / priceUsd(core, token)) ? { alert, token, targets } : null
 }
 
-/**
- * Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no
- * curve.
- */
+/** Buys up the rest of a curve; without a token, launches a new one first. Throws `WorldRefusal` if the token has no curve. */
 export function graduateNow(
   core: Core,
-  known: number | null,
+  requested: number | null,
   names: { symbol?: string; name?: string },
 ): CommandResult {
-  if (known !== null && tokenAt(core, known).curve === null) {
+  if (requested !== null && tokenAt(core, requested).curve === null) {
     throw new WorldRefusal('the token is not on a bonding curve')
   }
-  const fresh = freshName(core.chance, core.state.streams.names)
-  const token = known ?? createCurveToken(core, names.symbol ?? fresh.symbol, names.name ?? fresh.name)
+  const newName = freshName(core.chance, core.state.streams.names)
+  const token = requested ?? createCurveToken(core, names.symbol ?? newName.symbol, names.name ?? newName.name)
   while (tokenAt(core, token).curve !== null) buyOnCurve(core, token, core.state.streams.acts, 3, 9)
   return { token: tokenAt(core, token).address, pool: tokenAt(core, token).pool?.address }
 }

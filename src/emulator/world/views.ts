@@ -5,7 +5,7 @@ import { type Core, coinPrice, holdersOf, tokenAt, walletAt } from './core.ts'
 import { placeOf } from './directory.ts'
 import { networkFacts } from './networks.ts'
 import { toAmount, toUsd } from './numbers.ts'
-import { cut, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
+import { pageOfKeys, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
 import type { Page, PageRequest, Token, TokenRef, Trade, TradeSide, WalletRef, WorldViews } from './port.ts'
 import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
@@ -44,7 +44,7 @@ export function createViews(core: Core): WorldViews {
       const all = byAddress.length > 0 ? byAddress : tokensNamed(core, q)
       const matching = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
       const existed = matching.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
-      const { shown, lastKey } = cut(existed, page)
+      const { shown, lastKey } = pageOfKeys(existed, page)
       return { items: shown.map((index) => tokenView(core, index)), lastKey, total: matching.length }
     },
     thresholds: () => ({ ...core.state.rules }),

@@ -37,7 +37,7 @@ export function openWallet(
 }
 
 /** Makes the wallet visible to REST. */
-export function see(core: Core, wallet: number): void {
+export function markSeen(core: Core, wallet: number): void {
   const seen = walletAt(core, wallet)
   seen.seenAt ??= core.state.now
 }
@@ -55,13 +55,13 @@ export function fund(core: Core, wallet: number, coins: bigint): void {
   owner.coins = coins
 }
 
-/** Books received units (negative: given away) and the change of cost. */
+/** Books received units (negative: sold) and the change of cost. */
 export function book(core: Core, wallet: number, token: number, units: bigint, cost: bigint): HoldingState {
   const holding = openHolding(core, wallet, token)
   const wasEmpty = holding.balance === 0n
   holding.balance += units
   holding.cost += cost
-  see(core, wallet)
+  markSeen(core, wallet)
   if (wasEmpty && units > 0n) holding.openedAt = core.state.now
   if (wasEmpty !== (holding.balance === 0n)) noteHolder(core, holding, wasEmpty)
   return holding

@@ -201,7 +201,7 @@ function populate(core: Core): void {
   plan(core, { kind: 'minute' }, 60_000, false)
   for (const network of networkIds) {
     for (const [symbol, name] of establishedNames[network]) establish(core, network, symbol, name)
-    for (const archetype of archetypes) settle(core, network, archetype)
+    for (const archetype of archetypes) openWallets(core, network, archetype)
   }
   for (const story of Object.keys(storiesPerDay) as DailyStory[]) planDailyStory(core, story, 0)
 }
@@ -219,7 +219,7 @@ function establish(core: Core, network: NetworkId, symbol: string, name: string)
   })
 }
 
-function settle(core: Core, network: NetworkId, archetype: Archetype): void {
+function openWallets(core: Core, network: NetworkId, archetype: Archetype): void {
   const { count, budgetUsd, wakeMs } = habits[archetype]
   for (let n = 1; n <= count; n++) {
     const wallet = openWallet(core, network, addressFor(core, network, `${archetype}:${n}`), archetype)

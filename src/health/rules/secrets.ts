@@ -1,6 +1,6 @@
 import { defaultSource, internalLabel, sourceOf } from '../../inbox/port.ts'
-import { ladderMs } from '../../base/ladder.ts'
-import type { Before, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
+import { retryPeriodMs } from '../../base/retry-schedule.ts'
+import type { Previous, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
 import { authenticIn } from './sender.ts'
 
@@ -10,7 +10,7 @@ const unusedMs = 7 * dayMs
 const minMismatches = 5
 
 /** Warnings about unused secrets, and about removed secrets that are still in use. */
-export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Finding[] {
+export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts, before: Previous): Finding[] {
   return [...unused(facts, stored), ...removedInUse(facts, stored, before)]
 }
 
@@ -51,11 +51,11 @@ function unusedOf(
  * proves nothing, since anyone can send one. If several arrive and no authentic delivery does, the sender most likely
  * still signs with the secret.
  */
-function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Before): Finding[] {
+function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Previous): Finding[] {
   const { now, secretLabels } = facts
   return secretUses
     .filter(({ label }) => label !== internalLabel && sourceOf({ secretLabel: label }) === defaultSource)
-    .filter(({ label, lastAt }) => !secretLabels.includes(label) && now - lastAt < ladderMs)
+    .filter(({ label, lastAt }) => !secretLabels.includes(label) && now - lastAt < retryPeriodMs)
     .map(({ label, lastAt }) => {
       const isInUse = isStillInUse(facts, before.level('secret_gone_in_use', label) === 'critical')
       return {
@@ -72,14 +72,12 @@ function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: 
     })
 }
 
-/**
- * Checks the last five minutes and, since retries may be hours apart, the last hour. Ends with an authentic delivery.
- */
+/** Checks the last five minutes and, since retries may be hours apart, the last hour. Ends with an authentic delivery. */
 function isStillInUse(facts: ProcessFacts, isOn: boolean): boolean {
-  const { lately, lastHour, mismatches, mismatchesLastHour } = facts
-  if (isOn) return mismatchesLastHour > 0 && authenticIn(lately) === 0
+  const { lastMinutes, lastHour, mismatches, mismatchesLastHour } = facts
+  if (isOn) return mismatchesLastHour > 0 && authenticIn(lastMinutes) === 0
   return (
-    (mismatches >= minMismatches && authenticIn(lately) === 0) ||
+    (mismatches >= minMismatches && authenticIn(lastMinutes) === 0) ||
     (mismatchesLastHour >= minMismatches && authenticIn(lastHour) === 0)
   )
 }

@@ -1,44 +1,45 @@
-import type { Before, Finding, ProcessFacts } from '../facts.ts'
-import { ladderText } from '../gap-report.ts'
+import type { Previous, Finding, ProcessFacts } from '../facts.ts'
+import { retryScheduleText } from '../gap-report.ts'
 import { ackBudgetMs, rejections, type Rejection, type SenderMeter } from '../meter.ts'
 import { countText, lengthText, listText, percentText } from '../words.ts'
 
 /** Minimum deliveries for a warning about a rate. */
 const minDeliveries = 20
-const slow = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
-const failing = { on: 0.95, off: 0.98, critical: 0.5 }
-const refusing = { least: 3, share: 0.01, critical: 0.5 }
+/** Thresholds where a warning begins (`on`), ends (`off`), and becomes critical. */
+const slowMs = { on: 2_500, off: 2_000, critical: 4_000, criticalOff: 3_500 }
+const lowRate = { on: 0.95, off: 0.98, critical: 0.5 }
+const refusing = { minCount: 3, share: 0.01, critical: 0.5 }
 const mismatching = { on: 20, off: 5 }
 /** Minimum mismatches for a critical warning in an hour without an authentic delivery. */
 const minMismatches = 3
 
 /** Warnings about responses to deliveries. The sender counts any 2xx within 5 s as a success (R43, R44, R79). */
-export function findSenderWarnings(facts: ProcessFacts, before: Before): Finding[] {
+export function findSenderWarnings(facts: ProcessFacts, before: Previous): Finding[] {
   return [refused(facts, before), slowAcks(facts, before), failures(facts, before), mismatches(facts, before)]
 }
 
 /** Ends after five minutes without a rejected delivery. */
-function refused({ lately }: ProcessFacts, before: Before): Finding {
-  const { refused: count, deliveries } = lately
+function refused({ lastMinutes }: ProcessFacts, before: Previous): Finding {
+  const { refused: count, deliveries } = lastMinutes
   const isOn = before.since('deliveries_refused') !== null
-  if (isOn ? count === 0 : count < refusing.least || count < refusing.share * deliveries) return null
+  if (isOn ? count === 0 : count < refusing.minCount || count < refusing.share * deliveries) return null
   return {
     code: 'deliveries_refused',
     level: count >= refusing.critical * deliveries ? 'critical' : 'warning',
     title: `${countText(count, 'delivery was', 'deliveries were')} rejected with 503 in the last five minutes`,
     text:
-      `${percentText(count / deliveries)} of the deliveries of the last five minutes were rejected. ${ladderText} Nothing is lost as ` +
+      `${percentText(count / deliveries)} of the deliveries of the last five minutes were rejected. ${retryScheduleText} Nothing is lost as ` +
       'long as one attempt succeeds. The log has the reason (overloaded, not_committed_in_time, store_full, ' +
       'store_unavailable): provide a faster disk, more space or fewer concurrent connections.',
     href: '/deliveries',
   }
 }
 
-function slowAcks({ lately }: ProcessFacts, before: Before): Finding {
-  const { p99Ms, deliveries } = lately
+function slowAcks({ lastMinutes }: ProcessFacts, before: Previous): Finding {
+  const { p99Ms, deliveries } = lastMinutes
   const isOn = before.since('ack_slow') !== null
-  if (p99Ms === null || (deliveries < minDeliveries && !isOn) || p99Ms <= (isOn ? slow.off : slow.on)) return null
-  const isCritical = p99Ms > (before.level('ack_slow') === 'critical' ? slow.criticalOff : slow.critical)
+  if (p99Ms === null || (deliveries < minDeliveries && !isOn) || p99Ms <= (isOn ? slowMs.off : slowMs.on)) return null
+  const isCritical = p99Ms > (before.level('ack_slow') === 'critical' ? slowMs.criticalOff : slowMs.critical)
   return {
     code: 'ack_slow',
     level: isCritical ? 'critical' : 'warning',
@@ -53,11 +54,11 @@ function slowAcks({ lately }: ProcessFacts, before: Before): Finding {
 
 const lengthOf = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
-function failures({ lastHour }: ProcessFacts, before: Before): Finding {
+function failures({ lastHour }: ProcessFacts, before: Previous): Finding {
   const { successRate, deliveries, refused: rejected, late, unusable } = lastHour
   const isOn = before.since('success_rate') !== null
   if (successRate === null || (deliveries < minDeliveries && !isOn)) return null
-  if (successRate >= (isOn ? failing.off : failing.on)) return null
+  if (successRate >= (isOn ? lowRate.off : lowRate.on)) return null
   const parts = [
     `${rejected} were rejected`,
     `${late} got a late response`,
@@ -65,28 +66,28 @@ function failures({ lastHour }: ProcessFacts, before: Before): Finding {
   ]
   return {
     code: 'success_rate',
-    level: successRate < failing.critical ? 'critical' : 'warning',
+    level: successRate < lowRate.critical ? 'critical' : 'warning',
     title: `${percentText(1 - successRate)} of the deliveries of the last hour failed`,
     text:
-      `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${ladderText} The sender retries all of them: you have ` +
+      `Of ${countText(deliveries, 'delivery', 'deliveries')}, ${listText(parts)}. ${retryScheduleText} The sender retries all of them: you have ` +
       'hours to fix this before the first event is lost. The warnings about rejected and slow deliveries name the cause.',
     href: '/deliveries',
   }
 }
 
-function mismatches({ mismatches: lately, mismatchesLastHour, lastHour }: ProcessFacts, before: Before): Finding {
+function mismatches({ mismatches: recent, mismatchesLastHour, lastHour }: ProcessFacts, before: Previous): Finding {
   const isOn = before.since('rejects_burst') !== null
   // Retries of the sender may be half an hour apart.
   const onlyMismatches = authenticIn(lastHour) === 0 && mismatchesLastHour >= (isOn ? 1 : minMismatches)
-  if (!onlyMismatches && lately < (isOn ? mismatching.off : mismatching.on)) return null
-  const count = countText(onlyMismatches ? mismatchesLastHour : lately, 'request')
+  if (!onlyMismatches && recent < (isOn ? mismatching.off : mismatching.on)) return null
+  const count = countText(onlyMismatches ? mismatchesLastHour : recent, 'request')
   return {
     code: 'rejects_burst',
     level: onlyMismatches ? 'critical' : 'warning',
     title: `In the last ${onlyMismatches ? 'hour' : 'five minutes'} ${count} had a signature by an unknown secret`,
     text: onlyMismatches
       ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
-        `Compare them; during a rotation set both (INBOX_SECRETS). ${ladderText}`
+        `Compare them; during a rotation set both (INBOX_SECRETS). ${retryScheduleText}`
       : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. ' +
         'Deliveries › Rejected lists their clients.',
     href: '/deliveries/rejected',
@@ -108,12 +109,12 @@ const advice: Readonly<Record<Rejection | 'unusable', string>> = {
     'authentic, but not a usable event (422, because of INBOX_UNUSABLE_STATUS): see the quarantine. With 200 they are not retried.',
 }
 
-/**
- * Requests rejected for good that may be deliveries, although this receiver is healthy. Ends after five minutes without
- * any.
- */
-export function findRejectionWarning({ rejections: counts, lately }: ProcessFacts, before: Before): Finding {
-  const all = [...rejections.map((reason) => [reason, counts[reason]] as const), ['unusable', lately.unusable] as const]
+/** Permanently rejected requests that may be deliveries, although this receiver is healthy. Ends after five minutes without any. */
+export function findRejectionWarning({ rejections: counts, lastMinutes }: ProcessFacts, before: Previous): Finding {
+  const all = [
+    ...rejections.map((reason) => [reason, counts[reason]] as const),
+    ['unusable', lastMinutes.unusable] as const,
+  ]
   const total = all.reduce((sum, [, count]) => sum + count, 0)
   if (total < (before.since('deliveries_rejected') === null ? minRejections : 1)) return null
   const reasons = all
@@ -125,7 +126,7 @@ export function findRejectionWarning({ rejections: counts, lately }: ProcessFact
     level: 'warning',
     title: `${countText(total, 'request that may be a delivery was', 'requests that may be deliveries were')} rejected for good in the last five minutes`,
     text:
-      `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${ladderText} ` +
+      `${reasons.join(' ')} If the sender sent them, it counts each as a failure. ${retryScheduleText} ` +
       'Deliveries › Rejected lists their clients; ignore unknown ones.',
     href: '/deliveries/rejected',
   }

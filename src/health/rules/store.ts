@@ -1,5 +1,5 @@
 import { describeGap } from '../gap-report.ts'
-import type { Finding, ProcessFacts, StoredFacts, Before } from '../facts.ts'
+import type { Finding, ProcessFacts, StoredFacts, Previous } from '../facts.ts'
 import { countText, timeText } from '../words.ts'
 
 /** Multiples of INBOX_DISK_RESERVE: the warning begins below `on` times the reserve and ends at `off` times the reserve. */
@@ -8,7 +8,7 @@ const lowSpace = { on: 4, off: 5 }
 const maxGaps = 10
 
 /** Warnings about the store's ability to write. */
-export function findStoreWarnings(facts: ProcessFacts, before: Before): Finding[] {
+export function findStoreWarnings(facts: ProcessFacts, before: Previous): Finding[] {
   return [unwritable(facts), lowDisk(facts, before)]
 }
 
@@ -25,7 +25,7 @@ function unwritable({ store }: ProcessFacts): Finding {
   }
 }
 
-function lowDisk({ store, freeBytes, reserveBytes }: ProcessFacts, before: Before): Finding {
+function lowDisk({ store, freeBytes, reserveBytes }: ProcessFacts, before: Previous): Finding {
   const isFull = !store.ok && store.full === true
   const isOn = before.since('disk_low') !== null
   if (!isFull && (freeBytes === null || freeBytes >= (isOn ? lowSpace.off : lowSpace.on) * reserveBytes)) return null

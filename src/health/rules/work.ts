@@ -1,17 +1,17 @@
 import { orphanedHandlers, type HandlerStats } from '../../inbox/port.ts'
-import type { Before, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
+import type { Previous, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { countText, lengthText } from '../words.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 /** Older items cause no warning. */
 const newsMs = 24 * hourMs
-const old = { on: 15 * minuteMs, off: 10 * minuteMs }
+const backlogAge = { on: 15 * minuteMs, off: 10 * minuteMs }
 const longPauseMs = hourMs
 const longOpenMs = 5 * minuteMs
 
 /** Warnings about pending work and paused or failing handlers. */
-export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, before: Before): Finding[] {
+export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, before: Previous): Finding[] {
   const { handlers } = stored.stats
   return [
     backlog(facts, stored, before),
@@ -24,9 +24,9 @@ export function findWorkWarnings(facts: ProcessFacts, stored: StoredFacts, befor
   ]
 }
 
-function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Finding {
+function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Previous): Finding {
   const { oldestOpenAt, paused: isPaused } = stats
-  const limit = before.since('backlog_old') === null ? old.on : old.off
+  const limit = before.since('backlog_old') === null ? backlogAge.on : backlogAge.off
   if (oldestOpenAt === null || isPaused || now - oldestOpenAt < limit) return null
   return {
     code: 'backlog_old',
@@ -40,7 +40,12 @@ function backlog({ now }: ProcessFacts, { stats }: StoredFacts, before: Before):
 }
 
 /** Keeps its level while the time of the newest dead letter is unknown. */
-function deadLetters({ now }: ProcessFacts, { newestDeadAt }: StoredFacts, row: HandlerStats, before: Before): Finding {
+function deadLetters(
+  { now }: ProcessFacts,
+  { newestDeadAt }: StoredFacts,
+  row: HandlerStats,
+  before: Previous,
+): Finding {
   const count = row.dead + row.held
   if (count === 0) return null
   const diedAt = newestDeadAt.get(row.handler)
@@ -86,15 +91,15 @@ function quarantine({ now }: ProcessFacts, { stats, newestQuarantinedAt }: Store
 }
 
 /** An operator paused them. A long pause may have been forgotten. */
-function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Before): Finding[] {
+function paused({ now }: ProcessFacts, { stats }: StoredFacts, before: Previous): Finding[] {
   const names = stats.handlers.filter((row) => row.paused).map(({ handler }) => handler)
-  const found = (subject: string, who: string): Finding => {
+  const found = (subject: string, whoIs: string): Finding => {
     const since = before.since('paused', subject)
     return {
       code: 'paused',
       subject,
       level: since !== null && now - since > longPauseMs ? 'warning' : 'info',
-      title: `${who} paused`,
+      title: `${whoIs} paused`,
       text: 'Runs wait until the handler is resumed. Events are still accepted.',
       href: '/handlers',
     }

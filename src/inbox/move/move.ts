@@ -2,7 +2,7 @@ import { createHash, randomInt } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError } from '../../base/errors.ts'
 import { keyOf, openMovedFile, type Key, type MovedFile, type MovedTable, type Row } from './moved-file.ts'
-import { notEmpty, openTarget, type Target } from './target.ts'
+import { notEmptyMessage, openTarget, type Target } from './target.ts'
 
 export interface MoveOptions {
   /** The SQLite file. */
@@ -12,7 +12,7 @@ export interface MoveOptions {
   readonly clock: Clock
   /** Compares only, and changes nothing. */
   readonly isVerifyOnly: boolean
-  /** `done` from 0 to 1. */
+  /** `done`: the completed share, from 0 to 1. */
   readonly onProgress: (done: number, text: string) => void
 }
 
@@ -68,36 +68,36 @@ export async function undoMove(from: string, clock: Clock): Promise<string> {
 async function move(file: MovedFile, target: Target, options: MoveOptions): Promise<MoveReport> {
   const { clock, isVerifyOnly, onProgress } = options
   const tables = await target.tables(file.columns())
-  const [before, atTarget] = [file.marks(), await target.marks(tables)]
-  if (atTarget.id !== null && atTarget.id !== before?.id) {
+  const [fileMarks, targetMarks] = [file.marks(), await target.marks(tables)]
+  if (targetMarks.id !== null && targetMarks.id !== fileMarks?.id) {
     throw new InboxError(
       'usage',
-      notEmpty(target.name, 'another file was moved there, or this one before its move was undone'),
+      notEmptyMessage(target.name, 'another file was moved there, or this one before its move was undone'),
     )
   }
-  const report = { from: file.path, to: target.name, resumed: atTarget.id !== null }
+  const report = { from: file.path, to: target.name, resumed: targetMarks.id !== null }
   if (isVerifyOnly) {
     await target.refuseServed()
-    if (atTarget.id === null)
+    if (targetMarks.id === null)
       throw new InboxError('usage', `${file.path} was not moved to ${target.name}: that database is empty`)
-    return { result: 'verified', ...report, tables: await verify(file, target, tables, atTarget.isDone) }
+    return { result: 'verified', ...report, tables: await verify(file, target, tables, targetMarks.isDone) }
   }
-  if (before?.movedAt && !atTarget.isDone) {
-    const when = new Date(before.movedAt).toISOString()
+  if (fileMarks?.movedAt && !targetMarks.isDone) {
+    const when = new Date(fileMarks.movedAt).toISOString()
     throw new InboxError(
       'usage',
       `${file.path} was moved to another database at ${when}; to move it again, first run \`onchain-inbox move --undo\``,
     )
   }
-  if (atTarget.isDone) {
+  if (targetMarks.isDone) {
     // A call that ended between the two last steps left the file unmarked. Replicas may have worked since, so nothing is compared.
     await file.finish()
     return { result: 'finished', ...report, tables: [] }
   }
   await target.refuseServed()
-  const id = before?.id ?? randomInt(1, 2 ** 47)
-  if (before === null) await file.begin(id)
-  if (atTarget.id === null) {
+  const id = fileMarks?.id ?? randomInt(1, 2 ** 47)
+  if (fileMarks === null) await file.begin(id)
+  if (targetMarks.id === null) {
     await target.begin(id, clock.now())
     // A replica that started before `begin` has not seen the mark.
     await target.refuseServed()
@@ -188,7 +188,7 @@ async function compare(
   return { rows, compared, difference: differences[0] }
 }
 
-/** The keys behind which compared rows begin; null: before the first row. Only numbers can be spread evenly. */
+/** The keys after which compared rows begin; null: before the first row. Only numbers can be spread evenly. */
 function windowStarts(file: MovedFile, table: MovedTable, rows: number): readonly (Key | null)[] {
   const [first = {}] = file.rows(table, null, 1)
   const [from, to] = [Number(keyOf(table, first)[0]), Number(file.highest(table)?.[0])]
@@ -201,7 +201,7 @@ function windowStarts(file: MovedFile, table: MovedTable, rows: number): readonl
   )
 }
 
-/** All values of a row, with the digests of bytes, as `Target.rows` has them. */
+/** All values of a row as JSON, with digests instead of bytes, like `Target.rows`. */
 function textOf(table: MovedTable, row: Row): string {
   const values = Object.keys(table.columns).map((column) => {
     const value = row[column] ?? null

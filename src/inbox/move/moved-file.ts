@@ -43,9 +43,9 @@ export interface FileColumn {
   readonly pk: number
 }
 
-/** Rows of `meta` that belong to the inbox, not to the file: pauses, the last time it was served, missing numbers. */
+/** Rows of `meta` that belong to the inbox, not to the file: pauses, when it was last served, missing sequence numbers. */
 const movedMeta = ['missing_seqs', 'paused', 'seen_at', 'served_at']
-/** The row of a replica that takes deliveries: that of a killed process stays. */
+/** The row of a replica that accepts deliveries. If the process is killed, the row stays. */
 const killedMeta = 'serving:sqlite'
 
 /** Maximum rows and bytes of a batch. */
@@ -54,9 +54,7 @@ const maxBytes = 4 * 1024 * 1024
 
 export type MovedFile = ReturnType<typeof openMovedFile>
 
-/**
- * Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`.
- */
+/** Locks a file. Throws `not_found`, `database_in_use` while a process serves it, `database_older`, `database_newer`, `database_corrupt`. */
 export function openMovedFile(path: string, clock: Clock) {
   if (!existsSync(path)) throw new InboxError('not_found', `there is no database at ${path}`)
   let lock = lockDatabase(path)
@@ -80,12 +78,12 @@ export function openMovedFile(path: string, clock: Clock) {
 
   const number = (sql: string) => Number(db.prepare(sql).pluck().get() ?? 0)
 
-  /** Rows behind a key; 4 MiB or 1,000 rows at a time. */
+  /** The next rows after a key: up to 1,000 rows or 4 MiB. */
   function rows(table: MovedTable, after: Key | null, limit = maxRows): readonly Row[] {
     const keys = keysIn(table).join(', ')
-    const behind = after === null ? '' : `WHERE (${keys}) > (${after.map(() => '?').join(', ')})`
+    const condition = after === null ? '' : `WHERE (${keys}) > (${after.map(() => '?').join(', ')})`
     const statement = db.prepare<unknown[], Row>(
-      `SELECT ${columnsIn(table, Object.keys(table.columns))} FROM "${table.name}" ${behind} ORDER BY ${keys} LIMIT ${limit}`,
+      `SELECT ${columnsIn(table, Object.keys(table.columns))} FROM "${table.name}" ${condition} ORDER BY ${keys} LIMIT ${limit}`,
     )
     const batch: Row[] = []
     let bytes = 0
@@ -101,7 +99,7 @@ export function openMovedFile(path: string, clock: Clock) {
 
   return {
     path: file,
-    /** Null: its move has not begun. */
+    /** Marks of the move; null if it has not begun. */
     marks: () => readMoveMarks(db),
     /**
      * Opens the file once as `serve` does, so that attempts in flight when the last process died count as crashed. Then marks it: nobody

@@ -15,7 +15,7 @@ import {
   type Value,
 } from './moved-file.ts'
 
-/** A replica that is silent for longer has stopped. */
+/** A replica without a heartbeat for longer has stopped. */
 const silentSeconds = 30
 /** A table may have millions of rows. */
 const statementMs = 30 * 60_000
@@ -24,7 +24,7 @@ const notCopied: ReadonlySet<string> = new Set(['kysely_migration', 'kysely_migr
 
 export type Target = Awaited<ReturnType<typeof openTarget>>
 
-/** Opens a PostgreSQL database, and gives an empty one its schema. Throws what `openSchema` throws. */
+/** Opens a PostgreSQL database. Creates the schema of an empty one. Throws like `openSchema`. */
 export async function openTarget(url: string) {
   await openSchema(url, 'refuse')
   const name = describeDatabase(url)
@@ -48,15 +48,15 @@ export async function openTarget(url: string) {
          WHERE c.relnamespace = 'inbox'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
          ORDER BY c.relname, a.attnum`,
       )
-      return [...Map.groupBy(columns, ({ table }) => table)].flatMap(([table, ours]) => {
-        const theirs = catalogue.filter((column) => column.table === table)
-        if (theirs.length === 0 || notCopied.has(table)) return []
-        const keyed = ours.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk)
-        const identity = theirs.find(({ isIdentity }) => isIdentity)?.name ?? null
+      return [...Map.groupBy(columns, ({ table }) => table)].flatMap(([table, fileColumns]) => {
+        const targetColumns = catalogue.filter((column) => column.table === table)
+        if (targetColumns.length === 0 || notCopied.has(table)) return []
+        const keyed = fileColumns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk)
+        const identity = targetColumns.find(({ isIdentity }) => isIdentity)?.name ?? null
         const isByRowid = keyed.length === 0
         const key = isByRowid ? [identity ?? ''] : keyed.map((column) => column.name)
-        const shared = theirs.filter(
-          (column) => key.includes(column.name) || ours.some((our) => our.name === column.name),
+        const shared = targetColumns.filter(
+          (column) => key.includes(column.name) || fileColumns.some(({ name }) => name === column.name),
         )
         const columns = Object.fromEntries(shared.map((column) => [column.name, column.type]))
         return [{ name: table, key, columns, identity, isByRowid }]
@@ -72,7 +72,7 @@ export async function openTarget(url: string) {
           filled.push(table.name)
       }
       if (filled.length === 0) return { id, isDone: false }
-      throw new InboxError('usage', notEmpty(name, `it contains other rows (${filled.join(', ')})`))
+      throw new InboxError('usage', notEmptyMessage(name, `it contains other rows (${filled.join(', ')})`))
     },
     /** Throws `database_in_use` while replicas serve the database. */
     async refuseServed(): Promise<void> {
@@ -86,7 +86,7 @@ export async function openTarget(url: string) {
       )
     },
     begin: (id: number, now: number) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         await trx.query(`DELETE FROM inbox.meta WHERE name <> 'oldest_program' AND NOT starts_with(name, 'functions:')`)
         await trx.query('INSERT INTO inbox.meta (name, value) VALUES ($1, $2), ($3, $4)', [
           moveMarks.id,
@@ -98,17 +98,17 @@ export async function openTarget(url: string) {
     /** The key of the last row; null: there is none. */
     async highest(table: MovedTable): Promise<Key | null> {
       const order = table.key.map((column) => `"${column}" DESC`).join(', ')
-      // In `alone`, which waits until the transaction of a killed call has ended.
-      const [row] = await db.alone((trx) =>
+      // In `exclusively`, which waits until the transaction of a killed call has ended.
+      const [row] = await db.exclusively((trx) =>
         trx.query<Row>(`SELECT ${quoted(table.key)} FROM inbox."${table.name}" ORDER BY ${order} LIMIT 1`),
       )
-      return row === undefined ? null : keyOf(table, asRead(row))
+      return row === undefined ? null : keyOf(table, fromRow(row))
     },
     count: async (table: MovedTable) =>
       (await valueOf<number>(`SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
     async insert(table: MovedTable, rows: readonly Row[]): Promise<void> {
       const columns = quoted(Object.keys(table.columns))
-      await db.alone((trx) =>
+      await db.exclusively((trx) =>
         trx.query(
           `INSERT INTO inbox."${table.name}" (${columns}) OVERRIDING SYSTEM VALUE
            SELECT ${columns} FROM json_populate_recordset(NULL::inbox."${table.name}", $1)`,
@@ -116,27 +116,27 @@ export async function openTarget(url: string) {
         ),
       )
     },
-    /** Rows behind a key as the file has them; bytes as their SHA-256 in hexadecimal digits. */
+    /** The next rows after a key, as in the file, but bytes as their SHA-256 in hex. */
     async rows(table: MovedTable, after: Key | null, limit: number): Promise<readonly Row[]> {
       const columns = Object.entries(table.columns).map(([column, type]) => {
         if (type === 'bytea') return `encode(sha256("${column}"), 'hex') AS "${column}"`
         return type === 'boolean' ? `"${column}"::integer` : `"${column}"`
       })
-      const places = table.key.map((column, at) => `$${at + 1}::${table.columns[column]}`).join(', ')
-      const behind = after === null ? '' : `WHERE (${quoted(table.key)}) > (${places})`
+      const placeholders = table.key.map((column, at) => `$${at + 1}::${table.columns[column]}`).join(', ')
+      const condition = after === null ? '' : `WHERE (${quoted(table.key)}) > (${placeholders})`
       const rows = await db.query<Row>(
-        `SELECT ${columns.join(', ')} FROM inbox."${table.name}" ${behind} ORDER BY ${quoted(table.key)} LIMIT ${limit}`,
+        `SELECT ${columns.join(', ')} FROM inbox."${table.name}" ${condition} ORDER BY ${quoted(table.key)} LIMIT ${limit}`,
         (after ?? []).map(toJson),
       )
-      return rows.map(asRead)
+      return rows.map(fromRow)
     },
-    /** Sets all counters and sequences behind the numbers of the file, and stores its rows of `meta`. */
+    /** Sets all counters and sequences to the highest numbers of the file, and stores its rows of `meta`. */
     settle: (
       tables: readonly MovedTable[],
       { lastSeq, lastRunId, bodyBytes }: Counts,
       meta: readonly { readonly name: string; readonly value: number }[],
     ) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         await trx.query('UPDATE inbox.counter SET last_seq = $1, body_bytes = $2', [lastSeq, bodyBytes])
         await trx.query(`SELECT setval('inbox.run_id', greatest($1::bigint, 1), $1::bigint > 0)`, [lastRunId])
         for (const { name: table, identity } of tables) {
@@ -164,7 +164,7 @@ export async function openTarget(url: string) {
     async finish(tables: readonly MovedTable[], now: number): Promise<void> {
       // Without statistics, the planner assumes that the tables are empty.
       await db.query(`ANALYZE ${tables.map((table) => `inbox."${table.name}"`).join(', ')}`)
-      await db.alone(async (trx) => {
+      await db.exclusively(async (trx) => {
         await trx.query('DELETE FROM inbox.meta WHERE name = $1', [moveMarks.movingAt])
         await trx.query('INSERT INTO inbox.meta (name, value) VALUES ($1, $2)', [moveMarks.movedAt, now])
       })
@@ -173,10 +173,10 @@ export async function openTarget(url: string) {
   }
 }
 
-/** The message for a database that can't take a file. */
-export function notEmpty(name: string, why: string): string {
+/** The message for a database that can't be the target of a move. */
+export function notEmptyMessage(name: string, reason: string): string {
   return (
-    `${name} cannot be the target: ${why}. Expected an empty database, or the one that an earlier move of this file used. Create another, ` +
+    `${name} cannot be the target: ${reason}. Expected an empty database, or the one that an earlier move of this file used. Create another, ` +
     'or, if its data is not needed, run DROP SCHEMA inbox CASCADE'
   )
 }
@@ -186,7 +186,7 @@ function toJson(value: Value): Value {
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
 }
 
-function asRead(row: Row): Row {
+function fromRow(row: Row): Row {
   return mapValues(row, (value) => (typeof value === 'string' ? fromStored(value) : value))
 }
 

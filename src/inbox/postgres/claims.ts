@@ -11,8 +11,7 @@ import { toStored } from './text.ts'
 
 /*
  * The claims of a replica, from the dispatcher's call to its leases:
- *
- *   waiting   it is not with the database
+ *   waiting   it is not sent to the database
  *   sent      it is in the claim statement that is in flight, or in the offer of an accept that is in flight (see `Offer`)
  *   resolved  with leases; or empty, because its owner was retired or reaped, or the inbox has closed
  *
@@ -86,7 +85,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
   const kinds = new Map<string, ClaimKind>()
   /** Owners whose claims get no more runs. */
   const retired = new Set<string>()
-  /** Owners that are gone. Leases that their sent claims still get are released. */
+  /** Owners that died. Leases that their sent claims still get are released. */
   const reaped = new Set<string>()
   /** Accepts that have reserved claims. Each promise resolves when its offer ends. */
   const offers = new Set<Promise<void>>()

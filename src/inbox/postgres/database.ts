@@ -28,9 +28,9 @@ export interface Database extends Rows {
    * Runs one exclusive transaction: nobody accepts, claims or settles during it. For bounded operator actions and job steps only, because
    * acknowledgements wait. `work` may be called more than once. Throws like `query`.
    */
-  alone<T>(work: (trx: Rows) => Promise<T>): Promise<T>
+  exclusively<T>(work: (trx: Rows) => Promise<T>): Promise<T>
   /** `query` on a reserved connection, for statements that must not wait for others. */
-  readonly apart: Pick<Database, 'query'>
+  readonly reserved: Pick<Database, 'query'>
   /** Whether the database recently responded and accepts writes. */
   health(): Health
   /** Waits for statements in progress, then closes the connections. Idempotent. */
@@ -47,14 +47,14 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly statementMs?: number
 }
 
-/** Tries of a statement that had no effect, such as after a deadlock. */
-const maxTries = 5
+/** Maximum attempts of a statement that has no effect, such as after a deadlock. */
+const maxAttempts = 5
 
 /** Connections that are replaced together when the database becomes unavailable. */
 interface Pools {
   readonly pool: pg.Pool
   /** Has one connection. */
-  readonly apart: pg.Pool
+  readonly reserved: pg.Pool
   readonly sockets: Sockets
   /** Rejects calls that wait for a response. */
   readonly abort: Set<(reason: Error) => void>
@@ -69,41 +69,41 @@ export function createDatabase(options: DatabaseOptions): Database {
   let closing: Promise<void> | undefined
   const pulse = startPulse({ config, answeredAt: () => answeredAt, onDown: replacePools, listener: options.listener })
 
-  async function ask<R>(
+  async function runStatement<R>(
     client: pg.PoolClient,
     text: string,
     values: readonly unknown[],
     limitMs: number,
   ): Promise<R[]> {
     if (now !== undefined) await client.query(`SET inbox.now = ${now()}`)
-    return askWithin(client, text, values, limitMs)
+    return runWithLimit(client, text, values, limitMs)
   }
 
   function openPools(): Pools {
     const sockets = createSockets()
     const poolOf = (max: number) => createPool({ ...config, stream: sockets.open, max, idleTimeoutMillis: 30_000 })
-    return { pool: poolOf(connections), apart: poolOf(1), sockets, abort: new Set() }
+    return { pool: poolOf(connections), reserved: poolOf(1), sockets, abort: new Set() }
   }
 
   function replacePools(reason: string): void {
-    const { pool, apart, sockets, abort } = current
+    const { pool, reserved, sockets, abort } = current
     if (closing === undefined) current = openPools()
     for (const reject of abort) reject(new InboxError('store_unavailable', reason))
     sockets.destroy()
-    for (const oldPool of [pool, apart]) oldPool.end().catch(() => {})
+    for (const oldPool of [pool, reserved]) oldPool.end().catch(() => {})
   }
 
-  async function attempt<T>(of: 'pool' | 'apart', work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function attempt<T>(poolName: 'pool' | 'reserved', work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     await pulse.begun
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
       const health = pulse.health()
       if (!health.ok) throw new InboxError('store_unavailable', health.reason)
       try {
-        return await unlessAborted(current, of, work)
+        return await unlessAborted(current, poolName, work)
       } catch (error) {
         const failure = classifyFailure(error)
-        if (failure === 'again' && tries < maxTries) continue
+        if (failure === 'again' && attempts < maxAttempts) continue
         if (failure === 'gone') pulse.poke()
         throw toStoreError(error)
       }
@@ -112,12 +112,12 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   function unlessAborted<T>(
     { abort, ...pools }: Pools,
-    of: 'pool' | 'apart',
+    poolName: 'pool' | 'reserved',
     work: (client: pg.PoolClient) => Promise<T>,
   ): Promise<T> {
     return new Promise((resolve, reject) => {
       abort.add(reject)
-      withClient(pools[of], work)
+      withClient(pools[poolName], work)
         .then(resolve, reject)
         .finally(() => abort.delete(reject))
     })
@@ -148,31 +148,33 @@ export function createDatabase(options: DatabaseOptions): Database {
       // One message, so that no transaction runs without its timeouts: a client that stops must not block others for long.
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = 3000;
         SET LOCAL idle_in_transaction_session_timeout = 2000; SELECT ${exclusiveLock}`
-      await askWithin(client, begin, [], statementMs)
-      const result = await work({ query: (text, values = []) => ask(client, text, values, statementMs + networkMs) })
+      await runWithLimit(client, begin, [], statementMs)
+      const result = await work({
+        query: (text, values = []) => runStatement(client, text, values, statementMs + networkMs),
+      })
       // With a timeout, the server would end its wait for a standby and report success.
-      await askWithin(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)
+      await runWithLimit(client, 'SET LOCAL statement_timeout = 0; COMMIT', [], statementMs)
       return result
     } catch (error) {
-      if (classifyFailure(error) !== 'gone') await askWithin(client, 'ROLLBACK', [], statementMs)
+      if (classifyFailure(error) !== 'gone') await runWithLimit(client, 'ROLLBACK', [], statementMs)
       throw error
     }
   }
 
   async function closeAll(): Promise<void> {
-    const { pool, apart, sockets } = current
-    await Promise.all([pool.end(), apart.end()])
+    const { pool, reserved, sockets } = current
+    await Promise.all([pool.end(), reserved.end()])
     await pulse.stop()
     await sockets.ended()
   }
 
   return {
     query: (text, values = [], limitMs = statementMs) =>
-      attempt('pool', (client) => ask(client, text, values, limitMs)),
-    alone: (work) => attempt('pool', (client) => transact(client, work)),
-    apart: {
+      attempt('pool', (client) => runStatement(client, text, values, limitMs)),
+    exclusively: (work) => attempt('pool', (client) => transact(client, work)),
+    reserved: {
       query: (text, values = [], limitMs = statementMs) =>
-        attempt('apart', (client) => ask(client, text, values, limitMs)),
+        attempt('reserved', (client) => runStatement(client, text, values, limitMs)),
     },
     health: () => pulse.health(),
     close: () => (closing ??= closeAll()),
@@ -186,7 +188,7 @@ const networkMs = 2_000
  * Runs a statement with a timeout. Sessions have no timeout, because PgBouncer shares them. The client cancels a slow
  * statement, abandons one that doesn't respond, and doesn't reuse the connection.
  */
-async function askWithin<R>(
+async function runWithLimit<R>(
   client: pg.PoolClient,
   text: string,
   values: readonly unknown[],

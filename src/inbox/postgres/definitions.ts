@@ -112,7 +112,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
       const next: Holding = { held: routes.map(heldOf), since: null }
       holding = next
       try {
-        const concurrencies = await db.alone(async (trx) => {
+        const concurrencies = await db.exclusively(async (trx) => {
           const [row] = await trx.query<{ now: number }>(`SELECT inbox.now_ms() AS now`)
           next.since = row?.now ?? 0
           await setHandlers(trx, routes)
@@ -143,11 +143,11 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
       )
       // Other replicas considered this one dead and removed its definitions.
       if (registered !== undefined && row?.isHolding === false)
-        await db.alone(async (trx) => {
+        await db.exclusively(async (trx) => {
           if (holding !== undefined && holding.since !== null) await hold(trx, holding)
         })
       // Only a replica with handlers sweeps: commands also open the inbox, but don't know `orphanMs`.
-      else if (registered !== undefined && row?.isDue === true) await db.alone((trx) => sweep(trx))
+      else if (registered !== undefined && row?.isDue === true) await db.exclusively((trx) => sweep(trx))
       if (row?.version !== last?.version) await read(db)
     },
     async remove(trx, handler) {

@@ -19,7 +19,8 @@ export function classifyFailure(thrown: unknown): Failure {
   const code = codeOf(thrown)
   if (again.has(code) || isFirstRunConflict(thrown)) return 'again'
   if (code === full) return 'full'
-  // 08: connection; 53: memory, connections or another limit; 58: its disk; 57P: the server shuts down or starts; 57014: the statement took too long; 25006: it is a standby now; 25P03: idle too long.
+  // 08: connection; 53: memory, connections or another limit; 58: its disk or operating system; 57P: the server shuts down or starts; 57014: the
+  // statement took too long; 25006: it is a standby now; 25P03: idle too long.
   // 28, 3D000: the password or the database name changed since the start.
   if (
     /^(08|28|57P|58|53)/.test(code) ||

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
+import { retryPeriodMs, outlookAfter, type Span } from '../../base/retry-schedule.ts'
 import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { OnWarning } from '../types.ts'
@@ -15,7 +15,7 @@ export interface GapsOptions {
 export interface Gaps {
   /** Counts a new, stored event as late if it was created in a watched gap. */
   arrived(event: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void
-  /** This replica accepts deliveries from now on. If no replica did before, records the time since one did as a gap. */
+  /** This replica accepts deliveries from now on. If none did until now, records the time since the last one did as a gap. */
   start(): Promise<void>
   /** Heartbeat while deliveries are accepted. Call every few seconds. */
   beat(): Promise<void>
@@ -37,7 +37,7 @@ interface WatchedGap extends Span {
 }
 
 export function createGaps({ db, onWarning }: GapsOptions): Gaps {
-  const id = randomUUID()
+  const replicaId = randomUUID()
   let watched: WatchedGap[] = []
   let isServing = false
   let lastBeat = 0
@@ -73,14 +73,14 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
 
   /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
-    const { gap, next } = await db.alone(async (trx) => {
-      const last = await lastAccepted(trx, now, id)
+    const { gap, nextWatched } = await db.exclusively(async (trx) => {
+      const last = await lastAccepted(trx, now, replicaId)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
-      await writeHeartbeat(trx, now, id)
-      return { gap: silence, next: await watch(trx) }
+      await writeHeartbeat(trx, now, replicaId)
+      return { gap: silence, nextWatched: await watch(trx) }
     })
-    watched = next
+    watched = nextWatched
     return gap
   }
 
@@ -98,18 +98,18 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
     async start() {
       await flush()
       const now = await readNow(db)
-      watched = await db.alone(async (trx) => {
-        const last = await lastAccepted(trx, now, id)
-        if (last !== null && !last.goesOn && now - last.at >= minGapMs) {
-          await record(trx, { from: last.at, to: now }, last.ended ? 'stopped' : 'killed')
+      watched = await db.exclusively(async (trx) => {
+        const last = await lastAccepted(trx, now, replicaId)
+        if (last !== null && !last.isServedByOthers && now - last.at >= minGapMs) {
+          await record(trx, { from: last.at, to: now }, last.wasStopped ? 'stopped' : 'killed')
         }
         // Deletes the heartbeats of dead replicas.
         await trx.query(
           `DELETE FROM inbox.meta WHERE starts_with(name, $1) AND abs(value - $2::bigint) >= $3::bigint`,
-          [prefix, now, stillServesMs],
+          [heartbeatPrefix, now, stillServesMs],
         )
         await setMeta(trx, 'served_at', now)
-        await writeHeartbeat(trx, now, id)
+        await writeHeartbeat(trx, now, replicaId)
         return watch(trx)
       })
       isServing = true
@@ -119,7 +119,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       const now = await readNow(db)
-      if (now - lastBeat <= maxSilenceMs) await writeHeartbeat(db, now, id)
+      if (now - lastBeat <= maxSilenceMs) await writeHeartbeat(db, now, replicaId)
       else {
         const gap = await resume(now)
         if (gap !== null) {
@@ -133,14 +133,14 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       await flush()
       if (!isServing) return
       isServing = false
-      await db.alone(async (trx) => {
+      await db.exclusively(async (trx) => {
         await setMeta(trx, 'served_at', await readNow(trx))
-        await trx.query(`DELETE FROM inbox.meta WHERE name = $1`, [prefix + id])
+        await trx.query(`DELETE FROM inbox.meta WHERE name = $1`, [heartbeatPrefix + replicaId])
       })
     },
     flush,
     acknowledge: (by) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         const gaps = await trx.query(
           `UPDATE inbox.gap SET acknowledged_at = inbox.now_ms() WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
         )
@@ -164,7 +164,7 @@ async function readNow(rows: Rows): Promise<number> {
 async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): Promise<void> {
   const outages = await trx.query<Span>(
     `SELECT from_at AS "from", to_at AS "to" FROM inbox.gap WHERE to_at > $1 AND kind <> 'restored' ORDER BY id`,
-    [from - ladderMs],
+    [from - retryPeriodMs],
   )
   const { retriedUntil, lost } = outlookAfter({ from, to }, outages)
   await trx.query(
@@ -179,20 +179,20 @@ async function record(trx: Rows, { from, to }: Span, kind: GapRecord['kind']): P
 
 /** A serving replica writes a heartbeat more often than this. Its row in `inbox.meta` is deleted when it stops cleanly. */
 const stillServesMs = 10_000
-const prefix = 'serving:'
+const heartbeatPrefix = 'serving:'
 
 /**
- * When any replica last accepted deliveries; null if none ever did. `goesOn`: another replica than `id` has a recent heartbeat. `ended`: the
- * last replica stopped cleanly.
+ * When any replica last accepted deliveries; null if none ever did. `isServedByOthers`: another replica than `replicaId` has a recent
+ * heartbeat. `wasStopped`: the last replica stopped cleanly.
  */
 async function lastAccepted(
   rows: Rows,
   now: number,
-  id: string,
-): Promise<{ readonly at: number; readonly goesOn: boolean; readonly ended: boolean } | null> {
+  replicaId: string,
+): Promise<{ readonly at: number; readonly isServedByOthers: boolean; readonly wasStopped: boolean } | null> {
   const marks = await rows.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
-    [prefix],
+    [heartbeatPrefix],
   )
   if (marks.length === 0) return null
   const [last] = await rows.query<{ receivedAt: number }>(
@@ -203,14 +203,16 @@ async function lastAccepted(
   const heartbeats = marks.filter(({ name }) => name !== 'served_at')
   return {
     at: Math.max(received, ...marks.map(({ value }) => value)),
-    goesOn: heartbeats.some(({ name, value }) => name !== prefix + id && now - value < stillServesMs),
-    ended: heartbeats.length === 0,
+    isServedByOthers: heartbeats.some(
+      ({ name, value }) => name !== heartbeatPrefix + replicaId && now - value < stillServesMs,
+    ),
+    wasStopped: heartbeats.length === 0,
   }
 }
 
 /** Stores a replica's heartbeat. */
-async function writeHeartbeat(rows: Rows, now: number, id: string): Promise<void> {
-  await setMeta(rows, prefix + id, now)
+async function writeHeartbeat(rows: Rows, now: number, replicaId: string): Promise<void> {
+  await setMeta(rows, heartbeatPrefix + replicaId, now)
 }
 
 async function setMeta(rows: Rows, name: string, value: number): Promise<void> {

@@ -6,6 +6,7 @@ import { Jobs } from '../jobs.ts'
 import { viewNames, type Inbox } from '../port.ts'
 import { selectionsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
+import { isClaimable, runState } from '../run-sql.ts'
 import type { Views } from '../views/views.ts'
 import { createAccept } from './accept.ts'
 import { createActions } from './operator-actions.ts'
@@ -107,7 +108,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     await sinkTries.follow()
   })
 
-  /** Fails for good: nothing is accepted or claimed any more. */
+  /** Fails permanently: nothing is accepted or claimed any more. */
   function fail(error: InboxError): void {
     if (failed !== undefined) return
     failed = error
@@ -202,7 +203,7 @@ async function orClose<T>(opened: Pick<Database, 'close'>, step: Promise<T>): Pr
   }
 }
 
-interface Row {
+interface HandlerRow {
   readonly name: string
   readonly paused: boolean
   /** Null unless an operator set one. */
@@ -215,10 +216,10 @@ async function readClusterState(
   db: Database,
   known: Pick<ClusterState, 'replicas' | 'wasSilent'>,
 ): Promise<ClusterState> {
-  const handlers = await db.query<Row>(
+  const handlers = await db.query<HandlerRow>(
     `SELECT h.name, h.paused, h.concurrency, coalesce(s.is_there, false) AS "hasSuspects"
      FROM inbox.handler h LEFT JOIN LATERAL (
-       SELECT true AS is_there FROM inbox.run r WHERE r.state = 2 AND r.state >= 1 AND r.state <= 2 AND r.handler_id = h.id LIMIT 1
+       SELECT true AS is_there FROM inbox.run r WHERE r.state = ${runState.suspect} AND ${isClaimable('r.')} AND r.handler_id = h.id LIMIT 1
      ) s ON true`,
   )
   const [row] = await db.query<{ paused: boolean }>(

@@ -2,6 +2,7 @@ import { type HandlerRoute, type ReplayFilter, eventStatuses } from '../port.ts'
 import { minReadyRuns, maxOpenRuns, maxBlockedRuns } from '../jobs.ts'
 import { createRouteKeys } from '../route-key.ts'
 import type { RoutedEvent } from '../routes.ts'
+import { isClaimable, isOpen, runState } from '../run-sql.ts'
 import type { Rows } from './database.ts'
 import { matchesFilter, partsOfKey } from '../replays.ts'
 import { progressOf, type NewRun } from './runs.ts'
@@ -42,7 +43,7 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
   let size = firstPortion
   const isEnough = () => count >= room || next > lastSeq || next - fromSeq >= maxScanned
   while (!isEnough()) {
-    // Ids are looked up at once: few events have them.
+    // Ids are looked up in one query: few events match them.
     const until = filter.ids === undefined ? Math.min(next + size - 1, lastSeq) : lastSeq
     const matching = await scan(rows, filter, next, until)
     next = until + 1
@@ -104,7 +105,7 @@ interface ScannedEvent {
   readonly finalStatus: number | null
 }
 
-/** Finds matching events from `fromSeq` up to `lastSeq`, ignoring the filter's handler. The conditions only narrow; `filtered` decides. */
+/** Finds matching events from `fromSeq` up to `lastSeq`, ignoring the filter's handler. The SQL may match more; `filtered` checks all. */
 async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: number): Promise<ScannedEvent[]> {
   const { ids, type, network, from, to } = filter
   const read = await rows.query<ScannedEvent>(
@@ -144,8 +145,8 @@ async function filtered(rows: Rows, filter: ReplayFilter, events: readonly Scann
     matchesFilter(others, { ...event, ...partsOfKey(event.key), status: () => 'done' }),
   )
   if (status === undefined) return matching
-  const kept = matching.filter(({ finalStatus }) => finalStatus === null).map(({ seq }) => seq)
-  const progress = await progressOf(rows, kept)
+  const unpruned = matching.filter(({ finalStatus }) => finalStatus === null).map(({ seq }) => seq)
+  const progress = await progressOf(rows, unpruned)
   return matching.filter(({ seq, finalStatus }) => {
     return status === (finalStatus === null ? progress.get(seq)?.status : (eventStatuses[finalStatus] ?? 'done'))
   })
@@ -160,7 +161,7 @@ export function backlogOf({ handlers, replayId }: BacklogQuery): string {
     FROM inbox.handler h CROSS JOIN LATERAL (
       SELECT count(*) AS count FROM (
         SELECT 1 FROM inbox.run r
-        WHERE r.state = 1 AND r.state >= 1 AND r.state <= 2 AND r.handler_id = h.id AND r.replay_id = ${replayId}
+        WHERE r.state = ${runState.ready} AND ${isClaimable('r.')} AND r.handler_id = h.id AND r.replay_id = ${replayId}
         ORDER BY r.state, r.handler_id, r.replay_id, r.run_at, r.id LIMIT ${minReadyRuns}
       ) few
     ) y CROSS JOIN LATERAL (
@@ -176,7 +177,7 @@ interface BacklogQuery {
 /** SQL that counts open runs of the handler `h` without dead letters, up to `max`. */
 function openCount(replayId: string, max: number): string {
   return `(SELECT count(*) FROM (
-    SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = ${replayId} AND r.state < 5 AND r.state < 4
+    SELECT 1 FROM inbox.run r WHERE r.handler_id = h.id AND r.replay_id = ${replayId} AND ${isOpen('r.')} AND r.state < ${runState.held}
     ORDER BY r.handler_id, r.replay_id, r.key, r.id LIMIT ${max}
   ) few)`
 }

@@ -11,8 +11,7 @@ import { fromStored, fromStoredOrNull, toStored } from './text.ts'
  *   released  as if it had never been claimed: its owner returned it, or nobody received it (`releaseClaims`)
  *   reaped    its owner died (`reapOwner`): the run counts as crashed
  *
- * A lease is not renewed and doesn't expire. It lasts while its replica writes heartbeats. Its token fences it: after any end, a settle with
- * the old token changes nothing.
+ * A lease is not renewed and doesn't expire. It lasts while its replica writes heartbeats. Its token fences it: after the lease has ended, a settle with the old token changes nothing.
  */
 
 /** A claim as sent to the database. `owner`: its stored name. Runs that it took have its `owner` and `id`. */
@@ -106,16 +105,16 @@ async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): P
   )
   const detailOf = new Map(details.map((detail) => [detail.runId, detail]))
   const leases: { readonly claimId: number; readonly lease: Lease }[] = []
-  const unusable: Verdict[] = []
+  const verdicts: Verdict[] = []
   for (const run of runs) {
     const { runId, token, claimId } = run
     const detail = detailOf.get(runId)
-    if (detail === undefined) unusable.push({ runId, token, kind: 'release' })
+    if (detail === undefined) verdicts.push({ runId, token, kind: 'release' })
     else if (detail.id === null || detail.raw === null)
-      unusable.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
+      verdicts.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
     else leases.push({ claimId, lease: toLease(run, detail, fromStored(detail.id), detail.raw) })
   }
-  await settle(rows, unusable, now)
+  await settle(rows, verdicts, now)
   const byClaim = Map.groupBy(leases, ({ claimId }) => claimId)
   return new Map([...byClaim].map(([claimId, entries]) => [claimId, entries.map(({ lease }) => lease)]))
 }

@@ -6,21 +6,19 @@ import { runState } from '../run-sql.ts'
  *   action lock    shared by accept, claim, settle, release and reap; exclusive for operator actions and job steps
  *   the counter    one row, locked by accept: the accept sequence has no gaps, and its order is the commit order
  *   handlers       rows of handlers whose state a settle reads or writes, by id
- *   lanes          65,536 rows, one per hash of a key, by id: their owner decides which run of a key is first
+ *   lanes          65,536 rows, one per hash of a key, by id: who locks a key's lane decides which run of it is first
  *   runs           rows, by id
  */
-const classOfLocks = 7217
+const lockClass = 7217
 
 /** Exclusive. */
-export const exclusiveLock = `pg_advisory_xact_lock(${classOfLocks}, 1)`
+export const exclusiveLock = `pg_advisory_xact_lock(${lockClass}, 1)`
 /** Compatible with itself, but not with `exclusiveLock`. */
-export const sharedLock = `pg_advisory_xact_lock_shared(${classOfLocks}, 1)`
+export const sharedLock = `pg_advisory_xact_lock_shared(${lockClass}, 1)`
 /** Held while the schema is created or changed. */
-export const migrationLock = `pg_advisory_xact_lock(${classOfLocks}, 2)`
+export const migrationLock = `pg_advisory_xact_lock(${lockClass}, 2)`
 
-/**
- * Milliseconds since 1970, by the database's clock, so that the clocks of replicas may differ. Tests replace this function.
- */
+/** Milliseconds since 1970, by the database's clock, so that the clocks of replicas may differ. Tests replace this function. */
 export const nowFunction = `
 CREATE FUNCTION inbox.now_ms() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$`

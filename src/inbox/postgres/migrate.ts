@@ -45,7 +45,7 @@ export interface SchemaChange {
 }
 
 /** State of a database's schema. */
-interface Present {
+interface SchemaState {
   /** Major version of PostgreSQL, such as 16. */
   readonly server: number
   /** Names of migrations, in order. */
@@ -55,7 +55,7 @@ interface Present {
 }
 
 /** Minimum major version of PostgreSQL. */
-const oldestServer = 14
+const minServerVersion = 14
 
 /** Timeout of the schema lock: another process may be migrating large tables. */
 const lockMs = 120_000
@@ -72,7 +72,7 @@ export async function openSchema(
   onUpgrade?: OnUpgrade,
 ): Promise<void> {
   await withConnection(url, async (db, name) => {
-    const { applied, isOlder } = await lookAt(db, name, known)
+    const { applied, isOlder } = await inspect(db, name, known)
     if (!isOlder) return
     if (applied.length > 0 && setting === 'refuse') {
       throw new InboxError(
@@ -81,15 +81,15 @@ export async function openSchema(
           'Run `onchain-inbox migrate` once for all replicas, or set INBOX_MIGRATE=auto to migrate at the start.',
       )
     }
-    await bringUp(db, name, known, onUpgrade)
+    await upgradeLocked(db, name, known, onUpgrade)
   })
 }
 
 /** Upgrades a database to the newest known schema. Throws like `openSchema`. */
 export async function migrateSchema(url: string, known = migrations, onUpgrade?: OnUpgrade): Promise<SchemaChange> {
   return withConnection(url, async (db, name) => {
-    await lookAt(db, name, known)
-    return bringUp(db, name, known, onUpgrade)
+    await inspect(db, name, known)
+    return upgradeLocked(db, name, known, onUpgrade)
   })
 }
 
@@ -97,12 +97,12 @@ export async function migrateSchema(url: string, known = migrations, onUpgrade?:
  * Checks whether a database can be served, without changing it. `schema`: its newest migration; null if it has none. `isOlder`: this
  * program needs a newer schema or other functions. Throws like `openSchema`, except for an older schema.
  */
-export async function lookAtSchema(
+export async function inspectSchema(
   url: string,
   known = migrations,
 ): Promise<{ readonly server: number; readonly schema: string | null; readonly isOlder: boolean }> {
   return withConnection(url, async (db, name) => {
-    const { server, applied, isOlder } = await lookAt(db, name, known)
+    const { server, applied, isOlder } = await inspect(db, name, known)
     const schema = applied.at(-1) ?? null
     return { server, schema, isOlder: schema !== null && isOlder }
   })
@@ -125,24 +125,24 @@ async function withConnection<T>(url: string, work: (db: Rows, name: string) => 
 }
 
 /** Reads the state of the schema. Throws if the database can't be served. */
-async function lookAt(db: Rows, name: string, known: readonly Migration[]): Promise<Present> {
+async function inspect(db: Rows, name: string, known: readonly Migration[]): Promise<SchemaState> {
   // Reads the list of tables, because to_regclass may not see a table that was created while this session waited for a lock.
   const [state] = await db.query<{
     version: number
     encoding: string
     isStandby: boolean
-    isMade: boolean
+    exists: boolean
     isolation: string
   }>(
     `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
        current_setting('default_transaction_isolation') AS isolation, pg_is_in_recovery() AS "isStandby",
-       EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inbox' AND tablename = 'kysely_migration') AS "isMade"`,
+       EXISTS (SELECT FROM pg_tables WHERE schemaname = 'inbox' AND tablename = 'kysely_migration') AS "exists"`,
   )
   if (state === undefined) throw new InboxError('store_unavailable', `${name} does not respond`)
   const { encoding, isolation } = state
   const server = Math.floor(state.version / 10_000)
   const refuse = (rule: string) => new InboxError('config_invalid', `${name} must ${rule}`)
-  if (server < oldestServer) throw refuse(`be PostgreSQL ${oldestServer} or newer (got ${server})`)
+  if (server < minServerVersion) throw refuse(`be PostgreSQL ${minServerVersion} or newer (got ${server})`)
   if (encoding !== 'UTF8') {
     const fix = `create one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`
     throw refuse(`have the encoding UTF8 (got ${encoding}): ${fix}`)
@@ -153,11 +153,11 @@ async function lookAt(db: Rows, name: string, known: readonly Migration[]): Prom
   }
   if (state.isStandby)
     throw new InboxError('store_unavailable', `${name} is a read-only standby: set INBOX_DATABASE_URL to the primary`)
-  return { server, ...(state.isMade ? await presentIn(db, name, known) : { applied: [], isOlder: true }) }
+  return { server, ...(state.exists ? await migrationsIn(db, name, known) : { applied: [], isOlder: true }) }
 }
 
 /** Throws `database_newer` for unknown migrations that exclude this program. */
-async function presentIn(db: Rows, name: string, known: readonly Migration[]): Promise<Omit<Present, 'server'>> {
+async function migrationsIn(db: Rows, name: string, known: readonly Migration[]): Promise<Omit<SchemaState, 'server'>> {
   const rows = await db.query<{ name: string }>('SELECT name FROM inbox.kysely_migration ORDER BY name COLLATE "C"')
   const applied = rows.map((row) => row.name)
   const unknown = applied.filter((migration) => !known.some(({ name: known }) => known === migration))
@@ -180,7 +180,7 @@ async function presentIn(db: Rows, name: string, known: readonly Migration[]): P
 }
 
 /** Upgrades in one transaction. A second process that waits for the lock finds it done. */
-async function bringUp(
+async function upgradeLocked(
   db: Rows,
   name: string,
   known: readonly Migration[],
@@ -190,7 +190,7 @@ async function bringUp(
     await db.query(
       `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${lockMs}; SELECT ${migrationLock}`,
     )
-    const { applied, isOlder } = await lookAt(db, name, known)
+    const { applied, isOlder } = await inspect(db, name, known)
     const from = applied.at(-1) ?? null
     if (isOlder) await upgrade(db, applied, known, from === null ? () => {} : onUpgrade)
     await db.query('COMMIT')

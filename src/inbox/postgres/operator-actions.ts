@@ -54,7 +54,7 @@ export function createActions({ db, clock, accept, definitions, wake }: Operator
   })
   return createOperatorActions<Transaction>({
     async transact(work) {
-      const result = await db.alone(async (trx) => work(transactionOf(trx)))
+      const result = await db.exclusively(async (trx) => work(transactionOf(trx)))
       wake()
       return result
     },

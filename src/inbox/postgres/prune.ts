@@ -15,7 +15,7 @@ const eventsShare = 1 / 2
 const quarantineShare = 1 / 4
 
 /** The fields of a body that pruning reads. */
-interface KeptBody {
+interface StoredBody {
   readonly seq: number
   readonly receivedAt: number
   /** Running sum of body bytes in its table, including this body. */
@@ -38,17 +38,17 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
      * Chooses the bodies to prune. Bodies are in order of receipt, so all bodies after a young one are younger. `after`: where the next step
      * continues; null at the end.
      */
-    function choose(bodies: readonly KeptBody[], lastTotal: number, share: number) {
+    function choose(bodies: readonly StoredBody[], lastTotal: number, share: number) {
       const now = clock.now()
-      const chosen: KeptBody[] = []
-      let [left, after]: [number, number | null] = [surplus, bodies.at(-1)?.seq ?? null]
+      const chosen: StoredBody[] = []
+      let [remaining, after]: [number, number | null] = [surplus, bodies.at(-1)?.seq ?? null]
       for (const body of bodies) {
-        const isExcess = left > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
+        const isExcess = remaining > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
         const isOld = isExcess && body.receivedAt < now - minAgeMs
         if (isOld || body.receivedAt < (receivedBefore ?? -Infinity)) {
           if (body.isOpen) continue
           chosen.push(body)
-          left -= body.bytes * bodyOverhead
+          remaining -= body.bytes * bodyOverhead
           if (chosen.length === maxPruned) {
             after = body.seq
             break
@@ -57,13 +57,13 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
           after = null
           break
         }
-        // Else it was received in the future, because the clock was wrong.
+        // Else the body has a time in the future, because the clock was wrong.
       }
       return { chosen, after }
     }
 
     /** Result of a step. Computes `surplus` from its value before the step, because the transaction may be retried. */
-    function pruned(bodies: readonly KeptBody[], surplusBefore: number, after: number | null): ActionStep {
+    function pruned(bodies: readonly StoredBody[], surplusBefore: number, after: number | null): ActionStep {
       surplus = surplusBefore - bodies.reduce((sum, { bytes }) => sum + bytes * bodyOverhead, 0)
       return { done: bodies.length, after }
     }
@@ -72,7 +72,7 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
       async pruneEvents(from) {
         const end = await firstBackfill(db)
         const [last] = await db.query<{ total: number }>(`SELECT body_bytes AS total FROM inbox.counter`)
-        const bodies = await db.query<KeptBody>(keptBodies, [from, maxScanned])
+        const bodies = await db.query<StoredBody>(storedBodies, [from, maxScanned])
         const before = bodies.filter(({ seq }) => seq < end)
         const { chosen, after } = choose(before, last?.total ?? 0, eventsShare)
         const next = before.length < bodies.length && after === before.at(-1)?.seq ? null : after
@@ -81,7 +81,7 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
         return async (trx) => pruned(await pruneBodies(trx, chosen, await firstBackfill(trx)), surplusBefore, next)
       },
       async pruneQuarantined(from) {
-        const bodies = await db.query<KeptBody>(quarantinedBodies, [from, maxScanned])
+        const bodies = await db.query<StoredBody>(quarantinedBodies, [from, maxScanned])
         const [last] = await db.query<{ total: number }>(`SELECT total FROM inbox.quarantine ORDER BY seq DESC LIMIT 1`)
         const { chosen, after } = choose(bodies, last?.total ?? 0, quarantineShare)
         if (chosen.length === 0) return { done: 0, after }
@@ -92,8 +92,8 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
             `DELETE FROM inbox.quarantine WHERE seq = ANY ($1::bigint[]) RETURNING seq`,
             [seqs],
           )
-          const gone = new Set(rows.map(({ seq }) => seq))
-          const done = chosen.filter(({ seq }) => gone.has(seq))
+          const deletedSeqs = new Set(rows.map(({ seq }) => seq))
+          const done = chosen.filter(({ seq }) => deletedSeqs.has(seq))
           return pruned(done, surplusBefore, after)
         }
       },
@@ -114,7 +114,7 @@ async function firstBackfill(rows: Rows): Promise<number> {
   return row?.seq ?? Infinity
 }
 
-const keptBodies = `
+const storedBodies = `
   SELECT b.seq, e.received_at AS "receivedAt", b.total, b.bytes, coalesce(open.is_there, false) AS "isOpen"
   FROM (SELECT seq, total, length(raw) AS bytes FROM inbox.body WHERE seq > $1 ORDER BY seq LIMIT $2) b
   CROSS JOIN LATERAL (SELECT o.received_at FROM inbox.event o WHERE o.seq = b.seq OFFSET 0) e
@@ -129,7 +129,7 @@ const quarantinedBodies = `
  * Deletes the bodies and runs of events, and stores their final statuses. Skips events that got a run since they were chosen, and events
  * that a backfill needs. Returns the pruned ones.
  */
-async function pruneBodies(trx: Rows, chosen: readonly KeptBody[], end: number): Promise<readonly KeptBody[]> {
+async function pruneBodies(trx: Rows, chosen: readonly StoredBody[], end: number): Promise<readonly StoredBody[]> {
   const progress = await progressOf(
     trx,
     chosen.map(({ seq }) => seq),
@@ -143,8 +143,8 @@ async function pruneBodies(trx: Rows, chosen: readonly KeptBody[], end: number):
     ended.map(({ status }) => eventStatuses.indexOf(status)),
     ended.flatMap(({ runIds }) => runIds),
   ])
-  const gone = new Set(rows.map(({ seq }) => seq))
-  return ended.flatMap(({ body }) => (gone.has(body.seq) ? [body] : []))
+  const deletedSeqs = new Set(rows.map(({ seq }) => seq))
+  return ended.flatMap(({ body }) => (deletedSeqs.has(body.seq) ? [body] : []))
 }
 
 /** Run ids come from a sequence, so deleted ones are not reused. */
@@ -188,8 +188,8 @@ export async function measureSize(rows: Rows): Promise<{ readonly totalBytes: nu
     LEFT JOIN (SELECT total - length(raw) AS before FROM inbox.body ORDER BY seq LIMIT 1) f ON true`)
   if (row === undefined) throw new Error('inbox.counter must have one row (got none)')
   const { total, bodyTable, bodyBytes, lastSeq, bodies, bytesBefore } = row
-  const sinceOldest = bodyBytes - (bytesBefore ?? bodyBytes)
-  const ofAsMany = bodies < 0 || lastSeq === 0 ? Infinity : (bodies * bodyBytes) / lastSeq
-  const kept = Math.min(bodyTable, bodyOverhead * Math.min(sinceOldest, ofAsMany))
-  return { totalBytes: total, usedBytes: total - bodyTable + kept }
+  const bytesSinceOldest = bodyBytes - (bytesBefore ?? bodyBytes)
+  const estimateByCount = bodies < 0 || lastSeq === 0 ? Infinity : (bodies * bodyBytes) / lastSeq
+  const bodiesBytes = Math.min(bodyTable, bodyOverhead * Math.min(bytesSinceOldest, estimateByCount))
+  return { totalBytes: total, usedBytes: total - bodyTable + bodiesBytes }
 }

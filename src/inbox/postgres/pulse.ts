@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { OnWarning } from '../types.ts'
 import { createSockets } from './connection.ts'
@@ -37,18 +37,18 @@ export interface Pulse {
   stop(): Promise<void>
 }
 
-/** A delivery must get a response within a second after the database goes silent. The sum of both leaves some room. */
-const everyMs = 250
+/** Interval and timeout of the checks. Their sum is below a second: a delivery gets its response within a second of an outage. */
+const intervalMs = 250
 const silentMs = 600
 const stepMs = 50
 /**
  * Timeout for connecting: the database may be far away and use TLS. The pulse stops waiting earlier, if connecting takes longer than
- * `silentMs` and `muchLonger` times the fastest connection so far.
+ * `silentMs` and `slowFactor` times the fastest connection so far.
  */
 const connectMs = 2_000
-const muchLonger = 2
+const slowFactor = 2
 
-const tooMany = '53300'
+const tooManyConnections = '53300'
 
 const channel = 'inbox_wake'
 const wakeMs = 20
@@ -64,21 +64,21 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
   let health: Health = { ok: true }
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
-  let wasHere = false
+  let wasReachable = false
   /** Fastest connection so far, in milliseconds. */
-  let usualMs = connectMs
+  let fastestMs = connectMs
   let stopped = false
   let checking = check()
   const begun = checking
 
   async function check(): Promise<void> {
     const begunAt = performance.now()
-    const isDeaf = () => answeredAt() < begunAt && !stopped
+    const isUnanswered = () => answeredAt() < begunAt && !stopped
     const isNew = client === undefined
     try {
       // `client` becomes undefined if the connection ends between two statements.
       const connection = (client ??= await connect(() => {
-        if (wasHere && isDeaf()) down('no connection in time')
+        if (wasReachable && isUnanswered()) down('no connection in time')
       }))
       const [row] = await ask<{ value: string }>(connection, `SELECT current_setting('transaction_read_only') AS value`)
       if (row?.value !== 'off') {
@@ -86,16 +86,16 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
       }
       if (isNew && isListening) await listen(connection)
       health = { ok: true }
-      wasHere = true
+      wasReachable = true
     } catch (error) {
       client = undefined
       sockets.destroy()
-      // Lets responses to other statements be read that have already arrived.
-      await turn()
-      const isAway = codeOf(error) !== tooMany && (isDeaf() || error instanceof InboxError)
-      if (isAway && !stopped) down(messageOf(error))
+      // Reads responses to other statements that have already arrived.
+      await nextTurn()
+      const isUnreachable = codeOf(error) !== tooManyConnections && (isUnanswered() || error instanceof InboxError)
+      if (isUnreachable && !stopped) down(messageOf(error))
     }
-    if (!stopped) timer = setTimeout(again, everyMs).unref()
+    if (!stopped) timer = setTimeout(again, intervalMs).unref()
   }
 
   function again(): void {
@@ -110,17 +110,17 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
     if (wasUp) onDown(text)
   }
 
-  async function connect(onSilence: () => void): Promise<pg.Client> {
-    const fresh = new pg.Client({ ...config, stream: sockets.open, connectionTimeoutMillis: connectMs })
+  async function connect(onTimeout: () => void): Promise<pg.Client> {
+    const newClient = new pg.Client({ ...config, stream: sockets.open, connectionTimeoutMillis: connectMs })
     // If only this connection ends, the next check opens another.
-    fresh.on('error', () => {
-      if (client === fresh) client = undefined
+    newClient.on('error', () => {
+      if (client === newClient) client = undefined
     })
     const begunAt = performance.now()
-    const answered = afterSilence(onSilence, Math.max(silentMs, muchLonger * usualMs))
-    await fresh.connect().finally(answered)
-    usualMs = Math.min(usualMs, performance.now() - begunAt)
-    return fresh
+    const cancel = startTimeout(onTimeout, Math.max(silentMs, slowFactor * fastestMs))
+    await newClient.connect().finally(cancel)
+    fastestMs = Math.min(fastestMs, performance.now() - begunAt)
+    return newClient
   }
 
   async function listen(on: pg.Client): Promise<void> {
@@ -130,7 +130,7 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
     if (!isListening) return listener?.onWarning('pooler prevents notifications, polling instead', { pollMs })
     on.on('notification', wake)
     await ask(on, `LISTEN ${channel}`)
-    // Notifications may have been missed before.
+    // Notifications before LISTEN were missed.
     wake()
   }
 
@@ -157,22 +157,22 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
 async function ask<R extends pg.QueryResultRow>(client: pg.Client, text: string): Promise<R[]> {
   const answer = client.query<R>(text)
   answer.catch(() => {})
-  // After the call: if it throws, nobody would handle the rejection of a late timer.
-  const silence = Promise.withResolvers<never>()
-  const answered = afterSilence(() => silence.reject(new Error(`no answer within ${silentMs} ms`)), silentMs)
-  const { rows } = await Promise.race([answer, silence.promise]).finally(answered)
+  // Created after the query: if the query throws, nobody would handle the rejection.
+  const timeout = Promise.withResolvers<never>()
+  const cancel = startTimeout(() => timeout.reject(new Error(`no answer within ${silentMs} ms`)), silentMs)
+  const { rows } = await Promise.race([answer, timeout.promise]).finally(cancel)
   return rows
 }
 
-/** Calls back after a time, in small steps: on a busy machine, the timer is slowed down like the responses. */
-function afterSilence(onSilence: () => void, ms: number): () => void {
+/** A timeout in small steps, which a busy machine slows down like the responses. Returns a function that cancels it. */
+function startTimeout(onTimeout: () => void, ms: number): () => void {
   let steps = Math.ceil(ms / stepMs)
   let timer = setTimeout(step, stepMs)
   let last: NodeJS.Immediate | undefined
   function step(): void {
     if (--steps > 0) timer = setTimeout(step, stepMs)
     // This process may have stood still itself, so responses that have arrived are read first.
-    else last = setImmediate(onSilence)
+    else last = setImmediate(onTimeout)
   }
   return () => {
     clearTimeout(timer)

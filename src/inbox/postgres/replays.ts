@@ -50,7 +50,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
     checkReplayFilter(filter)
     selectionsOf(filter.handler, (await definitions.read(db)).routes)
-    const row = await db.alone(async (trx) => {
+    const row = await db.exclusively(async (trx) => {
       const [begun] = await trx.query<ReplayRow>(
         `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
          SELECT $1, $2, $3, ${replayState.running}, inbox.now_ms(), 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
@@ -65,7 +65,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
   }
 
   async function cancel(id: number, by?: string): Promise<boolean> {
-    const isCancelled = await db.alone(async (trx) => {
+    const isCancelled = await db.exclusively(async (trx) => {
       const ended = await trx.query(
         `UPDATE inbox.replay SET state = ${replayState.cancelled}, ended_at = inbox.now_ms()
          WHERE id = $1 AND state = ${replayState.running} RETURNING id`,
@@ -89,7 +89,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
        ) a WHERE p.id = $1`,
       [id],
     )
-    if (row === undefined || row.state !== replayState.running) return ended(id)
+    if (row === undefined || row.state !== replayState.running) return endReplay(id)
     const { nextSeq: fromSeq, lastSeq, open } = row
     if (fromSeq > lastSeq) return open > 0 ? { created: 0, next: 'waits' } : finish(id)
     const room = roomFor(max, row)
@@ -102,23 +102,23 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const routesFor = (event: RoutedEvent) => routesOf(known.routesOf(event), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
     /** Records the progress of the replay. Returns false if another replica has continued or ended it. */
-    const move = async (rows: Rows, created: number, gone: number) => {
+    const advanceReplay = async (rows: Rows, created: number, pruned: number) => {
       const moved = await rows.query(
         `UPDATE inbox.replay SET next_seq = $3, events = events + $4, runs = runs + $5, skipped = skipped + $6
          WHERE id = $1 AND state = ${replayState.running} AND next_seq = $2 RETURNING id`,
-        [id, fromSeq, plan.nextSeq, plan.events, created, plan.skipped + gone],
+        [id, fromSeq, plan.nextSeq, plan.events, created, plan.skipped + pruned],
       )
       return moved.length === 1
     }
     if (plan.runs.length === 0) {
-      await move(db, 0, 0)
+      await advanceReplay(db, 0, 0)
       return { created: 0, next: 'more' }
     }
-    const created = await db.alone(async (trx) => {
+    const created = await db.exclusively(async (trx) => {
       // Another replica may have continued or cancelled the replay.
       if (!(await isAt(trx, id, fromSeq))) return 0
-      const { created: count, gone } = await createRuns(trx, id, plan.runs)
-      await move(trx, count, gone)
+      const { created: count, prunedEvents } = await createRuns(trx, id, plan.runs)
+      await advanceReplay(trx, count, prunedEvents)
       return count
     })
     wake()
@@ -139,10 +139,10 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       `UPDATE inbox.replay SET state = ${replayState.done}, ended_at = inbox.now_ms() WHERE id = $1 AND state = ${replayState.running}`,
       [id],
     )
-    return ended(id)
+    return endReplay(id)
   }
 
-  function ended(id: number): StepResult {
+  function endReplay(id: number): StepResult {
     running.delete(id)
     return { created: 0, next: 'ended' }
   }
@@ -156,7 +156,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
        CROSS JOIN (${backlogOf({ handlers: 'h.id = $1', replayId: '0' })}) a WHERE h.id = $1`,
       [handlerId],
     )
-    if (row === undefined || row.fromSeq === null) return backfilled(handlerId)
+    if (row === undefined || row.fromSeq === null) return endBackfill(handlerId)
     const { fromSeq } = row
     const room = roomFor(max, row)
     if (room <= 0) return { created: 0, next: 'waits' }
@@ -166,21 +166,21 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const routesFor = (event: RoutedEvent) => routesOf(tableFor(event), { handler: name })
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
-    const place = { handlerId, fromSeq, version }
+    const position = { handlerId, fromSeq, version }
     // Planned outside the transaction; undefined near the end.
-    const early = row.lastSeq - fromSeq < nearEndEvents ? undefined : await plan(db, row.lastSeq)
-    if (early !== undefined && early.runs.length === 0 && early.nextSeq <= row.lastSeq) {
-      if (!(await advanceBackfill(db, place, early.nextSeq))) await definitions.read(db)
+    const earlyPlan = row.lastSeq - fromSeq < nearEndEvents ? undefined : await plan(db, row.lastSeq)
+    if (earlyPlan !== undefined && earlyPlan.runs.length === 0 && earlyPlan.nextSeq <= row.lastSeq) {
+      if (!(await advanceBackfill(db, position, earlyPlan.nextSeq))) await definitions.read(db)
       return { created: 0, next: 'more' }
     }
-    const done = await db.alone(async (trx) => {
-      const lastSeq = await lastSeqAt(trx, place)
+    const done = await db.exclusively(async (trx) => {
+      const lastSeq = await lastSeqAt(trx, position)
       if (lastSeq === null) return null
-      const { nextSeq, runs } = early ?? (await plan(trx, lastSeq))
+      const { nextSeq, runs } = earlyPlan ?? (await plan(trx, lastSeq))
       const { created } = await createRuns(trx, 0, runs)
       const isEnded = nextSeq > lastSeq
       // Null ends the backfill: accept creates the runs of later events.
-      await advanceBackfill(trx, place, isEnded ? null : nextSeq)
+      await advanceBackfill(trx, position, isEnded ? null : nextSeq)
       return { created, isEnded }
     })
     if (done === null) {
@@ -188,10 +188,10 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       return { created: 0, next: 'more' }
     }
     wake()
-    return done.isEnded ? { ...backfilled(handlerId), created: done.created } : { created: done.created, next: 'more' }
+    return done.isEnded ? { ...endBackfill(handlerId), created: done.created } : { created: done.created, next: 'more' }
   }
 
-  function backfilled(handlerId: number): StepResult {
+  function endBackfill(handlerId: number): StepResult {
     backfilling.delete(handlerId)
     return { created: 0, next: 'ended' }
   }
@@ -226,7 +226,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
   }
 }
 
-interface BackfillPlace {
+interface BackfillPosition {
   readonly handlerId: number
   readonly fromSeq: number
   /** Version of the definitions that the step was planned with. */
@@ -234,21 +234,21 @@ interface BackfillPlace {
 }
 
 /** SQL condition on the handler `h` and the counter `c`: the backfill and the definitions have not changed since the step was planned. */
-const atPlace = `h.id = $1 AND h.backfill_seq = $2 AND c.definitions = $3`
+const isAtPosition = `h.id = $1 AND h.backfill_seq = $2 AND c.definitions = $3`
 
 /** Returns false if another replica has continued the backfill, or if the definitions have changed. */
-async function advanceBackfill(rows: Rows, place: BackfillPlace, nextSeq: number | null): Promise<boolean> {
+async function advanceBackfill(rows: Rows, position: BackfillPosition, nextSeq: number | null): Promise<boolean> {
   const moved = await rows.query(
-    `UPDATE inbox.handler h SET backfill_seq = $4 FROM inbox.counter c WHERE ${atPlace} RETURNING h.id`,
-    [place.handlerId, place.fromSeq, place.version, nextSeq],
+    `UPDATE inbox.handler h SET backfill_seq = $4 FROM inbox.counter c WHERE ${isAtPosition} RETURNING h.id`,
+    [position.handlerId, position.fromSeq, position.version, nextSeq],
   )
   return moved.length === 1
 }
 
 /** Sequence number of the newest event; null if another replica has continued the backfill, or the definitions have changed. */
-async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPlace): Promise<number | null> {
+async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPosition): Promise<number | null> {
   const [row] = await trx.query<{ lastSeq: number }>(
-    `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c WHERE ${atPlace}`,
+    `SELECT c.last_seq AS "lastSeq" FROM inbox.handler h CROSS JOIN inbox.counter c WHERE ${isAtPosition}`,
     [handlerId, fromSeq, version],
   )
   return row?.lastSeq ?? null

@@ -29,8 +29,8 @@ export interface Cluster {
    * True if this replica is the living one that started first. False without a recent heartbeat. A replica that was deleted for its silence
    * starts over as the newest. For a moment two replicas may lead: after a machine and its clock stood still, or before one has seen the
    * other's heartbeat. The leader's work allows that. A step of a replay or backfill is one transaction that changes nothing if anything
-   * has changed since it was planned. Pruning chooses its events again in its transaction; only pruning by size may prune twice as much. A
-   * warning may be sent twice.
+   * has changed since it was planned. Pruning chooses its events again in its transaction; only pruning by size may prune twice as much.
+   * A warning may be sent twice.
    */
   isLeader(): boolean
   /** Number of living replicas at the latest heartbeat, including this one. */
@@ -63,9 +63,10 @@ interface Beat extends Omit<Replica, 'isSelf' | 'isLeader'> {
 const failedBeatMs = 250
 /** Timeout of a heartbeat: it is repeated on another connection before the other replicas consider this one dead. */
 const beatLimitMs = 4_000
-const keptMs = 3_600_000
+/** How long a replica is listed after its latest heartbeat. */
+const listedMs = 3_600_000
 
-const listed = `
+const selectReplicas = `
   SELECT id, version, (extract(epoch FROM started_at) * 1000)::bigint AS "startedAt", (extract(epoch FROM beat_at) * 1000)::bigint AS "beatAt",
     beat_at::text AS beat, beat_at > clock_timestamp() - make_interval(secs => $1::float8 / 1000) AS "isAlive", load
   FROM inbox.replica WHERE beat_at > clock_timestamp() - make_interval(secs => $2) ORDER BY replica.started_at, id`
@@ -85,13 +86,13 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   let leads = false
   let alive = 1
   let failure: string | undefined
-  let left = false
+  let hasLeft = false
   let timer: NodeJS.Timeout | undefined
-  let following: Promise<void> | undefined
+  let tasks: Promise<void> | undefined
 
   async function writeHeartbeat(): Promise<void> {
     const at = performance.now()
-    await db.apart.query(
+    await db.reserved.query(
       `INSERT INTO inbox.replica AS r (id, version, started_at, beat_at, load) VALUES ($1, $2, clock_timestamp(), clock_timestamp(), $3)
        ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp(), load = excluded.load`,
       [id, version, JSON.stringify(processLoad())],
@@ -99,7 +100,7 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     )
     if (beatenAt !== undefined && performance.now() - beatenAt > silentMs) wasSilent = true
     beatenAt = at
-    const beats = await db.apart.query<Beat>(listed, [silentMs, keptMs / 1_000], beatLimitMs)
+    const beats = await db.reserved.query<Beat>(selectReplicas, [silentMs, listedMs / 1_000], beatLimitMs)
     const living = beats.filter((beat) => beat.isAlive || beat.id === id)
     leads = living[0]?.id === id
     alive = living.length
@@ -108,11 +109,11 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   }
 
   /** Runs the reaper and the listeners. May take longer than the time until the next heartbeat. */
-  async function follow(): Promise<void> {
-    const end = { wasSilent }
+  async function runTasks(): Promise<void> {
+    const beatInfo = { wasSilent }
     wasSilent = false
     for (const step of [() => reaper.reap(), ...listeners])
-      await step(end).catch((error: unknown) => {
+      await step(beatInfo).catch((error: unknown) => {
         if (!isClosed(error)) onWarning('heartbeat task failed', { error: messageOf(error) })
       })
   }
@@ -120,17 +121,17 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
   async function beat(): Promise<void> {
     try {
       await writeHeartbeat()
-      following ??= follow().finally(() => (following = undefined))
+      tasks ??= runTasks().finally(() => (tasks = undefined))
     } catch (error) {
       failure = messageOf(error)
       // The database was closed without `leave`: end the heartbeat.
-      if (isClosed(error)) left = true
+      if (isClosed(error)) hasLeft = true
       reaper.forget()
     }
   }
 
   function beatLater(): void {
-    if (left) return
+    if (hasLeft) return
     const again = () => {
       beating = beat().finally(beatLater)
     }
@@ -146,10 +147,10 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
     isLeader: () => leads && beatenAt !== undefined && performance.now() - beatenAt < silentMs,
     alive: () => alive,
     async replicas() {
-      const beats = await db.query<Beat>(listed, [silentMs, keptMs / 1_000])
+      const beats = await db.query<Beat>(selectReplicas, [silentMs, listedMs / 1_000])
       const leader = beats.find(({ isAlive }) => isAlive)?.id
-      return beats.map(({ id: of, version: its, startedAt, beatAt, isAlive, load }) => {
-        return { id: of, version: its, startedAt, beatAt, isAlive, isSelf: of === id, isLeader: of === leader, load }
+      return beats.map(({ beat: _beat, ...replica }) => {
+        return { ...replica, isSelf: replica.id === id, isLeader: replica.id === leader }
       })
     },
     health() {
@@ -160,14 +161,14 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
       listeners.push(listener)
     },
     async leave() {
-      left = true
+      hasLeft = true
       clearTimeout(timer)
       await beating
-      await following
+      await tasks
       await reaper.reapOwn(id)
       await db.query(
         `DELETE FROM inbox.replica WHERE id = $1 OR beat_at < clock_timestamp() - make_interval(secs => $2)`,
-        [id, keptMs / 1000],
+        [id, listedMs / 1000],
       )
     },
   }
@@ -197,7 +198,7 @@ const breakShare = 0.6
 /** Reaps the runs of silent replicas. Each replica has one. */
 function createReaper({ db, silentMs, onWarning, onReaped }: Omit<ClusterOptions, 'id'>) {
   /** Latest heartbeat by replica (null if it has no row) and since when it is unchanged, as `performance.now()`. */
-  const since = new Map<string, { readonly beat: string | null; readonly at: number }>()
+  const observed = new Map<string, { readonly beat: string | null; readonly at: number }>()
   let observedAt = -Infinity
 
   async function reap(owner: string): Promise<void> {
@@ -219,19 +220,20 @@ function createReaper({ db, silentMs, onWarning, onReaped }: Omit<ClusterOptions
      */
     observe(beats: ReadonlyMap<string, string>): void {
       const now = performance.now()
-      if (now - observedAt > silentMs * breakShare) since.clear()
+      if (now - observedAt > silentMs * breakShare) observed.clear()
       observedAt = now
-      for (const [id, { beat }] of since) if (beat !== null && !beats.has(id)) since.set(id, { beat: null, at: now })
-      for (const [id, beat] of beats) if (since.get(id)?.beat !== beat) since.set(id, { beat, at: now })
+      for (const [id, { beat }] of observed)
+        if (beat !== null && !beats.has(id)) observed.set(id, { beat: null, at: now })
+      for (const [id, beat] of beats) if (observed.get(id)?.beat !== beat) observed.set(id, { beat, at: now })
     },
     /** One call at a time; `observe` may be called during it. Throws like `query`. */
     async reap(): Promise<void> {
       const owners = await ownersOf(db)
-      const about = new Set(owners.map(replicaOf))
-      for (const [id, { beat }] of since) if (beat === null && !about.has(id)) since.delete(id)
+      const withLeases = new Set(owners.map(replicaOf))
+      for (const [id, { beat }] of observed) if (beat === null && !withLeases.has(id)) observed.delete(id)
       for (const owner of owners) {
-        const known = since.get(replicaOf(owner))
-        if (known === undefined) since.set(replicaOf(owner), { beat: null, at: performance.now() })
+        const known = observed.get(replicaOf(owner))
+        if (known === undefined) observed.set(replicaOf(owner), { beat: null, at: performance.now() })
         // A failure must not stop the other owners, nor this replica. The next heartbeat tries again.
         else if (observedAt - known.at >= silentMs)
           await reap(owner).catch((error: unknown) =>
@@ -240,8 +242,8 @@ function createReaper({ db, silentMs, onWarning, onReaped }: Omit<ClusterOptions
       }
     },
     /** Restarts the observation, because this process missed heartbeats. */
-    forget: () => since.clear(),
-    /** Ends all leases of this replica itself. */
+    forget: () => observed.clear(),
+    /** Ends all leases of this replica. */
     async reapOwn(replicaId: string): Promise<void> {
       for (const owner of await ownersOf(db)) if (replicaOf(owner) === replicaId) await reap(owner)
     },

@@ -48,10 +48,7 @@ export async function deadAfter(trx: Rows, after: number, limit: number): Promis
   return rows.map(({ id }) => id)
 }
 
-/**
- * Makes dead letters claimable again and returns how many. A run goes behind open runs of its key; of several runs of a key, the oldest is
- * first.
- */
+/** Makes dead letters claimable again and returns how many. A run goes behind open runs of its key; several runs of a key stay in order. */
 export async function requeueDead(trx: Rows, runIds: readonly number[]): Promise<number> {
   const requeued = await trx.query<{ id: number }>(
     `UPDATE inbox.run SET state = CASE WHEN key IS NULL THEN ${state.ready} ELSE ${state.waiting} END, run_at = inbox.now_ms(),
@@ -143,7 +140,7 @@ export interface NewRun {
 export interface CreatedRuns {
   readonly created: number
   /** Events without runs, because their bodies were pruned. */
-  readonly gone: number
+  readonly prunedEvents: number
 }
 
 /**
@@ -152,19 +149,19 @@ export interface CreatedRuns {
  */
 export async function createRuns(trx: Rows, replayId: number, runs: readonly NewRun[]): Promise<CreatedRuns> {
   const seqs = [...new Set(runs.map(({ seq }) => seq))]
-  if (seqs.length === 0) return { created: 0, gone: 0 }
+  if (seqs.length === 0) return { created: 0, prunedEvents: 0 }
   const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
-  const kept = new Set(bodies.map(({ seq }) => seq))
+  const withBody = new Set(bodies.map(({ seq }) => seq))
   const wanted = runs
-    .filter(({ seq }) => kept.has(seq))
+    .filter(({ seq }) => withBody.has(seq))
     .map(({ seq, handler, key }) => ({ seq, handler: toStored(handler), key: toStoredOrNull(key) }))
-  const gone = seqs.length - kept.size
-  if (wanted.length === 0) return { created: 0, gone }
+  const prunedEvents = seqs.length - withBody.size
+  if (wanted.length === 0) return { created: 0, prunedEvents }
   const json = JSON.stringify(wanted)
   if (replayId === 0) await trx.query(supersede, [json])
   const [row] = await trx.query<{ count: number }>(insert, [json, replayId])
   await wakeAll(trx)
-  return { created: row?.count ?? 0, gone }
+  return { created: row?.count ?? 0, prunedEvents }
 }
 
 const rowType = `(seq bigint, handler text, key text)`

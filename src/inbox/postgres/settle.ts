@@ -47,7 +47,8 @@ export async function settle(
 }
 
 function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
-  const numbers = (of: (verdict: Verdict) => number) => bigintArray(verdicts.map((verdict) => Math.trunc(of(verdict))))
+  const numbers = (valueOf: (verdict: Verdict) => number) =>
+    bigintArray(verdicts.map((verdict) => Math.trunc(valueOf(verdict))))
   const placed = verdicts.map((verdict, index) => ({ verdict, place: index + 1 }))
   return [
     numbers(({ runId }) => runId),

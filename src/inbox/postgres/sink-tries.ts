@@ -15,11 +15,11 @@ interface Detail {
 
 /** Older requests are ignored: their caller no longer waits. */
 const requestMs = 10_000
-/** Audit records that are searched for requests. */
-const searched = 50
+/** Number of newest audit records that are searched for requests. */
+const maxSearched = 50
 
-const recent = `
-  SELECT id, detail FROM (SELECT id, at, action, detail FROM inbox.audit ORDER BY id DESC LIMIT ${searched}) AS newest
+const recentRequests = `
+  SELECT id, detail FROM (SELECT id, at, action, detail FROM inbox.audit ORDER BY id DESC LIMIT ${maxSearched}) AS newest
   WHERE action = 'handler.try' AND at > inbox.now_ms() - ${requestMs} ORDER BY id`
 
 export interface SinkTriesOptions {
@@ -29,15 +29,15 @@ export interface SinkTriesOptions {
 
 type SinkTries = Pick<ClusterPort, 'requestTry' | 'tryResults' | 'onTry'>
 
-/** Requests to try a sink, and each replica's result, in audit records. `follow` does what other replicas have requested. */
+/** Requests to try a sink and the results of the replicas, as audit records. `follow` executes requests of others. */
 export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries & { follow(): Promise<void> } {
   const seen = new Set<number>()
   let listener: ((handler: string) => Promise<SinkTry>) | undefined
 
-  async function answer({ id, detail }: Request): Promise<void> {
+  async function execute({ id, detail }: Request): Promise<void> {
     const result = await listener?.(detailOf(detail).handler)
     if (result === undefined) return
-    await db.alone(async (trx) => {
+    await db.exclusively(async (trx) => {
       const [row] = await trx.query<Request>(`SELECT id, detail FROM inbox.audit WHERE id = $1 FOR UPDATE`, [id])
       if (row === undefined) return
       const known = detailOf(row.detail)
@@ -48,19 +48,19 @@ export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries 
 
   async function follow(): Promise<void> {
     if (listener === undefined) return
-    const requests = await db.query<Request>(recent)
+    const requests = await db.query<Request>(recentRequests)
     for (const request of requests) {
       if (seen.has(request.id)) continue
       seen.add(request.id)
       // Not waited for: a send may take long, and a heartbeat must not. A lost result is `unanswered`.
-      answer(request).catch(() => {})
+      execute(request).catch(() => {})
     }
   }
 
   return {
     follow,
     async requestTry(handler, by) {
-      const id = await db.alone((trx) => note(trx, 'handler.try', { handler, results: {} }, by))
+      const id = await db.exclusively((trx) => note(trx, 'handler.try', { handler, results: {} }, by))
       await follow()
       return id
     },

@@ -10,7 +10,7 @@ export function createSourceKeys(db: Database): SourceKeyPort {
       return keys.map(({ id, spki }) => ({ id: fromStored(id), spki }))
     },
     storeSourceKeys: (source, keys) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         await trx.query('DELETE FROM inbox.source_key WHERE source = $1', [source])
         await trx.query(
           'INSERT INTO inbox.source_key (source, id, spki) SELECT $1, k.id, k.spki FROM json_to_recordset($2::json) AS k(id text, spki text)',

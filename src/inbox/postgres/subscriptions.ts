@@ -13,7 +13,7 @@ export function createSubscriptions(db: Database): SubscriptionPort {
   return {
     subscription: () => newest(db),
     beginSubscription: (next, replaces, by) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         if (((await newest(trx))?.id ?? null) !== replaces) return null
         const events = JSON.stringify(next.events)
         await trx.query(
@@ -25,7 +25,7 @@ export function createSubscriptions(db: Database): SubscriptionPort {
         return begun
       }),
     endSubscription: (id, { state, answer }, by) =>
-      db.alone(async (trx) => {
+      db.exclusively(async (trx) => {
         const ended = await trx.query(
           `UPDATE inbox.subscription SET state = $1, answer = $2 WHERE id = $3 AND state = 0 RETURNING id`,
           [subscriptionStates.indexOf(state), toStoredOrNull(answer), id],

@@ -3,17 +3,17 @@
  * the order by bytes. UTF-8 can't encode lone surrogates; each becomes U+FFFD.
  */
 // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
-const special = /[\0\u0001]/
+const needsEscape = /[\0\u0001]/
 // oxlint-disable-next-line no-control-regex -- as above
-const stored = /[\0\u0001]/g
+const toEscape = /[\0\u0001]/g
 // oxlint-disable-next-line no-control-regex -- as above
-const kept = /\u0001([\u0001\u0002])/g
+const escapePair = /\u0001([\u0001\u0002])/g
 
 /** Converts text from outside to its stored form. */
 export function toStored(text: string): string {
   const wellFormed = text.toWellFormed()
-  return special.test(wellFormed)
-    ? wellFormed.replaceAll(stored, (char) => (char === '\0' ? '\u0001\u0001' : '\u0001\u0002'))
+  return needsEscape.test(wellFormed)
+    ? wellFormed.replaceAll(toEscape, (char) => (char === '\0' ? '\u0001\u0001' : '\u0001\u0002'))
     : wellFormed
 }
 
@@ -24,7 +24,7 @@ export function toStoredOrNull(text: string | null): string | null {
 /** Converts stored text back. */
 export function fromStored(text: string): string {
   return text.includes('\u0001')
-    ? text.replaceAll(kept, (_, char: string) => (char === '\u0001' ? '\0' : '\u0001'))
+    ? text.replaceAll(escapePair, (_, char: string) => (char === '\u0001' ? '\0' : '\u0001'))
     : text
 }
 

@@ -27,8 +27,11 @@ function viewStoreOf(db: Rows): ViewStore {
       return rows.map(({ seq }) => seq)
     },
     async loadedHandlers() {
-      const held = kyselyOf<ClusterTables>(db).selectFrom('definition').select('handler').where('unheld_at', 'is', null)
-      return new Set((await held.execute()).map(({ handler }) => handler))
+      const loaded = kyselyOf<ClusterTables>(db)
+        .selectFrom('definition')
+        .select('handler')
+        .where('unheld_at', 'is', null)
+      return new Set((await loaded.execute()).map(({ handler }) => handler))
     },
     attemptOrder: 'attempt.seq',
     jsonRows: jsonArrayFrom,

@@ -3,6 +3,7 @@ import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, r
 import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { fsyncPath } from '../../base/files.ts'
+import { isDeadLetter, isOpen, runState } from '../run-sql.ts'
 import { openReaderConnection } from './connection.ts'
 import { lockDatabase } from './lock.ts'
 import { migrations, refuseNewer } from './migrate.ts'
@@ -48,10 +49,7 @@ export async function backupDatabase(file: string, to: string, onProgress?: OnPr
   }
 }
 
-/**
- * Verifies a whole backup, including its -wal file if it has one, without changing it. Throws `not_found`, `database_newer` or
- * `database_corrupt`.
- */
+/** Verifies a whole backup, including its -wal file if any, without changing it. Throws `not_found`, `database_newer` or `database_corrupt`. */
 export function verifyBackup(file: string): BackupReport {
   if (!existsSync(file)) throw new InboxError('not_found', `there is no file ${file}`)
   let db: Database | undefined
@@ -89,7 +87,7 @@ export async function restoreDatabase(
     await copyDatabase(backup, restoring)
     noteRestore(restoring, now)
     const kept = existsSync(file) ? `${file}.replaced-${new Date(now).toISOString().replace(/[:.]/g, '-')}` : null
-    if (kept !== null) keepAside(file, kept)
+    if (kept !== null) keepReplaced(file, kept)
     renameSync(restoring, file)
     fsyncPath(dirname(file))
     return { report: { ...report, file }, kept }
@@ -148,7 +146,7 @@ function noteRestore(file: string, now: number): void {
  * Links the old file to a second name. The first name stays until the new file replaces it, so a database exists at every moment. The old
  * -wal must not stay, because SQLite would apply it to the new file: it is checkpointed, or else renamed as well.
  */
-function keepAside(file: string, kept: string): void {
+function keepReplaced(file: string, kept: string): void {
   checkpoint(file)
   try {
     linkSync(file, kept)
@@ -181,8 +179,8 @@ function reportOf(db: Database, file: string): BackupReport {
     file,
     events: number('SELECT count(*) FROM event'),
     lastSeq: number('SELECT max(seq) FROM event'),
-    openRuns: number('SELECT count(*) FROM run INDEXED BY run_open WHERE state < 5 AND state < 4'),
-    deadLetters: number('SELECT count(*) FROM run INDEXED BY run_dead WHERE state >= 4 AND state <= 5'),
+    openRuns: number(`SELECT count(*) FROM run INDEXED BY run_open WHERE ${isOpen()} AND state < ${runState.held}`),
+    deadLetters: number(`SELECT count(*) FROM run INDEXED BY run_dead WHERE ${isDeadLetter()}`),
     seenAt: number(`SELECT value FROM meta WHERE name = 'seen_at'`) || null,
   }
 }

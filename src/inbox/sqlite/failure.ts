@@ -95,17 +95,17 @@ export function toOpenError(file: string, cause: unknown): InboxError {
  * Codes of an unusable path: missing permission, a file where a folder is needed, or a place such as /proc without folders (ENOENT). EROFS
  * is not among them: a read-only disk may become writable again.
  */
-const mistakes: ReadonlySet<unknown> = new Set(['EACCES', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EPERM'])
+const pathErrors: ReadonlySet<unknown> = new Set(['EACCES', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EPERM'])
 
 /** Describes a mistake that an operator has to fix before a retry can succeed; undefined if there is none. */
 function mistakeInPath(file: string, cause: unknown): string | undefined {
   if (existsSync(file) && statSync(file).isDirectory()) return 'it is a folder; give the path of a file in it'
-  const error = cause instanceof Sqlite.SqliteError ? refusedAccess(file) : cause
-  if (!(error instanceof Error && 'code' in error && mistakes.has(error.code))) return undefined
+  const error = cause instanceof Sqlite.SqliteError ? accessError(file) : cause
+  if (!(error instanceof Error && 'code' in error && pathErrors.has(error.code))) return undefined
   return `${error.message}; make it writable by this user, or choose another path`
 }
 
-function refusedAccess(file: string): unknown {
+function accessError(file: string): unknown {
   try {
     accessSync(dirname(file), constants.W_OK | constants.X_OK)
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)

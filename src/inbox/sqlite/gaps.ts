@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { ladderMs, outlookAfter, type Span } from '../../base/ladder.ts'
+import { retryPeriodMs, outlookAfter, type Span } from '../../base/retry-schedule.ts'
 import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
 import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
 import type { GapRow, Statements } from './statements.ts'
@@ -14,14 +14,14 @@ export function createGaps(sql: Statements, clock: Clock) {
   let watched: WatchedGap[] = []
   let isServing = false
 
-  /** When deliveries were last accepted: at the last heartbeat or event. Ignores an event received in the future of a reset clock. */
+  /** When deliveries were last accepted: at the last heartbeat or event. Ignores an event from before the clock was set back. */
   function lastAccepted(): number {
     const received = sql.lastReceived.get()?.receivedAt ?? 0
     return Math.max(sql.meta.get('served_at')?.value ?? 0, received > clock.now() ? 0 : received)
   }
 
   function record({ from, to }: Span, kind: GapRecord['kind']): void {
-    const { retriedUntil, lost } = outlookAfter({ from, to }, sql.outages.all(from - ladderMs))
+    const { retriedUntil, lost } = outlookAfter({ from, to }, sql.outages.all(from - retryPeriodMs))
     sql.insertGap.run(from, to, kind, retriedUntil, lost?.from ?? null, lost?.to ?? null)
     sql.deleteGaps.run(maxGapsKept)
   }
@@ -101,7 +101,7 @@ export function createGaps(sql: Statements, clock: Clock) {
         gap.arrivedLost = 0
       }
     },
-    /** Resets the counts after a rollback. */
+    /** Resets the counts. Call after a rollback. */
     forget(): void {
       for (const gap of watched) {
         gap.arrived = 0

@@ -73,7 +73,7 @@ export class HandlerTable {
 
   endBackfill(id: number): void {
     this.#sql.advanceBackfill.run(null, id)
-    this.#flag(this.#backfilling, id, false)
+    this.#setFlag(this.#backfilling, id, false)
   }
 
   holds(id: number): boolean {
@@ -125,26 +125,26 @@ export class HandlerTable {
 
   pause(id: number, paused: boolean): void {
     this.#sql.pauseHandler.run(paused ? 1 : 0, id)
-    this.#flag(this.#paused, id, paused)
+    this.#setFlag(this.#paused, id, paused)
   }
 
   #startBackfill(id: number, from: 'beginning' | number): void {
     this.#sql.startBackfill.run(from === 'beginning' ? 0 : from, id)
-    this.#flag(this.#backfilling, id, true)
+    this.#setFlag(this.#backfilling, id, true)
   }
 
   /** Stored in the file, because crashed runs are reaped before handlers are registered. */
   #setHolds(id: number, holds: boolean): void {
     if (this.#holding.has(id) === holds) return
     this.#sql.setHolds.run(holds ? 1 : 0, id)
-    this.#flag(this.#holding, id, holds)
+    this.#setFlag(this.#holding, id, holds)
   }
 
-  #flag(flagged: Set<number>, id: number, on: boolean): void {
-    const was = flagged.has(id)
-    const set = (to: boolean) => void (to ? flagged.add(id) : flagged.delete(id))
-    this.#undo.note(() => set(was))
-    set(on)
+  #setFlag(ids: Set<number>, id: number, isSet: boolean): void {
+    const wasSet = ids.has(id)
+    const set = (value: boolean) => void (value ? ids.add(id) : ids.delete(id))
+    this.#undo.note(() => set(wasSet))
+    set(isSet)
   }
 
   #remember(id: number, name: string): void {

@@ -39,28 +39,28 @@ const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
 /** Combines the write side and the queries of a store, whichever threads they run in. */
 export function composeInbox(
-  side: Remote<Omit<WriteSide, 'health'>>,
+  writeSide: Remote<Omit<WriteSide, 'health'>>,
   views: Remote<Views>,
 ): Omit<Inbox, 'health' | 'onFailure' | 'close'> {
   let routes: readonly HandlerRoute[] | undefined
   return {
     ...views,
-    ...side,
+    ...writeSide,
     async register(newRoutes) {
-      const concurrencies = await side.register(newRoutes)
+      const concurrencies = await writeSide.register(newRoutes)
       routes = newRoutes
       return concurrencies
     },
     async startReplay(replay, by) {
       selectionsOf(replay.filter.handler, routes)
-      return side.startReplay(replay, by)
+      return writeSide.startReplay(replay, by)
     },
     countReplay: async (filter) => views.countReplay(filter, selectionsOf(filter.handler, routes)),
   }
 }
 
 /**
- * The SQLite inbox: a writer thread with the only writing connection, a reader thread for the admin side. Throws
+ * The SQLite inbox: a writer thread with the only writing connection, a reader thread for the admin API. Throws
  * `database_in_use`, `database_newer`, `not_durable`, `database_corrupt` or `store_unavailable` if the file cannot be served.
  */
 export async function createSqliteInbox(options: SqliteInboxOptions): Promise<SqliteInbox> {
@@ -85,7 +85,7 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     for (const listener of failureListeners) listener(error)
   }
 
-  const { integrity, deadAtStart, names } = await new Promise<Found>((resolve, reject) => {
+  const { integrity, deadAtStart, names } = await new Promise<OpenedFile>((resolve, reject) => {
     writerThread.on('message', (message: WriterMessage) => {
       if (writer.receive(message)) return
       if ('ready' in message) resolve(message.ready)
@@ -138,9 +138,9 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     }
   }
 
-  const side = remote<WriteSide>((op, args) => writer.call(op, args), names as (keyof WriteSide)[])
+  const writeSide = remote<WriteSide>((op, args) => writer.call(op, args), names as (keyof WriteSide)[])
   return {
-    ...composeInbox(side, remote<Views>(read, viewNames)),
+    ...composeInbox(writeSide, remote<Views>(read, viewNames)),
     integrity,
     deadAtStart,
     quickCheck,
@@ -189,4 +189,4 @@ function startReader(file: string, name: 'reader' | 'checker'): Reader {
   }
 }
 
-type Found = Extract<WriterMessage, { ready: unknown }>['ready']
+type OpenedFile = Extract<WriterMessage, { ready: unknown }>['ready']

@@ -1,7 +1,7 @@
 import type { ClaimRequest, Lease, StoredEvent } from '../port.ts'
 
-/** The queue of a run. With a key, at most one run of a place is claimable or running. */
-export interface Place {
+/** Runs with the same handler, replay and key. With a key, at most one of them is claimable or running. */
+export interface RunQueue {
   readonly handlerId: number
   /** 0 for live runs. */
   readonly replayId: number
@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** The data of a lease that is not in the run's row. */
-export interface LeaseEntry extends Place {
+export interface LeaseEntry extends RunQueue {
   readonly token: number
   readonly owner: string
   /** Items that the run leaves in the outbox belong to this event. */
@@ -55,12 +55,12 @@ export class Leases {
     return [...this.#byRun].filter(([, entry]) => entry.owner === owner)
   }
 
-  hold(runId: number, entry: LeaseEntry): void {
+  add(runId: number, entry: LeaseEntry): void {
     this.#add(runId, entry)
     this.#onUndo(() => this.#remove(runId, entry))
   }
 
-  letGo(runId: number, entry: LeaseEntry): void {
+  remove(runId: number, entry: LeaseEntry): void {
     this.#remove(runId, entry)
     this.#onUndo(() => this.#add(runId, entry))
   }

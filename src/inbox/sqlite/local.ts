@@ -21,7 +21,7 @@ export async function createMemoryInbox(options: LocalOptions): Promise<Inbox> {
 export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): Inbox {
   const failureListeners: ((error: Error) => void)[] = []
   const onFailure = (error: Error) => failureListeners.forEach((listener) => listener(error))
-  const side = createWriteSide(open, { ...options, onFailure })
+  const writeSide = createWriteSide(open, { ...options, onFailure })
   const views = createViews(open.db, options.clock)
   let closed: Promise<void> | undefined
 
@@ -38,9 +38,9 @@ export function createLocalSqliteInbox(open: OpenStore, options: LocalOptions): 
   }
 
   return {
-    ...composeInbox(side, remote<Views>(read, viewNames)),
-    health: () => (closed === undefined ? side.health() : { ok: false, reason: 'the inbox is closed' }),
+    ...composeInbox(writeSide, remote<Views>(read, viewNames)),
+    health: () => (closed === undefined ? writeSide.health() : { ok: false, reason: 'the inbox is closed' }),
     onFailure: (listener) => void failureListeners.push(listener),
-    close: () => (closed ??= side.close()),
+    close: () => (closed ??= writeSide.close()),
   }
 }

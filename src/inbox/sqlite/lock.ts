@@ -26,7 +26,7 @@ export function lockDatabase(path: string): DatabaseLock {
     lock.exec('BEGIN IMMEDIATE')
   } catch (error) {
     lock?.close()
-    if (isForeign(lockFile, error)) {
+    if (isNoLockFile(lockFile, error)) {
       const reason = `${lockFile} is not a lock file of onchain-inbox: ${messageOf(error)}`
       const advice = `Stop every process that uses ${file}, then delete the lock file: it contains no data`
       throw new InboxError('config_invalid', `${reason}. ${advice}`, { cause: error })
@@ -66,14 +66,14 @@ export function claimLinked(file: string): (db: Database) => void {
       `process, or set another INBOX_DATABASE_URL.`,
   )
   const claim = randomInt(1, 2 ** 31)
-  const alone = new Sqlite(file, { timeout: 0 })
+  const exclusive = new Sqlite(file, { timeout: 0 })
   try {
-    alone.pragma('locking_mode = EXCLUSIVE')
-    alone.pragma(`user_version = ${claim}`)
+    exclusive.pragma('locking_mode = EXCLUSIVE')
+    exclusive.pragma(`user_version = ${claim}`)
   } catch (error) {
     throw classifyFailure(error) === 'busy' ? inUse : error
   } finally {
-    alone.close()
+    exclusive.close()
   }
   return (db) => {
     if (db.pragma('user_version', { simple: true }) !== claim) throw inUse
@@ -91,7 +91,7 @@ function realFile(file: string): string {
 }
 
 /** True if the lock file is not an SQLite database, or is a folder. */
-function isForeign(lockFile: string, error: unknown): boolean {
+function isNoLockFile(lockFile: string, error: unknown): boolean {
   return classifyFailure(error) === 'fatal' || statSync(lockFile, { throwIfNoEntry: false })?.isDirectory() === true
 }
 

@@ -30,7 +30,7 @@ export const migrations: readonly NumberedMigration[] = [
   numbered('0004-stored-headers', 1),
   // An older program would not count its events, so searches by time would miss them.
   numbered('0005-tallies', 5),
-  // An older program would use the index that is gone.
+  // An older program would use a dropped index.
   numbered('0006-key-blocks', 6),
   // An older program would give events of other sources to handlers of the default source.
   numbered('0007-sources', 7),
@@ -64,7 +64,7 @@ export async function migrate(
       return [name, migration] as const
     }),
   )
-  if (isUpgrade) await copyBefore(db, file, known.length, onUpgrade)
+  if (isUpgrade) await copyBeforeUpgrade(db, file, known.length, onUpgrade)
 
   const migrator = new Migrator({
     db: kyselyOf<unknown>(db),
@@ -104,7 +104,7 @@ const writtenShare = 0.25
  * Copies a database to `<file>.before-<version>`. The file gets this name only when it is complete. Throws `store_full` if the disk lacks
  * space for the copy and the migrations.
  */
-async function copyBefore(db: Database, file: string, version: number, onUpgrade: OnUpgrade): Promise<void> {
+async function copyBeforeUpgrade(db: Database, file: string, version: number, onUpgrade: OnUpgrade): Promise<void> {
   const copy = `${file}.before-${String(version).padStart(4, '0')}`
   const partial = `${copy}.partial`
   for (const suffix of ['', '-journal']) rmSync(partial + suffix, { force: true })

@@ -1,7 +1,6 @@
-import { closeSync, openSync, readFileSync, statSync, writeSync, type BigIntStats } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync, type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { rmSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { makeFolder } from '../../base/files.ts'
@@ -94,7 +93,7 @@ interface Opened extends Pick<OpenStore, 'store' | 'db' | 'integrity'> {
 function openedStore({ file, store, db, integrity, mark, check, closeAll }: Opened): OpenStore {
   let hasChanged = false
 
-  function loseFile({ path, what }: FileChange): InboxError {
+  function toLostFileError({ path, change }: FileChange): InboxError {
     hasChanged = true
     // If only the -wal is gone, its commits can be saved: this process still has it open.
     const advice =
@@ -102,7 +101,7 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
         ? 'put the file back with its -wal, or restore a backup; otherwise the next start creates an empty database'
         : saveWal(db)
     mark.writeAgain()
-    return new InboxError('store_unavailable', `${path} ${what} while this process served it: ${advice}`)
+    return new InboxError('store_unavailable', `${path} ${change} while this process served it: ${advice}`)
   }
 
   return {
@@ -111,7 +110,7 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
     integrity,
     committed() {
       const change = check()
-      if (change !== null) return loseFile(change)
+      if (change !== null) return toLostFileError(change)
       mark.write(store.lastSeq())
       return null
     },
@@ -122,7 +121,7 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
         writeMeta(db, { clean_stop: 1 })
         db.pragma('wal_checkpoint(TRUNCATE)')
       } catch {
-        // A full or failing disk. The next start treats this as a kill, after which nothing is missing either.
+        // A full or failing disk. The next start treats this as a kill, which loses nothing.
       } finally {
         closeAll()
       }
@@ -168,8 +167,8 @@ function examine(
     db.prepare<[], { seq: number }>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1').get()?.seq ??
     0
   const expected = Math.max(lastSeq, verified, markedSeq)
-  const missingNow = expected - verified - unverified.count
-  const missingSeqs = (meta.get('missing_seqs') ?? 0) + missingNow
+  const newlyMissing = expected - verified - unverified.count
+  const missingSeqs = (meta.get('missing_seqs') ?? 0) + newlyMissing
   const wasClosed = meta.get('clean_stop') !== 0
   const cleanStop = wasClosed && meta.get('served_to_end') !== 0
   const checkDue = !wasClosed || meta.get('check_due') === 1
@@ -201,7 +200,8 @@ interface HighWaterMark {
   close(): void
 }
 
-const width = 20
+/** Characters of the number in the file. */
+const markWidth = 20
 
 function openHighWaterMark(databaseFile: string): HighWaterMark {
   const file = `${databaseFile}.seq`
@@ -217,7 +217,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
       if (seq === last) return
       last = seq
       try {
-        writeSync(writable, `${String(seq).padStart(width)}\n`, 0)
+        writeSync(writable, `${String(seq).padStart(markWidth)}\n`, 0)
       } catch {
         // A full disk here must not fail a commit that has succeeded.
       }
@@ -225,9 +225,9 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
     writeAgain() {
       try {
         makeFolder(dirname(file))
-        const present = openHighWaterMark(databaseFile)
-        if (present.atStart < last) present.write(last)
-        present.close()
+        const newMark = openHighWaterMark(databaseFile)
+        if (newMark.atStart < last) newMark.write(last)
+        newMark.close()
       } catch {
         // A missing mark must not hide the error that led here.
       }
@@ -240,7 +240,7 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
 interface FileChange {
   readonly path: string
   /** Text for messages, such as "was deleted or moved". */
-  readonly what: string
+  readonly change: string
 }
 
 /**
@@ -258,15 +258,15 @@ function createFileCheck(
   function changeOf(path: string, stats: BigIntStats): FileChange | null {
     try {
       const now = statSync(path, { bigint: true, throwIfNoEntry: false })
-      if (now === undefined) return { path, what: 'was deleted or moved' }
-      if (now.ino !== stats.ino || now.dev !== stats.dev) return { path, what: 'was replaced by another file' }
+      if (now === undefined) return { path, change: 'was deleted or moved' }
+      if (now.ino !== stats.ino || now.dev !== stats.dev) return { path, change: 'was replaced by another file' }
       if (!isLinked && now.nlink > 1n && path === paths[0]) {
         isLinked = true
         onLinked(Number(now.nlink))
       }
       return null
     } catch (error) {
-      return { path, what: `can no longer be looked up (${messageOf(error)})` }
+      return { path, change: `can no longer be looked up (${messageOf(error)})` }
     }
   }
 

@@ -5,7 +5,7 @@ import { eventStatuses, type PruneLimits } from '../port.ts'
 import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { WriterCounters } from './writer-counters.ts'
-import type { KeptBody, Statements } from './statements.ts'
+import type { StoredBody, Statements } from './statements.ts'
 
 /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
 const maxPruned = 200
@@ -48,24 +48,24 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     return maxBytes !== null && usedBytes() > maxBytes
   }
 
-  /** Judges bodies by age and by the bytes stored after them. `ahead`: received in the future, because the clock was wrong. */
-  function createJudge({ receivedBefore, maxBytes }: PruneLimits, total: number, share: number) {
+  /** Classifies bodies by age and by the bytes after them. `future`: its time is in the future, because the clock was wrong. */
+  function createClassifier({ receivedBefore, maxBytes }: PruneLimits, total: number, share: number) {
     const now = clock.now()
     const isTooLarge = isLargerThan(maxBytes)
     const keptBytes = (maxBytes ?? 0) * share
-    return (body: KeptBody): 'old' | 'young' | 'ahead' => {
+    return (body: StoredBody): 'old' | 'young' | 'future' => {
       const { receivedAt } = body
       const isSurplus = isTooLarge && receivedAt < now - minAgeMs && total - body.total >= keptBytes
       if (isSurplus || receivedAt < (receivedBefore ?? -Infinity)) return 'old'
-      return receivedAt > now ? 'ahead' : 'young'
+      return receivedAt > now ? 'future' : 'young'
     }
   }
 
   /** Prunes bodies until `prune` returns `end`. Bodies are in order of receipt, so all bodies after a young one are younger. */
   function pruneSome(
-    bodies: readonly KeptBody[],
+    bodies: readonly StoredBody[],
     after: number,
-    prune: (body: KeptBody) => 'pruned' | 'kept' | 'end',
+    prune: (body: StoredBody) => 'pruned' | 'kept' | 'end',
   ): ActionStep {
     let [pruned, last] = [0, after]
     for (const body of bodies) {
@@ -79,12 +79,12 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
 
   /** Prunes some of the ended events after an accept-sequence number. */
   function pruneEvents(limits: PruneLimits, after: number): ActionStep {
-    const judge = createJudge(limits, counters.bodyBytes, eventsShare)
+    const classify = createClassifier(limits, counters.bodyBytes, eventsShare)
     const end = firstBackfill()
     return pruneSome(sql.eventsWithBody.all(after, maxScanned), after, (body) => {
-      const verdict = judge(body)
+      const verdict = classify(body)
       if (body.seq >= end || verdict === 'young') return 'end'
-      if (verdict === 'ahead' || sql.unfinishedRun.get(body.seq) !== undefined) return 'kept'
+      if (verdict === 'future' || sql.unfinishedRun.get(body.seq) !== undefined) return 'kept'
       pruneOne(body.seq)
       return 'pruned'
     })
@@ -92,9 +92,9 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
 
   /** Prunes some of the quarantined bodies after a number. */
   function pruneQuarantined(limits: PruneLimits, after: number): ActionStep {
-    const judge = createJudge(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
+    const classify = createClassifier(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
     return pruneSome(sql.oldQuarantined.all(after, maxScanned), after, (body) => {
-      const verdict = judge(body)
+      const verdict = classify(body)
       if (verdict !== 'old') return verdict === 'young' ? 'end' : 'kept'
       sql.pruneQuarantined.run(body.seq)
       return 'pruned'

@@ -20,7 +20,7 @@ export interface ReplaysOptions {
 
 /** Maximum events scanned per step, and events per read. */
 const maxScanned = 2_000
-const portion = 200
+const eventsPerRead = 200
 /** Maximum runs of a handler that a cancel drops. A replay has fewer open runs. */
 const maxDropped = 100_000
 
@@ -28,10 +28,10 @@ const maxDropped = 100_000
 export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysOptions) {
   const leased = new Map<number, LeasedReplay>()
 
-  /** The replay as leases carry it. */
+  /** The replay of a lease. */
   function replayOf(id: number): LeasedReplay {
-    const known = leased.get(id)
-    if (known !== undefined) return known
+    const cached = leased.get(id)
+    if (cached !== undefined) return cached
     const replay = { id, newKeys: sql.replayRow.get(id)?.newKeys === 1 }
     leased.set(id, replay)
     return replay
@@ -59,9 +59,9 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   function scan(row: ReplayRow, room: number): StepResult {
     const filter = JSON.parse(row.filter) as ReplayFilter
-    let [next, events, created, skipped] = [row.lastSeq + 1, 0, 0, 0]
+    let [nextSeq, events, created, skipped] = [row.lastSeq + 1, 0, 0, 0]
     for (const event of candidates(filter, row)) {
-      next = event.seq + 1
+      nextSeq = event.seq + 1
       const routes = routesFor(filter, event)
       if (routes === null || !matches(filter, event)) continue
       events++
@@ -73,7 +73,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
       created += routes.length
       if (created >= room) break
     }
-    sql.advanceReplay.run(next, events, created, skipped, row.id)
+    sql.advanceReplay.run(nextSeq, events, created, skipped, row.id)
     return { created, next: 'more' }
   }
 
@@ -94,10 +94,10 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   function* eventsFrom(seq: number, lastSeq: number): Generator<ScannedEvent> {
     let from = seq
-    for (let scanned = 0; scanned < maxScanned; scanned += portion) {
-      const events = sql.eventsFrom.all(from, lastSeq, portion)
+    for (let scanned = 0; scanned < maxScanned; scanned += eventsPerRead) {
+      const events = sql.eventsFrom.all(from, lastSeq, eventsPerRead)
       yield* events
-      if (events.length < portion) return
+      if (events.length < eventsPerRead) return
       from = (events.at(-1)?.seq ?? lastSeq) + 1
     }
   }
@@ -111,9 +111,9 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   function insert(route: HandlerRoute, event: ScannedEvent, replayId: number): void {
     const { seq, id, key } = event
     const keyFor = createRouteKeys({ ...event, key: key ?? id }, () => sql.rawOf.get(seq)?.raw)
-    const place = { handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }
-    if (replayId === live && route.latestOnly) runs.supersedeWaiting(place)
-    runs.insert(place, seq)
+    const queue = { handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }
+    if (replayId === live && route.latestOnly) runs.supersedeWaiting(queue)
+    runs.insert(queue, seq)
   }
 
   function backlogOf(handlerIds: readonly number[], replayId: number): OpenBacklog {
@@ -128,7 +128,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   function cancel(id: number): boolean {
     if (sql.endReplay.run(replayState.cancelled, clock.now(), id).changes === 0) return false
     for (const handlerId of handlers.ids()) {
-      // Outbox items are not among them: they belong to completed runs.
+      // Outbox items stay: they belong to completed runs.
       for (const run of sql.waitingOfReplay.all(handlerId, id, maxDropped)) runs.drop(run.id)
     }
     return true
@@ -136,23 +136,23 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
 
   /** Creates up to `max` runs of a new handler for events stored before it. */
   function backfill(handlerId: number, max: number): StepResult {
-    const at = sql.backfill.get(handlerId)
+    const position = sql.backfill.get(handlerId)
     const route = handlers.routeOf(handlerId)
-    if (at === undefined || at.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
+    if (position === undefined || position.nextSeq === null || route === undefined) return { created: 0, next: 'ended' }
     const room = roomFor(max, backlogOf([handlerId], live))
     if (room <= 0) return { created: 0, next: 'waits' }
     const lastSeq = counters.nextSeq - 1
-    let [next, created] = [lastSeq + 1, 0]
-    for (const event of eventsFrom(at.nextSeq, lastSeq)) {
-      next = event.seq + 1
-      if (event.receivedAt < at.receivedFrom || !handlers.takes(route, event)) continue
+    let [nextSeq, created] = [lastSeq + 1, 0]
+    for (const event of eventsFrom(position.nextSeq, lastSeq)) {
+      nextSeq = event.seq + 1
+      if (event.receivedAt < position.receivedFrom || !handlers.takes(route, event)) continue
       if (sql.hasBody.get(event.seq) === undefined) continue
       insert(route, event, live)
       created++
       if (created >= room) break
     }
-    if (next <= lastSeq) {
-      sql.advanceBackfill.run(next, handlerId)
+    if (nextSeq <= lastSeq) {
+      sql.advanceBackfill.run(nextSeq, handlerId)
       return { created, next: 'more' }
     }
     // From the next event on, accept creates its runs.

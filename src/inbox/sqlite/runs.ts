@@ -17,7 +17,7 @@ import {
 } from '../port.ts'
 import type { HandlerTable } from './handlers.ts'
 import { runState as state } from '../run-sql.ts'
-import type { LeaseEntry, Leases, Place, WaitingClaim } from './leases.ts'
+import type { LeaseEntry, Leases, RunQueue, WaitingClaim } from './leases.ts'
 import type { StateTable } from './state.ts'
 import type { ClaimRow, Statements } from './statements.ts'
 import type { WriterCounters } from './writer-counters.ts'
@@ -81,29 +81,33 @@ export function createRuns(options: RunsOptions) {
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
     const handlerId = handlers.idOf(route.name)
     if (handlerId === undefined || handlers.isBackfilling(handlerId)) return
-    const place = { handlerId, replayId: live, key }
-    if (route.latestOnly) supersedeWaiting(place)
-    const isBehind = isBusy(place)
+    const queue = { handlerId, replayId: live, key }
+    if (route.latestOnly) supersedeWaiting(queue)
+    const isBehind = isBusy(queue)
     const claim = isBehind ? undefined : waitingClaim(handlerId, route.name)
     if (claim === undefined) {
-      insert(place, seq, isBehind)
+      insert(queue, seq, isBehind)
       return
     }
     const { id, type, createdAt, receivedAt, secretLabel, raw, trace = null } = event
     const stored = { seq, id, type, createdAt, receivedAt, key: event.key, secretLabel, raw, trace }
-    handOver(claim, place, { handler: route.name, event: stored, item: null })
+    leaseDirectly(claim, queue, { handler: route.name, event: stored, item: null })
   }
 
   /** Leases a new run to a waiting claim. One commit stores both the run and its attempt. Returns its id. */
-  function handOver(claim: WaitingClaim, place: Place, work: Pick<Lease, 'handler' | 'event' | 'item'>): number {
+  function leaseDirectly(
+    claim: WaitingClaim,
+    queue: RunQueue,
+    work: Pick<Lease, 'handler' | 'event' | 'item'>,
+  ): number {
     const runId = counters.nextRunId++
     const now = clock.now()
-    const { handlerId, replayId, key } = place
+    const { handlerId, replayId, key } = queue
     sql.insertRun.run(runId, work.event.seq, handlerId, replayId, key, state.running, now, 1, 1, now)
     const [token, attempt, crashed] = [1, 1, 0]
     const { owner } = claim
-    leases.hold(runId, { ...place, token, owner, event: work.event, attempt, crashed, mayHaveFollowers: false })
-    give(claim, { ...work, runId, token, attempt, failed: 0, crashed, key, replay: null })
+    leases.add(runId, { ...queue, token, owner, event: work.event, attempt, crashed, mayHaveFollowers: false })
+    addLease(claim, { ...work, runId, token, attempt, failed: 0, crashed, key, replay: null })
     return runId
   }
 
@@ -115,27 +119,27 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** Creates a run without a lease: ready, or waiting behind open runs of its key. Returns its id. */
-  function insert(place: Place, seq: number, isBehind = isBusy(place)): number {
+  function insert(queue: RunQueue, seq: number, isBehind = isBusy(queue)): number {
     const runId = counters.nextRunId++
-    const { handlerId, replayId, key } = place
+    const { handlerId, replayId, key } = queue
     const to = isBehind ? state.waiting : state.ready
     sql.insertRun.run(runId, seq, handlerId, replayId, key, to, clock.now(), 0, 0, null)
-    if (!isBehind) open(handlerId)
+    if (!isBehind) noteClaimable(handlerId)
     return runId
   }
 
   /** Supersedes the runs of a key that are not running. */
-  function supersedeWaiting(place: Place): void {
-    const { handlerId, replayId, key } = place
-    if (key === null || !isBusy(place)) return
+  function supersedeWaiting(queue: RunQueue): void {
+    const { handlerId, replayId, key } = queue
+    if (key === null || !isBusy(queue)) return
     let count = 0
     const older = sql.openOfKey.all(handlerId, replayId, key, maxSuperseded)
-    for (const { id, state: now } of older) {
-      if (now !== state.waiting && now !== state.ready) continue
+    for (const { id, state: oldState } of older) {
+      if (oldState !== state.waiting && oldState !== state.ready) continue
       // If some runs are left for the next time, the first one stays, because the others wait behind it.
-      if (now === state.ready && older.length === maxSuperseded) continue
+      if (oldState === state.ready && older.length === maxSuperseded) continue
       sql.endRun.run(state.superseded, 0, clock.now(), id)
-      if (now === state.ready) counters.claimable--
+      if (oldState === state.ready) counters.claimable--
       count++
     }
     if (count > 0) sql.countSuperseded.run(count, handlerId)
@@ -143,19 +147,19 @@ export function createRuns(options: RunsOptions) {
 
   /** Creates a run of the sink for an item, in the replay (or live) of the run that left it. */
   function insertItem({ event, replayId }: LeaseEntry, { sink, key, payload, idempotencyKey }: NewItem): void {
-    const place = { handlerId: handlers.ensure(sink), replayId, key }
-    const isBehind = isBusy(place)
+    const queue = { handlerId: handlers.ensure(sink), replayId, key }
+    const isBehind = isBusy(queue)
     // Live runs go first, so a run of a replay is not leased directly.
-    const claim = isBehind || replayId !== live ? undefined : waitingClaim(place.handlerId, sink)
+    const claim = isBehind || replayId !== live ? undefined : waitingClaim(queue.handlerId, sink)
     const runId =
       claim === undefined
-        ? insert(place, event.seq, isBehind)
-        : handOver(claim, place, { handler: sink, event, item: { payload, idempotencyKey } })
+        ? insert(queue, event.seq, isBehind)
+        : leaseDirectly(claim, queue, { handler: sink, event, item: { payload, idempotencyKey } })
     sql.insertItem.run(runId, payload, idempotencyKey)
   }
 
   /** True if an older run of the key is open. The caller's new run waits behind it then. */
-  function isBusy({ handlerId, replayId, key }: Place): boolean {
+  function isBusy({ handlerId, replayId, key }: RunQueue): boolean {
     if (key === null) return false
     const leased = leases.ofKey(handlerId, replayId, key)
     if (leased !== undefined) {
@@ -172,8 +176,8 @@ export function createRuns(options: RunsOptions) {
     let replayId: number | undefined = live
     while (replayId !== undefined && !isFull(claim)) {
       // Runs without a body become dead letters and free the next run. The limit leaves very many to a later transaction.
-      const place = { handlerId, replayId, from }
-      for (let round = 0; round < maxFillRounds && fillOnce(claim, place, handler); round++);
+      const queue = { handlerId, replayId, from }
+      for (let round = 0; round < maxFillRounds && fillOnce(claim, queue, handler); round++);
       replayId = sql.nextReplay.get(from, handlerId, replayId)?.replayId
     }
   }
@@ -181,7 +185,7 @@ export function createRuns(options: RunsOptions) {
   /** Leases up to `fillCount` runs. Returns true if there may be more. */
   function fillOnce(
     claim: WaitingClaim,
-    { handlerId, replayId, from }: Omit<Place, 'key'> & { readonly from: number },
+    { handlerId, replayId, from }: Omit<RunQueue, 'key'> & { readonly from: number },
     handler: string,
   ): boolean {
     if (isFull(claim)) return false
@@ -195,11 +199,11 @@ export function createRuns(options: RunsOptions) {
       const attempt = row.attempt + 1
       const token = row.token + 1
       counters.claimable--
-      const place = { handlerId, replayId, key: row.runKey }
+      const queue = { handlerId, replayId, key: row.runKey }
       if (row.raw === null) {
         const ended = { runId: row.runId, attempt, startedAt: now, endedAt: now }
         record(ended, 'dead', bodyMissing)
-        if (die(ended, place, bodyMissing) !== state.held) promote(place)
+        if (makeDeadLetter(ended, queue, bodyMissing) !== state.held) promote(queue)
         mayBeMore = true
         continue
       }
@@ -207,8 +211,8 @@ export function createRuns(options: RunsOptions) {
       const { crashed } = row
       const replay = replayId === live ? null : replayOf(replayId)
       const lease = toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay })
-      leases.hold(row.runId, { ...place, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
-      give(claim, lease)
+      leases.add(row.runId, { ...queue, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
+      addLease(claim, lease)
     }
     return mayBeMore
   }
@@ -217,11 +221,11 @@ export function createRuns(options: RunsOptions) {
     return outcomes.map((outcome) => {
       const entry = leases.get(outcome.runId, outcome.token)
       if (entry === undefined) return 'stale'
-      leases.letGo(outcome.runId, entry)
+      leases.remove(outcome.runId, entry)
       switch (outcome.kind) {
         case 'done':
           if (!states.areUnchanged(entry.handlerId, outcome.effects?.reads ?? [])) {
-            giveBack(outcome.runId, entry)
+            restore(outcome.runId, entry)
             return 'conflict'
           }
           states.write(entry.handlerId, versionOf(outcome), outcome.effects?.writes ?? [])
@@ -231,7 +235,7 @@ export function createRuns(options: RunsOptions) {
           break
         case 'dead':
           record({ ...outcome, attempt: entry.attempt }, 'dead', outcome.error)
-          if (die(outcome, entry, outcome.error) !== state.held && entry.mayHaveFollowers) promote(entry)
+          if (makeDeadLetter(outcome, entry, outcome.error) !== state.held && entry.mayHaveFollowers) promote(entry)
           break
         case 'retry':
           record({ ...outcome, attempt: entry.attempt }, 'retry', outcome.error)
@@ -251,13 +255,13 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** Notes that a run became ready or suspect. */
-  function open(handlerId: number): void {
+  function noteClaimable(handlerId: number): void {
     counters.claimable++
     woken.add(handlerId)
   }
 
   /** State of a new dead letter. While one is held, no run of its key is promoted, not even an older one that was requeued. */
-  function deadState({ handlerId, key }: Place): number {
+  function deadState({ handlerId, key }: RunQueue): number {
     if (key === null || !handlers.holds(handlerId)) return state.dead
     counters.held++
     return state.held
@@ -291,23 +295,23 @@ export function createRuns(options: RunsOptions) {
     const uncharged = failed === 1 ? 0 : 1
     if (endInstead(outcome.runId, entry, uncharged)) return
     sql.postponeRun.run(failed, uncharged, dueAt(outcome, clock.now()), outcome.runId)
-    open(entry.handlerId)
+    noteClaimable(entry.handlerId)
   }
 
   /** Makes a run a dead letter and returns its state. */
-  function die({ runId, startedAt, endedAt }: Times, place: Place, error: RunError, crashed = 0): number {
-    const to = deadState(place)
+  function makeDeadLetter({ runId, startedAt, endedAt }: Times, queue: RunQueue, error: RunError, crashed = 0): number {
+    const to = deadState(queue)
     sql.makeDeadLetter.run(to, crashed, startedAt, endedAt, errorGroupOf(error), runId)
     return to
   }
 
   /** Makes the oldest waiting run of a key ready, unless another open run is ahead of it. */
-  function promote({ handlerId, replayId, key }: Place): void {
+  function promote({ handlerId, replayId, key }: RunQueue): void {
     if (key === null) return
     const next = sql.openOfKey.get(handlerId, replayId, key, 1)
     if (next === undefined || next.state !== state.waiting) return
     sql.readyRun.run(next.id)
-    open(handlerId)
+    noteClaimable(handlerId)
   }
 
   function record(
@@ -324,8 +328,8 @@ export function createRuns(options: RunsOptions) {
     for (const { runId, token } of released) {
       const entry = leases.get(runId, token)
       if (entry === undefined) continue
-      leases.letGo(runId, entry)
-      giveBack(runId, entry)
+      leases.remove(runId, entry)
+      restore(runId, entry)
     }
   }
 
@@ -336,16 +340,16 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** Restores the state before the claim, unless the run was superseded or dropped in the meantime. */
-  function giveBack(runId: number, entry: LeaseEntry): void {
+  function restore(runId: number, entry: LeaseEntry): void {
     if (endInstead(runId, entry, 1)) return
     sql.releaseRun.run(entry.crashed > 0 ? state.suspect : state.ready, runId)
-    open(entry.handlerId)
+    noteClaimable(entry.handlerId)
   }
 
   function reap(owner: string): ReapResult {
     const owned = leases.ofOwner(owner)
     const dead = owned.flatMap(([runId, entry]) => {
-      leases.letGo(runId, entry)
+      leases.remove(runId, entry)
       return crash(runId, entry) ?? []
     })
     return { runs: owned.length, dead }
@@ -357,7 +361,7 @@ export function createRuns(options: RunsOptions) {
   }
 
   /** Counts a crash. Returns the run if it became a dead letter, else null. */
-  function crash(runId: number, run: Place & Pick<LeaseEntry, 'attempt' | 'crashed'>): CrashedRun | null {
+  function crash(runId: number, run: RunQueue & Pick<LeaseEntry, 'attempt' | 'crashed'>): CrashedRun | null {
     const now = clock.now()
     const ended = { runId, startedAt: sql.startOf.get(runId)?.startedAt ?? now, endedAt: now }
     const crashed = run.crashed + 1
@@ -373,10 +377,10 @@ export function createRuns(options: RunsOptions) {
     }
     if (crashed < maxCrashes) {
       sql.suspectRun.run(crashed, now, runId)
-      open(run.handlerId)
+      noteClaimable(run.handlerId)
       return null
     }
-    if (die(ended, run, error, crashed) !== state.held) promote(run)
+    if (makeDeadLetter(ended, run, error, crashed) !== state.held) promote(run)
     const handler = handlers.nameOf(run.handlerId)
     return { handler, eventId: sql.eventIdOf.get(runId)?.id ?? '', attempt: run.attempt, error }
   }
@@ -395,7 +399,7 @@ export function createRuns(options: RunsOptions) {
     const isBehind = run.state === state.held || isBusy(run)
     sql.requeueRun.run(isBehind ? state.waiting : state.ready, clock.now(), runId)
     if (run.state === state.held) promote(run)
-    else if (!isBehind) open(run.handlerId)
+    else if (!isBehind) noteClaimable(run.handlerId)
     return true
   }
 
@@ -487,7 +491,7 @@ function isFull({ leases, max, bytes }: WaitingClaim): boolean {
   return leases.length >= max || bytes >= maxClaimBytes
 }
 
-function give(claim: WaitingClaim, lease: Lease): void {
+function addLease(claim: WaitingClaim, lease: Lease): void {
   claim.leases.push(lease)
   claim.bytes += lease.event.raw.length + (lease.item?.payload.length ?? 0)
 }

@@ -28,14 +28,15 @@ export function createStateTable(sql: Statements, clock: Clock) {
 
   return {
     read,
-    areUnchanged: (handlerId: number, reads: readonly StateRead[]) => reads.every((was) => isUnchanged(handlerId, was)),
+    areUnchanged: (handlerId: number, reads: readonly StateRead[]) =>
+      reads.every((earlier) => isUnchanged(handlerId, earlier)),
     write(handlerId: number, version: number, writes: readonly StateWrite[]): void {
       for (const { key, value, expiresAt } of writes) {
         if (value === null) sql.deleteState.run(handlerId, key)
         else sql.putState.run(handlerId, key, value, version, expiresAt)
         if (expiresAt === null) continue
-        for (const gone of sql.expiredState.all(clock.now(), purgedPerWrite)) {
-          sql.deleteState.run(gone.handlerId, gone.key)
+        for (const expired of sql.expiredState.all(clock.now(), purgedPerWrite)) {
+          sql.deleteState.run(expired.handlerId, expired.key)
         }
       }
     },

@@ -4,7 +4,7 @@ import type { SourceKey, StateEntry, Subscription } from '../port.ts'
 import type { ReplayRow as StoredReplay } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
-import type { Place } from './leases.ts'
+import type { RunQueue } from './leases.ts'
 
 /*
  * All statements of the writer, grouped by what they are for. Each is prepared once, at the start. Parameters are positional, in the order
@@ -113,13 +113,13 @@ export interface ClaimRow {
   readonly raw: Buffer | null
 }
 
-interface RunningRow extends Place {
+interface RunningRow extends RunQueue {
   readonly id: number
   readonly attempt: number
   readonly crashed: number
 }
 
-const placeColumns = 'handler_id AS handlerId, replay_id AS replayId, key'
+const queueColumns = 'handler_id AS handlerId, replay_id AS replayId, key'
 
 /** Runs that are created, searched or claimed. */
 const claiming = {
@@ -199,11 +199,11 @@ const ending = {
   isItem: read<{ found: number }>(`SELECT 1 AS found FROM item WHERE run_id = ?`),
   startOf: read<{ startedAt: number | null }>(`SELECT started_at AS startedAt FROM run WHERE id = ?`),
   running: read<RunningRow>(
-    `SELECT id, ${placeColumns}, attempt, crashed FROM run INDEXED BY run_open WHERE state = ${state.running} AND ${isOpen()}`,
+    `SELECT id, ${queueColumns}, attempt, crashed FROM run INDEXED BY run_open WHERE state = ${state.running} AND ${isOpen()}`,
   ),
   eventIdOf: read<{ id: string }>(`SELECT id FROM event WHERE seq = (SELECT event_seq FROM run WHERE id = ?)`),
-  runOf: read<Place & { readonly state: number; readonly attempt: number }>(
-    `SELECT ${placeColumns}, state, attempt FROM run WHERE id = ?`,
+  runOf: read<RunQueue & { readonly state: number; readonly attempt: number }>(
+    `SELECT ${queueColumns}, state, attempt FROM run WHERE id = ?`,
   ),
   deadAfter: read<{ id: number }>(
     `SELECT id FROM run INDEXED BY run_dead WHERE ${isDeadLetter()} AND id > ? ORDER BY id LIMIT ?`,
@@ -321,7 +321,7 @@ const replays = {
 }
 
 /** The fields of a body that pruning reads. */
-export interface KeptBody {
+export interface StoredBody {
   readonly seq: number
   readonly receivedAt: number
   /** Running sum of body bytes in its table, including this body. */
@@ -329,11 +329,11 @@ export interface KeptBody {
 }
 
 const pruning = {
-  eventsWithBody: read<KeptBody>(
+  eventsWithBody: read<StoredBody>(
     `SELECT b.seq, e.received_at AS receivedAt, b.total FROM body b CROSS JOIN event e ON e.seq = b.seq
      WHERE b.seq > ? ORDER BY b.seq LIMIT ?`,
   ),
-  oldQuarantined: read<KeptBody>(
+  oldQuarantined: read<StoredBody>(
     `SELECT seq, received_at AS receivedAt, total FROM quarantine WHERE seq > ? ORDER BY seq LIMIT ?`,
   ),
   pruneQuarantined: write(`DELETE FROM quarantine WHERE seq = ?`),

@@ -164,7 +164,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     )
     if (changes === 0) return acceptKnown(event)
     const seq = counters.nextSeq++
-    if (headerSet === null) noteHeaders(seq, event.headers)
+    if (headerSet === null) addHeaders(seq, event.headers)
     counters.bodyBytes += event.raw.length
     sql.insertBody.run(seq, counters.bodyBytes, event.raw)
     gaps.arrived(event)
@@ -175,7 +175,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   }
 
   /** For new events only: repeated deliveries with changing headers would use up the stored sets. */
-  function noteHeaders(seq: number, headers: string | null | undefined): void {
+  function addHeaders(seq: number, headers: string | null | undefined): void {
     const added = headerSets.add(headers)
     if (added !== null) sql.setHeaderSet.run(added, seq)
   }

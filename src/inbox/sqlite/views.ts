@@ -19,7 +19,7 @@ const seqsOfKeyText = `
   ORDER BY seq DESC LIMIT :limit`
 
 export function viewStoreOf(db: Database): ViewStore {
-  const pages = (name: string) => Number(db.pragma(name, { simple: true }))
+  const readPragma = (name: string) => Number(db.pragma(name, { simple: true }))
   return {
     db: kyselyOf<Tables>(db),
     attemptOrder: 'attempt.rowid',
@@ -29,7 +29,7 @@ export function viewStoreOf(db: Database): ViewStore {
       const rows = db.prepare<unknown[], number>(seqsOfKeyText).pluck()
       return rows.all({ key, below, from, limit })
     },
-    sizeBytes: async () => (pages('page_count') - pages('freelist_count')) * pages('page_size'),
+    sizeBytes: async () => (readPragma('page_count') - readPragma('freelist_count')) * readPragma('page_size'),
   }
 }
 

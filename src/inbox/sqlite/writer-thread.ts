@@ -44,7 +44,7 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
     onWarning,
     onUpgrade: (step, done) => post({ upgrade: { step, done } }),
   })
-  const side = createWriteSide(open, {
+  const writeSide = createWriteSide(open, {
     clock: systemClock,
     lingerMs: 2,
     onHealth: (health) => post({ health }),
@@ -52,16 +52,16 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
     onJobError: (job, error) => onWarning('job step failed', { job, error: messageOf(error) }),
   })
   // With its own port, the dispatcher's calls don't go through the main thread.
-  answerCalls(main, { ...side, attach: (port: MessagePort) => serveDispatchStore(port, side) })
+  answerCalls(main, { ...writeSide, attach: (port: MessagePort) => serveDispatchStore(port, writeSide) })
   const beat = async () => {
-    const gap = await side.beat()
+    const gap = await writeSide.beat()
     if (gap === null) return
     const [from, to] = [gap.from, gap.to].map((ms) => new Date(ms).toISOString())
     onWarning('process stood still', { from, to, advice: 'run onchain-inbox doctor' })
   }
   // The heartbeat shows the next process when this one was last alive.
   setInterval(() => void beat().catch(() => {}), heartbeatMs).unref()
-  post({ ready: { integrity: open.integrity, deadAtStart: open.store.deadAtStart, names: Object.keys(side) } })
+  post({ ready: { integrity: open.integrity, deadAtStart: open.store.deadAtStart, names: Object.keys(writeSide) } })
 }
 
 if (parentPort) {

@@ -24,9 +24,7 @@ export interface WriterHealth {
 export interface WriterOptions {
   readonly store: SqliteStore
   readonly clock: Clock
-  /**
-   * Milliseconds that work with `canWait` waits for a transaction of urgent work, while urgent work is frequent. Default 0: doesn't wait.
-   */
+  /** Milliseconds that work with `canWait` waits for a transaction of urgent work, while urgent work is frequent. Default 0: doesn't wait. */
   readonly lingerMs?: number
   /** Maximum milliseconds before the clock is read again while waiting for a due run, because the clock may be set. Default 5,000. */
   readonly clockCheckMs?: number
@@ -34,7 +32,7 @@ export interface WriterOptions {
   readonly onHealth?: (health: WriterHealth) => void
   /** Called once when nothing can be committed any more. */
   readonly onFailure?: (error: InboxError) => void
-  /** Called after each commit, before its callers get their results. If it returns an error, the writer fails for good. */
+  /** Called after each commit, before its callers get their results. If it returns an error, the writer fails permanently. */
   readonly onCommit?: () => InboxError | null
 }
 
@@ -53,7 +51,7 @@ const probeMs = 1_000
  *
  *   committed     each caller gets its result
  *   busy          the batch is queued again, in front, for up to `busyLimitMs`
- *   bug           each work of the batch runs in a transaction of its own, so that only the work that throws fails
+ *   bug           each work of the batch runs in its own transaction, so that only the work that throws fails
  *   full, failed  the batch is rejected; a probe finds out when commits succeed again
  *   fatal         the batch and all later work are rejected: the process must restart
  */
@@ -61,8 +59,8 @@ export class Writer {
   readonly #options: WriterOptions
   #queue: Work[] = []
   #claims: ClaimInWaiting[] = []
-  #newClaims = false
-  #scheduled = false
+  #hasNewClaims = false
+  #isScheduled = false
   #linger: Timer | undefined
   #lastUrgentAt = -Infinity
   #dueTimer: Timer | undefined
@@ -70,7 +68,7 @@ export class Writer {
   #probeTimer: Timer | undefined
   #busySince: number | undefined
   #health: WriterHealth = { ok: true, reason: '' }
-  #stopped: InboxError | undefined
+  #stopError: InboxError | undefined
   readonly #retired = new Set<string>()
 
   constructor(options: WriterOptions) {
@@ -86,7 +84,7 @@ export class Writer {
    * which saves an fsync.
    */
   run<T>(work: (store: SqliteStore) => T, canWait = false): Promise<T> {
-    if (this.#stopped) return Promise.reject(this.#stopped)
+    if (this.#stopError) return Promise.reject(this.#stopError)
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
         run: () => work(this.#options.store),
@@ -99,16 +97,16 @@ export class Writer {
 
   /** Reads committed data. Throws once the writer has stopped. */
   read<T>(work: (store: SqliteStore) => T): T {
-    if (this.#stopped) throw this.#stopped
+    if (this.#stopError) throw this.#stopError
     return work(this.#options.store)
   }
 
   claim(request: ClaimRequest): Promise<readonly Lease[]> {
-    if (this.#stopped || this.#retired.has(request.owner) || request.max < 1) return Promise.resolve([])
+    if (this.#stopError || this.#retired.has(request.owner) || request.max < 1) return Promise.resolve([])
     return new Promise((resolve) => {
       this.#claims.push({ ...request, leases: [], bytes: 0, resolve })
       if (!this.#options.store.hasClaimable()) return // The transaction that creates work serves it.
-      this.#newClaims = true
+      this.#hasNewClaims = true
       if (!this.#lingers()) this.#schedule(false)
     })
   }
@@ -125,14 +123,14 @@ export class Writer {
 
   /** Commits queued work, then rejects all calls. Waiting claims resolve empty. */
   async close(): Promise<void> {
-    if (this.#stopped) return
+    if (this.#stopError) return
     this.#endClaims(() => true)
     await this.run(() => {}).catch(() => {})
     this.#stop(new InboxError('shutting_down', 'the inbox is closed'))
   }
 
   #stop(error: InboxError): void {
-    this.#stopped ??= error
+    this.#stopError ??= error
     this.#linger?.cancel()
     this.#dueTimer?.cancel()
     this.#probeTimer?.cancel()
@@ -148,49 +146,49 @@ export class Writer {
 
   #schedule(isUrgent: boolean): void {
     if (isUrgent) this.#lastUrgentAt = this.#options.clock.now()
-    if (this.#scheduled) return
-    this.#scheduled = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => this.#flush())
   }
 
   /** True if an urgent transaction is expected soon. Otherwise one starts after `lingerMs`. */
   #lingers(): boolean {
     const { clock, lingerMs = 0 } = this.#options
-    if (this.#scheduled || this.#linger !== undefined) return true
+    if (this.#isScheduled || this.#linger !== undefined) return true
     if (lingerMs === 0 || clock.now() - this.#lastUrgentAt > frequentMs) return false
     this.#linger = clock.after(lingerMs, () => this.#schedule(false))
     return true
   }
 
   #flush(): void {
-    this.#scheduled = false
+    this.#isScheduled = false
     this.#linger?.cancel()
     this.#linger = undefined
-    if (this.#stopped) return
+    if (this.#stopError) return
     const batch = this.#queue
     this.#queue = []
     const { store } = this.#options
     const claims = this.#claims
     try {
       const results = store.transact(claims, () => {
-        if (this.#newClaims) for (const claim of claims) store.wake(claim)
+        if (this.#hasNewClaims) for (const claim of claims) store.wake(claim)
         return batch.map((work) => work.run())
       })
-      this.#newClaims = false
+      this.#hasNewClaims = false
       this.#committed(batch, results)
     } catch (error) {
       this.#failed(batch, error)
     }
     try {
-      if (!this.#stopped) this.#armDueTimer()
+      if (!this.#stopError) this.#armDueTimer()
     } catch (error) {
       this.#failed([], error)
     }
   }
 
   #committed(batch: readonly Work[], results: readonly unknown[]): void {
-    const lost = this.#options.onCommit?.() ?? null
-    if (lost !== null) return this.#fail(batch, lost)
+    const fileError = this.#options.onCommit?.() ?? null
+    if (fileError !== null) return this.#fail(batch, fileError)
     this.#busySince = undefined
     this.#setHealth({ ok: true, reason: '' })
     batch.forEach((work, index) => work.resolve(results[index]))
@@ -217,9 +215,9 @@ export class Writer {
         return
       case 'full':
       case 'failed': {
-        const refused = toStoreError(failure, error)
-        this.#setHealth({ ok: false, reason: refused.message })
-        for (const work of batch) work.reject(refused)
+        const storeError = toStoreError(failure, error)
+        this.#setHealth({ ok: false, reason: storeError.message })
+        for (const work of batch) work.reject(storeError)
         this.#probeTimer?.cancel()
         this.#probeTimer = this.#options.clock.after(probeMs, () => this.#probe())
       }
@@ -242,7 +240,7 @@ export class Writer {
     if (clock.now() - this.#busySince > busyLimitMs) {
       for (const work of this.#queue.splice(0)) work.reject(toStoreError('busy', error))
     }
-    this.#scheduled = true
+    this.#isScheduled = true
     clock.after(busyRetryMs, () => this.#flush())
   }
 
@@ -256,15 +254,15 @@ export class Writer {
       return
     }
     for (const [index, work] of batch.entries()) {
-      if (this.#stopped) {
-        work.reject(this.#stopped)
+      if (this.#stopError) {
+        work.reject(this.#stopError)
         continue
       }
       try {
         const result = this.#options.store.transact([], work.run)
-        const lost = this.#options.onCommit?.() ?? null
-        if (lost === null) work.resolve(result)
-        else this.#fail([work], lost)
+        const fileError = this.#options.onCommit?.() ?? null
+        if (fileError === null) work.resolve(result)
+        else this.#fail([work], fileError)
       } catch (thrown) {
         const failure = classifyFailure(thrown)
         if (failure === 'bug')
@@ -274,14 +272,14 @@ export class Writer {
       }
     }
     if (this.#claims.length > 0) {
-      this.#newClaims = true
+      this.#hasNewClaims = true
       this.#schedule(false)
     }
   }
 
   /** Finds out without deliveries whether the database can be written again. */
   #probe(): void {
-    if (this.#health.ok || this.#stopped) return
+    if (this.#health.ok || this.#stopError) return
     this.run((store) => store.probe()).catch(() => {})
   }
 
@@ -310,7 +308,7 @@ export class Writer {
     this.#dueTimer = clock.after(Math.min(dueAt - clock.now(), clockCheckMs), () => {
       if (clock.now() < dueAt && !store.clockWasSetBack()) return this.#awaitDue(dueAt)
       this.#dueAt = null
-      this.#newClaims = true
+      this.#hasNewClaims = true
       this.#schedule(false)
     })
   }

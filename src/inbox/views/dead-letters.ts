@@ -1,6 +1,7 @@
 import { decodeCursorPair, encodeCursor } from '../cursor.ts'
 import { errorGroupOf, frameOf } from '../error-group.ts'
 import { maxDeadIds, type DeadFilter, type DeadGroup, type DeadLetter, type QueryStore } from '../port.ts'
+import { runState } from '../run-sql.ts'
 import { attemptsOf, errorOf } from './event-detail.ts'
 import { rowsOf, turn, type ViewStore } from './tables.ts'
 
@@ -11,16 +12,16 @@ const rowsPerStatement = 4_000
 const maxGroups = 500
 
 /** Position of a dead letter in the list, newest first. */
-type DeadPlace = readonly [endedAt: number, runId: number]
+type DeadPosition = readonly [endedAt: number, runId: number]
 
-const newest: DeadPlace = [Number.MAX_SAFE_INTEGER, 0]
+const newest: DeadPosition = [Number.MAX_SAFE_INTEGER, 0]
 
 interface Part {
   /** Matches, newest first. */
   readonly found: readonly Candidate[]
   readonly scanned: number
   /** Position of the next page; null at the end. */
-  readonly behind: DeadPlace | null
+  readonly position: DeadPosition | null
 }
 
 interface Candidate {
@@ -40,7 +41,7 @@ export function createDeadLetters(
   const { db } = store
   const dead = db
     .selectFrom('run')
-    .where((eb) => eb.and([eb('run.state', '>=', eb.lit(4)), eb('run.state', '<=', eb.lit(5))]))
+    .where((eb) => eb.and([eb('run.state', '>=', eb.lit(runState.held)), eb('run.state', '<=', eb.lit(runState.dead))]))
 
   /** Dead letters by run id. Runs that were requeued in the meantime are missing. */
   async function deadLettersOf(runIds: readonly number[]): Promise<ReadonlyMap<number, DeadLetter>> {
@@ -61,8 +62,8 @@ export function createDeadLetters(
       .execute()
     return new Map(
       rows.map(({ state, last, eventId, type, handler, ...row }) => {
-        const letter = { ...row, held: state === 4, error: errorOf(rowsOf(last)[0]) }
-        return [row.runId, { ...letter, eventId: eventId ?? '', type: type ?? '', handler: handler ?? '' }]
+        const deadLetter = { ...row, held: state === runState.held, error: errorOf(rowsOf(last)[0]) }
+        return [row.runId, { ...deadLetter, eventId: eventId ?? '', type: type ?? '', handler: handler ?? '' }]
       }),
     )
   }
@@ -72,7 +73,7 @@ export function createDeadLetters(
   }
 
   /** Scans the next `limit` dead letters. */
-  async function scan(filter: DeadFilter, [endedAt, id]: DeadPlace, limit: number): Promise<Part> {
+  async function scan(filter: DeadFilter, [endedAt, id]: DeadPosition, limit: number): Promise<Part> {
     const rows = await dead
       .where((eb) => eb(eb.refTuple('run.ended_at', 'run.id'), '<', eb.tuple(endedAt, id)))
       .orderBy('run.ended_at', 'desc')
@@ -93,9 +94,9 @@ export function createDeadLetters(
       .execute()
     const handler = filter.handler === undefined ? undefined : await handlerId(filter.handler)
     // Dead letters of older versions have no stored group, and groups of older versions no frame.
-    const early = await deadLettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
+    const withoutGroup = await deadLettersOf(rows.filter(({ group }) => group === null).map((row) => row.id))
     const groupOf = (row: (typeof rows)[number]) => {
-      const { name, message } = early.get(row.id)?.error ?? errorOf(undefined)
+      const { name, message } = withoutGroup.get(row.id)?.error ?? errorOf(undefined)
       return row.group ?? errorGroupOf({ name, message })
     }
     const found = rows
@@ -104,7 +105,7 @@ export function createDeadLetters(
       .map((row) => ({ ...row, group: groupOf(row) }))
       .filter((row) => filter.group === undefined || row.group === filter.group)
     const last = rows.length === limit ? rows.at(-1) : undefined
-    return { found, scanned: rows.length, behind: last === undefined ? null : [last.endedAt, last.id] }
+    return { found, scanned: rows.length, position: last === undefined ? null : [last.endedAt, last.id] }
   }
 
   return {
@@ -115,16 +116,16 @@ export function createDeadLetters(
       const until = performance.now() + budgetMs
       const isFiltered = Object.values(filter).some((value) => value !== undefined)
       const found: Candidate[] = []
-      let behind: DeadPlace | null = cursor === undefined ? newest : decodeCursorPair(cursor)
-      for (let scanned = 0; behind !== null && found.length <= limit; await turn()) {
-        const part: Part = await scan(filter, behind, isFiltered ? rowsPerStatement : limit + 1)
+      let position: DeadPosition | null = cursor === undefined ? newest : decodeCursorPair(cursor)
+      for (let scanned = 0; position !== null && found.length <= limit; await turn()) {
+        const part: Part = await scan(filter, position, isFiltered ? rowsPerStatement : limit + 1)
         found.push(...part.found)
         scanned += part.scanned
-        behind = part.behind
+        position = part.position
         if (scanned >= maxScanned || performance.now() > until) break
       }
       const last = found.length > limit ? found[limit - 1] : undefined
-      const next = last === undefined ? behind : ([last.endedAt, last.id] as const)
+      const next = last === undefined ? position : ([last.endedAt, last.id] as const)
       const data = found.slice(0, limit)
       const byRunId = await deadLettersOf(data.map(({ id }) => id))
       return {
@@ -135,12 +136,12 @@ export function createDeadLetters(
 
     async deadGroups(filter) {
       const groups = new Map<string, Group>()
-      let behind: DeadPlace | null = newest
-      for (let scanned = 0; behind !== null && scanned < maxScanned; await turn()) {
-        const part: Part = await scan(filter, behind, rowsPerStatement)
-        for (const one of part.found) addTo(groups, one)
+      let position: DeadPosition | null = newest
+      for (let scanned = 0; position !== null && scanned < maxScanned; await turn()) {
+        const part: Part = await scan(filter, position, rowsPerStatement)
+        for (const candidate of part.found) addTo(groups, candidate)
         scanned += part.scanned
-        behind = part.behind
+        position = part.position
       }
       const largest = [...groups.values()]
         .toSorted((a, b) => b.count - a.count || b.lastDiedAt - a.lastDiedAt || b.newestId - a.newestId)
@@ -150,16 +151,16 @@ export function createDeadLetters(
         const sample = samples.get(newestId)
         return sample === undefined ? [] : [{ ...group, frame: frameOf(group.group), handler: sample.handler, sample }]
       })
-      return { groups: shown, isComplete: behind === null && groups.size <= maxGroups }
+      return { groups: shown, isComplete: position === null && groups.size <= maxGroups }
     },
 
     async deadRunIds(filter) {
       // A run that is requeued and dies again during the scan may occur twice.
       const runIds = new Set<number>()
-      for (let behind: DeadPlace | null = newest; behind !== null && runIds.size <= maxDeadIds; await turn()) {
-        const part: Part = await scan(filter, behind, rowsPerStatement)
+      for (let position: DeadPosition | null = newest; position !== null && runIds.size <= maxDeadIds; await turn()) {
+        const part: Part = await scan(filter, position, rowsPerStatement)
         for (const { id } of part.found) runIds.add(id)
-        behind = part.behind
+        position = part.position
       }
       return {
         runIds: [...runIds].slice(0, maxDeadIds).toSorted((a, b) => a - b),
@@ -173,6 +174,6 @@ export function createDeadLetters(
 function addTo(groups: Map<string, Group>, { id, handlerId, group, state, endedAt }: Candidate): void {
   const key = `${handlerId} ${group}`
   const known = groups.get(key) ?? { group, count: 0, held: 0, lastDiedAt: endedAt, newestId: id }
-  const held = known.held + (state === 4 ? 1 : 0)
+  const held = known.held + (state === runState.held ? 1 : 0)
   groups.set(key, { ...known, count: known.count + 1, held, firstDiedAt: endedAt })
 }

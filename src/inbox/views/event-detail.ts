@@ -25,7 +25,7 @@ export function attemptsOf(store: ViewStore, eb: ExpressionBuilder<Tables, 'run'
       'attempt.error_name as errorName',
       'attempt.error_message as errorMessage',
       'attempt.error_stack as errorStack',
-      sql<number>`${sql.ref(store.attemptOrder)}`.as('place'),
+      sql<number>`${sql.ref(store.attemptOrder)}`.as('position'),
     ])
 }
 
@@ -177,7 +177,7 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
 function toRunRecord(run: RunRow, stateKeys: readonly string[]): RunRecord {
   const { attempt, startedAt, endedAt, payload, idempotencyKey } = run
   const attempts = rowsOf(run.attempts)
-    .toSorted((a, b) => a.place - b.place)
+    .toSorted((a, b) => a.position - b.position)
     .map((row): AttemptRecord => ({
       attempt: row.attempt,
       startedAt: row.startedAt,

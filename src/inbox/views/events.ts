@@ -118,8 +118,8 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     if (seqs !== null) {
       const inRange = seqs.filter((seq) => seq < start && seq >= lowest)
       for (let at = 0; at < inRange.length; at += maxSeqs) {
-        const some = inRange.slice(at, at + maxSeqs)
-        yield { seqs: some, reached: some.at(-1) ?? 1 }
+        const portion = inRange.slice(at, at + maxSeqs)
+        yield { seqs: portion, reached: portion.at(-1) ?? 1 }
       }
       return
     }
@@ -278,7 +278,7 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     return row?.received_at ?? null
   }
 
-  async function cut(data: readonly EventSummary[], reached: number): Promise<EventPage> {
+  async function endPage(data: readonly EventSummary[], reached: number): Promise<EventPage> {
     return { data, nextCursor: reached > 1 ? encodeCursor(reached) : null, searchedTo: await timeOf(reached) }
   }
 
@@ -297,9 +297,9 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
       for (const summary of await summariesOf(rows)) {
         if (status !== undefined && summary.status !== status) continue
         data.push(summary)
-        if (data.length === limit) return cut(data, summary.seq)
+        if (data.length === limit) return endPage(data, summary.seq)
       }
-      if (performance.now() > until) return cut(data, portion.reached)
+      if (performance.now() > until) return endPage(data, portion.reached)
       await turn()
     }
     return { data, nextCursor: null, searchedTo: await timeOf(1) }

@@ -3,7 +3,8 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { maxBlockedRuns } from '../jobs.ts'
 import type { AuditRecord, GapRecord, Page, PageQuery, ReplayRecord, QueryStore, ReplayFilter } from '../port.ts'
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
-import { place, type ViewStore, rowsOf, turn } from './tables.ts'
+import { cursorNumber, type ViewStore, rowsOf, turn } from './tables.ts'
+import { runState } from '../run-sql.ts'
 import { createSelector, type Selection } from '../routes.ts'
 import { statusOf } from '../status.ts'
 
@@ -44,8 +45,8 @@ export function createLists({
                     .select('run.id')
                     .whereRef('run.handler_id', '=', 'handler.id')
                     .whereRef('run.replay_id', '=', 'replay.id')
-                    .where('run.state', '<', eb.lit(5))
-                    .where('run.state', '<', eb.lit(4))
+                    .where('run.state', '<', eb.lit(runState.dead))
+                    .where('run.state', '<', eb.lit(runState.held))
                     .orderBy('run.handler_id')
                     .orderBy('run.replay_id')
                     .orderBy('run.key')
@@ -57,7 +58,7 @@ export function createLists({
             ])
             .as('openRuns'),
         )
-        .where('replay.id', '<', place(below))
+        .where('replay.id', '<', cursorNumber(below))
         .orderBy('replay.id', 'desc')
         .limit(limit)
     )
@@ -81,7 +82,7 @@ export function createLists({
         const rows = await db
           .selectFrom('audit')
           .select(['id', 'at', 'action', 'detail', 'by_whom as by'])
-          .where('id', '<', place(below))
+          .where('id', '<', cursorNumber(below))
           .orderBy('id', 'desc')
           .limit(limit)
           .execute()

@@ -22,7 +22,7 @@ export function createQuarantine({
     ])
 
   /** Sums over the next bodies with a reason, grouped by label. */
-  function sumsBehind(reason: string, seq: number) {
+  function sumsAfter(reason: string, seq: number) {
     return db
       .with(
         (cte) => cte('part').materialized(),
@@ -52,7 +52,7 @@ export function createQuarantine({
   async function sumReason(reason: string): Promise<QuarantineGroup[]> {
     const groups = new Map<string, QuarantineGroup>()
     for (let seq: number | null = 0; seq !== null; await turn()) {
-      const sums: Awaited<ReturnType<typeof sumsBehind>> = await sumsBehind(reason, seq)
+      const sums: Awaited<ReturnType<typeof sumsAfter>> = await sumsAfter(reason, seq)
       for (const { lastSeq: _, ...sum } of sums) {
         const known = groups.get(sum.secretLabel)
         groups.set(sum.secretLabel, {

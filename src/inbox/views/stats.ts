@@ -1,4 +1,7 @@
 import { type InboxStats, type QueryStore, runStates, type RunCounts } from '../port.ts'
+import type { Clock } from '../../base/clock.ts'
+import { hourMs } from '../tally.ts'
+import { runState } from '../run-sql.ts'
 import { turn, type ViewStore, type Tables } from './tables.ts'
 import { sql, type ExpressionBuilder } from 'kysely'
 
@@ -7,27 +10,53 @@ const fewRows = 5_000
 const isLarge = (count: number) => count > fewRows
 
 /** Counts for people and metrics. */
-export function createStats(store: ViewStore, { quarantineGroups }: Pick<QueryStore, 'quarantineGroups'>) {
+export function createStats(
+  store: ViewStore,
+  { quarantineGroups }: Pick<QueryStore, 'quarantineGroups'>,
+  clock: Pick<Clock, 'now'>,
+) {
   const { db } = store
   const runCounts = createRunCounts(store)
-  const conflicts = createKept(countConflicts, isLarge)
-  const quarantined = createKept(async () => {
+  const conflicts = createCachedCount(countConflicts, isLarge)
+  const quarantined = createCachedCount(async () => {
     return (await quarantineGroups()).reduce((total, { count }) => total + count, 0)
   }, isLarge)
+
+  const deadLastHour = createCachedCount(countDeadLastHour, isLarge)
+
+  /** Counts in parts, in the order of the time of death. */
+  async function countDeadLastHour(): Promise<number> {
+    let total = 0
+    for (let [at, id] = [clock.now() - hourMs, 0]; ; await turn()) {
+      const rows = await db
+        .selectFrom('run')
+        .select(['ended_at', 'id'])
+        .where(isDead)
+        .where((eb) => eb(eb.refTuple('ended_at', 'id'), '>', eb.tuple(at, id)))
+        .orderBy('ended_at')
+        .orderBy('id')
+        .limit(fewRows)
+        .execute()
+      total += rows.length
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < fewRows) return total
+      ;[at, id] = [last.ended_at, last.id]
+    }
+  }
 
   /** Counts in parts, in index order. */
   async function countConflicts(): Promise<number> {
     let total = 0
-    for (let behind: readonly [number, number, string] | null = [-1, 0, '']; behind !== null; await turn()) {
-      const last: Awaited<ReturnType<typeof conflictsBehind>> = await conflictsBehind(...behind)
+    for (let after: readonly [number, number, string] | null = [-1, 0, '']; after !== null; await turn()) {
+      const last: Awaited<ReturnType<typeof conflictsAfter>> = await conflictsAfter(...after)
       total += last?.count ?? 0
-      behind = last?.count === fewRows ? [last.received_at, last.event_seq, last.digest] : null
+      after = last?.count === fewRows ? [last.received_at, last.event_seq, last.digest] : null
     }
     return total
   }
 
   /** The last of the next `fewRows` conflicts, and their count. */
-  function conflictsBehind(at: number, seq: number, digest: string) {
+  function conflictsAfter(at: number, seq: number, digest: string) {
     return db
       .with(
         (cte) => cte('part').materialized(),
@@ -70,6 +99,7 @@ export function createStats(store: ViewStore, { quarantineGroups }: Pick<QuerySt
   }
 
   return {
+    deadLastHour,
     async stats(): Promise<InboxStats> {
       const newest = await db.selectFrom('event').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
       const meta = await db
@@ -141,10 +171,11 @@ interface CountRow {
 type Part = CountRow & { readonly lastKey: string | null; readonly lastId: number | null }
 type Runs = ExpressionBuilder<Tables, 'run'>
 
-const held = runStates.indexOf('held')
+const { held } = runState
 // Literal numbers, because they must match the conditions of the indexes.
-const isOpen = (eb: Runs) => eb.and([eb('state', '<', eb.lit(5)), eb('state', '<', eb.lit(4))])
-const isDead = (eb: Runs) => eb.and([eb('state', '>=', eb.lit(4)), eb('state', '<=', eb.lit(5))])
+const isOpen = (eb: Runs) => eb.and([eb('state', '<', eb.lit(runState.dead)), eb('state', '<', eb.lit(runState.held))])
+const isDead = (eb: Runs) =>
+  eb.and([eb('state', '>=', eb.lit(runState.held)), eb('state', '<=', eb.lit(runState.dead))])
 
 /**
  * Counts open and dead runs by handler, from their indexes alone. A few runs are counted on every call. More are counted in parts,
@@ -154,8 +185,8 @@ export function createRunCounts(
   { db }: ViewStore,
   { few, perStatement }: CountLimits = { few: 20_000, perStatement: 20_000 },
 ): () => Promise<ReadonlyMap<number, HandlerCounts>> {
-  const manyOpen = createKept(countOpen)
-  const manyDead = createKept(() => countById(deadRuns))
+  const manyOpen = createCachedCount(countOpen)
+  const manyDead = createCachedCount(() => countById(deadRuns))
 
   // In index order, so that only the index is read.
   const openRuns = db
@@ -208,9 +239,9 @@ export function createRunCounts(
   }
 
   /** Counts runs in the order of their ids. */
-  async function countById(runs: Selected, behind = 0): Promise<CountRow[]> {
+  async function countById(runs: Selected, after = 0): Promise<CountRow[]> {
     const all: CountRow[] = []
-    for (let id: number | null = behind; id !== null; await turn()) {
+    for (let id: number | null = after; id !== null; await turn()) {
       const part: Part[] = await readPart(runs.where('id', '>', id))
       all.push(...part)
       id = totalOf(part) === perStatement ? (part[0]?.lastId ?? null) : null
@@ -220,7 +251,7 @@ export function createRunCounts(
 
   async function countOpen(): Promise<CountRow[]> {
     const all: CountRow[] = []
-    let generation = await generationBehind(0, -1)
+    let generation = await nextGeneration(0, -1)
     while (generation !== undefined) {
       const { handlerId, replayId } = generation
       const runs = openRuns.where('handler_id', '=', handlerId).where('replay_id', '=', replayId)
@@ -234,16 +265,16 @@ export function createRunCounts(
         const last: Part | undefined = totalOf(part) === perStatement ? part[0] : undefined
         ;[key, id] = [last?.lastKey ?? null, last?.lastId ?? 0]
       }
-      generation = await generationBehind(handlerId, replayId)
+      generation = await nextGeneration(handlerId, replayId)
     }
     return all
   }
 
-  function generationBehind(handlerId: number, replayId: number) {
+  function nextGeneration(handlerId: number, replayId: number) {
     return db
       .selectFrom('run')
       .select(['handler_id as handlerId', 'replay_id as replayId'])
-      .where('state', '<', (eb) => eb.lit(5))
+      .where('state', '<', (eb) => eb.lit(runState.dead))
       .where((eb) => eb(eb.refTuple('handler_id', 'replay_id'), '>', eb.tuple(handlerId, replayId)))
       .orderBy('handler_id')
       .orderBy('replay_id')
@@ -283,37 +314,34 @@ function byHandler(rows: readonly CountRow[]): ReadonlyMap<number, HandlerCounts
 
 /** A slow count uses at most 1/20 of the time, however often it is called. */
 const shareOfTime = 20
-const minKeptMs = 1_000
+const minCachedMs = 1_000
 /** Maximum age of a cached count. */
-const maxKeptMs = 60_000
+const maxCachedMs = 60_000
 
-/**
- * Caches a large count for a time that depends on how long it took, then counts again in the background. `elapsed`: monotonic
- * milliseconds.
- */
-export function createKept<T>(
+/** Caches a large count for a time that depends on how long it took, then counts again in the background. `elapsed`: monotonic milliseconds. */
+export function createCachedCount<T>(
   count: () => Promise<T>,
   isLarge: (value: T) => boolean = () => true,
   elapsed: () => number = () => performance.now(),
 ): () => Promise<T> {
-  let kept: { readonly value: T; readonly at: number; readonly keptMs: number } | undefined
+  let cached: { readonly value: T; readonly at: number; readonly cachedMs: number } | undefined
   let counting: Promise<T> | undefined
 
   async function countAnew(): Promise<T> {
     const startedAt = elapsed()
     const value = await count()
     const at = elapsed()
-    kept = isLarge(value) ? { value, at, keptMs: Math.max(minKeptMs, (at - startedAt) * shareOfTime) } : undefined
+    cached = isLarge(value) ? { value, at, cachedMs: Math.max(minCachedMs, (at - startedAt) * shareOfTime) } : undefined
     return value
   }
 
   return async () => {
-    const ageMs = kept === undefined ? Infinity : elapsed() - kept.at
-    if (kept !== undefined && ageMs <= kept.keptMs) return kept.value
+    const ageMs = cached === undefined ? Infinity : elapsed() - cached.at
+    if (cached !== undefined && ageMs <= cached.cachedMs) return cached.value
     counting ??= countAnew().finally(() => (counting = undefined))
-    if (kept === undefined || ageMs > Math.max(maxKeptMs, 2 * kept.keptMs)) return counting
+    if (cached === undefined || ageMs > Math.max(maxCachedMs, 2 * cached.cachedMs)) return counting
     // A failure here reaches no caller. The next call counts again.
     counting.catch(() => {})
-    return kept.value
+    return cached.value
   }
 }

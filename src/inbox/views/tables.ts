@@ -15,7 +15,10 @@ export interface Tables {
     /** `network:address`; null if the key is the event's own id. */
     readonly key: string | null
     readonly secret_label: string
-    /** Milliseconds from `received_at` to the begin of the transaction that stored the event; null for events of older versions. */
+    /**
+     * Milliseconds from `received_at` to the start of the transaction that stored the event; null for events of older
+     * versions.
+     */
     readonly stored_ms: number | null
     /** Id in `header_set`; null: no stored headers. */
     readonly header_set: number | null
@@ -173,7 +176,7 @@ export function rowsOf<T>(json: readonly T[] | string | null): readonly T[] {
 }
 
 /** A number from a cursor, cast because it may not fit into the column that it is compared with. */
-export const place = (n: number): RawBuilder<number> => sql<number>`cast(${n} as bigint)`
+export const cursorNumber = (n: number): RawBuilder<number> => sql<number>`cast(${n} as bigint)`
 
 /** Lets other calls run between two statements of a long query. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -27,6 +27,6 @@ export function createViews(store: ViewStore, clock: Pick<Clock, 'now'>) {
     ...quarantine,
     ...createLists(store),
     ...createReplayCount(store),
-    ...createStats(store, quarantine),
+    ...createStats(store, quarantine, clock),
   }
 }

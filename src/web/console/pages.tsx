@@ -12,6 +12,7 @@ import { DeadLettersPage } from './dead-letters.tsx'
 import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventPage } from './events/event.tsx'
 import { EventsPage } from './events/events.tsx'
+import { isFailing } from './handlers/handler.ts'
 import { HandlersPage } from './handlers/handlers.tsx'
 import { Jump, JumpButton } from './jump.tsx'
 import { OverviewPage } from './overview/overview.tsx'
@@ -22,7 +23,7 @@ import './console.css'
 
 export function Pages({ signOut }: { readonly signOut: ReactNode }) {
   const overview = useGet<OverviewJson>('/overview').data
-  const handlers = useGet<HandlerListJson>('/handlers').data
+  const handlers = useGet<HandlerListJson>('/handlers', { pollMs: 15_000 }).data
   const nav = navOf(overview, handlers)
   useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
   return (
@@ -61,7 +62,7 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
 }
 
 function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | undefined): readonly NavLink[] {
-  const openBreakers = handlers?.data.filter(({ shut }) => shut?.reason === 'breaker').length ?? 0
+  const failing = handlers?.data.filter(isFailing).length
   const badge = (count: number | undefined, label: string, tone: 'bad' | 'warning' = 'bad') => ({
     badge: { count: count ?? 0, label, tone },
   })
@@ -69,7 +70,7 @@ function navOf(overview: OverviewJson | undefined, handlers: HandlerListJson | u
     { label: 'Overview', path: '/' },
     { label: 'Events', path: '/events' },
     { label: 'Dead letters', path: '/dead-letters', ...badge(overview?.dead_letters, 'dead letters') },
-    { label: 'Handlers', path: '/handlers', ...badge(openBreakers, 'open breakers') },
+    { label: 'Handlers', path: '/handlers', ...badge(failing, 'failing handlers and sinks') },
     { label: 'Deliveries', path: '/deliveries', ...badge(overview?.quarantined, 'in quarantine', 'warning') },
     { label: 'Replays', path: '/replays' },
     { label: 'System', path: '/system' },

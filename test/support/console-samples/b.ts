@@ -120,6 +120,7 @@ export function handlerOf(name: string, change: Partial<HandlerJson> = {}): Hand
     pace: {
       per_second: 12.3,
       failures_per_second: 0,
+      error_rate: 0,
       p50_ms: 3,
       p95_ms: 9,
       p99_ms: 21,
@@ -255,10 +256,9 @@ const secrets: Pick<SettingsJson, 'secrets'>['secrets'] = [
   { label: 'older', configured: false, first_used_at: at(-900 * hourMs), last_used_at: at(-100 * hourMs), events: 567 },
 ]
 
-const setting = (name: string, value: string, variables: string[], change: object = {}) => ({
+const setting = (name: string, value: string, change: object = {}) => ({
   name,
   value,
-  variables,
   origin: 'default' as const,
   secret: false,
   default: '',
@@ -267,15 +267,13 @@ const setting = (name: string, value: string, variables: string[], change: objec
 
 const settings: SettingsJson = {
   settings: [
-    setting('webhook address', 'http://127.0.0.1:8080/webhooks', ['INBOX_HOST', 'INBOX_PORT', 'INBOX_PATH'], {
-      default: '127.0.0.1, 8080, /webhooks',
-    }),
-    setting('webhook secrets', 'set (labels: primary, next)', ['INBOX_SECRETS', 'INBOX_SECRETS_FILE'], {
-      origin: 'file',
-      secret: true,
-    }),
-    setting('admin token', 'set', ['INBOX_ADMIN_TOKEN'], { origin: 'environment', secret: true }),
-    setting('handlers', '/srv/inbox/handlers', ['INBOX_HANDLERS'], { origin: 'config', default: './handlers' }),
+    setting('INBOX_SECRETS', 'set (labels: primary, next)', { origin: 'file', secret: true }),
+    setting('INBOX_HOST', '0.0.0.0', { origin: 'environment', default: '127.0.0.1' }),
+    setting('INBOX_PORT', '8080', { default: '8080' }),
+    setting('INBOX_PATH', '/webhooks', { default: '/webhooks' }),
+    setting('INBOX_ADMIN_TOKEN', 'set', { origin: 'environment', secret: true }),
+    setting('INBOX_HANDLERS', '/srv/inbox/handlers', { origin: 'config', default: './handlers' }),
+    setting('INBOX_TLS_CERT_FILE', 'not set'),
   ],
   secrets,
 }
@@ -311,6 +309,7 @@ const audit: ListJson<AuditJson> = {
     action,
     detail,
     by: index === 1 ? null : 'operator (session) 127.0.0.1',
+    user_agent: index === 0 ? 'Mozilla/5.0 (X11; Linux x86_64)' : null,
   })),
   next_cursor: null,
 }

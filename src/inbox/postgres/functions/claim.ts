@@ -4,7 +4,7 @@ import { isClaimable, runState as state } from '../../run-sql.ts'
 import { callSettings, isRunning, sharedLock } from '../locks.ts'
 
 /*
- * Functions that take and end leases without an outcome: see `leases.ts` for their life.
+ * Functions that take and end leases without an outcome: see `leases.ts` for the life of a lease.
  *
  *   claim           takes runs for claims
  *   next_due        time until the next run of a claim without runs is due

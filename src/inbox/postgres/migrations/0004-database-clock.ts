@@ -1,4 +1,4 @@
-/** Times come from the database's clock, so the data for synchronizing the replicas' clocks goes. Older programs can't run on this schema. */
+/** Times come from the database's clock, so data about replicas' clocks is dropped. Older programs can't run on this schema. */
 export const databaseClock: readonly string[] = [
   `DROP TABLE inbox.clock_shift`,
   `DELETE FROM inbox.meta WHERE name = 'seen_at'`,

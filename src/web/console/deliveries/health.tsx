@@ -5,7 +5,7 @@ import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
-import { ageColumn, codeColumn, textColumn } from '../../ui/columns.tsx'
+import { codeColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
 
 import type { HealthJson, SenderMeterJson, SilenceJson } from '../../../admin/health.ts'
 import { Command } from '../overview/first-run.tsx'
@@ -72,19 +72,20 @@ const silenceTones: Readonly<Record<SilenceJson['state'], Tone>> = {
   gone: 'neutral',
 }
 
-const duration = (header: string, member: 'silent_ms' | 'usual_ms' | 'alarm_after_ms'): Column<SilenceJson> => ({
+/** A learned figure. It isn't reliable before the alarm is armed. */
+const learned = (header: string, member: 'usual_ms' | 'alarm_after_ms'): Column<SilenceJson> => ({
   header,
-  width: '7rem',
+  width: '6.5rem',
   isNumber: true,
-  cell: (silence) => formatDuration(silence[member]),
+  cell: (silence) => (silence.learning === null ? formatDuration(silence[member]) : '–'),
 })
 
 const silenceColumns: readonly Column<SilenceJson>[] = [
   codeColumn('Type', 'type', { isName: true }),
-  textColumn('Network', 'network', { width: '9rem' }),
+  textColumn('Network', 'network', { width: '7rem' }),
   {
     header: 'State',
-    width: '23rem',
+    width: '21rem',
     narrow: 'plain',
     cell: ({ state, learning }) => (
       <>
@@ -98,10 +99,10 @@ const silenceColumns: readonly Column<SilenceJson>[] = [
       </>
     ),
   },
-  duration('Silent for', 'silent_ms'),
-  duration('Usual gap', 'usual_ms'),
-  duration('Alarm after', 'alarm_after_ms'),
-  ageColumn('Last event', 'last_at', { width: '6rem' }),
+  { header: 'Silent for', width: '6rem', isNumber: true, cell: ({ silent_ms: ms }) => formatDuration(ms) },
+  learned('Usual gap', 'usual_ms'),
+  learned('Alarm after', 'alarm_after_ms'),
+  timeColumn('Last event', 'last_at'),
 ]
 
 function Silences({ silences }: { readonly silences: readonly SilenceJson[] }) {

@@ -1,13 +1,13 @@
 import { Link } from 'wouter'
 import { pathWith } from '../../ui/api.tsx'
-import { formatCount, formatDuration, formatMs, formatNumber, formatShare } from '../../ui/format.ts'
+import { formatCount, formatDuration, formatMs, formatShare } from '../../ui/format.ts'
 import { Facts } from '../../ui/shell.tsx'
 import { Status } from '../../ui/status.tsx'
 import { Age, Time, Until } from '../../ui/values.tsx'
 import type { HandlerJson } from '../../../admin/handlers.ts'
 import { ErrorBox } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
-import { concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
+import { concurrencyOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
 import { ConcurrencyAction, DropRunsAction, PauseAction, TryNow } from './handler-actions.tsx'
 
 /** A handler in the panel: its error first, then actions, figures and settings. */
@@ -54,8 +54,8 @@ export function HandlerDetail({ handler }: { readonly handler: HandlerJson }) {
         <h3>Last five minutes</h3>
         <Facts
           facts={[
-            ['Runs / min', pace === null ? null : formatNumber(pace.per_second * 60)],
-            ['Error rate', formatShare(errorRateOf(handler))],
+            ['Runs', formatCount(pace?.series.reduce((sum, count) => sum + count, 0))],
+            ['Error rate', formatShare(pace?.error_rate)],
             [
               'Latency',
               `p50 ${formatMs(pace?.p50_ms)} · p95 ${formatMs(pace?.p95_ms)} · p99 ${formatMs(pace?.p99_ms)}`,

@@ -8,7 +8,7 @@ import { DataTable, type Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import { ageColumn, textColumn } from '../../ui/columns.tsx'
 import type { HandlerJson } from '../../../admin/handlers.ts'
-import { byTrouble, concurrencyOf, errorRateOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
+import { byTrouble, concurrencyOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
 
 /** Columns of the overview. */
 const columns: readonly Column<HandlerJson>[] = [
@@ -40,8 +40,8 @@ const columns: readonly Column<HandlerJson>[] = [
     header: 'Errors',
     width: '4.5rem',
     isNumber: true,
-    cell: (handler) => {
-      const rate = errorRateOf(handler)
+    cell: ({ pace }) => {
+      const rate = pace?.error_rate ?? null
       return <span className={rate !== null && rate > 0 ? 'ui-text-bad' : undefined}>{formatShare(rate)}</span>
     },
   },

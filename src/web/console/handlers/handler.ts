@@ -8,18 +8,19 @@ export function pendingOf({ waiting, ready, suspect }: HandlerJson): number {
 }
 
 /** The state of a handler: the first that applies. */
-export function stateOf({ loaded, paused, shut }: HandlerJson): readonly [name: string, tone: Tone] {
+export function stateOf(handler: HandlerJson): readonly [name: string, tone: Tone] {
+  const { loaded, paused, shut, running, pace } = handler
   if (shut?.reason === 'breaker') return ['Breaker open', 'bad']
   if (!loaded) return ['Not loaded', 'warning']
   if (paused) return ['Paused', 'neutral']
   if (shut?.reason === 'pause') return ['Backing off', 'warning']
+  if ((pace?.error_rate ?? 0) >= 0.5 && pendingOf(handler) + running > 0) return ['Failing', 'bad']
   return ['Running', 'good']
 }
 
-/** Share of the last minute's attempts that failed; null: there were none. */
-export function errorRateOf({ pace }: HandlerJson): number | null {
-  if (pace === null || pace.per_second === 0) return null
-  return Math.min(1, pace.failures_per_second / pace.per_second)
+/** True if its state is a problem: its breaker is open, or half of its runs fail while more are pending. */
+export function isFailing(handler: HandlerJson): boolean {
+  return stateOf(handler)[1] === 'bad'
 }
 
 /** Name and message of the latest known error. */
@@ -42,15 +43,15 @@ export function retriesOf({ settings }: HandlerJson): string {
   return `${attempts} attempts, ${formatDuration(base)} doubling to ${formatDuration(cap)}`
 }
 
-/** Handlers with open breakers first, then the failing, the dead, the waiting. */
+/** Failing handlers and sinks that send nothing come first; then missing ones, ones with errors, ones with dead letters. */
 export function byTrouble(a: HandlerJson, b: HandlerJson): number {
   return troubleOf(b) - troubleOf(a) || a.name.localeCompare(b.name, 'en')
 }
 
 function troubleOf(handler: HandlerJson): number {
-  const { shut, loaded, dead, held } = handler
-  if (shut !== null) return 4
+  const { shut, loaded, dead, held, pace } = handler
+  if (shut !== null || isFailing(handler)) return 4
   if (!loaded && pendingOf(handler) > 0) return 3
-  if ((errorRateOf(handler) ?? 0) > 0) return 2
+  if ((pace?.error_rate ?? 0) > 0) return 2
   return dead + held > 0 ? 1 : 0
 }

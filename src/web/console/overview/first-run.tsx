@@ -17,8 +17,7 @@ export function Command({ line }: { readonly line: string }) {
 
 /** How to get the first event. */
 export function FirstRun({ rejects }: { readonly rejects: number }) {
-  const settings = useGet<SettingsJson>('/settings').data?.settings ?? []
-  const url = receiverUrl(settings.find(({ name }) => name === 'webhook address')?.value)
+  const url = receiverUrl(useGet<SettingsJson>('/settings').data?.settings)
   return (
     <Panel title="No events yet" note="the first one appears here at once">
       <p>Send a test event, signed with your secret:</p>
@@ -39,12 +38,16 @@ export function FirstRun({ rejects }: { readonly rejects: number }) {
   )
 }
 
+/** Address to call, by an address that listens everywhere. */
+const callable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
 /** The receiver's address as a word for a shell. With port 0, only the log has the real port. */
-function receiverUrl(set: string | undefined): string {
-  if (set === undefined || !URL.canParse(set)) return 'http://127.0.0.1:8080/webhooks'
-  const url = new URL(set)
-  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
-  if (url.hostname === '[::]') url.hostname = '[::1]'
-  const text = url.href.replace(/:0\//, ':PORT/')
-  return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+function receiverUrl(settings: SettingsJson['settings'] | undefined): string {
+  if (settings === undefined) return 'http://127.0.0.1:8080/webhooks'
+  const rows = new Map(settings.map((row) => [row.name, row]))
+  const valueOf = (name: string) => rows.get(name)?.value ?? ''
+  const scheme = rows.get('INBOX_TLS_CERT_FILE')?.origin === 'default' ? 'http' : 'https'
+  const host = callable[valueOf('INBOX_HOST')] ?? valueOf('INBOX_HOST')
+  const place = `${valueOf('INBOX_PORT').replace(/^0$/, 'PORT')}${valueOf('INBOX_PATH')}`
+  return host.includes(':') ? `'${scheme}://[${host}]:${place}'` : `${scheme}://${host}:${place}`
 }

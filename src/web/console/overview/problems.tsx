@@ -11,7 +11,7 @@ import type { DeadGroupsJson } from '../../../admin/dead-letters.ts'
 import type { HandlerJson } from '../../../admin/handlers.ts'
 import type { WarningJson } from '../../../admin/health.ts'
 import { wordsOf } from '../deliveries/reasons.ts'
-import { pendingOf } from '../handlers/handler.ts'
+import { isFailing, lastErrorOf, pendingOf } from '../handlers/handler.ts'
 import { TryNow } from '../handlers/handler-actions.tsx'
 
 export interface ProblemsProps {
@@ -42,7 +42,7 @@ export function Problems({ warnings, handlers }: ProblemsProps) {
   )
   const problems = [
     ...(others.get(true) ?? []).map(toProblem),
-    ...handlers.filter(({ shut }) => shut?.reason === 'breaker').map(sinkDown),
+    ...handlers.filter(isFailing).map(failing),
     ...dying.map((handler) =>
       deadLetters(
         handler,
@@ -70,24 +70,33 @@ export function Problems({ warnings, handlers }: ProblemsProps) {
   )
 }
 
-function sinkDown(handler: HandlerJson): Problem {
-  const { name, shut } = handler
+function failing(handler: HandlerJson): Problem {
+  const { name, shut, pace } = handler
+  const isDown = shut !== null
   return {
-    key: `sink ${name}`,
-    label: 'Sink down',
+    key: `failing ${name}`,
+    label: isDown ? 'Sink down' : 'Failing',
     tone: 'bad',
     text: (
       <>
-        <b>{shortText(name, 40)}</b> fails: <Line value={shut?.error} fallback="no error known" />.{' '}
-        {formatCount(pendingOf(handler))} items pending, none lost.
+        <b>{shortText(name, 40)}</b> fails: <Line value={lastErrorOf(handler)} fallback="no error known" />. Pending
+        runs: {formatCount(pendingOf(handler) + handler.running)}, none lost.
       </>
     ),
-    when: (
+    when: isDown ? (
       <>
-        next attempt <Until at={shut?.until} />
+        next attempt <Until at={shut.until} />
+      </>
+    ) : (
+      <>
+        last <Age at={pace?.last_error?.at} /> ago
       </>
     ),
-    action: <TryNow handler={name} />,
+    action: isDown ? (
+      <TryNow handler={name} />
+    ) : (
+      <View href={pathWith('/handlers', { open: name })} what={shortText(name)} />
+    ),
   }
 }
 

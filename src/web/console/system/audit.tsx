@@ -12,7 +12,8 @@ const columns: readonly Column<AuditJson>[] = [
   timeColumn('Time (UTC)', 'at', { width: '10.5rem' }),
   textColumn('Action', 'action', { width: '12rem', isName: true }),
   { header: 'Detail', cell: ({ detail }) => <Line value={detailText(detail)} max={200} fallback="" /> },
-  { header: 'By', width: '22rem', cell: ({ by }) => <Line value={by} fallback="the inbox" /> },
+  { header: 'By', width: '16rem', cell: ({ by }) => <Line value={by} fallback="the inbox" /> },
+  textColumn('User agent', 'user_agent', { width: '14rem', isOptional: true }),
 ]
 
 /** What operators did, newest first. */
@@ -33,13 +34,14 @@ export function AuditList() {
   )
 }
 
-function Entry({ entry: { at, action, detail, by } }: { readonly entry: AuditJson }) {
+function Entry({ entry: { at, action, detail, by, user_agent: userAgent } }: { readonly entry: AuditJson }) {
   return (
     <Facts
       facts={[
         ['Action', action],
         ['Time (UTC)', <Time key="at" at={at} />],
         ['By', by ?? 'the inbox'],
+        ['User agent', userAgent],
         ...Object.entries(detail).map(([name, value]) => [shortText(name, 60), valueText(value)] as const),
       ]}
     />

@@ -6,7 +6,7 @@ import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { TabbedPage } from '../../ui/tabs.tsx'
 import { Line, Text } from '../../ui/text.tsx'
-import { ageColumn, countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
+import { ageColumn, codeColumn, countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
 import type { ReplicaJson, SecretUseJson, SettingsJson } from '../../../admin/health.ts'
 import type { OverviewJson } from '../../../admin/overview.ts'
 import { AuditList } from './audit.tsx'
@@ -26,27 +26,8 @@ export function SystemPage({ tab }: { readonly tab: string | undefined }) {
 }
 
 const settingColumns: readonly Column<Setting>[] = [
-  {
-    header: 'Setting',
-    width: '30%',
-    isName: true,
-    cell: ({ name, variables }) => (
-      <>
-        <Line value={name} max={60} />{' '}
-        <code className="ui-dim">
-          <Line value={variables.join(' ')} max={120} />
-        </code>
-      </>
-    ),
-  },
-  {
-    header: 'Value',
-    cell: ({ value, secret }) => (
-      <span className={secret ? 'ui-dim' : undefined}>
-        <Text value={value} max={120} />
-      </span>
-    ),
-  },
+  codeColumn('Setting', 'name', { width: '17rem', isName: true }),
+  { header: 'Value', cell: ({ value }) => <Text value={value} max={120} /> },
   textColumn('Origin', 'origin', { width: '7rem' }),
   { header: 'Default', width: '14rem', cell: ({ default: own }) => <Line value={own} max={80} fallback="none" /> },
 ]

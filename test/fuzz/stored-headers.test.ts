@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
+import { createHeaderReader } from '../../src/receiver/stored-headers.ts'
 
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u // eslint-disable-line no-control-regex
 

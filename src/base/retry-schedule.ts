@@ -1,15 +1,12 @@
-/**
- * Delays before retry 1 to 5, each from the previous failure (R81–R85). The sender drops the event after the sixth
- * attempt (R86).
- */
+/** Delays before retry 1 to 5, each from the previous failure (R81–R85). The sender drops the event after the sixth attempt (R86). */
 export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000]
 
 /** Times of the attempts, relative to the first. */
 const offsetsMs = retryDelaysMs.reduce<number[]>((offsets, delay) => [...offsets, (offsets.at(-1) ?? 0) + delay], [0])
-/** The sender waits up to 5 s for a response (R79) and counts from the failure. Six attempts add up to this. */
+/** Maximum time that response timeouts add: six attempts of 5 s (R79). Retry delays begin after them. */
 export const slackMs = 30_000
 /** Time from the first to the last possible attempt. */
-export const ladderMs = Math.max(...offsetsMs) + slackMs
+export const retryPeriodMs = Math.max(...offsetsMs) + slackMs
 
 /** A time span from `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
 export interface Span {
@@ -18,7 +15,7 @@ export interface Span {
 }
 
 /** Consequences of a downtime for the sender's events. */
-export interface LadderOutlook {
+export interface DowntimeOutlook {
   /** Time by which the last retry of events from the downtime arrives, in milliseconds since 1970. */
   readonly retriedUntil: number
   /** Events first sent in this span are lost and need a manual replay in the upstream's dashboard; null: none. */
@@ -30,8 +27,8 @@ export interface LadderOutlook {
  * attempt: the later an attempt fell into the downtime, the longer until the next one. An event is lost if all its
  * attempts fell into downtimes. Attempt times are known to within seconds, so the result errs on the side of loss.
  */
-export function outlookAfter(gap: Span, before: readonly Span[] = []): LadderOutlook {
-  let failed = joined([...before, gap])
+export function outlookAfter(gap: Span, before: readonly Span[] = []): DowntimeOutlook {
+  let failed = mergeOverlapping([...before, gap])
   let retriedUntil = gap.to
   for (const [attempt, offsetMs] of offsetsMs.entries()) {
     const firstSent = ({ from, to }: Span) => ({
@@ -42,20 +39,20 @@ export function outlookAfter(gap: Span, before: readonly Span[] = []): LadderOut
     const delayMs = retryDelaysMs[attempt]
     if (delayMs === undefined) return { retriedUntil, lost: hullOf(failedHere) }
     if (failedHere.length > 0) retriedUntil = Math.max(retriedUntil, gap.to + delayMs + slackMs)
-    failed = overlapsOf(failed, joined([...before, gap].map(firstSent)))
+    failed = overlapsOf(failed, mergeOverlapping([...before, gap].map(firstSent)))
   }
   return { retriedUntil, lost: null }
 }
 
 /** Merges overlapping spans and sorts them. */
-function joined(spans: readonly Span[]): Span[] {
-  const apart: Span[] = []
+function mergeOverlapping(spans: readonly Span[]): Span[] {
+  const merged: Span[] = []
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {
-    const last = apart.at(-1)
-    if (last === undefined || span.from > last.to) apart.push(span)
-    else apart[apart.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
+    const last = merged.at(-1)
+    if (last === undefined || span.from > last.to) merged.push(span)
+    else merged[merged.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
   }
-  return apart
+  return merged
 }
 
 /** Intersections; sorted if the inputs are. */

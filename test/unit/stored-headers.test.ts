@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHeaderReader } from '../../src/receiver/kept-headers.ts'
+import { createHeaderReader } from '../../src/receiver/stored-headers.ts'
 
 const many = Array.from({ length: 30 }, (_, n) => `h${n}`)
 const read = createHeaderReader({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ladderMs, outlookAfter, retryDelaysMs, type Span } from '../../src/base/ladder.ts'
+import { retryPeriodMs, outlookAfter, retryDelaysMs, type Span } from '../../src/base/retry-schedule.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -30,10 +30,10 @@ describe('outlookAfter', () => {
   })
 
   test('loses events that were first sent early in a gap of a day', () => {
-    const ladder = retryDelaysMs.reduce((sum, delay) => sum + delay, 0)
+    const delaysMs = retryDelaysMs.reduce((sum, delay) => sum + delay, 0)
     expect(outlookAfter({ from: 0, to: 24 * hour })).toEqual({
       retriedUntil: 32 * hour + 30_000,
-      lost: { from: 0, to: 24 * hour - ladder },
+      lost: { from: 0, to: 24 * hour - delaysMs },
     })
   })
 
@@ -49,7 +49,7 @@ describe('outlookAfter', () => {
 
   test('loses events whose last attempt falls into a short gap after a gap of eight hours', () => {
     const gap = { from: 12 * hour, to: 12 * hour + minute }
-    const lostFrom = gap.from - ladderMs
+    const lostFrom = gap.from - retryPeriodMs
     expect(outlookAfter(gap, [{ from: 0, to: 8 * hour }]).lost).toEqual({
       from: lostFrom,
       to: lostFrom + minute + 30_000,
