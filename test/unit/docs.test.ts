@@ -53,7 +53,7 @@ describe('docs/sources.md', () => {
     }
   })
 
-  const examples = [...page.matchAll(/```ts\n([^`]+)```/g)].map(([, example = '']) => example)
+  const examples = [...page.matchAll(/```[jt]s\n([^`]+)```/g)].map(([, example = '']) => example)
   const blocks = examples.filter((example) => !example.includes('import'))
 
   test.each(blocks.map((block) => [block.split('\n')[0], block] as const))(
