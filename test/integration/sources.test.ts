@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import express from 'express'
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
@@ -9,6 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { createInbox, defineHandler } from '../../src/index.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import { signSource } from '../../src/sources/sign.ts'
+import { AppServer } from '../support/app-server.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { rawRequest } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -271,6 +273,44 @@ describe('handlers and sinks', () => {
     ])
     expect(await linesOf(at('archive'))).toEqual([eventBytes({ id: 'same' }).toString()])
     expect((await linesOf(at('fills'))).toSorted()).toEqual([bodies.desk, bodies.payments].toSorted())
+  })
+
+  test('one id from two sources has its effects in every sink once per source', async () => {
+    await using dir = await createTempDir()
+    await using own = await AppServer.start()
+    const url = `http://127.0.0.1:${own.port}/`
+    const all = { types: '*', source: '*' }
+    const sinks = {
+      archive: { kind: 'file', path: join(dir.path, 'all.ndjson'), ...all },
+      warehouse: { kind: 'sql', url: `sqlite:${join(dir.path, 'warehouse.db')}`, ...all },
+      plain: { kind: 'forward', url: `${url}plain`, ...all },
+      cloud: { kind: 'forward', url: `${url}cloud`, format: 'cloudevents', ...all },
+    }
+    await using app = await startTestApp({
+      dir: dir.path,
+      settings: { ...(settings as object), INBOX_SINKS: JSON.stringify(sinks) } as never,
+    })
+    for (let repeat = 0; repeat < 2; repeat++) {
+      await post(app, delivery(eventBytes({ id: 'same' })))
+      for (const name of ['alchemy', 'desk'] as const) await post(app, signed[name]())
+    }
+    await until(async () => (await app.inbox.stats()).oldestOpenAt === null, 'every run has ended')
+    const uids = ['alchemy/same', 'desk/same', 'same']
+    const sentTo = (path: string) => own.requests.filter((sent) => sent.path === path)
+    expect((await linesOf(join(dir.path, 'all.ndjson'))).length).toBe(3)
+    const plain = sentTo('/plain').map(({ headers }) => [headers['idempotency-key'], headers['x-inbox-event-id']])
+    expect(plain.toSorted()).toEqual(uids.map((uid) => [`plain:${uid}`, uid]))
+    const cloud = sentTo('/cloud').map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    expect(cloud.map(({ id, source }) => [id, source]).toSorted()).toEqual([
+      ['alchemy/same', 'urn:onchain-inbox/alchemy'],
+      ['desk/same', 'urn:onchain-inbox/desk'],
+      ['same', 'urn:onchain-inbox'],
+    ])
+    expect(cloud.find(({ id }) => id === 'desk/same')?.data).toEqual(JSON.parse(bodies.desk))
+    const db = new Sqlite(join(dir.path, 'warehouse.db'), { readonly: true })
+    const tables = ['onchain_other', 'onchain_wallet_large_trade'].map((table) => `SELECT event_id FROM ${table}`)
+    expect(db.prepare(tables.join(' UNION ALL ')).pluck().all().toSorted()).toEqual(uids)
+    db.close()
   })
 
   test.each([
