@@ -43,6 +43,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // The default of 1 s is too short for a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         // Pure enough to share a process: what a file changes, it puts back.

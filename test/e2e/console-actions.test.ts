@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
         ],
       }),
     })
-    const lines = page.locator('.console-problems li')
+    const lines = rowsIn(page, 'Problems')
     await lines.first().waitFor()
     await expect.poll(() => lines.count()).toBe(3)
     expect(await lines.nth(0).innerText()).toMatch(/Ack slow[\s\S]*half of the time/)
@@ -56,19 +56,44 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     const failing = { ...rest, pace: pace && { ...pace, error_rate: 1, last_error: error } }
     const page = await pages.visit('/', { 'GET /handlers': ok({ ...handlers, data: [failing] }) })
     await page.getByRole('link', { name: 'Handlers 1' }).waitFor()
-    const line = page.locator('.console-problems li')
-    expect(await line.innerText()).toMatch(
-      /Failing[\s\S]*mailer fails: Error: answered 502. Pending runs: 1, none lost/,
-    )
+    await expect
+      .poll(() => rowsIn(page, 'Problems').innerText())
+      .toMatch(/Failing[\s\S]*mailer fails: Error: answered 502. Pending runs: 1, none lost/)
     await page.getByRole('link', { name: 'View mailer' }).click()
     const panel = page.getByRole('complementary', { name: 'Handler' })
     await panel.getByText('Failing', { exact: true }).waitFor()
     expect(await panel.innerText()).toMatch(/Last five minutes\s+Runs\s+60\s+Error rate\s+100 %/)
   })
 
-  test('stacks the largest types, has a table of all values, and keeps the window in the address', async () => {
+  test('paused handlers have Resume in their line', async () => {
+    const warning = { code: 'paused', level: 'warning', text: '', since: overview.now, href: '/handlers' } as const
+    const page = await pages.visit('/', {
+      'GET /overview': ok({
+        ...overview,
+        warnings: [
+          { ...warning, subject: '', title: 'All handlers are paused' },
+          { ...warning, subject: 'ledger', title: 'ledger is paused' },
+        ],
+      }),
+      'POST /resume': ok({ paused: false }),
+      'POST /handlers/ledger/resume': ok({ handler: 'ledger', paused: false }),
+    })
+    for (const name of ['Resume all handlers', 'Resume ledger']) {
+      await press(page, name)
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Resume/ })
+        .click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    await expect
+      .poll(() => pages.api.asked.map(({ call }) => call))
+      .toEqual(['POST /resume', 'POST /handlers/ledger/resume'])
+  })
+
+  test('stacks the largest types over full minutes, names all values, and keeps the window in the address', async () => {
     const page = await pages.visit('/')
-    await page.getByRole('img', { name: /Events by type: kind.number_0 [\d,]+, at most/ }).waitFor()
+    await page.getByRole('img', { name: /Events by type: kind.number_0 1,368, at most/ }).waitFor()
     expect(await page.locator('figcaption').innerText()).toMatch(/kind.number_4[\s\S]*other/)
     pages.api.answer('GET /activity', ok(activityOf('day')))
     await page.getByLabel('Window').selectOption('day')
@@ -86,6 +111,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await rows.nth(2).click()
     await page.getByRole('complementary', { name: 'Handler' }).getByText('Blocked keys').waitFor()
     await expect.poll(() => page.url()).toContain('#/handlers?open=ledger')
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Handlers')
   })
 })
 
@@ -139,12 +165,21 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     expect(asked().get('handler')).toBe('ledger')
     const age = Date.now() - Date.parse(asked().get('from') ?? '')
     expect(Math.round(age / 3_600_000)).toBe(48)
-    await page.getByLabel('Status', { exact: true }).selectOption('dead')
+    await page.getByLabel('Statuses').selectOption('dead')
     await expect.poll(() => page.getByLabel('Filter').inputValue()).toContain('status:dead')
     await page.goBack()
     await expect.poll(() => page.getByLabel('Filter').inputValue()).not.toContain('status:dead')
     const csv = await page.getByRole('link', { name: 'Export CSV' }).getAttribute('href')
     expect(csv).toMatch(/^\.\/api\/v1\/export\?type=wallet.large_trade&handler=ledger&from=.*&q=two\+words&format=csv$/)
+  })
+
+  test('a phone has the selects behind a button', async () => {
+    const page = await pages.visit('/events?status=dead')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.getByLabel('Statuses').waitFor({ state: 'hidden' })
+    await press(page, 'Filters (1)')
+    await page.getByLabel('Statuses').selectOption('done')
+    await expect.poll(() => page.getByLabel('Filter', { exact: true }).inputValue()).toBe('status:done')
   })
 
   test('new events appear at the top, or behind a button while the list is scrolled down', async () => {
@@ -188,13 +223,10 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     const box = page.getByRole('region', { name: 'Events' })
     await rowsIn(page, 'Events').first().waitFor()
     await expect
-      .poll(
-        async () => {
-          await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
-          return rowsIn(page, 'Events').last().locator('a').getAttribute('href')
-        },
-        { timeout: 25_000 },
-      )
+      .poll(async () => {
+        await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+        return rowsIn(page, 'Events').last().locator('a').getAttribute('href')
+      })
       .toContain(idOf(1))
     expect(await rowsIn(page, 'Events').count()).toBeLessThan(80)
     await page.getByText(`${counts.scrolledRows.toLocaleString('en-US')} loaded`).waitFor()
@@ -245,13 +277,13 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await inDialog(page, 'Replay')
     await page.getByText('The replay has started.').waitFor()
     await inDialog(page, 'Done')
-    await press(page, 'Requeue ledger')
-    await inDialog(page, 'Requeue ledger')
+    await press(page, 'Requeue 1 run of ledger')
+    await inDialog(page, 'Requeue 1 run')
     await page.getByText('1 dead letter requeued.').waitFor()
     await inDialog(page, 'Done')
-    await press(page, 'Drop ledger')
+    await press(page, 'Drop 1 run of ledger')
     await page.getByRole('dialog').getByText('the disk is gone').waitFor()
-    pages.forget()
+    pages.allowFailures()
     await expect
       .poll(() => pages.api.asked)
       .toEqual([
@@ -272,15 +304,15 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
       'POST /dead-letters/requeue': () => ok({ requeued: count, complete: count < 3 }),
     })
     await rowsIn(page, 'Error groups').first().getByRole('checkbox').check()
-    await press(page, 'Requeue group')
+    await press(page, 'Requeue 1,204 runs')
     await page.getByText('3 dead letters selected. These are the first of them').waitFor()
-    await inDialog(page, 'Requeue group')
+    await inDialog(page, 'Requeue 1,204 runs')
     await page.getByText('3 dead letters requeued.').waitFor()
     await inDialog(page, 'Done')
     count = 1
     await rowsIn(page, 'Dead letters').nth(1).getByRole('checkbox').check()
-    await press(page, 'Requeue selected')
-    await inDialog(page, 'Requeue selected')
+    await press(page, 'Requeue 1 run')
+    await inDialog(page, 'Requeue 1 run')
     await page.getByText('1 dead letter requeued.').waitFor()
     const filter = { handler: 'large-trades', group: deadGroups.data[0]?.group }
     await expect
@@ -296,7 +328,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await group.getByText('at run (handlers/large-trades.ts:8:11)').waitFor()
     await group.getByRole('link', { name: 'TypeError: cannot read amount #', exact: true }).click()
     const ofGroup = new URLSearchParams({ handler: 'large-trades', group: deadGroups.data[0]?.group ?? '' }).toString()
-    await expect.poll(() => pages.api.read.at(-1)).toContain(`/dead-letters?${ofGroup}`)
+    await expect.poll(() => pages.api.read.join(' ')).toContain(`/dead-letters?${ofGroup}`)
     await press(page, 'Drop matching')
     await page.getByText('0 dead letters selected.').waitFor()
     await page.getByRole('dialog').getByLabel('Reason').fill('x')
@@ -305,26 +337,31 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await group.getByRole('link', { name: /^Newest of/ }).click()
     await page.getByRole('complementary', { name: 'Dead letter' }).getByText('Blocks its key').waitFor()
     await group.getByRole('link', { name: /^Events of/ }).click()
-    await expect.poll(() => pages.api.read.at(-1)).toContain(`/events?${ofGroup}`)
+    await expect.poll(() => pages.api.read.join(' ')).toContain(`/events?details=true&${ofGroup}`)
   })
 
-  test('loads more rows at the end, and reads a changed list again', async () => {
+  test('loads more rows at the end, also after an error with Retry, and reads a changed list again', async () => {
+    let isFailing = true
     const page = await pages.visit('/dead-letters', {
       'GET /dead-letters': (query) => {
         const from = Number(query.get('cursor') ?? 0)
+        if (from > 0 && isFailing) return failed(503, 'store_unavailable', 'the disk is gone')
         const data = Array.from({ length: 100 }, (_, index) => letterOf(from + index + 1))
         return ok({ data, next_cursor: from < 200 ? String(from + 100) : null })
       },
     })
     const box = page.getByRole('region', { name: 'Dead letters' })
+    await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await page.getByText('the disk is gone').waitFor()
+    isFailing = false
+    pages.allowFailures()
+    await press(page, 'Retry')
+    await page.getByText('the disk is gone').waitFor({ state: 'detached' })
     await expect
-      .poll(
-        async () => {
-          await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
-          return rowsIn(page, 'Dead letters').last().getAttribute('data-index')
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+        return rowsIn(page, 'Dead letters').last().getAttribute('data-index')
+      })
       .toBe('299')
     await page.getByText('Live', { exact: true }).waitFor()
     const before = pages.api.read.length
@@ -359,7 +396,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     await inDialog(page, 'Count')
     await page.getByText('12 events match. 1 more have no body and are skipped.').waitFor()
     answer = replayOf(4)
-    await inDialog(page, 'Replay 12')
+    await inDialog(page, 'Replay 12 events')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await rowsIn(page, 'Replays').first().click()
     await press(page, 'Cancel replay')
@@ -381,7 +418,7 @@ describe.skipIf(!hasBrowser)('the lists (needs Chromium: set CHROMIUM_PATH)', ()
     })
     await inDialog(page, 'Count')
     await page.getByText('at least one filter is needed').waitFor()
-    pages.forget()
+    pages.allowFailures()
   })
 
   test('R73 shows the cause of a rejected signature and the remedy', async () => {
@@ -402,6 +439,19 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
       .and(page.getByText('9', { exact: true }))
       .waitFor()
     await page.getByRole('row', { name: 'chat' }).getByText('answered 503 by the chat').waitFor()
+  })
+
+  test('the row of an open breaker has its next attempt and Try now, whose results stay when the breaker closes', async () => {
+    const results = [{ replica: 'inbox-0', result: 'sent', error: null }]
+    const page = await pages.visit('/handlers', { 'POST /handlers/chat/try': ok({ handler: 'chat', results }) })
+    await page.getByRole('row', { name: 'chat' }).getByText('Next attempt').waitFor()
+    pages.api.answer('GET /handlers', ok({ ...handlers, data: [handlerOf('chat')] }))
+    await press(page, 'Try now: chat')
+    await page.getByText('Breaker open').waitFor({ state: 'detached' })
+    await page.getByText('inbox-0: sent one item, breaker closed').click()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(page.url()).not.toContain('open=')
   })
 
   test('resumes a handler with a note about its breaker, and sets and resets a concurrency', async () => {
@@ -446,10 +496,10 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
       'GET /handlers': ok({ ...handlers, data: [gone] }),
       [call]: ok({ handler: name, dropped: 5 }),
     })
-    await press(page, `Drop runs of ${name}`)
-    await page.getByText('5 pending runs end for good.').waitFor()
+    await press(page, `Drop 5 pending runs of ${name}`)
+    await page.getByText('They end for good.').waitFor()
     await page.getByRole('dialog').getByLabel('Reason').fill('replaced')
-    await inDialog(page, 'Drop runs')
+    await inDialog(page, 'Drop 5 pending runs')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await expect.poll(() => pages.api.asked).toEqual([{ call, body: { reason: 'replaced' } }])
   })

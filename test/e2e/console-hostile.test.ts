@@ -309,8 +309,8 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
 
   /** Windows that the hostile page opened show no data. */
   async function expectWindowsEmpty() {
-    const opened = context.pages().filter((page) => page.url().includes('/api/v1/events'))
-    expect(opened).toHaveLength(1)
-    for (const page of opened) expect(await page.content()).not.toContain(secret)
+    const windows = () => context.pages().filter((page) => page.url().includes('/api/v1/events'))
+    await expect.poll(windows).toHaveLength(1)
+    for (const page of windows()) expect(await page.content()).not.toContain(secret)
   }
 })

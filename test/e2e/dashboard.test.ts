@@ -209,7 +209,7 @@ describe.skipIf(!hasBrowser)('the dashboard of a true emulator (needs Chromium: 
     await dialogOf(page).getByRole('button', { name: 'Add alert' }).click()
     await dialogOf(page).getByRole('alert').getByText('address').waitFor()
     // The browser itself reports the status.
-    expect(on.opened.complaints).toEqual([expect.stringContaining('400')])
+    await expect.poll(() => on.opened.complaints).toEqual([expect.stringContaining('400')])
     on.opened.forget()
     await dialogOf(page).getByLabel('Address').fill(address)
     await dialogOf(page).getByRole('button', { name: 'Add alert' }).click()

@@ -3,7 +3,7 @@ import { access, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sparticuz from '@sparticuz/chromium'
-import axe from 'axe-core'
+import axe, { type RunOptions } from 'axe-core'
 import { chromium, type Browser, type BrowserServer, type LaunchOptions, type Page } from 'playwright-core'
 import { shared } from './shared.ts'
 
@@ -127,16 +127,41 @@ export async function openPage(browser: Browser, options: PageOptions): Promise<
   }
 }
 
-/** Accessibility violations that axe finds within an element of the page, one line per element. */
-export async function findBarriers(page: Page, within = 'html'): Promise<readonly string[]> {
+/** Goes to another path of the loaded app. */
+export function goTo(page: Page, path: string): Promise<void> {
+  return page.evaluate(
+    (hash) =>
+      new Promise<void>((resolve) => {
+        if (location.hash === hash) return resolve()
+        addEventListener('hashchange', () => setTimeout(resolve), { once: true })
+        location.hash = hash
+      }),
+    `#${path}`,
+  )
+}
+
+/** All accessibility violations in light, and violations of contrast in dark. Leaves the page dark. */
+export async function findBarriersInBoth(page: Page, within?: string): Promise<readonly string[]> {
+  const barriers: string[] = []
+  for (const [colorScheme, rules] of [['light'], ['dark', ['color-contrast']]] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor({ state: 'attached' })
+    barriers.push(...(await findBarriers(page, within, rules)))
+  }
+  return barriers
+}
+
+/** Accessibility violations that axe finds within an element of the page, one line per element. `rules`: default all. */
+export async function findBarriers(page: Page, within = 'html', rules?: readonly string[]): Promise<readonly string[]> {
   // Checks only the first rows of a list, because all rows are alike and axe takes ten seconds for a hundred.
   const context = { include: [within], exclude: ['tbody tr:nth-child(n + 5)'] }
   // Installed once per load of the page: its source has half a megabyte.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
+  const options: RunOptions = { resultTypes: ['violations'], ...(rules && { runOnly: [...rules] }) }
   const { violations } = await page.evaluate(
     // Not the import: the function runs in the page.
-    (parts) => (globalThis as unknown as { readonly axe: typeof axe }).axe.run(parts, { resultTypes: ['violations'] }),
-    context,
+    ([parts, how]) => (globalThis as unknown as { readonly axe: typeof axe }).axe.run(parts, how),
+    [context, options] as const,
   )
   return violations.flatMap(({ id, impact, help, nodes }) =>
     nodes.map(({ html, failureSummary = '' }) => `${impact} ${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { launchBrowser, openPage, type WatchedPage } from './browser.ts'
+import { goTo, launchBrowser, openPage, type WatchedPage } from './browser.ts'
 import { nasty } from './console-samples/nasty.ts'
 import type { FakeAnswerOf, FakeApiServer } from './fake-api-server.ts'
 import { shared } from './shared.ts'
@@ -12,8 +12,8 @@ export interface SamplePages {
   visit(path: string, answers?: Readonly<Record<string, FakeAnswerOf>>): Promise<Page>
   /** Goes to another path of the loaded app. Faster than `visit`, but keeps what the app has read. */
   go(path: string): Promise<void>
-  /** Clears the page's complaints, after an expected error. */
-  forget(): void
+  /** The test causes failed responses, which the browser reports. */
+  allowFailures(): void
 }
 
 /** Timeout of a test that walks all pages, long enough for a busy machine. */
@@ -34,6 +34,7 @@ export function setUpSamplePages(
   let opened: WatchedPage
   let api: FakeApiServer
   const dialogs: string[] = []
+  let areFailuresAllowed = false
 
   beforeAll(async () => {
     ;[folder, browser] = await Promise.all([shared(app), launchBrowser()])
@@ -53,7 +54,10 @@ export function setUpSamplePages(
     const { page } = opened
     const isHacked = await page.evaluate(() => 'isHacked' in globalThis)
     const strangers = await page.locator('main :is(img, script, iframe, object)').count()
-    const found = { complaints: [...opened.complaints], dialogs: dialogs.splice(0), isHacked, strangers }
+    const isAllowed = (complaint: string) => areFailuresAllowed && complaint.startsWith('Failed to load resource')
+    const complaints = opened.complaints.filter((complaint) => !isAllowed(complaint))
+    areFailuresAllowed = false
+    const found = { complaints, dialogs: dialogs.splice(0), isHacked, strangers }
     // Leaves the page before the server stops, so that the page doesn't poll it.
     await page.goto('about:blank')
     await page.setViewportSize(wide)
@@ -75,18 +79,10 @@ export function setUpSamplePages(
       await opened.page.goto(`${api.url}/#${path}`)
       return opened.page
     },
-    async go(path) {
-      await opened.page.evaluate(
-        (hash) =>
-          new Promise<void>((resolve) => {
-            if (location.hash === hash) return resolve()
-            addEventListener('hashchange', () => setTimeout(resolve), { once: true })
-            location.hash = hash
-          }),
-        `#${path}`,
-      )
+    go: (path) => goTo(opened.page, path),
+    allowFailures() {
+      areFailuresAllowed = true
     },
-    forget: () => opened.forget(),
   }
 }
 

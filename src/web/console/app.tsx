@@ -2,12 +2,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useLive } from '../ui/live.tsx'
 import { Session } from '../ui/session.tsx'
+import { SignIn } from '../ui/sign-in.tsx'
 import type { OverviewJson } from '../../admin/overview.ts'
 import type { SessionJson } from '../../admin/session.ts'
 import type { ChangedMessageJson, StreamKind } from '../../admin/stream.ts'
+import { TryResults } from './handlers/handler-actions.tsx'
 import { Pages } from './pages.tsx'
 import { RoleContext } from './role.ts'
-import { SignIn } from './sign-in.tsx'
 
 const kinds: readonly StreamKind[] = ['events', 'overview', 'changed']
 
@@ -18,16 +19,44 @@ export function App() {
       server="The inbox"
       stream={`/stream?kinds=${kinds.join()}`}
       kinds={kinds}
-      signIn={({ hasEnded }) => <SignIn hasEnded={hasEnded} />}
+      signIn={({ hasEnded }) => <TokenSignIn hasEnded={hasEnded} />}
     >
       {({ role }, signOut) => (
         <RoleContext value={role}>
           <LiveUpdates>
-            <Pages signOut={signOut} />
+            <TryResults>
+              <Pages signOut={signOut} />
+            </TryResults>
           </LiveUpdates>
         </RoleContext>
       )}
     </Session>
+  )
+}
+
+/** `hasEnded`: true after a session has expired or was ended elsewhere. */
+function TokenSignIn({ hasEnded }: { readonly hasEnded: boolean }) {
+  return (
+    <SignIn
+      name="onchain-inbox"
+      site="Inbox"
+      note={hasEnded && <p role="status">Your session has ended. Sign in again.</p>}
+      fields={[
+        {
+          name: 'token',
+          label: 'Token',
+          description: (
+            <>
+              <code>INBOX_ADMIN_TOKEN</code>, or the content of <code>&lt;database&gt;.admin-token</code>. A viewer’s
+              token shows everything and changes nothing.
+            </>
+          ),
+          autoComplete: 'current-password',
+          isSecret: true,
+        },
+      ]}
+      toBody={(value) => ({ token: value('token').trim() })}
+    />
   )
 }
 

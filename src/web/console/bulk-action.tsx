@@ -4,8 +4,10 @@ import type { Target } from '../ui/list.tsx'
 
 export interface BulkActionProps<Result> {
   readonly verb: string
-  /** Completes the label: `Requeue group`. */
+  /** Completes the label: `Requeue 3 runs`. */
   readonly what: string
+  /** For screen readers, where several objects have such buttons. */
+  readonly of?: string
   /** Question of the dialog. */
   readonly title: string
   /** Consequences. */
@@ -20,7 +22,7 @@ export interface BulkActionProps<Result> {
 
 /** An action on many rows, counted by a dry run before it is confirmed. */
 export function BulkAction<Result>(props: BulkActionProps<Result>) {
-  const { verb, what, title, children, path, which, isDrop = false, resultOf } = props
+  const { verb, what, of, title, children, path, which, isDrop = false, resultOf } = props
   const send = async (api: Api, reason: string, isDryRun: boolean) => {
     const results: Result[] = []
     for (const selection of which) {
@@ -32,6 +34,7 @@ export function BulkAction<Result>(props: BulkActionProps<Result>) {
   return (
     <Action
       label={`${verb} ${what}`}
+      {...(of !== undefined && { name: `${verb} ${what} of ${of}` })}
       title={title}
       isPrimary={!isDrop}
       isDangerous={isDrop}
@@ -44,9 +47,13 @@ export function BulkAction<Result>(props: BulkActionProps<Result>) {
   )
 }
 
-/** The rows that an action of a list is about, as the admin API takes them. `idsOf` makes a selection of the selected keys. */
-export function selectionOf({ keys, filter }: Target, idsOf: (keys: readonly string[]) => object) {
-  if (keys.length > 0) return { what: 'selected', which: [idsOf(keys)] }
+/** The rows that an action of a list is about, as the admin API takes them. */
+export function selectionOf(
+  { keys, filter }: Target,
+  name: (count: number) => string,
+  idsOf: (keys: readonly string[]) => object,
+) {
+  if (keys.length > 0) return { what: name(keys.length), which: [idsOf(keys)] }
   if (Object.keys(filter).length > 0) return { what: 'matching', which: [{ filter }] }
   return { what: 'all', which: [{ all: true }] }
 }

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { pathWith, useGet } from '../ui/api.tsx'
-import { formatCount } from '../ui/format.ts'
+import { formatCount, formatCounted } from '../ui/format.ts'
 import { List, useSelection, type Target } from '../ui/list.tsx'
 import { usePageLocation } from '../ui/router.tsx'
 import { Facts, Page, Panel } from '../ui/shell.tsx'
@@ -25,7 +25,7 @@ export function DeadLettersPage() {
   const { handler, type } = usePageLocation().parameters
   const isOperator = useIsOperator()
   return (
-    <Page title="Dead letters" isFilling>
+    <Page title="Dead letters">
       <List
         caption="Dead letters"
         path="/dead-letters"
@@ -43,7 +43,7 @@ export function DeadLettersPage() {
         above={<Groups path={pathWith('/dead-letters/groups', { handler, type })} />}
         {...(isOperator && {
           actions: (target: Target) => (
-            <LetterActions {...selectionOf(target, (keys) => ({ run_ids: keys.map(Number) }))} />
+            <LetterActions {...selectionOf(target, runsOf, (keys) => ({ run_ids: keys.map(Number) }))} />
           ),
         })}
         detail={{ label: 'Dead letter', render: (key, row) => <Letter runId={key} row={row} /> }}
@@ -65,7 +65,7 @@ const columns: readonly Column<DeadLetterJson>[] = [
   countColumn('Attempts', 'attempt', { width: '5.5rem', isOptional: true }),
   {
     header: 'Key',
-    width: '5rem',
+    width: '5.5rem',
     narrow: 'plain',
     cell: ({ held }) => held && <Status tone="warning">blocked</Status>,
   },
@@ -124,7 +124,7 @@ function Groups({ path }: { readonly path: string }) {
                 isOperator &&
                 selected.length > 0 && (
                   <LetterActions
-                    what={selected.length === 1 ? 'group' : `${selected.length} groups`}
+                    what={runsOf(selected.reduce((sum, row) => sum + row.count, 0))}
                     which={selected.map((row) => ({ filter: { handler: row.handler, group: row.group } }))}
                   />
                 )
@@ -147,10 +147,14 @@ function Groups({ path }: { readonly path: string }) {
   )
 }
 
+const runsOf = (count: number) => formatCounted(count, 'run')
+
 export interface LetterActionsProps {
   readonly which: readonly object[]
-  /** Completes the labels: `Requeue group`. */
+  /** Completes the labels: `Requeue 3 runs`. */
   readonly what: string
+  /** Handler, where several have such buttons. */
+  readonly of?: string
 }
 
 /** Requeues or drops dead letters. */
@@ -182,12 +186,11 @@ export function LetterActions(selection: LetterActionsProps) {
 
 function resultOf(results: readonly (RequeuedJson | DroppedJson)[], isDryRun: boolean) {
   const count = results.reduce((sum, result) => sum + ('requeued' in result ? result.requeued : result.dropped), 0)
-  const letters = count === 1 ? '1 dead letter' : `${formatCount(count)} dead letters`
   const verb = isDryRun ? 'selected' : results.some((result) => 'requeued' in result) ? 'requeued' : 'dropped'
   const isComplete = results.every(({ complete }) => complete)
   return {
     count,
-    text: `${letters} ${verb}.${isComplete ? '' : ' These are the first of them: repeat the action for the rest.'}`,
+    text: `${formatCounted(count, 'dead letter')} ${verb}.${isComplete ? '' : ' These are the first of them: repeat the action for the rest.'}`,
   }
 }
 
@@ -202,7 +205,7 @@ function Letter({ runId, row }: { readonly runId: string; readonly row: DeadLett
       <ErrorBox title={shortText(error.name, 100)} text={error.message} stack={error.stack} isStackOpen />
       {isOperator && (
         <div className="ui-row">
-          <LetterActions which={[{ run_ids: [letter.run_id] }]} what="run" />
+          <LetterActions which={[{ run_ids: [letter.run_id] }]} what="1 run" />
         </div>
       )}
       <Facts

@@ -4,7 +4,7 @@ import { Text, TextBlock } from '../ui/text.tsx'
 export interface ErrorBoxProps {
   readonly title: string
   readonly text?: string | null
-  readonly stack?: string | null
+  readonly stack?: string | null | undefined
   readonly isStackOpen?: boolean
   /** For screen readers, where the title doesn't name the object. */
   readonly label?: string
@@ -23,13 +23,7 @@ export function ErrorBox({ title, text, stack, isStackOpen = false, label = titl
   )
 }
 
-export function Stack({
-  stack,
-  isOpen = false,
-}: {
-  readonly stack?: string | null | undefined
-  readonly isOpen?: boolean
-}) {
+export function Stack({ stack, isOpen = false }: Pick<ErrorBoxProps, 'stack'> & { readonly isOpen?: boolean }) {
   if (!stack) return null
   return (
     <Fold title="Stack trace" isOpen={isOpen}>

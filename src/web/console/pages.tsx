@@ -1,9 +1,9 @@
-import { useHotkeys } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { Route, Switch } from 'wouter'
 import { useGet } from '../ui/api.tsx'
 import { formatDuration } from '../ui/format.ts'
 import { LiveState } from '../ui/live.tsx'
+import { usePathEnd } from '../ui/router.tsx'
 import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
 import { Status } from '../ui/status.tsx'
 import type { HandlerListJson } from '../../admin/handlers.ts'
@@ -25,7 +25,7 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
   const overview = useGet<OverviewJson>('/overview').data
   const handlers = useGet<HandlerListJson>('/handlers', { pollMs: 15_000 }).data
   const nav = navOf(overview, handlers)
-  useHotkeys([['/', () => document.querySelector<HTMLElement>('[data-search]')?.focus()]])
+  const pathEnd = usePathEnd()
   return (
     <Shell
       name="onchain-inbox"
@@ -47,7 +47,9 @@ export function Pages({ signOut }: { readonly signOut: ReactNode }) {
       <Switch>
         <Route path="/" component={OverviewPage} />
         <Route path="/events" component={EventsPage} />
-        <Route path="/events/:id">{({ id }) => <EventPage key={id} id={id} />}</Route>
+        <Route path="/events/:id">
+          <EventPage key={pathEnd} id={pathEnd} />
+        </Route>
         <Route path="/dead-letters" component={DeadLettersPage} />
         <Route path="/handlers" component={HandlersPage} />
         <Route path="/deliveries/:tab?">{({ tab }) => <DeliveriesPage tab={tab} />}</Route>

@@ -2,7 +2,7 @@ import type { Scope } from '../../../schema/rest/scopes.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
 import { textColumn, timeColumn } from '../ui/columns.tsx'
-import { Form, type Field } from '../ui/form.tsx'
+import { filledIn, toList, Form, type Field } from '../ui/form.tsx'
 import { shortAddress } from '../ui/format.ts'
 import { namesOf, networks } from '../ui/names.ts'
 import { Page, Panel } from '../ui/shell.tsx'
@@ -12,7 +12,7 @@ import { DataTable, type Column } from '../ui/table.tsx'
 import { shortText } from '../ui/text.tsx'
 import { OnChain } from '../ui/values.tsx'
 import type { Account, ApiKey, World } from './contract.ts'
-import { accountField, filledIn, Secret, toList } from './fields.tsx'
+import { accountField, Secret } from './fields.tsx'
 
 /** API keys of all accounts (R67, R68), and tracked wallets. */
 export function AccountPage() {

@@ -2,7 +2,7 @@ import type { AlertType } from '../../../schema/rest/alert.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
 import { textColumn } from '../ui/columns.tsx'
-import type { Field, ValueOf } from '../ui/form.tsx'
+import { filledIn, toNumber, type Field, type ValueOf } from '../ui/form.tsx'
 import { formatNumber } from '../ui/format.ts'
 import { List } from '../ui/list.tsx'
 import { namesOf, networks } from '../ui/names.ts'
@@ -14,7 +14,7 @@ import { Line, shortText } from '../ui/text.tsx'
 import { OnChain } from '../ui/values.tsx'
 import type { Account, Alert } from './contract.ts'
 import { deliveriesColumn } from './deliveries/deliveries.tsx'
-import { accountField, filledIn, Secret, toNumber } from './fields.tsx'
+import { accountField, Secret } from './fields.tsx'
 
 /** Units of the thresholds. */
 const units: Readonly<Record<AlertType, string>> = {
@@ -52,7 +52,6 @@ export function AlertsPage() {
   return (
     <Page
       title="Alerts"
-      isFilling
       actions={
         <>
           <Action

@@ -32,7 +32,7 @@ export const noEvents = (
 export function EventsPage() {
   useRefresh('event', eventPaths)
   return (
-    <Page title="Events" isFilling>
+    <Page title="Events">
       <List
         caption="Events"
         path="/events?order=newest"

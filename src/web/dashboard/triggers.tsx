@@ -1,12 +1,11 @@
 import { Link } from 'wouter'
 import type { StoryName } from '../../emulator/world/port.ts'
-import { Form } from '../ui/form.tsx'
+import { toNumber, Form } from '../ui/form.tsx'
 import { formatCount } from '../ui/format.ts'
 import { eventTypes, namesOf } from '../ui/names.ts'
 import { Page, Panel } from '../ui/shell.tsx'
 import { Choices } from './choices.tsx'
 import type { Triggered } from './contract.ts'
-import { toNumber } from './fields.tsx'
 
 const stories: Readonly<Record<StoryName, string>> = {
   scam: 'A token is listed, its owner hides, nobody can sell it, and its liquidity is removed.',

@@ -1,7 +1,7 @@
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
 import { textColumn, timeColumn } from '../ui/columns.tsx'
-import type { Field, ValueOf } from '../ui/form.tsx'
+import { filledIn, toList, type Field, type ValueOf } from '../ui/form.tsx'
 import { List } from '../ui/list.tsx'
 import { eventTypes } from '../ui/names.ts'
 import { Page } from '../ui/shell.tsx'
@@ -10,11 +10,15 @@ import type { Column } from '../ui/table.tsx'
 import { Line, shortText } from '../ui/text.tsx'
 import type { Account, Webhook } from './contract.ts'
 import { deliveriesColumn } from './deliveries/deliveries.tsx'
-import { accountField, filledIn, Secret, toList } from './fields.tsx'
+import { accountField, Secret } from './fields.tsx'
 
 const columns: readonly Column<Webhook>[] = [
   textColumn('URL', 'url', { isName: true }),
-  { header: 'Events', cell: ({ events }) => <Line value={events.includes('*') ? 'all' : events.join(', ')} /> },
+  {
+    header: 'Events',
+    width: '12rem',
+    cell: ({ events }) => <Line value={events.includes('*') ? 'all' : events.join(', ')} />,
+  },
   { header: 'Account', width: '8rem', cell: ({ accountId }) => <AccountName id={accountId} /> },
   timeColumn('Created (UTC)', 'createdAt', { isOptional: true }),
   deliveriesColumn(({ webhookId }) => webhookId),
@@ -32,7 +36,6 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      isFilling
       actions={
         <Action
           isPrimary

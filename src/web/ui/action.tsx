@@ -108,7 +108,7 @@ function Question(props: ActionProps & { readonly onClose: () => void }) {
     return (
       <>
         <div role="status">{result}</div>
-        <div className="ui-dialog-end">
+        <div className="ui-row ui-bar-end">
           <Button onClick={onClose} data-autofocus>
             Done
           </Button>

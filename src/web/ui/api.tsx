@@ -135,7 +135,7 @@ export function useGet<T>(path: string | null, { pollMs }: { readonly pollMs?: n
     queryKey: [path],
     queryFn: ({ signal }) => api.get<T>(path ?? '', signal),
     enabled: path !== null,
-    ...(pollMs !== undefined && { refetchInterval: pollMs }),
+    refetchInterval: pollMs ?? false,
   })
 }
 
@@ -150,13 +150,15 @@ export interface PagesOptions {
   readonly minRows?: number
   /** Time limit of these requests. */
   readonly searchMs?: number
+  /** Time between two reads. Default: none. */
+  readonly pollMs?: number | undefined
 }
 
 /** Pages of a list. `pathOf` is called at each request, so it may depend on the time. */
 export function usePages<P extends ListJson<unknown>>(
   key: string,
   pathOf: (cursor: string | null) => string,
-  { minRows = 0, searchMs = 0 }: PagesOptions = {},
+  { minRows = 0, searchMs = 0, pollMs }: PagesOptions = {},
 ) {
   const api = useApi()
   return useInfiniteQuery<P, Error, InfiniteData<P, string | null>, readonly unknown[], string | null>({
@@ -171,6 +173,7 @@ export function usePages<P extends ListJson<unknown>>(
       return page
     },
     initialPageParam: null,
+    refetchInterval: pollMs ?? false,
     getNextPageParam: (last) => last.next_cursor,
   })
 }

@@ -52,9 +52,9 @@ export function StackedChart({ title, times, series }: ChartProps) {
 
   const at = index === null ? undefined : times[index]
   return (
-    <figure className="ui-chart">
+    <figure>
       <div ref={box} className="ui-dim" role="img" aria-label={`${title}: ${summaryOf(times, series)}`} />
-      <figcaption>
+      <figcaption className="ui-row">
         {series.map(({ name, values }, place) => (
           // Two external names may be equal.
           <span key={place}>

@@ -30,4 +30,4 @@ export const codeColumn = columnOf((value) => (
 export const countColumn = columnOf(formatCount, numeric)
 export const bytesColumn = columnOf(formatBytes, { ...numeric, width: '6rem' })
 export const ageColumn = columnOf((value) => <Age at={timeOf(value)} />, numeric)
-export const timeColumn = columnOf((value) => <Time at={timeOf(value)} />, { width: '10rem' })
+export const timeColumn = columnOf((value) => <Time at={timeOf(value)} />, { width: '9.75rem' })

@@ -19,6 +19,8 @@ export interface Field {
   readonly isMany?: boolean
   /** A text of several lines. */
   readonly rows?: number
+  /** In whole seconds. */
+  readonly isTime?: boolean
   /** A password, which is not trimmed. */
   readonly isSecret?: boolean
   readonly autoComplete?: string
@@ -47,6 +49,22 @@ export interface FormProps {
   /** Gets the returned value; null if there is none. */
   readonly onDone?: (result: ReactNode) => void
   readonly onCancel?: () => void
+}
+
+/** The fields that are not empty, as members of a request. */
+export function filledIn(value: ValueOf, ...names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.flatMap((name) => (value(name) === '' ? [] : [[name, value(name)]])))
+}
+
+/** The parts of a text between commas, semicolons and white space. */
+export function toList(text: string): readonly string[] {
+  return text.split(/[\s,;]+/).filter(Boolean)
+}
+
+/** A number, or the text itself if it is none: the server then names the expected type. */
+export function toNumber(text: string): number | string {
+  const number = Number(text)
+  return text === '' || !Number.isFinite(number) ? text : number
 }
 
 /** Characters of an input. */
@@ -107,7 +125,7 @@ export function Form(props: FormProps) {
       </div>
       <Failure error={action.error} />
       {onCancel !== undefined && (
-        <div className="ui-dialog-end">
+        <div className="ui-row ui-bar-end">
           <Button variant="default" onClick={onCancel}>
             Cancel
           </Button>
@@ -160,6 +178,7 @@ function Input({ field, isFirst, value, onChange }: InputProps) {
     )
   if (choices !== undefined) return <NativeSelect {...common} data={[...choices]} />
   if (rows !== undefined) return <Textarea {...common} rows={rows} />
+  if (field.isTime) return <TextInput {...common} type="datetime-local" step={1} />
   if (!field.isSecret) return <TextInput {...common} maxLength={maxLength} />
   const showLabel = `Show ${label.toLowerCase()}`
   return (

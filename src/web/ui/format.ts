@@ -19,6 +19,11 @@ export function formatCount(value: unknown): string {
   return isNumber(value) ? whole.format(value) : dash
 }
 
+/** A count of things: `1 run`, `1,204 runs`. */
+export function formatCounted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`
+}
+
 /** A size: `812 B`, `1.5 MiB`. */
 export function formatBytes(bytes: unknown): string {
   if (!isNumber(bytes)) return dash

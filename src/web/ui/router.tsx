@@ -27,6 +27,16 @@ const usePath = (): [string, typeof navigate] => [useSyncExternalStore(onChange,
 /** The encoded parameters of the address. */
 const useHashSearch = () => useSyncExternalStore(onChange, () => searchOf(hashOf()))
 
+/** The last part of the path, decoded. wouter leaves characters such as `%2F` encoded in its parameters. */
+export function usePathEnd(): string {
+  const part = useSyncExternalStore(onChange, () => pathOf(hashOf()).split('/').at(-1) ?? '')
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 export function HashRouter({ children }: { readonly children: ReactNode }) {
   return (
     <Router hook={usePath} searchHook={useHashSearch} hrefs={(href) => `#${href}`}>

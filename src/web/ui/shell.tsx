@@ -7,7 +7,7 @@ import {
   useMantineColorScheme,
   type MantineColorScheme,
 } from '@mantine/core'
-import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from 'react'
+import { createContext, useContext, useEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import { Link, useLocation } from 'wouter'
 import { formatCount, formatNumber } from './format.ts'
 import { Empty } from './states.tsx'
@@ -33,29 +33,40 @@ export interface ShellProps {
   readonly children: ReactNode
 }
 
-const ShellContext = createContext<{ readonly site: string; readonly tools: ReactNode; readonly menu: ReactNode }>({
-  site: '',
-  tools: null,
-  menu: null,
-})
+interface ShellState {
+  readonly site: string
+  readonly tools: ReactNode
+  readonly menu: ReactNode
+  /** True until a page was shown. */
+  readonly isFirst: RefObject<boolean>
+}
+
+const ShellContext = createContext<ShellState>({ site: '', tools: null, menu: null, isFirst: { current: true } })
 
 /** Navigation to the left of the page, or in a drawer on narrow screens. */
 export function Shell({ name, site = 'Inbox', nav, tools, end, children }: ShellProps) {
   const [isOpen, setOpen] = useState(false)
   const [path] = useLocation()
   const main = useRef<HTMLElement>(null)
+  const isFirst = useRef(true)
   useEffect(() => setOpen(false), [path])
   const navigation = (
     <>
       <Navigation nav={nav} path={path} />
-      <div className="ui-stack ui-nav-end">
+      <div className="ui-stack ui-dim ui-nav-end">
         <ColorScheme />
         {end}
       </div>
     </>
   )
   const menu = (
-    <Burger className="ui-burger" opened={isOpen} size="sm" aria-label="Navigation" onClick={() => setOpen(true)} />
+    <Burger
+      className="ui-narrow-only"
+      opened={isOpen}
+      size="sm"
+      aria-label="Navigation"
+      onClick={() => setOpen(true)}
+    />
   )
   return (
     <div className="ui-shell">
@@ -68,7 +79,7 @@ export function Shell({ name, site = 'Inbox', nav, tools, end, children }: Shell
         {navigation}
       </aside>
       <main ref={main} tabIndex={-1}>
-        <ShellContext value={{ site, tools, menu }}>{children}</ShellContext>
+        <ShellContext value={{ site, tools, menu, isFirst }}>{children}</ShellContext>
       </main>
       <Drawer
         opened={isOpen}
@@ -132,22 +143,24 @@ export interface PageProps {
   readonly title: string
   /** At the right of the title. */
   readonly actions?: ReactNode
-  /** The content scrolls in itself, below a fixed header. */
-  readonly isFilling?: boolean
   readonly children: ReactNode
 }
 
 /** A page with its heading, which gets the focus after a change of page. */
-export function Page({ title, actions, isFilling = false, children }: PageProps) {
-  const { site, tools, menu } = useContext(ShellContext)
+export function Page({ title, actions, children }: PageProps) {
+  const { site, tools, menu, isFirst } = useContext(ShellContext)
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} – ${site}`
-    // The first page keeps the focus of the browser.
-    if (document.activeElement !== document.body) heading.current?.focus({ preventScroll: true })
   }, [title, site])
+  useEffect(() => {
+    // The first page keeps the focus of the browser.
+    if (!isFirst.current) return whenNoDialog(() => heading.current?.focus({ preventScroll: true }))
+    isFirst.current = false
+    return undefined
+  }, [])
   return (
-    <div className={isFilling ? 'ui-page ui-page-filling' : 'ui-page'}>
+    <div className="ui-page">
       <div className="ui-head">
         {menu}
         <h1 ref={heading} tabIndex={-1}>
@@ -156,9 +169,25 @@ export function Page({ title, actions, isFilling = false, children }: PageProps)
         {actions}
         <div className="ui-row ui-bar-end">{tools}</div>
       </div>
-      <div className="ui-body">{children}</div>
+      <div className="ui-fill ui-body">{children}</div>
     </div>
   )
+}
+
+/** Calls back now, or once the open dialogs are closed. Returns a function that cancels it. */
+function whenNoDialog(callback: () => void): (() => void) | undefined {
+  const isOpen = () => document.querySelector('[role=dialog]') !== null
+  if (!isOpen()) {
+    callback()
+    return undefined
+  }
+  const observer = new MutationObserver(() => {
+    if (isOpen()) return
+    observer.disconnect()
+    callback()
+  })
+  observer.observe(document.body, { childList: true, subtree: true })
+  return () => observer.disconnect()
 }
 
 export function NotFound() {
@@ -187,7 +216,7 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
     <section className="ui-panel" aria-label={title}>
       <div className="ui-panel-head">
         <h2>{title}</h2>
-        <span className="ui-note">{note}</span>
+        <small className="ui-dim ui-bar-end">{note}</small>
         {actions}
       </div>
       <div className={isFlush ? undefined : 'ui-stack ui-panel-body'}>{children}</div>

@@ -22,7 +22,9 @@ export function Sparkline({ values, tone = 'info', label }: SparklineProps) {
   })
   return (
     <svg
-      className="ui-spark"
+      display="block"
+      width="100%"
+      height={height}
       viewBox={`0 0 ${width} ${height}`}
       preserveAspectRatio="none"
       role="img"

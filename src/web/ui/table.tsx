@@ -110,8 +110,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
 
   const open = (event: MouseEvent<HTMLElement>, row: Row) => {
+    // Clicks in a dialog that the row has opened also arrive here.
     const isControl =
-      event.target instanceof Element && event.target.closest('a, button, input, summary, label') !== null
+      !(event.target instanceof Element && event.currentTarget.contains(event.target)) ||
+      event.target.closest('a, button, input, summary, label') !== null
     const hasSelection = (window.getSelection()?.toString() ?? '') !== ''
     if (hrefOf !== undefined && !isControl && !hasSelection) navigate(hrefOf(row), { replace: openKey !== null })
   }

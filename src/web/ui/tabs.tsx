@@ -25,9 +25,9 @@ export function TabbedPage({ title, path, tab = '', tabs }: TabbedPageProps) {
   const open = tabs.find((each) => each.path === tab)
   // A tab's value can't be empty, so values begin with a slash.
   return (
-    <Page title={open === undefined || tab === '' ? title : `${title}: ${open.label}`} isFilling>
+    <Page title={open === undefined || tab === '' ? title : `${title}: ${open.label}`}>
       <Tabs
-        className="ui-list"
+        className="ui-fill"
         value={`/${tab}`}
         onChange={(value) => navigate(value === '/' ? path : path + value)}
         keepMounted={false}
@@ -42,7 +42,7 @@ export function TabbedPage({ title, path, tab = '', tabs }: TabbedPageProps) {
         {open === undefined ? (
           <Empty title="There is no such tab" />
         ) : (
-          <Tabs.Panel value={`/${tab}`} className="ui-tab">
+          <Tabs.Panel value={`/${tab}`} className="ui-fill ui-body">
             {open.content()}
           </Tabs.Panel>
         )}

@@ -28,7 +28,7 @@ const columns: readonly Column<GapJson>[] = [
     isNumber: true,
     cell: ({ from, to }) => formatDuration(Math.max(0, Date.parse(to) - Date.parse(from))),
   },
-  { header: 'Cause', width: '12rem', cell: ({ kind }) => causes[kind] },
+  { header: 'Cause', width: '10rem', cell: ({ kind }) => causes[kind] },
   countColumn('Arrived late', 'arrived', { width: '6.5rem' }),
   timeColumn('Retries until', 'retried_until'),
   { header: 'Lost', narrow: 'plain', cell: (gap) => <Lost gap={gap} /> },
@@ -39,10 +39,11 @@ function Lost({ gap }: { readonly gap: GapJson }) {
   if (lost === null) return 'nothing'
   return (
     <>
-      {acknowledgedAt === null ? <Status tone="bad">events lost</Status> : <Status>acknowledged</Status>} sent{' '}
-      <Time at={lost.from} /> to <Time at={lost.to} />
-      {arrived > 0 && `, ${formatCount(arrived)} arrived`} ·{' '}
+      {acknowledgedAt === null ? <Status tone="bad">events lost</Status> : <Status>acknowledged</Status>}{' '}
       <Link href={pathWith('/deliveries', { from: lost.from, to: lost.to })}>Reconcile</Link>
+      <div>
+        {formatCount(arrived)} arrived of those sent <Time at={lost.from} /> to <Time at={lost.to} />
+      </div>
     </>
   )
 }
@@ -82,7 +83,10 @@ export function Downtime({ gaps, missing }: DowntimeProps) {
         </p>
       )}
       {gaps.length === 0 ? (
-        <Empty title="No downtime recorded" />
+        <Empty title="No downtime recorded">
+          Times without a receiver appear here after it starts again, such as after a stop of{' '}
+          <code>onchain-inbox serve</code>.
+        </Empty>
       ) : (
         <DataTable caption="Downtime" columns={columns} rows={gaps} rowKey={({ from, kind }) => `${from} ${kind}`} />
       )}

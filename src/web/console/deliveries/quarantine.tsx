@@ -1,6 +1,6 @@
 import { ApiError, useGet } from '../../ui/api.tsx'
 import { fromBase64 } from '../../ui/base64.ts'
-import { formatBytes, formatCount } from '../../ui/format.ts'
+import { formatBytes, formatCount, formatCounted } from '../../ui/format.ts'
 import { List, type Target } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -49,8 +49,10 @@ export function QuarantineList() {
   )
 }
 
+const bodiesOf = (count: number) => formatCounted(count, 'body', 'bodies')
+
 function BodyActions({ target }: { readonly target: Target }) {
-  const selection = selectionOf(target, (ids) => ({ ids }))
+  const selection = selectionOf(target, bodiesOf, (ids) => ({ ids }))
   return (
     <>
       <BulkAction
@@ -74,8 +76,7 @@ function BodyActions({ target }: { readonly target: Target }) {
         isDrop
         resultOf={([result]: readonly DroppedBodiesJson[], isDryRun) => {
           const count = result?.dropped ?? 0
-          const bodies = count === 1 ? '1 body' : `${formatCount(count)} bodies`
-          return { count, text: `${bodies} ${isDryRun ? 'selected' : 'dropped'}.` }
+          return { count, text: `${bodiesOf(count)} ${isDryRun ? 'selected' : 'dropped'}.` }
         }}
       >
         Their bytes are deleted for good.

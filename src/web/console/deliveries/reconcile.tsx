@@ -1,10 +1,9 @@
-import { Button, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { Button } from '@mantine/core'
 import { useAction, useGet } from '../../ui/api.tsx'
+import { Form } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { usePageLocation } from '../../ui/router.tsx'
 import { Panel } from '../../ui/shell.tsx'
-import { Failure } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Text } from '../../ui/text.tsx'
@@ -66,7 +65,20 @@ export function ReconcilePanel({ latest, isConfigured, gaps }: ReconcilePanelPro
           Set <code>INBOX_API_URL</code> and <code>INBOX_API_KEY</code>, and restart.
         </p>
       )}
-      {isOperator && isConfigured && !isRunning && <ReconcileForm key={`${from} ${to}`} from={from} to={to} />}
+      {isOperator && isConfigured && !isRunning && (
+        <Form
+          key={`${from} ${to}`}
+          isRow
+          submit="Find missing trades"
+          fields={[
+            { name: 'from', label: 'From (UTC)', initial: from, isTime: true },
+            { name: 'to', label: 'To (UTC)', initial: to, isTime: true },
+          ]}
+          run={async ({ api, value }) => {
+            await api.send('POST', '/reconcile', { from: toMoment(value('from')), to: toMoment(value('to')) })
+          }}
+        />
+      )}
       {current === null && isConfigured && <p className="ui-dim">Nothing reconciled since the start.</p>}
       {current !== null && <Reconciled reconcile={current} />}
     </Panel>
@@ -119,40 +131,6 @@ function Reconciled({ reconcile }: { readonly reconcile: ReconcileJson }) {
         />
       )}
     </div>
-  )
-}
-
-/** `from` and `to`: initial values of the fields. */
-function ReconcileForm({ from, to }: { readonly from: string; readonly to: string }) {
-  const start = useAction((api, span: object) => api.send('POST', '/reconcile', span))
-  const [span, setSpan] = useState({ from, to })
-  const field = (name: 'from' | 'to', label: string) => (
-    <TextInput
-      type="datetime-local"
-      step={1}
-      aria-label={label}
-      required
-      value={span[name]}
-      onChange={(event) => setSpan({ ...span, [name]: event.currentTarget.value })}
-    />
-  )
-  return (
-    <form
-      className="ui-stack"
-      aria-label="Reconcile"
-      onSubmit={(event) => {
-        event.preventDefault()
-        start.mutate({ from: toMoment(span.from), to: toMoment(span.to) })
-      }}
-    >
-      <span className="ui-row">
-        {field('from', 'From (UTC)')} to {field('to', 'To (UTC)')} UTC
-        <Button type="submit" loading={start.isPending}>
-          Find missing trades
-        </Button>
-      </span>
-      <Failure error={start.error} />
-    </form>
   )
 }
 

@@ -1,66 +1,54 @@
-import { Button, NativeSelect } from '@mantine/core'
-import { useState } from 'react'
+import type { ReactNode } from 'react'
+import { VisuallyHidden } from '@mantine/core'
 import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
 import { ApiError, useGet } from '../../ui/api.tsx'
+import { exactDigits } from '../../ui/exact-json.ts'
 import { EventLine } from '../../ui/event-line.tsx'
+import { filledIn, type Field } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
-import { Facts, Page, SidePanel } from '../../ui/shell.tsx'
+import { Facts, Page } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { shortText } from '../../ui/text.tsx'
-import { Id, Time } from '../../ui/values.tsx'
+import { shortText, Text } from '../../ui/text.tsx'
+import { Id, OnChain, Time } from '../../ui/values.tsx'
 import type { EventDetailJson } from '../../../admin/events.ts'
 import { Fold, Headers } from '../error-box.tsx'
 import { useIsOperator } from '../role.ts'
 import { Body } from './body.tsx'
 import { eventPath } from './event-id.tsx'
-import { Payload } from './payload.tsx'
 import { EventStatus, RunErrors, Runs } from './runs.tsx'
 
-/** The panel of an event next to the list. */
-export function EventPanel({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const query = useGet<EventDetailJson>(eventPath(id))
-  return (
-    <SidePanel
-      label="Event"
-      title={<code>{shortText(query.data?.type ?? 'Event', 100)}</code>}
-      onClose={onClose}
-      actions={
-        <>
-          {query.data !== undefined && <ReplayAction event={query.data} />}
-          <Button component={Link} variant="default" href={eventPath(id)} aria-label="Open as page">
-            Open
-          </Button>
-        </>
-      }
-    >
-      <EventContent query={query} />
-    </SidePanel>
-  )
+const useEvent = (id: string) => useGet<EventDetailJson>(eventPath(id))
+
+/** The type of an event, once it is loaded. */
+export function EventType({ id }: { readonly id: string }) {
+  return <code>{shortText(useEvent(id).data?.type ?? 'Event', 100)}</code>
 }
 
 /** The page of an event. */
 export function EventPage({ id }: { readonly id: string }) {
-  const query = useGet<EventDetailJson>(eventPath(id))
+  const event = useEvent(id).data
   return (
     <Page
-      title={shortText(query.data?.type ?? 'Event', 100)}
+      title={shortText(event?.type ?? 'Event', 100)}
       actions={
         <>
-          {query.data !== undefined && <ReplayAction event={query.data} />}
+          <ReplayAction id={id} />
           <Link href="/events">All events</Link>
         </>
       }
     >
       <div className="ui-stack console-event">
-        <h2 className="ui-hidden">Details</h2>
-        <EventContent query={query} />
+        <VisuallyHidden component="h2">Details</VisuallyHidden>
+        <EventContent id={id} />
       </div>
     </Page>
   )
 }
 
-function EventContent({ query }: { readonly query: ReturnType<typeof useGet<EventDetailJson>> }) {
+/** Everything about an event: its errors first. */
+export function EventContent({ id }: { readonly id: string }) {
+  const query = useEvent(id)
   if (query.error instanceof ApiError && query.error.status === 404 && query.data === undefined)
     return <Empty title="No event has this id">It was never accepted here. Rejected requests have no events.</Empty>
   return (
@@ -129,31 +117,67 @@ function Sections({ event }: { readonly event: EventDetailJson }) {
   )
 }
 
+interface PayloadProps {
+  readonly type: string
+  readonly network: string | null
+  readonly data: unknown
+}
+
+/** The body has all fields. */
+const maxFields = 60
+
+/** The fields of `data`: numbers exact, addresses and transactions with their explorer. */
+function Payload({ type, network, data }: PayloadProps) {
+  if (typeof data !== 'object' || data === null) return <p className="ui-dim">The body has no data.</p>
+  const fields: Readonly<Record<string, unknown>> = { ...data }
+  const chain = type.startsWith('pump.') ? 'solana' : (fields['network'] ?? network)
+  const entries = Object.entries(fields)
+  return (
+    <>
+      <Facts
+        facts={entries
+          .slice(0, maxFields)
+          .map(([name, value]) => [shortText(name, 60), <code key={name}>{cellOf(name, value, chain)}</code>])}
+      />
+      {entries.length > maxFields && <p className="ui-dim">The body has {entries.length - maxFields} more fields.</p>}
+    </>
+  )
+}
+
+function cellOf(name: string, value: unknown, network: unknown): ReactNode {
+  if (typeof value !== 'string') return exactDigits(value) ?? <Text value={JSON.stringify(value)} />
+  if (/(_address|_owner|_pool)$/.test(name)) return <OnChain kind="address" network={network} value={value} />
+  if (/(^|_)tx(_hash)?$/.test(name)) return <OnChain kind="transaction" network={network} value={value} />
+  return <Text value={value} />
+}
+
 /** Runs the event again. Sinks are no choice: they get their items from handlers. */
-function ReplayAction({ event }: { readonly event: EventDetailJson }) {
-  const [handler, setHandler] = useState('')
-  if (!useIsOperator() || event.pruned) return null
+export function ReplayAction({ id }: { readonly id: string }) {
+  const event = useEvent(id).data
+  if (!useIsOperator() || event === undefined || event.pruned) return null
   const handlers = [...new Set(event.runs.filter(({ item }) => item === null).map((run) => run.handler))]
   return (
     <Action
       label="Replay"
       title="Replay this event?"
       isPrimary
-      run={async ({ api }) => {
-        await api.send('POST', '/replays', { ids: [event.id], ...(handler !== '' && { handler }) })
+      fields={[handlerField(handlers)]}
+      run={async ({ api, value }) => {
+        await api.send('POST', '/replays', { ids: [id], ...filledIn(value, 'handler') })
         return 'The replay has started.'
       }}
     >
-      <NativeSelect
-        label="Handler"
-        data={[
-          { value: '', label: 'All handlers' },
-          ...handlers.map((name) => ({ value: name, label: shortText(name) })),
-        ]}
-        value={handler}
-        onChange={(change) => setHandler(change.currentTarget.value)}
-      />
-      <p className="ui-dim">It runs after all live work, with the same idempotency key.</p>
+      It runs after all live work, with the same idempotency key.
     </Action>
   )
+}
+
+function handlerField(names: readonly string[]): Field {
+  const choices = names.map((value) => ({ value, label: shortText(value) }))
+  return {
+    name: 'handler',
+    label: 'Handler',
+    isOptional: true,
+    choices: [{ value: '', label: 'All handlers' }, ...choices],
+  }
 }

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../ui/format.ts'
+import { formatCounted, formatDuration } from '../../ui/format.ts'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Dot, Status, type DotShape, type Tone } from '../../ui/status.tsx'
 import { shortText, Text } from '../../ui/text.tsx'
@@ -57,7 +57,7 @@ const maxDots = 6
 export function RunDots({ status, runs = [] }: Pick<EventRowJson, 'status' | 'runs'>) {
   if (runs.length === 0) return <EventStatus status={status} />
   return (
-    <span className="ui-dots">
+    <span className="ui-id">
       {runs.slice(0, maxDots).map((run, index) => (
         // A handler may have several runs.
         <Dot key={index} shape={shapeOf(run)} label={`${shortText(run.handler)}: ${nameOf(run)}`} />
@@ -68,7 +68,7 @@ export function RunDots({ status, runs = [] }: Pick<EventRowJson, 'status' | 'ru
 }
 
 const attemptsOf = ({ timeline }: EventDetailJson, run: RunJson) => timeline.filter((one) => one.run_id === run.run_id)
-const countText = (attempts: number) => (attempts === 1 ? '1 attempt' : `${attempts} attempts`)
+const countText = (attempts: number) => formatCounted(attempts, 'attempt')
 
 /** Failed runs with their latest error, and what an operator can do. */
 export function RunErrors({ event }: { readonly event: EventDetailJson }) {
@@ -91,7 +91,7 @@ export function RunErrors({ event }: { readonly event: EventDetailJson }) {
       >
         {isDead(run) && isOperator && (
           <span className="ui-row">
-            <LetterActions which={[{ run_ids: [run.run_id] }]} what={name} />
+            <LetterActions which={[{ run_ids: [run.run_id] }]} what="1 run" of={name} />
           </span>
         )}
       </ErrorBox>
@@ -126,7 +126,7 @@ function Run({ run, attempts, receivedAt }: RunProps) {
       <div>
         <b>{shortText(run.handler, 60)}</b> {nameOf(run)}
         {run.replay !== null && ` · replay ${run.replay}`}
-        {run.crashed > 0 && ` · ${run.crashed} crashes`}
+        {run.crashed > 0 && ` · ${formatCounted(run.crashed, 'crash', 'crashes')}`}
         {run.run_at !== null && (
           <>
             {' '}

@@ -1,8 +1,10 @@
-import { Button, NumberInput } from '@mantine/core'
-import { useState } from 'react'
+import { Button } from '@mantine/core'
+import type { UseMutationResult } from '@tanstack/react-query'
+import { createContext, useContext, type ReactNode } from 'react'
 import { Action, Dialog } from '../../ui/action.tsx'
 import { useAction } from '../../ui/api.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { toNumber } from '../../ui/form.tsx'
+import { formatCounted } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import type { HandlerJson, TriedJson } from '../../../admin/handlers.ts'
@@ -58,45 +60,42 @@ function Pause({ verb, label = verb, of, path, isBroken = false }: PauseProps) {
 /** Drops the open runs of a handler that is gone. */
 export function DropRunsAction({ handler }: HandlerProps) {
   const name = shortText(handler.name)
-  const count = pendingOf(handler)
+  const runs = formatCounted(pendingOf(handler), 'pending run')
   return (
     <Action
-      label="Drop runs"
-      name={`Drop runs of ${name}`}
+      label={`Drop ${runs}`}
+      name={`Drop ${runs} of ${name}`}
       title={`Drop the runs of ${name}?`}
       isDangerous
       needsReason
       run={async ({ api, reason }) => void (await api.send('POST', `${pathOf(handler.name)}/drop`, { reason }))}
     >
-      {formatCount(count)} pending {count === 1 ? 'run ends' : 'runs end'} for good. The events stay stored and can be
-      replayed.
+      They end for good. The events stay stored and can be replayed.
     </Action>
   )
 }
 
 /** Sets the number of runs at once. An empty field restores the handler's own. */
 export function ConcurrencyAction({ handler: { name, settings, set_concurrency: set } }: HandlerProps) {
-  const [concurrency, setConcurrency] = useState<number | string>(set ?? settings?.concurrency ?? '')
   return (
     <Action
       label="Set concurrency"
       name={`Set concurrency of ${shortText(name)}`}
       title={`Concurrency of ${shortText(name)}`}
-      run={async ({ api }) =>
-        void (await api.send('PATCH', pathOf(name), { concurrency: concurrency === '' ? null : Number(concurrency) }))
-      }
-    >
-      <NumberInput
-        label="Runs at once"
-        description={`Takes effect at once and survives a restart. Empty: ${settings?.own_concurrency ?? 'its own'}`}
-        allowDecimal={false}
-        allowNegative={false}
-        hideControls
-        data-autofocus
-        value={concurrency}
-        onChange={setConcurrency}
-      />
-    </Action>
+      fields={[
+        {
+          name: 'concurrency',
+          label: 'Runs at once',
+          description: `Takes effect at once and survives a restart. Empty: ${settings?.own_concurrency ?? 'its own'}`,
+          initial: String(set ?? settings?.concurrency ?? ''),
+          isOptional: true,
+        },
+      ]}
+      run={async ({ api, value }) => {
+        const text = value('concurrency')
+        await api.send('PATCH', pathOf(name), { concurrency: text === '' ? null : toNumber(text) })
+      }}
+    />
   )
 }
 
@@ -108,38 +107,49 @@ const resultWords: Readonly<Record<TriedJson['results'][number]['result'], strin
   unanswered: 'did not answer in time',
 }
 
-/** Has every replica send one item to a sink whose breaker is open, and shows each result. */
-export function TryNow({ handler }: { readonly handler: string }) {
-  const attempt = useAction((api) => api.send<TriedJson>('POST', `${pathOf(handler)}/try`))
-  if (!useIsOperator()) return null
+const TryContext = createContext<UseMutationResult<TriedJson, Error, string> | null>(null)
+
+/** Shows the results of `TryNow`: also when the breaker has closed and the button is gone. */
+export function TryResults({ children }: { readonly children: ReactNode }) {
+  const attempt = useAction((api, handler: string) => api.send<TriedJson>('POST', `${pathOf(handler)}/try`))
+  const { data, error, variables = '', reset } = attempt
   return (
-    <>
-      <Button
-        loading={attempt.isPending}
-        aria-label={`Try now: ${shortText(handler)}`}
-        onClick={() => attempt.mutate(undefined)}
-      >
-        Try now
-      </Button>
+    <TryContext value={attempt}>
+      {children}
       <Dialog
-        title={`Attempt of ${shortText(handler)}`}
-        isOpen={attempt.data !== undefined || attempt.error !== null}
-        onClose={attempt.reset}
+        title={`Attempt of ${shortText(variables)}`}
+        isOpen={data !== undefined || error !== null}
+        onClose={reset}
       >
-        <Failure error={attempt.error} />
+        <Failure error={error} />
         <ul className="ui-list-plain" role="status">
-          {attempt.data?.results.map(({ replica, result, error }) => (
-            <li key={replica} className={result === 'failed' ? 'ui-text-bad' : undefined}>
-              <b>{shortText(replica)}</b>: {resultWords[result]}
-              {error !== null && (
+          {data?.results.map((result) => (
+            <li key={result.replica} className={result.result === 'failed' ? 'ui-text-bad' : undefined}>
+              <b>{shortText(result.replica)}</b>: {resultWords[result.result]}
+              {result.error !== null && (
                 <>
-                  : <Line value={error} max={300} />
+                  : <Line value={result.error} max={300} />
                 </>
               )}
             </li>
           ))}
         </ul>
       </Dialog>
-    </>
+    </TryContext>
+  )
+}
+
+/** Has every replica send one item to a sink whose breaker is open. */
+export function TryNow({ handler }: { readonly handler: string }) {
+  const attempt = useContext(TryContext)
+  if (!useIsOperator() || attempt === null) return null
+  return (
+    <Button
+      loading={attempt.isPending && attempt.variables === handler}
+      aria-label={`Try now: ${shortText(handler)}`}
+      onClick={() => attempt.mutate(handler)}
+    >
+      Try now
+    </Button>
   )
 }

@@ -7,15 +7,19 @@ import { Status } from '../../ui/status.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import { ageColumn, textColumn } from '../../ui/columns.tsx'
+import { Until } from '../../ui/values.tsx'
 import type { HandlerJson } from '../../../admin/handlers.ts'
 import { byTrouble, concurrencyOf, lastErrorOf, pendingOf, retriesOf, stateOf } from './handler.ts'
+import { TryNow } from './handler-actions.tsx'
 
-/** Columns of the overview. */
-const columns: readonly Column<HandlerJson>[] = [
-  textColumn('Name', 'name', { width: '16%', isName: true }),
+const numeric = { isNumber: true, width: '3.75rem' } as const
+
+/** Columns of the overview or of the page Handlers, or of both. */
+const columns: readonly (Column<HandlerJson> & { readonly on?: 'overview' | 'page' })[] = [
+  textColumn('Name', 'name', { isName: true }),
   {
     header: 'State',
-    width: '7.25rem',
+    width: '7rem',
     narrow: 'plain',
     cell: (handler) => {
       const [name, tone] = stateOf(handler)
@@ -23,12 +27,13 @@ const columns: readonly Column<HandlerJson>[] = [
     },
   },
   {
+    ...numeric,
     header: 'Runs/min',
-    width: '5.5rem',
-    isNumber: true,
+    width: '5.25rem',
     cell: ({ pace }) => (pace === null ? '–' : formatNumber(Math.round(pace.per_second * 60))),
   },
   {
+    on: 'overview',
     header: 'Last 5 min',
     width: '5.75rem',
     isOptional: true,
@@ -37,21 +42,22 @@ const columns: readonly Column<HandlerJson>[] = [
       pace !== null && <Sparkline values={pace.series} label={`Runs of ${shortText(name)} over five minutes`} />,
   },
   {
+    ...numeric,
     header: 'Errors',
-    width: '4.5rem',
-    isNumber: true,
     cell: ({ pace }) => {
       const rate = pace?.error_rate ?? null
       return <span className={rate !== null && rate > 0 ? 'ui-text-bad' : undefined}>{formatShare(rate)}</span>
     },
   },
-  { header: 'p95', width: '4.25rem', isNumber: true, cell: ({ pace }) => formatMs(pace?.p95_ms) },
-  { header: 'Pending', width: '5.25rem', isNumber: true, cell: (handler) => formatCount(pendingOf(handler)) },
-  ageColumn('Oldest', 'oldest_open_at', { width: '4.5rem' }),
+  { ...numeric, on: 'page', header: 'p50', isOptional: true, cell: ({ pace }) => formatMs(pace?.p50_ms) },
+  { ...numeric, header: 'p95', cell: ({ pace }) => formatMs(pace?.p95_ms) },
+  { ...numeric, header: 'Pending', width: '4.75rem', cell: (handler) => formatCount(pendingOf(handler)) },
+  ageColumn('Oldest', 'oldest_open_at', numeric),
   {
+    ...numeric,
+    on: 'overview',
     header: 'Dead',
     width: '4rem',
-    isNumber: true,
     cell: ({ name, dead, held }) => (
       <Link
         href={pathWith('/dead-letters', { handler: name })}
@@ -62,31 +68,18 @@ const columns: readonly Column<HandlerJson>[] = [
     ),
   },
   {
-    header: 'Last error',
-    isOptional: true,
-    cell: (handler) => (
-      <span className="ui-text-bad">
-        <Line value={lastErrorOf(handler)} fallback="" />
-      </span>
-    ),
-  },
-]
-
-/** Columns of the page Handlers. */
-const allColumns: readonly Column<HandlerJson>[] = [
-  ...columns.filter(({ header }) => header !== 'Last 5 min' && header !== 'Last error'),
-  { header: 'p50', width: '4rem', isNumber: true, isOptional: true, cell: ({ pace }) => formatMs(pace?.p50_ms) },
-  {
+    ...numeric,
+    on: 'page',
     header: 'Concurrency',
-    width: '7.5rem',
-    isNumber: true,
+    width: '6.5rem',
     isOptional: true,
     cell: (handler) => <span title={concurrencyOf(handler)}>{formatCount(handler.settings?.concurrency)}</span>,
   },
   {
+    ...numeric,
+    on: 'page',
     header: 'Retries',
-    width: '4.5rem',
-    isNumber: true,
+    width: '4.25rem',
     isOptional: true,
     cell: (handler) => {
       const { retry } = handler.settings ?? {}
@@ -95,33 +88,58 @@ const allColumns: readonly Column<HandlerJson>[] = [
       )
     },
   },
-  ...columns.filter(({ header }) => header === 'Last error'),
+  { on: 'overview', header: 'Last error', isOptional: true, cell: (handler) => <LastError handler={handler} /> },
+  {
+    on: 'page',
+    header: 'Last error',
+    cell: (handler) => (
+      <>
+        <LastError handler={handler} />
+        {handler.shut?.reason === 'breaker' && (
+          <div>
+            <span className="ui-row">
+              <span>
+                Next attempt <Until at={handler.shut.until} />
+              </span>
+              <TryNow handler={handler.name} />
+            </span>
+          </div>
+        )}
+      </>
+    ),
+  },
 ]
 
-export interface HandlerTableProps {
-  readonly handlers: readonly HandlerJson[]
-  /** Present on the Handlers page: the name of the handler in the panel; null: none. */
-  readonly openName?: string | null
+function LastError({ handler }: { readonly handler: HandlerJson }) {
+  const error = lastErrorOf(handler)
+  return (
+    error && (
+      <span className="ui-text-bad">
+        <Line value={error} />
+      </span>
+    )
+  )
 }
 
-/** Handlers sorted by trouble. */
-export function HandlerTable({ handlers, openName }: HandlerTableProps) {
-  if (handlers.length === 0)
-    return (
-      <Empty title="No handlers">
-        Put a file into the folder of <code>INBOX_HANDLERS</code>, or create one with <code>onchain-inbox init</code>.
-      </Empty>
-    )
-  const isMain = openName !== undefined
+export const pageColumns = columns.filter(({ on }) => on !== 'overview')
+const overviewColumns = columns.filter(({ on }) => on !== 'page')
+
+export const noHandlers = (
+  <Empty title="No handlers">
+    Put a file into the folder of <code>INBOX_HANDLERS</code>, or create one with <code>onchain-inbox init</code>.
+  </Empty>
+)
+
+/** Handlers sorted by trouble; a row opens its handler. */
+export function HandlerTable({ handlers }: { readonly handlers: readonly HandlerJson[] }) {
   return (
     <DataTable
       caption="Handlers and sinks"
-      columns={isMain ? allColumns : columns}
+      columns={overviewColumns}
       rows={handlers.toSorted(byTrouble)}
       rowKey={({ name }) => name}
       hrefOf={({ name }) => pathWith('/handlers', { open: name })}
-      isMain={isMain}
-      openKey={openName ?? null}
+      empty={noHandlers}
     />
   )
 }

@@ -8,7 +8,7 @@ import type { SettingsJson } from '../../../admin/health.ts'
 /** A command for a terminal, with a copy button. */
 export function Command({ line }: { readonly line: string }) {
   return (
-    <div className="ui-block console-command">
+    <div className="ui-block ui-id">
       <code>{line}</code>
       <Copy value={line} label="command" />
     </div>

@@ -54,17 +54,7 @@ export function OverviewPage() {
         note={`last ${window}`}
       >
         <Loaded query={activity} rows={5}>
-          {({ buckets, by_type: types }) =>
-            types.length === 0 ? (
-              <Empty title={`No events in the last ${window}`} />
-            ) : (
-              <StackedChart
-                title="Events by type"
-                times={buckets.map(({ at }) => at)}
-                series={largestSeries(types.map(({ type, series }) => ({ name: type, values: series })))}
-              />
-            )
-          }
+          {(loaded) => <EventsChart activity={loaded} />}
         </Loaded>
       </Panel>
       <Loaded query={handlers}>
@@ -75,5 +65,23 @@ export function OverviewPage() {
         )}
       </Loaded>
     </Page>
+  )
+}
+
+function EventsChart({ activity: { window, buckets, by_type: types } }: { readonly activity: ActivityJson }) {
+  if (types.length === 0)
+    return (
+      <Empty title={`No events in the last ${window}`}>
+        Events are counted here by type. Send a test with <code>onchain-inbox trigger</code>.
+      </Empty>
+    )
+  // The last bucket is unfinished and would look like a drop, unless all events are in it.
+  const end = buckets.slice(0, -1).some(({ events }) => events > 0) ? -1 : undefined
+  return (
+    <StackedChart
+      title="Events by type"
+      times={buckets.slice(0, end).map(({ at }) => at)}
+      series={largestSeries(types.map(({ type, series }) => ({ name: type, values: series.slice(0, end) })))}
+    />
   )
 }

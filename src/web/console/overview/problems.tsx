@@ -2,9 +2,10 @@ import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { pathWith, useGet } from '../../ui/api.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { formatCount, formatCounted } from '../../ui/format.ts'
 import { Panel } from '../../ui/shell.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
+import { DataTable, type Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
 import { Age, Until } from '../../ui/values.tsx'
 import type { DeadGroupsJson } from '../../../admin/dead-letters.ts'
@@ -12,7 +13,8 @@ import type { HandlerJson } from '../../../admin/handlers.ts'
 import type { WarningJson } from '../../../admin/health.ts'
 import { wordsOf } from '../deliveries/reasons.ts'
 import { isFailing, lastErrorOf, pendingOf } from '../handlers/handler.ts'
-import { TryNow } from '../handlers/handler-actions.tsx'
+import { PauseAction, PauseAllAction, TryNow } from '../handlers/handler-actions.tsx'
+import { useIsOperator } from '../role.ts'
 
 export interface ProblemsProps {
   readonly warnings: readonly WarningJson[]
@@ -28,6 +30,13 @@ interface Problem {
   readonly action: ReactNode
 }
 
+const columns: readonly Column<Problem>[] = [
+  { header: 'Problem', width: '9rem', isName: true, cell: ({ tone, label }) => <Status tone={tone}>{label}</Status> },
+  { header: 'Details', narrow: 'plain', cell: ({ text }) => text },
+  { header: 'Time', width: '11rem', narrow: 'plain', cell: ({ when }) => when },
+  { header: 'Action', width: '6.5rem', narrow: 'plain', cell: ({ action }) => action },
+]
+
 /** Warnings that the lines about sinks and dead letters replace: those are exact, and there at once. */
 const replaced = new Set(['sink_shut', 'dead_letters'])
 const tones: Readonly<Record<WarningJson['level'], Tone>> = { critical: 'bad', warning: 'warning', info: 'info' }
@@ -41,7 +50,7 @@ export function Problems({ warnings, handlers }: ProblemsProps) {
     ({ level }) => level === 'critical',
   )
   const problems = [
-    ...(others.get(true) ?? []).map(toProblem),
+    ...(others.get(true) ?? []).map((warning) => toProblem(warning, handlers)),
     ...handlers.filter(isFailing).map(failing),
     ...dying.map((handler) =>
       deadLetters(
@@ -49,23 +58,17 @@ export function Problems({ warnings, handlers }: ProblemsProps) {
         groups.filter((group) => group.handler === handler.name),
       ),
     ),
-    ...(others.get(false) ?? []).map(toProblem),
+    ...(others.get(false) ?? []).map((warning) => toProblem(warning, handlers)),
   ]
   return (
     <Panel title="Problems" note={problems.length === 0 ? null : formatCount(problems.length)} isFlush>
-      {problems.length === 0 && <p className="ui-panel-body ui-text-good">No problems</p>}
-      <ul className="ui-list-plain console-problems">
-        {problems.map(({ key, label, tone, text, when, action }) => (
-          <li key={key}>
-            <span>
-              <Status tone={tone}>{label}</Status>
-            </span>
-            <span className="console-problem-text">{text}</span>
-            <span className="ui-dim ui-number">{when}</span>
-            {action}
-          </li>
-        ))}
-      </ul>
+      <DataTable
+        caption="Problems"
+        columns={columns}
+        rows={problems}
+        rowKey={({ key }) => key}
+        empty={<p className="ui-panel-body ui-text-good">No problems</p>}
+      />
     </Panel>
   )
 }
@@ -109,7 +112,7 @@ function deadLetters({ name, dead, held }: HandlerJson, groups: DeadGroupsJson['
     tone: 'warning',
     text: (
       <>
-        <b>{shortText(name, 40)}</b>: {formatCount(dead + held)} {dead + held === 1 ? 'run' : 'runs'} failed for good
+        <b>{shortText(name, 40)}</b>: {formatCounted(dead + held, 'run')} failed for good
         {first && `, ${kinds} ${shortText(`${first.sample.error.name}: ${first.sample.error.message}`, 120)}`}
       </>
     ),
@@ -122,7 +125,8 @@ function deadLetters({ name, dead, held }: HandlerJson, groups: DeadGroupsJson['
   }
 }
 
-function toProblem({ code, subject, level, title, text, since, href }: WarningJson): Problem {
+function toProblem(warning: WarningJson, handlers: readonly HandlerJson[]): Problem {
+  const { code, subject, level, title, text, since } = warning
   return {
     key: `${code} ${subject}`,
     label: wordsOf(code),
@@ -138,9 +142,23 @@ function toProblem({ code, subject, level, title, text, since, href }: WarningJs
         for <Age at={since} />
       </>
     ),
-    // The part after # is all that a warning can change.
-    action: href?.startsWith('/') === true && <View href={href} what={shortText(title)} />,
+    action: <Remedy warning={warning} handler={handlers.find(({ name }) => name === subject)} />,
   }
+}
+
+interface RemedyProps {
+  readonly warning: WarningJson
+  /** The subject of the warning, if that is a handler. */
+  readonly handler: HandlerJson | undefined
+}
+
+/** Resumes paused handlers. Other warnings link to their page. */
+function Remedy({ warning: { code, subject, title, href }, handler }: RemedyProps) {
+  const isOperator = useIsOperator()
+  if (isOperator && code === 'paused' && subject === '') return <PauseAllAction isPaused />
+  if (isOperator && code === 'paused' && handler?.paused === true) return <PauseAction handler={handler} />
+  // The part after # is all that a warning can change.
+  return href?.startsWith('/') === true && <View href={href} what={shortText(title)} />
 }
 
 function View({ href, what }: { readonly href: string; readonly what: string }) {

@@ -1,7 +1,7 @@
 import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useState, type SubmitEvent } from 'react'
 import { useAction, useGet } from '../../ui/api.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { formatCount, formatCounted } from '../../ui/format.ts'
 import { Failure } from '../../ui/states.tsx'
 import { shortText } from '../../ui/text.tsx'
 import type { HandlerListJson } from '../../../admin/handlers.ts'
@@ -91,7 +91,7 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
           Cancel
         </Button>
         <Button type="submit" loading={count.isPending || start.isPending}>
-          {counted !== undefined && counted.events > 0 ? `Replay ${formatCount(counted.events)}` : 'Count'}
+          {counted !== undefined && counted.events > 0 ? `Replay ${formatCounted(counted.events, 'event')}` : 'Count'}
         </Button>
       </div>
     </form>
@@ -99,6 +99,6 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
 }
 
 function textOf({ events, skipped }: ReplayCountJson): string {
-  const matches = events === 1 ? '1 event matches.' : `${formatCount(events)} events match.`
-  return skipped === 0 ? matches : `${matches} ${formatCount(skipped)} more have no body and are skipped.`
+  const matches = formatCounted(events, 'event matches', 'events match')
+  return skipped === 0 ? `${matches}.` : `${matches}. ${formatCount(skipped)} more have no body and are skipped.`
 }

@@ -42,7 +42,6 @@ export function ReplaysPage() {
   return (
     <Page
       title="Replays"
-      isFilling
       actions={isOperator && <Button onClick={() => location.go({ start: '1' })}>Start replay</Button>}
     >
       <List

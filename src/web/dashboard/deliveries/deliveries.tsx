@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
 import { useGet, type ListJson } from '../../ui/api.tsx'
 import { countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
-import { formatCount } from '../../ui/format.ts'
+import { formatCount, formatCounted } from '../../ui/format.ts'
 import { List, type Target } from '../../ui/list.tsx'
 import { eventTypes } from '../../ui/names.ts'
 import { Page } from '../../ui/shell.tsx'
@@ -16,15 +16,15 @@ const columns: readonly Column<Delivery>[] = [
   timeColumn('Created (UTC)', 'createdAt', { narrow: 'plain' }),
   {
     header: 'Event',
-    width: '15rem',
+    width: '13rem',
     isName: true,
     cell: ({ eventType, isReplay }) => <Line value={isReplay ? `${eventType} (replay)` : eventType} />,
   },
-  { header: 'State', width: '8.5rem', narrow: 'plain', cell: (delivery) => <DeliveryStatus {...delivery} /> },
-  countColumn('Attempts', 'attempts', { width: '5.5rem' }),
+  { header: 'State', width: '6.75rem', narrow: 'plain', cell: (delivery) => <DeliveryStatus {...delivery} /> },
+  countColumn('Attempts', 'attempts', { width: '5.25rem' }),
   {
     header: 'Last answer',
-    width: '12rem',
+    width: '6.75rem',
     cell: ({ lastStatus, lastFailure }) => lastStatus ?? <Line value={lastFailure} />,
   },
   timeColumn('Next attempt (UTC)', 'nextAttemptAt', { isOptional: true }),
@@ -45,7 +45,7 @@ export function deliveriesColumn<Row>(endpointOf: (row: Row) => string): Column<
 export function DeliveriesPage() {
   const endpoints = useEndpoints()
   return (
-    <Page title="Deliveries" isFilling>
+    <Page title="Deliveries">
       <List
         caption="Deliveries"
         path="/deliveries"
@@ -77,7 +77,7 @@ function Replay({ keys, filter: { type, endpoint } }: Target) {
   }
   return (
     <Action
-      label={hasSelection ? 'Replay selected' : 'Replay undelivered'}
+      label={hasSelection ? `Replay ${deliveriesOf(keys.length)}` : 'Replay undelivered'}
       title={hasSelection ? 'Replay the selected deliveries?' : 'Replay all undelivered events?'}
       preview={async ({ api }) => {
         if (hasSelection) return toCounted(keys.length)
@@ -99,8 +99,10 @@ function Replay({ keys, filter: { type, endpoint } }: Target) {
   )
 }
 
+const deliveriesOf = (count: number) => formatCounted(count, 'delivery', 'deliveries')
+
 function toCounted(count: number) {
-  return { count, text: `${formatCount(count)} ${count === 1 ? 'delivery' : 'deliveries'}.` }
+  return { count, text: `${deliveriesOf(count)}.` }
 }
 
 /** Webhooks and alerts as choices of a filter. */

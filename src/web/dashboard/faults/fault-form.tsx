@@ -1,6 +1,5 @@
-import { Form, type Field, type ValueOf } from '../../ui/form.tsx'
+import { filledIn, toList, toNumber, Form, type Field, type ValueOf } from '../../ui/form.tsx'
 import type { FaultKind } from '../contract.ts'
-import { filledIn, toList, toNumber } from '../fields.tsx'
 
 const keyOf = ({ direction, kind }: FaultKind) => `${direction} ${kind}`
 /** Parameters and limits of a rule may have the same name. */
