@@ -207,6 +207,12 @@ describe('a source', () => {
   })
 })
 
+interface CloudEvent {
+  readonly id: string
+  readonly source: string
+  readonly data: unknown
+}
+
 describe('handlers and sinks', () => {
   const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
   const handler = (name: string, options: string) => `
@@ -298,9 +304,11 @@ describe('handlers and sinks', () => {
     const uids = ['alchemy/same', 'desk/same', 'same']
     const sentTo = (path: string) => own.requests.filter((sent) => sent.path === path)
     expect((await linesOf(join(dir.path, 'all.ndjson'))).length).toBe(3)
-    const plain = sentTo('/plain').map(({ headers }) => `${headers['idempotency-key']} ${headers['x-inbox-event-id']}`)
+    const plain = sentTo('/plain').map(({ headers }) =>
+      [headers['idempotency-key'], headers['x-inbox-event-id']].join(' '),
+    )
     expect(plain.toSorted()).toEqual(uids.map((uid) => `plain:${uid} ${uid}`))
-    const cloud = sentTo('/cloud').map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+    const cloud = sentTo('/cloud').map(({ body }) => JSON.parse(body.toString()) as CloudEvent)
     expect(cloud.map(({ id, source }) => `${id} ${source}`).toSorted()).toEqual([
       'alchemy/same urn:onchain-inbox/alchemy',
       'desk/same urn:onchain-inbox/desk',
