@@ -231,7 +231,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
     observer: observeWith(metrics, meter, drift),
     sources: sources.sources,
-    // Health and drift are those of the default source.
+    // Health and drift cover the default source only.
     sourceObserver: metrics,
     logReject: createRejectLog({ ...config, paths, log, clock, rejects }),
     state,

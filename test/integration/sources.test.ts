@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3'
 import express from 'express'
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -196,6 +196,18 @@ describe('a source', () => {
     await using app = await startTestApp({ settings })
     expect((await post(app, delivery(eventBytes({ id: 'desk/same' })))).text).toContain('quarantined')
     expect((await post(app, delivery(eventBytes({ id: 'other/same' })))).text).toContain('accepted')
+  })
+
+  test('takes a new secret from its file without a restart', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'secret')
+    await writeFile(file, 'the-previous-secret')
+    const desk = { ...sources.desk, secrets: { file } }
+    await using app = await startTestApp({ settings: { INBOX_SOURCES: JSON.stringify({ desk }) } })
+    expect(await post(app, signed.desk())).toMatchObject({ status: 401 })
+    await writeFile(file, secrets.desk)
+    await app.reloadSecrets()
+    expect(await post(app, signed.desk())).toMatchObject({ status: 200 })
   })
 
   test('needs no default source, whose path is then 404', async () => {
