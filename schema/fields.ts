@@ -10,6 +10,20 @@ export function assumed<S extends z.ZodType>(schema: S, ...assumptions: readonly
   return schema.meta({ 'x-assumption': [...(Array.isArray(earlier) ? earlier : []), ...assumptions] })
 }
 
+type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] }
+
+/**
+ * The type of a loose object without its unknown members, at any depth: a misspelt field is a compile error. They are kept
+ * at run time.
+ */
+export type Declared<T> = T extends readonly (infer Item)[]
+  ? Declared<Item>[]
+  : T extends object
+    ? [keyof Known<T>] extends [never]
+      ? T
+      : { [K in keyof Known<T>]: Declared<Known<T>[K]> }
+    : T
+
 // Fields that several event types share. `describe` returns a copy, so an event may describe a field in its own words.
 
 /** A string with an open set of values (R103). */

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { envelopeSchema } from './envelope.ts'
 import { eventSchemas, eventTypes, type EventType } from './events.ts'
-import { networkIds, type NetworkId } from './fields.ts'
+import { networkIds, type Declared, type NetworkId } from './fields.ts'
 
 export { envelopeSchema, eventSchemas, eventTypes, networkIds }
 export type { EventType, NetworkId }
+export type * from './sources/index.ts'
 
 type EventSchema = (typeof eventSchemas)[EventType]
 
@@ -14,8 +15,6 @@ export const eventSchema = z.discriminatedUnion(
   Object.values(eventSchemas) as unknown as readonly [EventSchema, ...EventSchema[]],
 )
 
-// Unknown members are kept at run time. The types omit them, so a misspelt field is a compile error.
-type Declared<T> = { [K in keyof T as string extends K ? never : K]: T[K] }
 type DataOf<T extends EventType> = Declared<z.infer<(typeof eventSchemas)[T]>['data']>
 
 type EventsByType = {

@@ -5,7 +5,9 @@ export type {
   HandlerContext,
   HandlerDefinition,
   HandlerEvent,
+  ProviderName,
   RetryOptions,
+  SourceSelector,
 } from './dispatch/define.ts'
 export { defineSink, type SinkContext, type SinkDefinition, type SinkItem } from './dispatch/define-sink.ts'
 export type { EnqueueOptions } from './dispatch/outbox.ts'

@@ -87,7 +87,7 @@ function environmentOf(options: Options, baseDir: string) {
 /** Percent-encoded, because a variable can't hold NUL. */
 function variablesOf({ event, idempotencyKey, attempt }: SinkItem): Record<string, string> {
   return {
-    INBOX_EVENT_ID: headerText(event.id),
+    INBOX_EVENT_ID: headerText(event.uid),
     INBOX_EVENT_TYPE: headerText(event.type),
     INBOX_IDEMPOTENCY_KEY: headerText(idempotencyKey),
     INBOX_ATTEMPT: String(attempt),

@@ -51,8 +51,8 @@ const options = z
     secret: oneOrMore(secret, 5).optional(),
     /** `raw`: the exact bytes. `cloudevents`: CloudEvents 1.0 in structured mode. */
     format: z.enum(['raw', 'cloudevents']).default('raw'),
-    /** `source` of CloudEvents. */
-    source: z
+    /** `source` of CloudEvents of the default source; others get `/<source>` behind it. */
+    cloudEventsSource: z
       .string()
       .regex(/^[!-~]{1,200}$/, 'expected a URI reference')
       .default('urn:onchain-inbox'),
@@ -85,7 +85,7 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
     async send([item], { signal }) {
       if (item === undefined) return
       const isRaw = options.format === 'raw'
-      const body = isRaw ? bodyOf(item) : toCloudEvent(item, options.source)
+      const body = isRaw ? bodyOf(item) : toCloudEvent(item, options.cloudEventsSource)
       const signature = signatureOf(item, body, options, tools)
       // The response may echo the request: signatures and tokens must not get into dead letters and logs.
       const { 'webhook-id': _id, ...signed } = signature
@@ -97,7 +97,7 @@ function create({ options }: SinkSetup<Options>, tools: SinkTools): Readonly<Sin
           'Content-Type': isRaw ? 'application/json' : 'application/cloudevents+json',
           ...signature,
           'Idempotency-Key': headerText(item.idempotencyKey),
-          'X-Inbox-Event-Id': headerText(item.event.id),
+          'X-Inbox-Event-Id': headerText(item.event.uid),
           'X-Inbox-Attempt': String(item.attempt),
           ...(item.traceparent !== null && { traceparent: item.traceparent }),
         },
@@ -165,22 +165,23 @@ const itemType = 'onchain-inbox.item'
 function toCloudEvent(item: SinkItem, source: string): Uint8Array {
   const { event, key, payload, idempotencyKey } = item
   const isItem = payload !== undefined
+  const isDefault = event.source === 'default'
   const cloudEvent = {
     specversion: '1.0',
-    id: isItem ? idempotencyKey : event.id,
-    source,
+    id: isItem ? idempotencyKey : event.uid,
+    source: isDefault ? source : `${source}/${event.source}`,
     type: isItem ? itemType : event.type,
     ...(key !== null && { subject: key }),
     time: event.created_at,
     datacontenttype: 'application/json',
-    data: isItem ? payload : dataOf(event),
+    data: isItem ? payload : isDefault ? bodyIn(event).data : bodyIn(event),
   }
   return new TextEncoder().encode(JSON.stringify(cloudEvent))
 }
 
-function dataOf({ raw }: SinkItem['event']): unknown {
+function bodyIn({ raw }: SinkItem['event']) {
   const exact = parse(new TextDecoder().decode(raw), (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
   )
-  return (exact as { readonly data: unknown }).data
+  return exact as { readonly data?: unknown }
 }

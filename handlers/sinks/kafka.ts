@@ -55,12 +55,12 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
     async send(items, { signal }) {
       const messages = items.map((item) => ({
         topic: options.topic,
-        key: Buffer.from(item.key ?? item.event.id),
+        key: Buffer.from(item.key ?? item.event.uid),
         value: Buffer.from(bodyOf(item)),
         headers: new Map(
           Object.entries({
             'idempotency-key': item.idempotencyKey,
-            'event-id': item.event.id,
+            'event-id': item.event.uid,
             'event-type': item.event.type,
           }).map(([header, value]) => [Buffer.from(header), Buffer.from(value)]),
         ),

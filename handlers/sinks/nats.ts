@@ -65,7 +65,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         import('@nats-io/jetstream'),
       ])
       const eventHeaders = headers()
-      eventHeaders.set('Inbox-Event-Id', headerText(item.event.id))
+      eventHeaders.set('Inbox-Event-Id', headerText(item.event.uid))
       eventHeaders.set('Inbox-Event-Type', headerText(item.event.type))
       if (item.key !== null) eventHeaders.set('Inbox-Key', headerText(item.key))
       await connection.use(signal, async (opened, closeBroken) => {

@@ -74,7 +74,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         ...links.map(({ label, url }) => `${label}: ${url}`),
         `created at: ${event.created_at}`,
       ]
-      const details = [...facts, ['event id', event.id], ['event type', event.type]].slice(0, maxDetails)
+      const details = [...facts, ['event id', event.uid], ['event type', event.type]].slice(0, maxDetails)
       return request('', {
         message: cut(title, maxMessageLength),
         alias,

@@ -71,7 +71,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
         custom_details: {
           ...Object.fromEntries(facts),
           ...(more !== undefined && { text: more }),
-          event_id: event.id,
+          event_id: event.uid,
           ...(event.raw.length <= maxDataBytes && { data: event.data }),
         },
       }
@@ -85,7 +85,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
     close: (id) => request('resolve', id),
     handle({ action, summary = '', severity, details, dedupKey }, toId, event) {
       if (action !== 'trigger') return request(action, toId(dedupKey))
-      const custom_details = { event_id: event.id, details }
+      const custom_details = { event_id: event.uid, details }
       return trigger(toId(dedupKey), summary, { severity, class: event.type, custom_details })
     },
   })

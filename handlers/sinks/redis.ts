@@ -62,7 +62,7 @@ function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
     async send([item], { signal }) {
       if (item === undefined) return
       const { event, key, idempotencyKey } = item
-      const fields = ['id', event.id, 'type', event.type, 'key', key ?? '', 'idempotency_key', idempotencyKey, 'body']
+      const fields = ['id', event.uid, 'type', event.type, 'key', key ?? '', 'idempotency_key', idempotencyKey, 'body']
       await connection.use(signal, async (client, closeBroken) => {
         try {
           await client.eval(addOnce, {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { maxErrorGroup } from '../inbox/error-group.ts'
 import { eventStatuses } from '../inbox/port.ts'
-import { foldAddress } from '../inbox/route-key.ts'
+import { foldAddress } from '../base/fold-address.ts'
 import { safeText } from '../base/log.ts'
 
 /** Unchecked parameters by name. */

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { createMetrics } from '../admin/metrics.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Config } from '../config/config.ts'
+import { inlineSecrets } from '../config/credentials.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { findHandlerFiles } from '../dispatch/registry.ts'
@@ -19,7 +20,7 @@ import type { Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { startRetention } from '../health/retention.ts'
 import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
-import { readAsEvent } from '../receiver/ingest.ts'
+import { readAsEvent } from '../receiver/readers.ts'
 import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
 import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
@@ -31,6 +32,7 @@ import { createClient } from '../client/index.ts'
 import { createReceiverRegistration } from '../client/registration/at-start.ts'
 import { createReceiving, type ReceiverObserver } from '../receiver/receive.ts'
 import type { ClusterPort } from '../inbox/cluster-port.ts'
+import { runSources } from './sources.ts'
 import { createTrySink } from './try-sink.ts'
 
 export interface AppOptions {
@@ -145,7 +147,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => retention.close())
   const meter = createMeter(clock, config.unusableStatus)
   const drift = createDriftCounter(clock)
-  const secretLabels = () => secrets.current().map(({ label }) => label)
+  const secretLabels = () => [...secrets.current().map(({ label }) => label), ...sources.labels()]
   const metrics = createMetrics({
     inbox,
     clock,
@@ -154,8 +156,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
-  const secrets = createWebhookSecrets(config.webhookSecrets, log)
+  const secrets = createWebhookSecrets(config.webhookSecrets ?? inlineSecrets([]), log)
   opened.defer(() => secrets.close())
+  const sources = runSources(config.sources, { inbox, clock, log })
+  opened.defer(() => sources.close())
   const reportHandlers = (handlers: readonly HandlerInfo[]) => {
     for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
     // Not awaited: it counts the backlog.
@@ -215,7 +219,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const reconciler = createReconciler({ inbox, client: reconcileClientOf(options), clock, log })
   opened.defer(() => reconciler.close())
 
-  const rejects = createRejects({ ...config, clock, secrets: () => secrets.current() })
+  const paths = [config.path, ...config.sources.map(({ settings }) => settings.path)]
+  const rejects = createRejects({ ...config, paths, clock, secrets: () => secrets.current() })
   const receiving = createReceiving(config, {
     async accept(batch) {
       disk.check()
@@ -225,7 +230,10 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     clock,
     log,
     observer: observeWith(metrics, meter, drift),
-    logReject: createRejectLog({ ...config, log, clock, rejects }),
+    sources: sources.sources,
+    // Health and drift cover the default source only.
+    sourceObserver: metrics,
+    logReject: createRejectLog({ ...config, paths, log, clock, rejects }),
     state,
     tracer: createTracer(),
   })
@@ -247,6 +255,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     reconciler,
     rejects,
     secretLabels,
+    readEvent: (body) => readAsEvent(body, sources.sources),
     paces: () => paces.current(),
     startedAt: clock.now(),
     cluster,
@@ -257,7 +266,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   if (options.hasSender !== true) await startServing(inbox, clock, log)
   const receiver = earlyReceiver ?? (await listenForDeliveries())
-  receiver.handle(createReceiverApp({ ...receiving, path: config.path }))
+  receiver.handle(createReceiverApp({ ...receiving, path: config.webhookSecrets && config.path }))
   isListening = true
   opened.defer(() => receiver.close(graceMs(requestShare)))
   registration?.start()
@@ -276,7 +285,9 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     get inFlight() {
       return runner.inFlight
     },
-    reloadSecrets: () => secrets.reload(),
+    async reloadSecrets() {
+      await Promise.all([secrets.reload(), sources.reload()])
+    },
   }
 }
 
@@ -315,7 +326,7 @@ const answerWhileStarting: RequestListener = (request, response) => {
 /** The options that don't follow from the settings. */
 export type AdminInputs = Omit<
   AdminAppOptions,
-  'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'readEvent' | 'now' | 'clock'
+  'pages' | 'token' | 'viewerToken' | 'hosts' | 'settings' | 'now' | 'clock'
 > & { readonly clock: Clock }
 
 /** Long actions, such as pruning, are answered when they are done. */
@@ -338,7 +349,6 @@ async function startAdmin(
     token,
     viewerToken,
     hosts: [host, ...hosts],
-    readEvent: readAsEvent,
     now: () => inputs.clock.now(),
     settings: () => config.settings,
   })

@@ -21,6 +21,7 @@ export const errorCatalogue = {
   internal: { status: 500, exitCode: 1 },
   overloaded: { status: 503, exitCode: 75 },
   not_committed_in_time: { status: 503, exitCode: 75 },
+  keys_unavailable: { status: 503, exitCode: 75 },
   shutting_down: { status: 503, exitCode: 75 },
   store_full: { status: 503, exitCode: 75 },
   store_unavailable: { status: 503, exitCode: 75 },

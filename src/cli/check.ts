@@ -94,7 +94,9 @@ function renderSettings({ settings, sinks }: Config): string {
 }
 
 function renderHandlers(handlers: readonly HandlerInfo[]): string {
-  const rows = handlers.map(({ name, types, file }) => [name, types.join(', '), file])
+  const rows = handlers.map(({ name, types, sources, file }) => {
+    return [name, `${types.join(', ')}${sources ? ` of ${sources.join(', ')}` : ''}`, file]
+  })
   return rows.length === 0 ? 'no handlers' : renderTable(['handler', 'event types', 'file'], rows)
 }
 

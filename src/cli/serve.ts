@@ -101,5 +101,7 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
   })
   app = started
   const { url, adminUrl, handlers } = started
-  log.info({ url, adminUrl, handlers: handlers.map(({ name }) => name) }, 'listening')
+  const sources = config.sources.map(({ settings: { name } }) => name)
+  const names = { handlers: handlers.map(({ name }) => name), ...(sources.length > 0 && { sources }) }
+  log.info({ url, adminUrl, ...names }, 'listening')
 }

@@ -103,7 +103,7 @@ function wantedOf(options: SubscribeOptions, config: Config): { readonly wanted:
   if (url === undefined || events === undefined) {
     throw new InboxError('usage', 'expected --url and --events, or the setting subscribe')
   }
-  const { secrets } = config.webhookSecrets
+  const secrets = config.webhookSecrets?.secrets ?? []
   const label = options.secret ?? config.subscribe?.secret ?? secrets[0]?.label
   const secret = secrets.find((secret) => secret.label === label)
   if (secret === undefined) {

@@ -37,6 +37,7 @@ const pairs = settingNames.flatMap((name) => {
 
 /** Short names of structured settings in the config file. */
 const shortNames = new Map<string, SettingName>([
+  ['sources', 'INBOX_SOURCES'],
   ['sinks', 'INBOX_SINKS'],
   ['routes', 'INBOX_ROUTES'],
   ['subscribe', 'INBOX_SUBSCRIBE'],

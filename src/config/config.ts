@@ -5,6 +5,7 @@ import { parseSettings, withFiles } from './parse.ts'
 import { directSettings, settings, type DirectSettings, type SettingValues } from './settings.ts'
 import { collectSettings, type ConfigInputs, type RawSettings } from './collect.ts'
 import { describeSettings, type DescribedSetting } from './described.ts'
+import { loadSources, type ConfiguredSource } from './sources.ts'
 import { isInternalPattern, loadSinks, type ConfiguredSink } from './sinks/load.ts'
 import { problemsOf, unknownTypes, withLabel, type LabelledSubscribe } from './subscribe.ts'
 import type { DatabaseSetting } from './values.ts'
@@ -44,7 +45,9 @@ export interface Config extends DirectSettings {
     readonly maxBytes?: number
   }
   readonly tls?: TlsFiles
-  readonly webhookSecrets: SecretsOrigin
+  /** Secrets of the default source; null: there is none, and INBOX_PATH is not served. */
+  readonly webhookSecrets: SecretsOrigin | null
+  readonly sources: readonly ConfiguredSource[]
   /** All settings, for people. */
   readonly settings: readonly DescribedSetting[]
   /** Config warnings, such as unknown INBOX_* variables. They don't prevent a start. */
@@ -81,6 +84,12 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   })
   const { webhookSecrets, viewerToken, tls } = credentials
   const { INBOX_ADMIN_TOKEN: token, INBOX_API_KEY: apiKey } = values
+  const { sources, problems: sourceProblems } = await loadSources({
+    sources: values.INBOX_SOURCES,
+    takenPaths: [values.INBOX_PATH, '/healthz', '/readyz'],
+    env: options.env,
+    at,
+  })
   const { sinks, ...checked } = await loadSinks({
     sinks: values.INBOX_SINKS,
     routes: values.INBOX_ROUTES,
@@ -99,18 +108,20 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...checked.warnings,
   ]
   const { INBOX_SUBSCRIBE: subscribe } = values
-  const labels = webhookSecrets?.secrets.map(({ label }) => label)
+  const labels = webhookSecrets?.secrets.map(({ label }) => label) ?? []
   const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
   const isDurable = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
     ...raw.problems,
     ...invalidSettings,
     ...findConflicts(values, raw.values),
+    ...(webhookSecrets === null ? findUnsignable(sinks) : []),
     ...credentials.problems,
+    ...sourceProblems,
     ...checked.problems,
-    ...(subscribe && labels ? problemsOf(subscribe, { labels, hasApi, isDurable }) : []),
+    ...(subscribe && webhookSecrets !== undefined ? problemsOf(subscribe, { labels, hasApi, isDurable }) : []),
   ]
-  if (problems.length > 0 || webhookSecrets === undefined || labels === undefined) throw invalid(problems, warnings)
+  if (problems.length > 0 || webhookSecrets === undefined) throw invalid(problems, warnings)
 
   const { INBOX_DATABASE_URL: databaseUrl } = values
   const database: DatabaseSetting =
@@ -119,7 +130,8 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const labelledSubscribe = subscribe && withLabel(subscribe, labels)
   const effective = {
     ...values,
-    INBOX_SECRETS: webhookSecrets.secrets,
+    INBOX_SECRETS: webhookSecrets?.secrets,
+    INBOX_SOURCES: values.INBOX_SOURCES === undefined ? undefined : sources,
     INBOX_DATABASE_URL: database,
     INBOX_HANDLERS: handlersDir ?? 'none',
     INBOX_SINKS: values.INBOX_SINKS === undefined ? undefined : sinks,
@@ -148,6 +160,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     },
     ...(tls === undefined ? {} : { tls }),
     webhookSecrets,
+    sources,
     settings: describeSettings(effective, raw),
     warnings,
   })
@@ -186,6 +199,13 @@ function findConflicts(values: SettingValues, raw: RawSettings['values']): strin
     problems.push(`INBOX_ADMIN_PORT must differ from INBOX_PORT (both ${adminPort}), for example INBOX_ADMIN_PORT=8081`)
   }
   return problems
+}
+
+/** Sinks that sign with the secrets of the default source, which don't exist. */
+function findUnsignable(sinks: readonly ConfiguredSink[]): string[] {
+  return sinks
+    .filter(({ options }) => (options as { readonly signature?: string }).signature === 'original')
+    .map(({ name }) => `sinks.${name}.signature must be standard-webhooks or none, because INBOX_SECRETS is not set`)
 }
 
 function findConfigWarnings(values: SettingValues, hasApiKey: boolean): string[] {

@@ -7,10 +7,19 @@ import { parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { settings, type SettingName, type SettingValues } from './settings.ts'
 import type { RawSettings } from './collect.ts'
 
-/** Origin of the webhook secrets. For a file, `secrets` is its content when the configuration was loaded. */
-export type SecretsOrigin =
-  | { readonly kind: 'inline'; readonly secrets: readonly Secret[] }
-  | { readonly kind: 'file'; readonly file: string; readonly secrets: readonly Secret[] }
+/** Secrets as they were when the configuration was loaded, and where they come from. */
+export interface SecretsOrigin {
+  readonly secrets: readonly Secret[]
+  /** Absolute paths of the files that hold secrets. */
+  readonly files: readonly string[]
+  /** Reads the secrets again, after a file has changed. */
+  read(): Promise<readonly Secret[]>
+}
+
+/** Secrets that can't change while the process runs. */
+export function inlineSecrets(secrets: readonly Secret[]): SecretsOrigin {
+  return { secrets, files: [], read: async () => secrets }
+}
 
 export interface TlsFiles {
   readonly certFile: string
@@ -18,7 +27,8 @@ export interface TlsFiles {
 }
 
 export interface Credentials {
-  readonly webhookSecrets: SecretsOrigin | undefined
+  /** Null: there is no default source. Undefined: there is a problem. */
+  readonly webhookSecrets: SecretsOrigin | null | undefined
   readonly viewerToken: string | undefined
   readonly tls: TlsFiles | undefined
   readonly problems: readonly string[]
@@ -41,7 +51,7 @@ export async function loadCredentials(options: CredentialsOptions): Promise<Cred
   const viewerToken = viewerTokenOf(options, problems)
   const tls = await loadTls(options, problems)
   if (!options.allowDemoCredentials) {
-    if (webhookSecrets?.kind === 'inline') {
+    if (webhookSecrets?.files.length === 0) {
       await attempt('INBOX_SECRETS', problems, async () => refuseDemoSecret(webhookSecrets.secrets))
     }
     await attempt('INBOX_ADMIN_TOKEN', problems, async () => refuseDemoToken(token))
@@ -53,6 +63,7 @@ export async function loadCredentials(options: CredentialsOptions): Promise<Cred
 async function loadSecrets({ values, raw, at }: CredentialsOptions, problems: string[]) {
   const { INBOX_SECRETS: secrets, INBOX_SECRETS_FILE: path } = values
   if (raw.INBOX_SECRETS === undefined && raw.INBOX_SECRETS_FILE === undefined) {
+    if (raw.INBOX_SOURCES !== undefined && !isEmpty(values.INBOX_SOURCES)) return null
     const { expected, example } = settings.INBOX_SECRETS
     problems.push(
       `INBOX_SECRETS or INBOX_SECRETS_FILE is required; expected ${expected}, for example INBOX_SECRETS=${example}`,
@@ -62,19 +73,23 @@ async function loadSecrets({ values, raw, at }: CredentialsOptions, problems: st
     problems.push('INBOX_SECRETS: INBOX_SECRETS_FILE is set as well; expected only one of them')
     return undefined
   }
-  if (secrets) return { kind: 'inline', secrets } as const
+  if (secrets) return inlineSecrets(secrets)
   if (path === undefined) return undefined
-  const file = at(path)
-  const loaded = await attempt('INBOX_SECRETS_FILE', problems, () => readSecretsFile(file))
-  return loaded && ({ kind: 'file', file, secrets: loaded } as const)
+  return attempt('INBOX_SECRETS_FILE', problems, () => secretsOfFile(at(path)))
 }
 
-/**
- * Reads INBOX_SECRETS_FILE, at start and after each change.
- *
- * @throws InboxError `config_invalid` if it can't be read, has no valid secrets, or has the published one of the demo
- */
-export async function readSecretsFile(file: string): Promise<readonly Secret[]> {
+function isEmpty(sources: unknown): boolean {
+  return typeof sources === 'object' && sources !== null && Object.keys(sources).length === 0
+}
+
+/** Secrets in the file that INBOX_SECRETS_FILE names. `file`: absolute. Throws like `readSecretsFile`. */
+export async function secretsOfFile(file: string): Promise<SecretsOrigin> {
+  const read = () => readSecretsFile(file)
+  return { secrets: await read(), files: [file], read }
+}
+
+/** Throws InboxError `config_invalid` if it can't be read, has no valid secrets, or has the published one of the demo. */
+async function readSecretsFile(file: string): Promise<readonly Secret[]> {
   const secrets = parseSecretsFile(await readSecretFile(file))
   refuseDemoSecret(secrets)
   return secrets

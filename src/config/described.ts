@@ -2,6 +2,7 @@ import { describeDatabase } from '../base/database-url.ts'
 import type { RawSettings, SettingOrigins } from './collect.ts'
 import { isSettingName, settingNames, settings, type SettingName, type SettingValues } from './settings.ts'
 import type { ConfiguredSink } from './sinks/load.ts'
+import type { ConfiguredSource } from './sources.ts'
 
 /** A setting for people, without anything secret. */
 export interface DescribedSetting {
@@ -17,13 +18,15 @@ export interface DescribedSetting {
 }
 
 /** The values in force. */
-export interface EffectiveValues extends Omit<SettingValues, 'INBOX_SINKS'> {
+export interface EffectiveValues extends Omit<SettingValues, 'INBOX_SINKS' | 'INBOX_SOURCES'> {
+  readonly INBOX_SOURCES: readonly ConfiguredSource[] | undefined
   readonly INBOX_SINKS: readonly ConfiguredSink[] | undefined
 }
 
 /** The parts of secret settings that may be shown. Of others only whether they are set. */
 const shownParts: { readonly [Name in SettingName]?: (value: NonNullable<EffectiveValues[Name]>) => string } = {
   INBOX_SECRETS: (secrets) => `set (labels: ${secrets.map(({ label }) => label).join(', ')})`,
+  INBOX_SOURCES: (sources) => sources.map(describeSource).join('; '),
   INBOX_DATABASE_URL: (database) => {
     if (database.kind === 'postgres') return describeDatabase(database.url)
     return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
@@ -57,6 +60,12 @@ function show(name: SettingName, value: unknown): string | null {
   const { isSecret, show: showAll } = settings[name]
   const showPart = shownParts[name] ?? (isSecret ? () => 'set' : showAll)
   return showPart(value as never)
+}
+
+function describeSource({ settings: { name, provider, path, keyEndpoint }, secrets }: ConfiguredSource): string {
+  const labels = secrets.secrets.map(({ label }) => label).join(', ')
+  const keys = keyEndpoint === null ? `secrets set (labels: ${labels})` : `keys from ${new URL(keyEndpoint.url).host}`
+  return `${name}: ${provider ?? 'custom'} at ${path}, ${keys}`
 }
 
 /** A query may hold a secret. */

@@ -1,19 +1,18 @@
 import { stat } from 'node:fs/promises'
 import { systemClock, type Clock, type Timer } from '../base/clock.ts'
-import type { Config } from './config.ts'
-import { readSecretsFile } from './credentials.ts'
+import type { SecretsOrigin } from './credentials.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 
-/** The currently valid webhook secrets (A32: several during a rotation). */
+/** The currently valid secrets of a source (A32: several during a rotation). */
 export interface WebhookSecrets {
   current(): readonly Secret[]
   /** Called after the secrets have changed. */
   onChange(listener: () => void): void
-  /** Reloads the file now. Never rejects: an invalid file is logged, and the old secrets stay valid. */
+  /** Reloads the files now. Never rejects: an invalid file is logged, and the old secrets stay valid. */
   reload(): Promise<void>
-  /** Stops watching the file; idempotent. `current` still works. */
+  /** Stops watching the files; idempotent. `current` still works. */
   close(): void
 }
 
@@ -24,16 +23,12 @@ const pollMs = 1000
  * Polls the path instead of watching the file: a watch would miss renames and the swapped symbolic links of Kubernetes
  * secrets.
  */
-export function createWebhookSecrets(
-  origin: Config['webhookSecrets'],
-  log: Logger,
-  clock: Clock = systemClock,
-): WebhookSecrets {
+export function createWebhookSecrets(origin: SecretsOrigin, log: Logger, clock: Clock = systemClock): WebhookSecrets {
   let { secrets } = origin
-  if (origin.kind === 'inline')
-    return { current: () => secrets, onChange() {}, reload: () => Promise.resolve(), close() {} }
+  const { files } = origin
+  if (files.length === 0) return { current: () => secrets, onChange() {}, reload: () => Promise.resolve(), close() {} }
 
-  const { file } = origin
+  const file = files.join(', ')
   const listeners: (() => void)[] = []
   let lastSeen: string | undefined
   let isClosed = false
@@ -41,11 +36,11 @@ export function createWebhookSecrets(
 
   async function read(isForced: boolean): Promise<void> {
     // Computed before the file is read, so that the next poll notices a change in between.
-    const seen = await fingerprint(file)
+    const seen = (await Promise.all(files.map(fingerprint))).join()
     if (isClosed || (seen === lastSeen && !isForced)) return
     lastSeen = seen
     try {
-      const newSecrets = await readSecretsFile(file)
+      const newSecrets = await origin.read()
       if (isClosed || areEqual(newSecrets, secrets)) return
       secrets = newSecrets
       log.info({ file, labels: newSecrets.map(({ label }) => label) }, 'webhook secrets read again')

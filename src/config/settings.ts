@@ -90,6 +90,12 @@ export const settings = {
     'file with one secret or JSON `{"label": "secret"}`; reloaded on change and SIGHUP',
     '/run/secrets/webhook',
   ),
+  INBOX_SOURCES: secretSetting(
+    '[sources](sources.md) as JSON; `sources` in the config file',
+    jsonValue.optional(),
+    'a JSON object of sources by name',
+    `'{"alchemy": {"provider": "alchemy", "path": "/hooks/alchemy", "secrets": {"env": "ALCHEMY_SECRET"}}}'`,
+  ),
   INBOX_HOST: setting(
     'listen address for deliveries',
     host.prefault('127.0.0.1'),

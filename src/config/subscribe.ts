@@ -97,8 +97,9 @@ export function problemsOf({ secret }: SubscribeSetting, circumstances: Subscrib
   const { labels, hasApi, isDurable } = circumstances
   const problems: string[] = []
   if (!hasApi) problems.push('expected INBOX_API_URL and INBOX_API_KEY or INBOX_API_KEY_FILE with it')
+  if (labels.length === 0) problems.push('expected INBOX_SECRETS or INBOX_SECRETS_FILE with it')
   if (!isDurable) problems.push('with memory: each start would register once more; expected a database file')
-  if (secret !== undefined && !labels.includes(secret)) {
+  if (secret !== undefined && labels.length > 0 && !labels.includes(secret)) {
     // Never show the value: it may be the secret itself.
     problems.push(`secret: there is no secret of this label; expected one of ${labels.join(', ')}`)
   }

@@ -1,7 +1,15 @@
 import type { ApiClient } from '../client/api.ts'
 import type { Clock } from '../base/clock.ts'
 import { TerminalError } from '../base/errors.ts'
-import type { Effects, Item, Lease, StoredEvent } from '../inbox/port.ts'
+import {
+  defaultSource,
+  sentIdOf,
+  sourceOf,
+  type Effects,
+  type Item,
+  type Lease,
+  type StoredEvent,
+} from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { noApi, type ApiFactory } from './api.ts'
 import type { HandlerContext, HandlerEvent } from './define.ts'
@@ -169,18 +177,30 @@ export class RunContext implements HandlerContext {
 }
 
 /**
- * The event as a handler gets it: the parsed envelope plus `raw` and `exact`. These two are not enumerable, so logging
- * or serializing the event shows only the payload that was sent. Each run gets its own object.
+ * The event as a handler gets it: the parsed envelope, made around the body of another source than the default one. The
+ * other members are not enumerable, so logging or serializing the event shows only the envelope. Each run gets its own
+ * object.
  */
 export function toHandlerEvent(stored: StoredEvent): HandlerEvent<'*'> {
-  const { raw } = stored
+  const { raw, id: uid, type, createdAt } = stored
   const text = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString()
-  const event = JSON.parse(text) as AnyEvent
+  const source = sourceOf(stored)
+  const body = JSON.parse(text) as AnyEvent
+  const isEnvelope = source === defaultSource
+  const event = isEnvelope ? body : { id: sentIdOf(stored), type, created_at: createdAt, data: body }
   let exact: ((path: string) => string | undefined) | undefined
-  Object.defineProperties(event, {
+  const pathInText = (path: string) => (isEnvelope ? path : path.replace(/^data\./, ''))
+  const hidden = {
+    raw,
+    exact: (path: string) => (exact ??= createExactReader(text))(pathInText(path)),
+    source,
+    uid,
+    createdAt,
+  }
+  // One by one: twice as fast as `defineProperties`.
+  for (const [name, value] of Object.entries(hidden)) {
     // Explicit, because an event may have members of these names.
-    raw: { enumerable: false, value: raw },
-    exact: { enumerable: false, value: (path: string) => (exact ??= createExactReader(text))(path) },
-  })
+    Object.defineProperty(event, name, { enumerable: false, value })
+  }
   return event as HandlerEvent<'*'>
 }

@@ -1,6 +1,6 @@
 import type { ApiClient } from '../client/api.ts'
 import type { Logger } from '../base/log.ts'
-import type { EventSelector, HandlerDefinition, HandlerEvent } from './define.ts'
+import type { EventSelector, HandlerDefinition, HandlerEvent, SourceSelector } from './define.ts'
 import type { BreakerOptions } from './circuit-breaker.ts'
 
 /** An item for a sink to deliver. */
@@ -54,6 +54,8 @@ export interface SinkDefinition<P extends EventSelector = '*'> extends Pick<Hand
   readonly name?: string
   /** Events that the sink takes directly, without a handler. Default: none. */
   readonly type?: P
+  /** Sources whose events it takes directly. Default: `default`. */
+  readonly source?: SourceSelector
   /** Return false to skip an event of its `type`, as for handlers. Must be pure. Not called for enqueued items. */
   match?(event: HandlerEvent<P>): boolean
   /**

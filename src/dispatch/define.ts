@@ -1,4 +1,5 @@
 import type { EventOf, EventType } from '../../schema/index.ts'
+import type { SourceEventOf, SourceEvents } from '../../schema/sources/index.ts'
 import type { ApiClient } from '../client/api.ts'
 import type { Logger } from '../base/log.ts'
 import type { EnqueueOptions } from './outbox.ts'
@@ -41,11 +42,40 @@ export interface RetryFailure {
 /** Returns the delay before the next attempt in milliseconds; null makes the run a dead letter. Pure. */
 export type RetryPolicy = (failure: RetryFailure) => number | null
 
+/** Names of sources, or `*` for all: one or a list. `default` is the source that the INBOX_* settings describe. */
+export type SourceSelector = string | readonly string[]
+
+/** A known sender, as in the setting `sources`. */
+export type ProviderName = keyof SourceEvents
+
+/** An event of another source than the default one. `data` is the parsed body. */
+interface SourceEvent<P extends EventSelector, V extends ProviderName | undefined> {
+  /** Given by the sender; else `sha256:` and the digest of the body. */
+  id: string
+  /** `unknown` if the sender gave none. */
+  type: string
+  created_at: string
+  data: V extends ProviderName
+    ? SourceEventOf<V, P extends readonly (infer U extends string)[] ? U : P & string>
+    : unknown
+}
+
 /**
- * The event as a handler gets it (R92–R102). Its type follows from the handler's `type`. A prefix such as `wallet.*`
- * also matches types added later (R127), which are missing from its static type: keep a default branch.
+ * The event as a handler gets it (R92–R102). Its type follows from the handler's `type`, and for a `source` from its
+ * `provider`. A prefix such as `wallet.*` also matches types added later (R127), which are missing from its static type:
+ * keep a default branch.
  */
-export type HandlerEvent<P extends EventSelector> = EventOf<P> & {
+export type HandlerEvent<
+  P extends EventSelector,
+  S extends SourceSelector = 'default',
+  V extends ProviderName | undefined = undefined,
+> = ([S] extends ['default'] ? EventOf<P> : SourceEvent<P, V>) & {
+  /** Name of the source. */
+  readonly source: string
+  /** Unique over all sources: the id of the default source, `<source>/<id>` of others. */
+  readonly uid: string
+  /** `created_at`; for a source without it the time of receipt. */
+  readonly createdAt: string
   /** The exact bytes that were signed. Shared between handlers: don't modify them. */
   readonly raw: Uint8Array
   /** A number as the sender wrote it, with every digit: `event.exact('data.amount_usd')`. See `createExactReader`. */
@@ -87,19 +117,27 @@ export interface HandlerContext {
   snooze(ms: number): void
 }
 
-export interface HandlerDefinition<P extends EventSelector> {
+export interface HandlerDefinition<
+  P extends EventSelector,
+  S extends SourceSelector = 'default',
+  V extends ProviderName | undefined = undefined,
+> {
   /** A type, a list of types, a prefix such as `wallet.*`, or `*`: all except internal types (`inbox.*`). */
   readonly type: P
+  /** Sources whose events it takes. Default: `default`. */
+  readonly source?: S
+  /** Provider of the source. It gives `data` its type, and is checked against the settings at start. */
+  readonly provider?: V
   /** Must tolerate repeats. Throw TerminalError to stop retrying, RetryableError to choose the delay, anything else to retry. */
-  run(event: HandlerEvent<P>, ctx: HandlerContext): void | Promise<void>
+  run(event: HandlerEvent<P, S, V>, ctx: HandlerContext): void | Promise<void>
   /** Default: the file name without its extension. */
   readonly name?: string
   /** Return false to skip the event; the run is recorded as `unmatched`. Pure. */
-  match?(event: HandlerEvent<P>): boolean
+  match?(event: HandlerEvent<P, S, V>): boolean
   /** `key` (default): events of one key run one at a time, oldest first. `none`: no order. */
   readonly order?: 'key' | 'none'
   /**
-   * Path of the key in the envelope: `data.pair`, or a list of paths. Default: network and address of the event's
+   * Path of the key in the event: `data.pair`, or a list of paths. Default: network and address of the event's
    * subject. A path, not a function: keys are read where events are stored, and no user code runs there.
    */
   readonly key?: string | readonly string[]
@@ -153,8 +191,10 @@ export const handlerDefaults = Object.freeze({
  *   },
  * })
  */
-export function defineHandler<const P extends EventSelector>(
-  definition: HandlerDefinition<P>,
-): Readonly<HandlerDefinition<P>> {
+export function defineHandler<
+  const P extends EventSelector,
+  const S extends SourceSelector = 'default',
+  const V extends ProviderName | undefined = undefined,
+>(definition: HandlerDefinition<P, S, V>): Readonly<HandlerDefinition<P, S, V>> {
   return Object.freeze(definition)
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config/config.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Secret } from '../signature/keys.ts'
+import { findSourceProblems, type KnownSource } from './handler-sources.ts'
 import { parseDefinition } from './parse-definition.ts'
 import { loadHandlers, refuseSameName } from './registry.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
@@ -11,12 +12,14 @@ import type { ConfiguredSink } from '../config/sinks/load.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import { sign } from '../signature/sign.ts'
 import type { SinkDefinition } from './define-sink.ts'
-import { toMatch, typesOf } from './route-match.ts'
+import { sourcesOf, toMatch, typesOf } from './route-match.ts'
 
 /** Origins of handlers and sinks. */
 export interface HandlerLocations {
   /** The user's handlers folder; null: none. */
   readonly handlersDir: string | null
+  /** The sources of the settings; absent: unknown, and not checked. */
+  readonly sources?: readonly KnownSource[]
   /** Bundled sinks that the settings configure. */
   readonly sinks?: BundledSinks
   /** URLs of modules of this program, each with one handler. */
@@ -30,10 +33,11 @@ export const everything: Selection = { except: [] }
 
 /** Locations according to the settings. */
 export function locationsOf(
-  config: Pick<Config, 'handlersDir' | 'sinks' | 'signatureHeader' | 'baseDir'>,
+  config: Pick<Config, 'handlersDir' | 'sources' | 'sinks' | 'signatureHeader' | 'baseDir'>,
 ): HandlerLocations {
   const { handlersDir, sinks: configured, signatureHeader, baseDir } = config
-  return { handlersDir, ...(configured.length > 0 && { sinks: { configured, signatureHeader, baseDir } }) }
+  const sources = config.sources.map(({ settings: { name, provider } }) => ({ name, provider }))
+  return { handlersDir, sources, ...(configured.length > 0 && { sinks: { configured, signatureHeader, baseDir } }) }
 }
 
 /** Locations without environment checks of sinks, for threads that are started again. */
@@ -43,7 +47,7 @@ export function withoutChecks(locations: HandlerLocations): HandlerLocations {
 
 /** Loads all handlers, or the selected ones. Throws as `loadHandlers`. `secrets` is called for each signature. */
 export async function loadAllHandlers(
-  { handlersDir, sinks, bundled: modules = [] }: HandlerLocations,
+  { handlersDir, sources, sinks, bundled: modules = [] }: HandlerLocations,
   secrets: () => readonly Secret[],
   selection = everything,
 ): Promise<readonly ResolvedHandler[]> {
@@ -53,7 +57,10 @@ export async function loadAllHandlers(
     : [...(await loadSinks(sinks, secrets)), ...(await Promise.all(modules.map(loadBundled)))]
   bundled.forEach((handler, index) => refuseSameName(bundled.slice(0, index), handler))
   const isSelected = (file: string) => (isSingleFile ? file === selection.only : !selection.except.includes(file))
-  return handlersDir === null ? bundled : loadHandlers(handlersDir, bundled, isSelected)
+  const handlers = handlersDir === null ? bundled : await loadHandlers(handlersDir, bundled, isSelected)
+  const problems = sources === undefined ? [] : findSourceProblems(handlers, sources)
+  if (problems.length > 0) throw new InboxError('handler_invalid', problems.join('\n'))
+  return handlers
 }
 
 /** Throws one InboxError about all unusable sinks. */
@@ -131,7 +138,7 @@ function underSettings(definition: Readonly<SinkDefinition>, { name, kind, commo
   return {
     ...definition,
     ...others,
-    ...(routes.length > 0 && { type: typesOf(routes) }),
+    ...(routes.length > 0 && { type: typesOf(routes), source: sourcesOf(routes) }),
     ...(match && { match }),
     ...(retry && { retry: typeof definition.retry === 'object' ? { ...definition.retry, ...retry } : retry }),
     ...(breaker !== undefined && { breaker: breaker === false ? undefined : { ...definition.breaker, ...breaker } }),

@@ -8,6 +8,8 @@ import {
   type RetryPolicy,
   type EventSelector,
   type HandlerContext,
+  type ProviderName,
+  type SourceSelector,
 } from './define.ts'
 import type { SinkDefinition, SinkContext } from './define-sink.ts'
 import { breakerDefaults, CircuitBreaker } from './circuit-breaker.ts'
@@ -60,8 +62,12 @@ const common = {
   isolate: z.boolean().default(handlerDefaults.isolate),
 }
 
+const sourceNames = oneOrMore(z.string(), 'expected the name of a source, or a list of these').optional()
+
 const handlerSchema = z.strictObject({
   type: eventPatterns,
+  source: sourceNames,
+  provider: z.string('expected the name of a provider').optional(),
   run: aFunction<HandlerDefinition<'*'>['run']>(),
   match: aFunction<NonNullable<HandlerDefinition<'*'>['match']>>().optional(),
   key: keyPaths.optional(),
@@ -80,6 +86,7 @@ const breakerSchema = z
 
 const sinkSchema = z.strictObject({
   type: eventPatterns.optional(),
+  source: sourceNames,
   match: aFunction<NonNullable<SinkDefinition['match']>>().optional(),
   send: aFunction<SinkDefinition['send']>(),
   batch: count.max(10_000).default(1),
@@ -107,7 +114,7 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
   const { policy, rest } = takePolicy(named)
   const result = handlerSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'handler', problemsOf(result.error, handlerSchema))
-  const { type, run, match, key, ...options } = result.data
+  const { type, source: sources, run, match, key, ...options } = result.data
   const problems = contradictions(result.data)
   if (problems.length > 0) throw invalid(where, 'handler', problems)
   return Object.freeze({
@@ -115,6 +122,7 @@ function parseHandler(value: object, named: Named, where: string): ResolvedHandl
     kind: 'handler',
     batch: handlerDefaults.batch,
     types: [...new Set(type)],
+    sources,
     keyPaths: key,
     retry: policy ?? options.retry,
     match: match?.bind(value),
@@ -148,13 +156,14 @@ function parseSink(value: object, named: Named, where: string): ResolvedHandler 
   const { policy, rest } = takePolicy(named)
   const result = sinkSchema.safeParse(rest)
   if (!result.success) throw invalid(where, 'sink', problemsOf(result.error, sinkSchema))
-  const { type = [], match, send, close, breaker: breakerOptions, ...options } = result.data
+  const { type = [], source: sources, match, send, close, breaker: breakerOptions, ...options } = result.data
   const breaker = new CircuitBreaker(breakerOptions)
   const batchRunner = new SinkBatchRunner(send.bind(value), { ...options, breaker })
   return Object.freeze({
     ...options,
     kind: 'sink',
     types: [...new Set(type)],
+    sources,
     retry: policy ?? options.retry,
     latestOnly: false,
     match: match?.bind(value),
@@ -192,7 +201,7 @@ function describeIssue(issue: z.core.$ZodIssue, schema: { readonly shape: object
 export type Definition = AnyHandler | AnySink
 
 // `never` accepts functions that take events of certain types only.
-type AnyHandler = Omit<HandlerDefinition<EventSelector>, 'run' | 'match'> & {
+type AnyHandler = Omit<HandlerDefinition<EventSelector, SourceSelector, ProviderName | undefined>, 'run' | 'match'> & {
   run(event: never, ctx: HandlerContext): void | Promise<void>
   match?(event: never): boolean
 }

@@ -11,6 +11,10 @@ export interface ResolvedHandler {
   readonly kind: 'handler' | 'sink'
   readonly name: string
   readonly types: readonly string[]
+  /** Names of sources, or `*` for all. Absent: the default source. */
+  readonly sources?: readonly string[] | undefined
+  /** Provider of all its sources; absent: any. */
+  readonly provider?: string | undefined
   readonly order: 'key' | 'none'
   readonly keyPaths?: readonly string[] | undefined
   readonly concurrency: number
@@ -40,8 +44,8 @@ export interface ResolvedHandler {
 
 /** The part of a handler that the store needs. */
 export function toRoute(handler: Pick<ResolvedHandler, keyof HandlerRoute>): HandlerRoute {
-  const { name, types, order, keyPaths, latestOnly, onDead, from } = handler
-  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }) }
+  const { name, types, sources, order, keyPaths, latestOnly, onDead, from } = handler
+  return { name, types, order, latestOnly, onDead, from, ...(keyPaths && { keyPaths }), ...(sources && { sources }) }
 }
 
 /** Closes sinks, for `limitMs` at most. Never throws: connections that stay open end with the process. */

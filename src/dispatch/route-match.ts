@@ -1,5 +1,6 @@
 import type { Condition, Operand, RouteFilter, Tests } from '../config/sinks/routes.ts'
-import { foldAddress } from '../inbox/route-key.ts'
+import { foldAddress } from '../base/fold-address.ts'
+import { defaultSource } from '../inbox/port.ts'
 import { createMatcher } from '../inbox/routes.ts'
 import type { AnyEvent } from '../../schema/index.ts'
 import { networkOf } from './format.ts'
@@ -9,17 +10,27 @@ export function typesOf(routes: readonly RouteFilter[]): string[] {
   return [...new Set(routes.flatMap(({ types }) => types))]
 }
 
-/** Returns a function that checks whether any route takes an event; undefined if the type alone decides. Pure. */
-export function toMatch(routes: readonly RouteFilter[]): ((event: AnyEvent) => boolean) | undefined {
+/** Names of sources whose events any of the routes may take. */
+export function sourcesOf(routes: readonly RouteFilter[]): string[] {
+  return [...new Set(routes.map(({ source = defaultSource }) => source))]
+}
+
+/** Returns a function that checks whether any route takes an event; undefined if type and source alone decide. Pure. */
+export function toMatch(routes: readonly RouteFilter[]): ((event: RoutedEvent) => boolean) | undefined {
   const isByType = routes.every(({ networks, where }) => networks === undefined && where.length === 0)
-  if (isByType) return undefined
+  if (isByType && sourcesOf(routes).length <= 1) return undefined
   const matching = routes.map((route) => ({ ...route, isOfType: createMatcher(route.types) }))
   return (event) => matching.some((route) => takes(route, event))
 }
 
-type CompiledRoute = Pick<RouteFilter, 'networks' | 'where'> & { readonly isOfType: (type: string) => boolean }
+type RoutedEvent = AnyEvent & { readonly source: string }
 
-function takes({ isOfType, networks, where }: CompiledRoute, event: AnyEvent): boolean {
+type CompiledRoute = Pick<RouteFilter, 'source' | 'networks' | 'where'> & {
+  readonly isOfType: (type: string) => boolean
+}
+
+function takes({ isOfType, source = defaultSource, networks, where }: CompiledRoute, event: RoutedEvent): boolean {
+  if (source !== '*' && source !== event.source) return false
   if (!isOfType(event.type)) return false
   if (networks !== undefined && !networks.includes(networkOf(event) ?? '')) return false
   return where.every((condition) => holds(condition, event))

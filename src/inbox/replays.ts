@@ -40,10 +40,10 @@ export function matchesFilter(filter: ReplayFilter, event: FilteredEvent): boole
   )
 }
 
-/** Splits a key `network:address`. Both are null when the key is the event's own id. */
+/** Splits a key `network:address`. Both are null when the key is the event's own id, and for keys of `keyOfSource`. */
 export function partsOfKey(key: string | null): { readonly network: string | null; readonly address: string | null } {
   const colon = key?.indexOf(':') ?? -1
-  if (key === null || colon < 0) return { network: null, address: null }
+  if (key === null || colon <= 0) return { network: null, address: null }
   return { network: key.slice(0, colon), address: key.slice(colon + 1) }
 }
 

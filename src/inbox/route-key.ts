@@ -1,27 +1,22 @@
 import { createHash } from 'node:crypto'
-import type { HandlerRoute } from './port.ts'
-
-const evmAddress = /^0x[0-9a-f]{40}$/i
-
-/** Lowercases an EVM address and its prefix `0x`, which people may type as `0X`. Returns other text unchanged. */
-export function foldAddress(text: string): string {
-  return evmAddress.test(text) ? text.toLowerCase() : text
-}
+import { foldAddress } from '../base/fold-address.ts'
+import { defaultSource, keyOfSource, sentIdOf, sourceOf, type HandlerRoute, type StoredEvent } from './port.ts'
 
 /** Maximum characters of a key. Longer ones are replaced by a digest. */
 const maxKeyLength = 255
 
-interface RoutedEvent {
-  readonly id: string
-  readonly key: string
-  /** Returns the body; undefined if it was deleted. Called at most once. */
-  readonly raw: () => Uint8Array | undefined
-}
+type KeyedEvent = Pick<StoredEvent, 'id' | 'type' | 'key' | 'secretLabel'>
 
-/** Returns a function from route to the key of the event's run; null: no key. Parses the envelope only for routes with `keyPaths`. */
-export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => string | null {
+/**
+ * Returns a function from route to the key of the event's run; null: no key. `raw` returns the body; undefined if it was deleted. It is
+ * called at most once, and only for routes with `keyPaths`.
+ */
+export function createRouteKeys(
+  event: KeyedEvent,
+  raw: () => Uint8Array | undefined,
+): (route: HandlerRoute) => string | null {
   let envelope: unknown
-  const parsed = () => (envelope ??= JSON.parse(Buffer.from(event.raw() ?? 'null').toString()))
+  const parsed = () => (envelope ??= envelopeOf(event, JSON.parse(Buffer.from(raw() ?? 'null').toString())))
 
   return ({ order, keyPaths }) => {
     if (order === 'none') return null
@@ -32,8 +27,13 @@ export function createRouteKeys(event: RoutedEvent): (route: HandlerRoute) => st
       if (part === null) return null
       parts.push(part)
     }
-    return bounded(parts.join(' '))
+    return keyOfSource(sourceOf(event), bounded(parts.join(' ')))
   }
+}
+
+/** The part of an event that keys are read from. Bodies of other sources than the default one are no envelopes. */
+function envelopeOf(event: KeyedEvent, body: unknown): unknown {
+  return sourceOf(event) === defaultSource ? body : { id: sentIdOf(event), type: event.type, data: body }
 }
 
 /** Part of a key: the value at a path of the envelope; null if it is missing, empty or not a scalar. */

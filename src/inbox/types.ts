@@ -3,12 +3,12 @@
 /** A delivered event with a valid envelope. */
 export interface NewEvent {
   readonly kind: 'event'
-  /** The sender's id: well-formed, 1 to 255 characters. Unique in the store, even after pruning. */
+  /** See `uidOf`: well-formed, 1 to 296 characters. Unique in the store, even after pruning. */
   readonly id: string
   readonly type: string
-  /** `created_at` of the envelope, unchanged. */
+  /** `created_at` of the envelope, unchanged; RFC 3339 in UTC for other sources. */
   readonly createdAt: string
-  /** `network:address` or the event's own id. */
+  /** `network:address` or the event's own id; for other sources see `keyOfSource`. */
   readonly key: string
   /** Parts of the key; null if the key is the event's own id. */
   readonly network: string | null
@@ -16,12 +16,20 @@ export interface NewEvent {
   readonly raw: Uint8Array
   /** Milliseconds since 1970. */
   readonly receivedAt: number
-  /** Label of the secret that verified it; `internalLabel` for an event of the inbox itself. */
+  /**
+   * Label of the secret that verified it, `<source>/<label>` for other sources than the default one; `internalLabel` for an
+   * event of the inbox itself. See `sourceOf`.
+   */
   readonly secretLabel: string
   /** The headers that INBOX_STORED_HEADERS selects, as a JSON object. */
   readonly headers?: string | null
   /** W3C `traceparent` of its receipt. */
   readonly trace?: string | null
+  /**
+   * Digest of the body without the parts that change between attempts. Bodies of one id with equal digests are duplicates.
+   * Null or absent: bodies are compared byte by byte.
+   */
+  readonly stableDigest?: string | null
 }
 
 /** Prefix of the types of the inbox's own events, such as warnings. The pattern `*` excludes them. */
@@ -32,7 +40,7 @@ export const internalLabel = '(own)'
 /** A signed body that is not a usable event. */
 export interface NewQuarantined {
   readonly kind: 'quarantined'
-  /** `sha256:<hex of the bytes>` */
+  /** `uidOf` the source and `sha256:<hex of the bytes>`. */
   readonly id: string
   /** Stable code that says why the body is unusable. */
   readonly reason: string
@@ -54,10 +62,12 @@ export interface HandlerRoute {
   readonly name: string
   /** Types, prefixes such as `wallet.*`, or `*`. */
   readonly types: readonly string[]
+  /** Names of sources, or `*` for all. Absent: the default source. */
+  readonly sources?: readonly string[] | undefined
   /** `key`: one run per key at a time, in accept order. `none`: in any order, in parallel. */
   readonly order: 'key' | 'none'
   /**
-   * Paths in the envelope, such as `data.pair`, whose values form the key of a run. Default: the event's own key. A run has no key if a
+   * Paths in the event, such as `data.pair`, whose values form the key of a run. Default: the event's own key. A run has no key if a
    * value is missing.
    */
   readonly keyPaths?: readonly string[] | undefined
@@ -257,6 +267,20 @@ export interface SubscriptionPort {
   beginSubscription(next: NewSubscription, replaces: number | null, by?: string): Promise<Subscription | null>
   /** Stores the result of a registration that was begun. Ignored if it has ended or never existed. Idempotent. */
   endSubscription(id: number, result: SubscriptionEnd, by?: string): Promise<void>
+}
+
+/** A public key that was fetched from a sender. */
+export interface SourceKey {
+  readonly id: string
+  /** SubjectPublicKeyInfo (DER) in base64. */
+  readonly spki: string
+}
+
+/** Keeps the fetched keys of sources, so that a restart needs no network. */
+export interface SourceKeyPort {
+  sourceKeys(source: string): Promise<readonly SourceKey[]>
+  /** Replaces all keys of a source. Idempotent. */
+  storeSourceKeys(source: string, keys: readonly SourceKey[]): Promise<void>
 }
 
 /** Receives problems in the background, for the log: a constant message and its details. */

@@ -42,8 +42,8 @@ function packDeliveries(batch: readonly IncomingDelivery[]): WireBatch {
     fields.push(kind, id, receivedAt, secretLabel, toLatin1(raw))
     if (delivery.kind === 'quarantined') fields.push(delivery.reason)
     else {
-      const { type, createdAt, key, network, address, headers = null, trace = null } = delivery
-      fields.push(type, createdAt, key, network, address, headers, trace)
+      const { type, createdAt, key, network, address, headers = null, trace = null, stableDigest = null } = delivery
+      fields.push(type, createdAt, key, network, address, headers, trace, stableDigest)
     }
   }
   return fields
@@ -67,6 +67,7 @@ function unpackDeliveries(wire: WireBatch): IncomingDelivery[] {
         address: from.next<string | null>(),
         headers: from.next<string | null>(),
         trace: from.next<string | null>(),
+        stableDigest: from.next<string | null>(),
       })
     }
   }

@@ -21,7 +21,7 @@ const messages = {
   signature_invalid:
     'the signature header must be one HMAC-SHA256 hex digest of the exact body bytes, made with a configured secret',
   not_found: 'there is nothing at this path',
-  method_not_allowed: 'this path takes POST only',
+  method_not_allowed: methodMessage(['POST']),
   body_too_large: 'the body exceeds the size limit of this endpoint',
   content_encoding_unsupported: 'send the body as it was signed, without Content-Encoding',
   body_already_read:
@@ -29,12 +29,15 @@ const messages = {
   internal: 'the request could not be processed',
   overloaded: 'the receiver is overloaded; deliver it again',
   not_committed_in_time: 'the event could not be stored in time; deliver it again',
+  keys_unavailable: "the sender's public keys can't be fetched now; deliver it again",
   shutting_down: 'this instance is shutting down; deliver it again',
   store_full: 'the disk is full; deliver it again',
   store_unavailable: "the event can't be stored now; deliver it again",
 } as const satisfies Partial<Record<ErrorCode, string>>
 
 export type AnswerCode = keyof typeof messages
+
+const noHeaders = {}
 
 const closingCodes: ReadonlySet<AnswerCode> = new Set(['bad_request', 'body_too_large', 'content_encoding_unsupported'])
 
@@ -56,6 +59,32 @@ const answers = Object.fromEntries(
   (Object.keys(messages) as AnswerCode[]).map((code) => [code, errorAnswer(code)]),
 ) as Readonly<Record<AnswerCode, Answer>>
 
+function methodMessage(methods: readonly string[]): string {
+  return methods.length === 1 ? `this path takes ${methods.join()} only` : `this path takes ${methods.join(', ')}`
+}
+
+/** The response to another method than these. */
+export function methodAnswer(methods: readonly string[]): Answer {
+  const error = { code: 'method_not_allowed', message: methodMessage(methods) }
+  return { ...answers.method_not_allowed, body: JSON.stringify({ error }), headers: { Allow: methods.join(', ') } }
+}
+
+/** The response to a delivery of another source than the default one that is not authentic. */
+export const notAuthentic: Answer = {
+  ...answers.signature_invalid,
+  body: JSON.stringify({
+    error: { code: 'signature_invalid', message: 'the delivery must have a valid signature of the exact body bytes' },
+  }),
+}
+
+/** The response to a request that tests the URL. It says nothing about the inbox. */
+export const probeAnswer: Answer = { status: 200, result: 'probe', body: '', headers: noHeaders, close: false }
+
+/** The response to an authentic test delivery, which is not stored. */
+export function testAnswer(status: number): Answer {
+  return { status, result: 'test', body: '{"status":"test"}', headers: noHeaders, close: false }
+}
+
 /** The response for an error code. */
 export function answerFor(code: AnswerCode): Answer {
   return answers[code]
@@ -64,8 +93,6 @@ export function answerFor(code: AnswerCode): Answer {
 export function isAnswerCode(code: string): code is AnswerCode {
   return Object.hasOwn(messages, code)
 }
-
-const noHeaders = {}
 
 export function acceptedAnswer(status: number, result: 'accepted' | 'duplicate' | 'quarantined', id: string): Answer {
   return { status, result, body: `{"status":"${result}","id":${JSON.stringify(id)}}`, headers: noHeaders, close: false }

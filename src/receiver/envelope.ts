@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { envelopeSchema } from '../../schema/envelope.ts'
 import { internalTypePrefix } from '../inbox/port.ts'
-import { foldAddress } from '../inbox/route-key.ts'
+import { isText, parseJsonBody, type JsonProblem } from '../base/json-body.ts'
+import { foldAddress } from '../base/fold-address.ts'
 
 /** A usable envelope `{id, type, created_at, data}` (R92); unknown members are allowed (R125). */
 export interface Envelope {
@@ -12,21 +12,12 @@ export interface Envelope {
 }
 
 /** Why authentic bytes are not a usable envelope. */
-export type Unusable =
-  | 'not_utf8'
-  | 'byte_order_mark'
-  | 'not_json'
-  | 'too_deep'
-  | 'not_an_envelope'
-  | 'bad_id'
-  | 'own_type'
+export type Unusable = JsonProblem | 'not_an_envelope' | 'bad_id' | 'own_type'
 
 export type EnvelopeResult =
   | { readonly ok: true; readonly envelope: Envelope }
   | { readonly ok: false; readonly reason: Unusable }
 
-/** Levels of nested objects and arrays. */
-const maxDepth = 64
 /** Characters. */
 const maxIdLength = 255
 const maxTypeLength = 255
@@ -37,18 +28,10 @@ const createdAtSchema = envelopeSchema.shape.created_at
  * equivalent to `schema/envelope.ts`.
  */
 export function readEnvelope(raw: Uint8Array): EnvelopeResult {
-  if (!isUtf8(raw)) return unusable('not_utf8')
-  if (raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf) return unusable('byte_order_mark')
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString())
-  } catch {
-    return unusable('not_json')
-  }
-  // Deeper nesting could overflow the stack of later code.
-  if (isDeeperThan(value, maxDepth)) return unusable('too_deep')
-  if (!isObject(value)) return unusable('not_an_envelope')
-  const { id, type, created_at: createdAt, data } = value
+  const body = parseJsonBody(raw)
+  if (!body.ok) return unusable(body.reason)
+  if (!isObject(body.value)) return unusable('not_an_envelope')
+  const { id, type, created_at: createdAt, data } = body.value
   if (!isText(id, maxIdLength)) return unusable('bad_id')
   if (!isText(type, maxTypeLength) || !isObject(data)) return unusable('not_an_envelope')
   const time = createdAtSchema.safeParse(createdAt)
@@ -64,25 +47,6 @@ function unusable(reason: Unusable): EnvelopeResult {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Ill-formed Unicode could collide inside a database. */
-function isText(value: unknown, maxLength: number): value is string {
-  return typeof value === 'string' && value !== '' && isWithin(value, maxLength) && value.isWellFormed()
-}
-
-/** Length in characters, one of which may take two UTF-16 units. */
-function isWithin(text: string, maxLength: number): boolean {
-  return text.length <= maxLength || (text.length <= 2 * maxLength && Array.from(text).length <= maxLength)
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  for (const name in value) {
-    if (isDeeperThan((value as Record<string, unknown>)[name], levels - 1)) return true
-  }
-  return false
 }
 
 /** Characters of a network or an address; longer ones give no key. */

@@ -1,13 +1,10 @@
-import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { AcceptResult, IncomingDelivery, NewEvent } from '../inbox/port.ts'
 import { createLogLimit } from '../base/log-limit.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import type { Secret } from '../signature/keys.ts'
-import { verify } from '../signature/verify.ts'
-import { acceptedAnswer, answerFor, isAnswerCode, type Answer } from './answer.ts'
-import { readEnvelope, keyOf } from './envelope.ts'
+import { acceptedAnswer, answerFor, isAnswerCode, testAnswer, type Answer } from './answer.ts'
 import type { CommitResult, GroupCommit } from './group-commit.ts'
 
 /** Receives the result of each request, for metrics. Called once per request. */
@@ -22,7 +19,7 @@ export interface IngestObserver {
 
 export interface IngestOptions {
   readonly commits: Pick<GroupCommit, 'add'>
-  readonly secrets: () => readonly Secret[]
+  readonly read: DeliveryReader
   readonly clock: Clock
   readonly log: Logger
   readonly observer: IngestObserver
@@ -30,23 +27,40 @@ export interface IngestOptions {
   readonly unusableStatus: number
 }
 
-export interface Ingest {
-  /**
-   * Returns the response to a delivery. `raw`: its exact bytes. `signature`: the header as received. `receipt` is
-   * called for authentic events only. Never rejects.
-   */
-  (raw: Uint8Array, signature: string | undefined, receipt?: ReceiptOf): Promise<Answer>
+/** A request with its body. */
+export interface Delivery {
+  /** Exact bytes; inflated if the sender signs inflated bytes. */
+  readonly raw: Uint8Array
+  /** Names in lower case. Repeated headers are joined. */
+  readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, unchanged. */
+  readonly rawHeaders: readonly string[]
+  /** Path and query; undefined: unknown. */
+  readonly target?: string | undefined
 }
+
+/** `test`: an authentic delivery that is not stored. */
+export type DeliveryReading =
+  | IncomingDelivery
+  | { readonly kind: 'rejected'; readonly answer: Answer; readonly reason: string }
+  | { readonly kind: 'unavailable' }
+  | { readonly kind: 'test'; readonly status: number }
+
+/** Verifies and identifies a delivery. `receipt` is called for authentic events only. Never throws or rejects. */
+export type DeliveryReader = (delivery: Delivery, receipt: ReceiptOf) => DeliveryReading | Promise<DeliveryReading>
+
+/** Returns the response to a delivery. Never rejects. */
+export type Ingest = (delivery: Delivery, receipt?: ReceiptOf) => Promise<Answer>
 
 /** Headers and trace context stored with an event. */
 export type Receipt = Required<Pick<NewEvent, 'headers' | 'trace'>>
 export type ReceiptOf = (event: Pick<NewEvent, 'id' | 'type'>) => Receipt
 
-const noReceipt = (): Receipt => ({ headers: null, trace: null })
+export const noReceipt = (): Receipt => ({ headers: null, trace: null })
 
 /**
- * The receiver's algorithm, without a framework: signature over the raw bytes, envelope, durable store, response. It
- * follows the protocol: R73 (raw bytes), R75 (401), R79 (respond without waiting for handlers), R90 (duplicate is 200).
+ * The receiver's algorithm, without a framework: signature over the raw bytes, identity, durable store, response. It
+ * follows the protocol of the default source: R73 (raw bytes), R75 (401), R79 (respond without waiting for handlers), R90 (duplicate is 200).
  */
 export function createIngest(options: IngestOptions): Ingest {
   const { clock, observer, log } = options
@@ -57,16 +71,20 @@ export function createIngest(options: IngestOptions): Ingest {
     internal: createLogLimit(clock),
   }
 
-  return async (raw, signature, receipt = noReceipt) => {
-    const verdict = verify(raw, signature, options.secrets())
-    if (!verdict.ok) {
-      observer.rejected(verdict.reason)
-      return { ...answerFor('signature_invalid'), reason: `signature_${verdict.reason}` }
+  return async (delivery, receipt = noReceipt) => {
+    const reading = await options.read(delivery, receipt)
+    if (reading.kind === 'rejected') {
+      observer.rejected(reading.reason)
+      return { ...reading.answer, reason: `signature_${reading.reason}` }
     }
-    const delivery = toDelivery(raw, verdict.label, clock.now(), receipt)
+    if (reading.kind === 'unavailable') {
+      observer.refused('keys_unavailable')
+      return answerFor('keys_unavailable')
+    }
+    if (reading.kind === 'test') return testAnswer(reading.status)
     try {
       // A 2xx is sent only after this line: it resolves after the fsync.
-      return stored(await options.commits.add(delivery), delivery)
+      return stored(await options.commits.add(reading), reading)
     } catch (error) {
       return notStored(error)
     }
@@ -110,33 +128,6 @@ const lines = {
   quarantined: { level: 'warn', message: 'delivery quarantined' },
   internal: { level: 'error', message: 'delivery not stored' },
 } as const
-
-/** Turns authentic bytes into an event or a quarantined body. */
-function toDelivery(raw: Uint8Array, secretLabel: string, receivedAt: number, receipt: ReceiptOf): IncomingDelivery {
-  const read = readEnvelope(raw)
-  if (!read.ok) {
-    const id = `sha256:${createHash('sha256').update(raw).digest('hex')}`
-    return { kind: 'quarantined', id, reason: read.reason, raw, receivedAt, secretLabel }
-  }
-  const { id, type, created_at: createdAt } = read.envelope
-  return {
-    kind: 'event',
-    id,
-    type,
-    createdAt,
-    ...keyOf(read.envelope),
-    raw,
-    receivedAt,
-    secretLabel,
-    ...receipt({ id, type }),
-  }
-}
-
-/** Parses a quarantined body again. Returns the event, or the reason if it is still unusable. */
-export function readAsEvent(body: Pick<IncomingDelivery, 'raw' | 'secretLabel' | 'receivedAt'>): NewEvent | string {
-  const delivery = toDelivery(body.raw, body.secretLabel, body.receivedAt, noReceipt)
-  return delivery.kind === 'event' ? delivery : delivery.reason
-}
 
 function reasonOf(delivery: IncomingDelivery): string {
   return delivery.kind === 'quarantined' ? delivery.reason : ''

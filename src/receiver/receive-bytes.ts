@@ -1,5 +1,5 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { answerFor, type Answer, type AnswerCode } from './answer.ts'
+import { answerFor, methodAnswer, probeAnswer, type Answer, type AnswerCode } from './answer.ts'
 import { ingestTraced, earlyRejection, type ReceiveOptions } from './receive.ts'
 
 /** A delivery from any framework, with its body already read. */
@@ -9,12 +9,16 @@ export interface DeliveryRequest {
   /** Headers as received: `Headers`, or an object with names in any case. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
-   * The exact bytes as received, not parsed, decoded or decompressed; null or undefined without a body. Other values
-   * get 500 `body_already_read`.
+   * The exact bytes as received, not parsed or decoded; null or undefined without a body. Bodies of senders that gzip them
+   * (QuickNode) may be inflated. Other values get 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
   /** Address of the peer, for the log of rejected requests. */
   readonly remoteAddress?: string | undefined
+  /** Name of the source. Default: the default source. */
+  readonly source?: string
+  /** Path and query of the request, for senders that sign them. */
+  readonly target?: string
 }
 
 /** The response to send. */
@@ -30,7 +34,7 @@ export async function receiveBytes(options: ReceiveOptions, request: DeliveryReq
   const startedAt = performance.now()
   const headers = toObject(request.headers)
   const reject = (code: AnswerCode): DeliveryResponse => {
-    const answer = answerFor(code)
+    const answer = code === 'method_not_allowed' ? methodAnswer(options.methods) : answerFor(code)
     if (answer.status >= 500) options.observer.refused(code)
     else options.observer.rejected(code)
     log(code)
@@ -43,14 +47,19 @@ export async function receiveBytes(options: ReceiveOptions, request: DeliveryReq
       raw,
     )
 
-  if (request.method !== undefined && request.method !== 'POST') return reject('method_not_allowed')
+  const { method = 'POST' } = request
+  if (method !== 'POST')
+    return options.methods.includes(method) ? toResponse(probeAnswer) : reject('method_not_allowed')
   const rejection = earlyRejection(options, headers)
   if (rejection !== null) return reject(rejection)
-  const raw = toBytes(request.body, headers)
-  if (raw === null) return reject('body_already_read')
-  if (raw.length > options.bodyLimitBytes) return reject('body_too_large')
+  const body = toBytes(request.body, headers)
+  if (body === null) return reject('body_already_read')
+  if (body.length > options.bodyLimitBytes) return reject('body_too_large')
+  const raw = options.inflate === null ? body : await options.inflate(body, headers)
+  if (typeof raw === 'string') return reject(raw)
 
-  const answer = await ingestTraced(options, raw, { headers, rawHeaders: Object.entries(headers).flat() })
+  const rawHeaders = toRawHeaders(request.headers)
+  const answer = await ingestTraced(options, { raw, headers, rawHeaders, target: request.target })
   if (answer.reason !== undefined) log(answer.reason, raw)
   if (answer.status < 300) options.observer.acknowledged(performance.now() - startedAt)
   return toResponse(answer)
@@ -66,6 +75,14 @@ function toBytes(body: unknown, headers: Readonly<Record<string, string>>): Uint
   if (isAnyArrayBuffer(body)) return new Uint8Array(body)
   const announcesBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   return (body === undefined || body === null) && !announcesBody ? new Uint8Array() : null
+}
+
+/** Names and values in turn. */
+function toRawHeaders(headers: DeliveryRequest['headers']): readonly string[] {
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
+  return entries.flatMap(([name, value = []]) =>
+    (typeof value === 'string' ? [value] : value).flatMap((text) => [name, text]),
+  )
 }
 
 /** Names in lower case. Repeated headers are joined, as Node does. */

@@ -1,17 +1,21 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { parseTraceparent, type Tracer } from '../base/tracing.ts'
-import { answerFor, type Answer, type AnswerCode, send } from './answer.ts'
+import { answerFor, methodAnswer, type Answer, type AnswerCode, send } from './answer.ts'
 import type { AcceptPort } from '../inbox/port.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { createIngest, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
+import { createInflater, type Inflater } from './inflate.ts'
+import { createIngest, type Delivery, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
 import { createHeaderReader, type HeaderReader, type StoredHeaders } from './stored-headers.ts'
 import { createPressure, type Pressure } from './pressure.ts'
+import { createDefaultReader, createSourceReader, type NamedSource } from './readers.ts'
 import { toText, type RejectLog } from './rejects.ts'
+import type { Secret } from '../signature/keys.ts'
+import type { Provider } from '../sources/provider.ts'
+import type { VerifiedSource } from '../sources/verify.ts'
 import getRawBody from 'raw-body'
 
+/** How the deliveries of one source are received. */
 export interface ReceiveOptions {
-  /** Lower case. */
-  readonly signatureHeader: string
   readonly bodyLimitBytes: number
   readonly ingest: Ingest
   readonly pressure: Pressure
@@ -19,6 +23,10 @@ export interface ReceiveOptions {
   readonly logReject: RejectLog
   readonly state: ReceiverState
   readonly readHeaders: HeaderReader
+  /** Null: gzipped bodies are rejected. */
+  readonly inflate: Inflater | null
+  /** Methods that its path takes. */
+  readonly methods: readonly string[]
   /** Default: null, tracing is off. */
   readonly tracer?: Tracer | null
   /** Called before a body is read. */
@@ -48,28 +56,83 @@ export interface ReceiverSettings extends StoredHeaders {
   readonly unusableStatus: number
 }
 
+/** A running source other than the default one. */
+export interface ReceivedSource extends NamedSource, VerifiedSource, Pick<Provider, 'probes' | 'inflates'> {
+  readonly path: string
+}
+
+export interface SourceReceiving extends ReceiveOptions {
+  readonly name: string
+  readonly path: string
+}
+
 interface ReceivingOptions
   extends
     Pick<ReceiveOptions, 'observer' | 'logReject' | 'state' | 'tracer'>,
-    Omit<IngestOptions, 'commits' | 'unusableStatus'> {
+    Omit<IngestOptions, 'commits' | 'unusableStatus' | 'read'> {
   readonly observer: ReceiverObserver
+  /** Secrets of the default source. */
+  readonly secrets: () => readonly Secret[]
   readonly accept: AcceptPort['accept']
+  /** Default: none. */
+  readonly sources?: readonly ReceivedSource[]
+  /** Observer of all other sources. Default: `observer`. */
+  readonly sourceObserver?: ReceiverObserver
 }
 
-/** Everything between the bytes of a delivery and the store. Call `pressure.close` at the end. */
+/**
+ * Everything between the bytes of a delivery and the store: for the default source, and in `sources` for the others. They share
+ * commits and pressure. Call `pressure.close` at the end.
+ */
 export function createReceiving(settings: ReceiverSettings, options: ReceivingOptions) {
   const { signatureHeader, bodyLimitBytes, ackTimeoutMs, unusableStatus } = settings
-  const { accept, clock, observer } = options
+  const { accept, clock, observer, sources = [], sourceObserver = observer } = options
   const commits = createGroupCommit({ accept, clock, ackTimeoutMs, onBatch: (size) => observer.committed(size) })
-  return {
+  const inflate = createInflater(bodyLimitBytes)
+  const receiving = {
     ...options,
-    signatureHeader,
     bodyLimitBytes,
     commits,
     readHeaders: createHeaderReader(settings),
-    ingest: createIngest({ ...options, commits, unusableStatus }),
+    ingest: createIngest({
+      ...options,
+      read: createDefaultReader({ ...options, signatureHeader }),
+      commits,
+      unusableStatus,
+    }),
     pressure: createPressure(commits.pending, bodyLimitBytes),
+    inflate: null,
+    methods: ['POST'],
   }
+  const receivingOf = (source: ReceivedSource): SourceReceiving => {
+    const { name, path, probes, inflates, verify } = source
+    const secretHeaders = verify.map(({ header }) => header)
+    const storedHeaders = settings.storedHeaders.filter((header) => !secretHeaders.includes(header))
+    return {
+      ...receiving,
+      name,
+      path,
+      observer: sourceObserver,
+      readHeaders: createHeaderReader({ storedHeaders, signatureHeader }),
+      ingest: createIngest({
+        ...options,
+        observer: sourceObserver,
+        read: createSourceReader(source, clock),
+        commits,
+        unusableStatus,
+      }),
+      // Only signatures of the default source can be explained, so the body isn't kept.
+      logReject: (request, reason) => options.logReject(request, reason),
+      inflate: inflates ? inflate : null,
+      methods: methodsOf(probes),
+    }
+  }
+  return { ...receiving, sources: sources.map(receivingOf) }
+}
+
+/** Methods that the path of a source takes. */
+export function methodsOf(probes: Provider['probes']): readonly string[] {
+  return [...(probes.includes('GET') ? ['GET', 'HEAD'] : probes), 'POST']
 }
 
 /** Handles a request as a delivery and responds. Reads the body as raw bytes and ignores its Content-Type. */
@@ -84,35 +147,30 @@ export async function receive(
   const rejection = hasRepeatedHost(request.rawHeaders) ? 'bad_request' : earlyRejection(options, request.headers)
   if (rejection !== null) return reject(options, request, response, rejection)
 
-  const raw = await bodyOf(options, request, response)
-  if (raw === null) return
+  const body = await bodyOf(options, request, response)
+  if (body === null) return
+  const raw = options.inflate === null ? body : await options.inflate(body, request.headers)
+  if (typeof raw === 'string') return reject(options, request, response, raw)
 
   const { headers, rawHeaders } = request
-  const answer = await ingestTraced(options, raw, { headers, rawHeaders })
+  // Express cuts the mounted path from the URL.
+  const target = (request as { readonly originalUrl?: string }).originalUrl ?? request.url
+  const answer = await ingestTraced(options, { raw, headers, rawHeaders, target })
   send(response, answer, state.stopping)
   if (answer.reason !== undefined) options.logReject(request, answer.reason, raw)
   if (answer.status < 300) observer.acknowledged(performance.now() - startedAt)
 }
 
-type IngestTracedOptions = Pick<ReceiveOptions, 'ingest' | 'readHeaders' | 'signatureHeader' | 'tracer'>
-
-interface RequestHeaders {
-  /** Names in lower case. */
-  readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, unchanged. */
-  readonly rawHeaders: readonly string[]
-}
-
 /** Returns the response to a delivery. Records its receipt as a span if tracing is on. */
 export async function ingestTraced(
-  { ingest, readHeaders, signatureHeader, tracer = null }: IngestTracedOptions,
-  raw: Uint8Array,
-  { headers, rawHeaders }: RequestHeaders,
+  { ingest, readHeaders, tracer = null }: Pick<ReceiveOptions, 'ingest' | 'readHeaders' | 'tracer'>,
+  delivery: Delivery,
 ): Promise<Answer> {
+  const { headers, rawHeaders } = delivery
   const incoming = parseTraceparent(toText(headers['traceparent']))
   const span = tracer?.startReceipt(incoming)
   let storedEvent: { readonly id: string; readonly type: string } | undefined
-  const answer = await ingest(raw, toText(headers[signatureHeader]), (event) => {
+  const answer = await ingest(delivery, (event) => {
     storedEvent = event
     return { headers: readHeaders(rawHeaders), trace: span?.traceparent ?? incoming }
   })
@@ -148,14 +206,15 @@ async function bodyOf(
 
 /** Error code if the request can be rejected before its body is read; else null. */
 export function earlyRejection(
-  options: Pick<ReceiveOptions, 'state' | 'bodyLimitBytes' | 'pressure'>,
+  options: Pick<ReceiveOptions, 'state' | 'bodyLimitBytes' | 'pressure' | 'inflate'>,
   headers: IncomingHttpHeaders,
 ): AnswerCode | null {
   if (options.state.stopping) return 'shutting_down'
   // Node accepts any list of codings that ends with `chunked`.
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return 'bad_request'
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return 'content_encoding_unsupported'
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (encoding !== 'identity' && !(encoding === 'gzip' && options.inflate !== null))
+    return 'content_encoding_unsupported'
   const length = contentLength(headers)
   if (length !== undefined && length > options.bodyLimitBytes) return 'body_too_large'
   return options.pressure.reason() === null ? null : 'overloaded'
@@ -186,7 +245,7 @@ export function reject(
   code: AnswerCode,
   close = options.state.stopping,
 ): void {
-  const answer = answerFor(code)
+  const answer = code === 'method_not_allowed' ? methodAnswer(options.methods) : answerFor(code)
   if (answer.status >= 500) options.observer.refused(code)
   else options.observer.rejected(code)
   options.logReject(request, code)

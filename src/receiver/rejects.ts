@@ -29,7 +29,7 @@ export interface RejectGroup {
   readonly lastAt: number
   /** Method of the newest request, safe to show. */
   readonly method: string
-  /** Path of the webhook, or `other` with the length of the path. */
+  /** Path of a source, or `other` with the length of the path. */
   readonly path: string
   /** Size of the newest body; null: not read. */
   readonly sizeBytes: number | null
@@ -51,8 +51,8 @@ export interface RejectExplanation {
 export interface RejectsOptions {
   readonly clock: Pick<Clock, 'now'>
   readonly secrets: () => readonly Secret[]
-  /** Path of the webhook. */
-  readonly path: string
+  /** Paths of all sources. */
+  readonly paths: readonly string[]
   /** Lower case. */
   readonly signatureHeader: string
   /** Names in lower case. Other headers are never shown. */
@@ -131,7 +131,7 @@ export function createRejects(options: RejectsOptions) {
         firstAt: known?.firstAt ?? now,
         lastAt: now,
         method: request.method ?? '',
-        path: describePath(request, options.path),
+        path: describePath(request, options.paths),
         sizeBytes: raw?.length ?? null,
         headers: request.headers,
         body: raw !== undefined && raw.length <= rejectLimits.bodyBytes ? withoutPool(raw) : null,
@@ -193,8 +193,8 @@ export interface RejectLogOptions {
   readonly clock: Clock
   /** Addresses or CIDR ranges of proxies whose X-Forwarded-For is used. */
   readonly trustedProxies: readonly string[]
-  /** Path of the webhook; undefined: no paths are logged. */
-  readonly path?: string
+  /** Paths of all sources; undefined: no paths are logged. */
+  readonly paths?: readonly string[]
   /** Keeps rejected requests for the console. */
   readonly rejects?: Pick<Rejects, 'add'>
 }
@@ -211,15 +211,15 @@ export function createRejectLog(options: RejectLogOptions): RejectLog {
     rejects?.add(request, reason, raw)
     const line = limit()
     if (line === null) return
-    const path = options.path === undefined ? {} : { path: describePath(request, options.path) }
+    const path = options.paths === undefined ? {} : { path: describePath(request, options.paths) }
     log.warn({ client: clientOf(request), method: request.method, ...path, reason, ...line }, 'request rejected')
   }
 }
 
-/** Any path other than the webhook's may contain a secret, so only its length is shown. */
-function describePath({ url = '' }: RejectedRequest, path: string): string {
+/** Any other path may contain a secret, so only its length is shown. */
+function describePath({ url = '' }: RejectedRequest, paths: readonly string[]): string {
   const [sent = ''] = url.split('?', 1)
-  return sent === path ? path : `other (${sent.length} characters)`
+  return paths.includes(sent) ? sent : `other (${sent.length} characters)`
 }
 
 /** Shorter texts are not signatures. Replacing them everywhere would leave nothing. */

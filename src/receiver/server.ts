@@ -3,15 +3,17 @@ import type { RequestListener } from 'node:http'
 import { bareExpress, sendContinue } from '../base/http/bare-express.ts'
 import { messageOf } from '../base/errors.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { healthAnswer, answerFor, send } from './answer.ts'
-import { receive, reject, type ReceiveOptions } from './receive.ts'
+import { healthAnswer, answerFor, probeAnswer, send } from './answer.ts'
+import { receive, reject, type ReceiveOptions, type SourceReceiving } from './receive.ts'
 
 export interface ReceiverAppOptions extends Omit<ReceiveOptions, 'beforeBody'> {
-  readonly path: string
+  /** Path of the default source; null: there is none. */
+  readonly path: string | null
+  readonly sources?: readonly SourceReceiving[]
   readonly log: Logger
 }
 
-/** The Express app of the webhook endpoint. Order of checks: path and method, framing and size, signature, parse, store. */
+/** The Express app of the webhook endpoints. Order of checks: path and method, framing and size, signature, parse, store. */
 export function createReceiverApp(appOptions: ReceiverAppOptions): RequestListener {
   const app = bareExpress()
   const options = { ...appOptions, beforeBody: sendContinue }
@@ -23,8 +25,15 @@ export function createReceiverApp(appOptions: ReceiverAppOptions): RequestListen
     else if (health.ok) send(response, healthAnswer('ready'), false)
     else send(response, answerFor(health.full ? 'store_full' : 'store_unavailable'), false)
   })
-  app.post(options.path, (request, response) => receive(options, request, response))
-  app.all(options.path, (request, response) => reject(options, request, response, 'method_not_allowed'))
+  const { path, sources = [] } = appOptions
+  for (const receiving of path === null ? sources : [{ ...options, path }, ...sources]) {
+    const receivingNow = { ...receiving, beforeBody: sendContinue }
+    app.post(receiving.path, (request, response) => receive(receivingNow, request, response))
+    app.all(receiving.path, (request, response) => {
+      if (receiving.methods.includes(request.method)) send(response, probeAnswer, receiving.state.stopping)
+      else reject(receivingNow, request, response, 'method_not_allowed')
+    })
+  }
   app.use((request, response) => reject(options, request, response, 'not_found'))
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     options.log.error({ error: safeText(messageOf(error)) }, 'request failed')

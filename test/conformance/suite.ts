@@ -15,6 +15,7 @@ import { describeReplays } from './replays.ts'
 import { describeSearch } from './search.ts'
 import { describeSettle } from './settle.ts'
 import type { ConformanceHarness } from './stage.ts'
+import { describeSources } from './sources.ts'
 import { describeSubscription } from './subscription.ts'
 import { describeViews } from './views.ts'
 import { describeWalk } from './walk.ts'
@@ -40,6 +41,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeFindings(harness)
     describeOperations(harness)
     describeSubscription(harness)
+    describeSources(harness)
     describeReopen(harness)
     describeCrash(harness)
     describeWalk(harness)

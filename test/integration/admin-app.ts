@@ -5,7 +5,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
-import { readAsEvent } from '../../src/receiver/ingest.ts'
+import { readAsEvent } from '../../src/receiver/readers.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 
 export const adminToken = 'admin-token-of-the-test'

@@ -42,7 +42,7 @@ async function startFilled() {
   const rejects = createRejects({
     clock,
     secrets: () => parseSecrets('main:a-secret-of-the-webhook'),
-    path: '/webhooks',
+    paths: ['/webhooks'],
     signatureHeader,
     storedHeaders: [],
     trustedProxies: [],

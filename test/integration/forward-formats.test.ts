@@ -15,7 +15,7 @@ const forwards = {
   prefixed: { signature: 'standard-webhooks', secret: `whsec_${key}` },
   text: { signature: 'standard-webhooks', secret: textKey },
   rotating: { signature: 'standard-webhooks', secret: [`whsec_${key}`, `whsec_${nextKey}`] },
-  structured: { format: 'cloudevents', source: '/inbox' },
+  structured: { format: 'cloudevents', cloudEventsSource: '/inbox' },
   plain: { signature: 'none', headers: { Authorization: 'Bearer abc', 'User-Agent': 'ours' } },
 } as const
 

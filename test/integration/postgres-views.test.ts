@@ -59,8 +59,8 @@ const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
   ['groups of the quarantine', (of) => of.quarantineGroups()],
   ['replays', (of) => of.replays({ limit: 50 })],
   ['a replay', (of) => of.replay(77)],
-  ['the events of a replay', (of) => of.countReplay({ from: 0 }, ['*'])],
-  ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, ['*'])],
+  ['the events of a replay', (of) => of.countReplay({ from: 0 }, [{ types: ['*'] }])],
+  ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, [{ types: ['*'] }])],
   ['the audit', (of) => of.audit({ limit: 50 })],
   // New views, because views keep counts.
   ['the counts', () => openViews().stats()],

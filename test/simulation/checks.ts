@@ -78,15 +78,17 @@ interface EventPlace {
   readonly seq: number
   readonly id: string
   readonly type: string
+  readonly secretLabel: string
 }
 
-const everyEvent = 'SELECT seq, id, type FROM event ORDER BY seq'
+const everyEvent = 'SELECT seq, id, type, secret_label AS secretLabel FROM event ORDER BY seq'
 
 /** P3: each handler got each event that it takes. A late handler got the events that were not pruned before. */
 function judgePlaces(chronicle: Chronicle, handlers: readonly Part[], db: Database): void {
   const routesOf = createRouteTable(handlers)
-  for (const { seq, id, type } of db.prepare<[], EventPlace>(everyEvent).all()) {
-    for (const { name, from } of routesOf(type)) {
+  for (const event of db.prepare<[], EventPlace>(everyEvent).all()) {
+    const { seq, id } = event
+    for (const { name, from } of routesOf(event)) {
       const mayLack = from === 'beginning' && chronicle.pruned.has(seq)
       if (!mayLack && !chronicle.hasRun(seq, name, 0)) chronicle.violate(`P3: ${name} never got ${id}`)
     }
@@ -109,9 +111,10 @@ function judgeReplays(chronicle: Chronicle, handlers: readonly Part[], db: Datab
     if (created.length !== runs) chronicle.violate(`P7: replay ${replay} created ${created.length} runs, not ${runs}`)
     const { ids, handler, status, from } = JSON.parse(filter) as ReplayFilter
     if (chronicle.replays.get(replay)?.state !== 'done' || status !== undefined || from !== undefined) continue
-    for (const { seq, id, type } of events) {
+    for (const event of events) {
+      const { seq, id } = event
       if (seq > lastSeq || chronicle.pruned.has(seq) || (ids !== undefined && !ids.includes(id))) continue
-      for (const { name } of routesOf(type)) {
+      for (const { name } of routesOf(event)) {
         if (handler !== undefined && handler !== name) continue
         if (!chronicle.hasRun(seq, name, replay)) chronicle.violate(`P3: replay ${replay} skipped ${id} for ${name}`)
       }

@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/base/log.ts'
 import type { Answer } from '../../src/receiver/answer.ts'
 import { createGroupCommit } from '../../src/receiver/group-commit.ts'
 import { createIngest, type Ingest } from '../../src/receiver/ingest.ts'
+import { createDefaultReader } from '../../src/receiver/readers.ts'
 import type { Secret } from '../../src/signature/keys.ts'
 import { type HandlerWorld, loadHandlers } from './handlers.ts'
 import type { Life } from './life.ts'
@@ -129,7 +130,7 @@ export class Process {
     const { secrets } = world
     this.#ingest = createIngest({
       commits,
-      secrets: () => secrets,
+      read: createDefaultReader({ secrets: () => secrets, signatureHeader: 'x', clock }),
       clock,
       log: silentLogger,
       observer,
@@ -175,7 +176,7 @@ export class Process {
   /** Never resolves if the process ends first. */
   deliver(raw: Uint8Array, signature: string | undefined): Promise<Answer> {
     return new Promise((resolve) => {
-      void this.#ingest(raw, signature).then((answer) => {
+      void this.#ingest({ raw, headers: { x: signature }, rawHeaders: [] }).then((answer) => {
         if (!this.life.hasEnded) resolve(answer)
       })
     })

@@ -8,7 +8,7 @@ export function anItem(event: Uint8Array | EventParts, changes: Partial<SinkItem
   const raw = event instanceof Uint8Array ? event : eventBytes(event)
   const read = toHandlerEvent({
     seq: 1,
-    id: '',
+    id: (JSON.parse(Buffer.from(raw).toString()) as { readonly id: string }).id,
     type: '',
     createdAt: '',
     receivedAt: 0,

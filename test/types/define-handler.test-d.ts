@@ -1,5 +1,6 @@
 // Checked by `tsc -p tsconfig.json`; nothing here runs.
 import type { AnyEvent, EventOf, EventType, KnownEvent, UnknownEvent } from '../../schema/index.ts'
+import type { SourceEventOf } from '../../schema/sources/index.ts'
 import { isKnownEvent } from '../../schema/index.ts'
 import { defineHandler, type HandlerContext } from '../../src/dispatch/define.ts'
 
@@ -102,3 +103,30 @@ defineHandler({ type: 'pump.graduation', run: () => {}, concurency: 2 })
 defineHandler({ type: 'pump.graduation' })
 // @ts-expect-error an order that does not exist
 defineHandler({ type: 'pump.graduation', run: () => {}, order: 'fifo' })
+
+// A source without a provider has unknown data.
+defineHandler({
+  source: 'desk',
+  type: 'fill',
+  run(event) {
+    expectType<unknown>()(event.data)
+    expectType<string>()(event.source)
+    expectType<string>()(event.uid)
+    expectType<string>()(event.createdAt)
+  },
+})
+
+// A provider gives the data its type.
+defineHandler({
+  source: 'alchemy',
+  provider: 'alchemy',
+  type: 'ADDRESS_ACTIVITY',
+  run(event) {
+    expectType<SourceEventOf<'alchemy', 'ADDRESS_ACTIVITY'>>()(event.data)
+    // @ts-expect-error a misspelt field
+    void event.data.evnt
+  },
+})
+
+// All sources include the default one, so nothing is known about the data.
+defineHandler({ source: '*', type: 'wallet.large_trade', run: (event) => expectType<unknown>()(event.data) })

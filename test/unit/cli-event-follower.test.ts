@@ -3,7 +3,7 @@ import { callOperation } from '../../src/admin/routes.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEventFollower } from '../../src/cli/events-tail.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { readAsEvent } from '../../src/receiver/ingest.ts'
+import { readAsEvent } from '../../src/receiver/readers.ts'
 import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
 
 const clock = createTestClock()

@@ -51,6 +51,7 @@ describe('defaults and values', () => {
       orphanHours: 24,
       handlersDir: join(cwd, 'handlers'),
       sinks: [],
+      sources: [],
       baseDir: cwd,
       bodyLimitBytes: 1_048_576,
       ackTimeoutMs: 4000,
@@ -67,7 +68,7 @@ describe('defaults and values', () => {
       logLevel: 'info',
       warnings: [],
     })
-    expect(webhookSecrets).toMatchObject({ kind: 'inline', secrets: [{ label: 'secret-1' }] })
+    expect(webhookSecrets).toMatchObject({ files: [], secrets: [{ label: 'secret-1' }] })
   })
 
   test.each([
@@ -233,6 +234,40 @@ describe('invalid settings', () => {
   })
 })
 
+describe('sources', () => {
+  const alchemy = { provider: 'alchemy', path: '/hooks/alchemy', secrets: { file: 'alchemy-secret' } }
+  const loadSources = (sources: unknown, env: Record<string, string> = {}) =>
+    loadConfig({ env: { INBOX_SOURCES: JSON.stringify(sources), ...env }, cwd })
+
+  test('replace INBOX_SECRETS, and read their secrets from files again', async () => {
+    await file('alchemy-secret', 'secret-of-alchemy')
+    const { webhookSecrets, sources } = await loadSources({ alchemy })
+    expect(webhookSecrets).toBeNull()
+    expect(sources).toMatchObject([
+      { settings: { name: 'alchemy', path: '/hooks/alchemy' }, secrets: { files: [join(cwd, 'alchemy-secret')] } },
+    ])
+    await file('alchemy-secret', 'its-next-secret')
+    const [secret] = (await sources[0]?.secrets.read()) ?? []
+    expect(secret?.key.export().toString()).toBe('its-next-secret')
+  })
+
+  test('of the environment win over those of the config file', async () => {
+    await file('onchain-inbox.config.mjs', `export default { sources: { other: {} } }`)
+    const desk = { ...alchemy, path: '/hooks/desk', secrets: { env: 'DESK_SECRET' } }
+    const { sources } = await loadSources({ desk }, { DESK_SECRET: 'secret-of-the-desk' })
+    expect(sources.map(({ settings }) => settings.name)).toEqual(['desk'])
+  })
+
+  test('have problems that name the setting', async () => {
+    const message = await problemsOf(loadSources({ alchemy, desk: { ...alchemy, path: '/webhooks' } }))
+    expect(message).toContain('sources.alchemy.secrets must be readable')
+    expect(message).toContain('sources.desk.path must be another path: /webhooks is taken by the inbox')
+    expect(message).not.toContain('INBOX_SECRETS')
+    expect(await problemsOf(loadSources({}))).toContain('INBOX_SECRETS or INBOX_SECRETS_FILE is required')
+    expect(await problemsOf(load({ INBOX_SOURCES: '{' }))).toContain('INBOX_SOURCES must be a JSON object of sources')
+  })
+})
+
 describe('secrets', () => {
   const withFile = (env: Record<string, string>) => loadConfig({ env, cwd })
 
@@ -240,8 +275,7 @@ describe('secrets', () => {
     await file('secrets.json', JSON.stringify({ new: secret, old: 'fedcba9876543210' }))
     const { webhookSecrets } = await withFile({ INBOX_SECRETS_FILE: 'secrets.json' })
     expect(webhookSecrets).toMatchObject({
-      kind: 'file',
-      file: join(cwd, 'secrets.json'),
+      files: [join(cwd, 'secrets.json')],
       secrets: [{ label: 'new' }, { label: 'old' }],
     })
     await file('broken.json', `{"new":"${secret}"`)
@@ -355,14 +389,14 @@ describe('config file', () => {
     const config = await loadConfig({ env: { INBOX_CONCURRENCY: '5' }, cwd })
     expect(config).toMatchObject({ port: 9000, concurrency: 5, bodyLimitBytes: 2048, path: '/webhooks' })
     expect(config.admin.hosts).toEqual(['a.example'])
-    expect(config.webhookSecrets.secrets.map(({ label }) => label)).toEqual(['new', 'old'])
+    expect(config.webhookSecrets?.secrets.map(({ label }) => label)).toEqual(['new', 'old'])
   })
 
   test('a secrets file in the environment overrides secrets in the config file', async () => {
     await file('onchain-inbox.config.mjs', `export default { INBOX_SECRETS: ['${secret}'] }`)
     await file('secret', 'fedcba9876543210')
     const config = await loadConfig({ env: { INBOX_SECRETS_FILE: 'secret' }, cwd })
-    expect(config.webhookSecrets).toMatchObject({ kind: 'file' })
+    expect(config.webhookSecrets).toMatchObject({ files: [join(cwd, 'secret')] })
   })
 
   test('can be named', async () => {

@@ -108,7 +108,7 @@ describe('parseDefinition', () => {
   it('refuses unknown options and lists the known ones', () => {
     const { message } = problemsOf({ type: '*', run, concurency: 1, retry: { tries: 1 } })
     expect(message).toContain(
-      'unknown option `concurency`; known options: type, run, match, key, latestOnly, maxAgeMs, name, order, concurrency, rate, priority, timeoutMs, retry, onDead',
+      'unknown option `concurency`; known options: type, source, provider, run, match, key, latestOnly, maxAgeMs, name, order, concurrency, rate, priority, timeoutMs, retry, onDead',
     )
     expect(message).toContain('retry: unknown option `tries`; known options: attempts, baseMs, capMs')
   })

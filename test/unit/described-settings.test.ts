@@ -42,8 +42,14 @@ test('P8 no row shows a secret, token, key or the secret part of a URL', async (
     'hidden-viewer-token',
     'hidden-api-key',
     'hidden-in-a-url',
+    'hidden-source-secret',
+    'hidden-circle-key',
   ]
   const [webhook = '', token = '', viewer = '', key = '', inUrl = ''] = hidden
+  const sources = {
+    desk: { provider: 'alchemy', path: '/hooks/desk', secrets: 'hidden-source-secret' },
+    circle: { provider: 'circle', path: '/hooks/circle', keys: { apiKey: 'hidden-circle-key' } },
+  }
   const sinks = {
     mail: { kind: 'email', url: `smtp://user:${inUrl}@mail.example.com`, from: 'a@example.com', to: 'b@example.com' },
     chat: { kind: 'slack', url: `https://hooks.slack.com/services/${inUrl}` },
@@ -58,10 +64,13 @@ test('P8 no row shows a secret, token, key or the secret part of a URL', async (
     INBOX_FORWARD_URL: `http://127.0.0.1:3000/webhooks?token=${inUrl}`,
     INBOX_SUBSCRIBE: JSON.stringify({ url: `https://inbox.example.com/webhooks?token=${inUrl}`, events: ['*'] }),
     INBOX_SINKS: JSON.stringify(sinks),
+    INBOX_SOURCES: JSON.stringify(sources),
     INBOX_DATABASE_URL: 'sqlite:./inbox.db',
   }
   const config = await loadConfig({ env, cwd: dir, configFile: null })
   const text = JSON.stringify(config.settings)
   for (const one of hidden) expect(text).not.toContain(one)
   expect(text).toContain('mail: email to ')
+  expect(text).toContain('desk: alchemy at /hooks/desk, secrets set (labels: secret-1)')
+  expect(text).toContain('circle: circle at /hooks/circle, keys from api.circle.com')
 })

@@ -5,6 +5,9 @@ import { createMetrics } from '../../src/admin/metrics.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/base/errors.ts'
+import type { Provider } from '../../src/sources/provider.ts'
+import { providerNames, providers, type ProviderName } from '../../src/sources/providers/index.ts'
+import { resolveSources } from '../../src/sources/settings.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -33,6 +36,39 @@ describe('docs/operations.md', () => {
     const written = shown === '–' ? undefined : shown
     expect(type.parse(written)).toEqual(type.parse(undefined))
     if (written === undefined) expect(type.parse(undefined) ?? []).toEqual([])
+  })
+})
+
+describe('docs/sources.md', () => {
+  const page = read('docs/sources.md')
+
+  test('lists all providers in order, with every header that is verified', () => {
+    const rows = [...page.matchAll(/^\| \[`([^`]+)`\]\(\S+\) \| ([^|]+)\|/gm)]
+    expect(rows.map(([, name]) => name)).toEqual(providerNames)
+    for (const [, name, headers] of rows) {
+      const { verify }: Provider = providers[name as ProviderName]
+      const { header, timestamp, keyIdHeader = header } = verify[0]!
+      const timeHeader = timestamp && 'header' in timestamp.from ? timestamp.from.header : header
+      for (const needed of [header, keyIdHeader, timeHeader]) expect(headers, name).toContain(`\`${needed}\``)
+    }
+  })
+
+  const examples = [...page.matchAll(/```[jt]s\n([^`]+)```/g)].map(([, example = '']) => example)
+  const blocks = examples.filter((example) => !example.includes('import'))
+
+  test.each(blocks.map((block) => [block.split('\n')[0], block] as const))(
+    'has a valid block: %s',
+    async (_, block) => {
+      const code = block.includes('export default') ? block : `export default { sources: {${block}} }`
+      const { default: config } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
+        readonly default: { readonly sources: object }
+      }
+      expect(resolveSources(config.sources, []).problems).toEqual([])
+    },
+  )
+
+  test('has a block of every provider', () => {
+    for (const name of providerNames) expect(blocks.join('')).toContain(`provider: '${name}'`)
   })
 })
 

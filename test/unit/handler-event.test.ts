@@ -50,4 +50,29 @@ describe('the event that a handler gets', () => {
     expect(event.exact('raw')).toBe('sent')
     expect(JSON.stringify(event)).not.toContain('"0":')
   })
+
+  it('says where it is from', () => {
+    const { source, uid, createdAt } = toHandlerEvent({ ...stored(text), createdAt: '2026-01-31T14:03:22.123Z' })
+    expect([source, uid, createdAt]).toEqual(['default', 'evt_1', '2026-01-31T14:03:22.123Z'])
+  })
+
+  it('of another source has the body as data', () => {
+    const body = '[{"amount":0.1000}]'
+    const event = toHandlerEvent({
+      ...stored(body),
+      id: 'desk/a/1',
+      type: 'fill',
+      createdAt: '2026-01-31T14:03:22.123Z',
+      secretLabel: 'desk/main',
+    })
+    expect({ ...event }).toEqual({
+      id: 'a/1',
+      type: 'fill',
+      created_at: '2026-01-31T14:03:22.123Z',
+      data: [{ amount: 0.1 }],
+    })
+    expect([event.source, event.uid, event.createdAt]).toEqual(['desk', 'desk/a/1', '2026-01-31T14:03:22.123Z'])
+    expect(Buffer.from(event.raw).toString()).toBe(body)
+    expect(event.exact('data.0.amount')).toBe('0.1000')
+  })
 })

@@ -290,8 +290,10 @@ describe('warnings', () => {
     expect(missed({ mismatchesLastHour: 1, lastHour: others }, on)).toBe(critical)
     expect(missed({ mismatches: 5, mismatchesLastHour: 5, lastMinutes: others, lastHour: others }, on)).toBe(info)
     expect(missed({}, on)).toBe(info)
-    const own = { secretUses: [{ label: '(own)', firstAt: 0, lastAt: now, count: 1 }] }
-    expect(codes({}, own)).toEqual([])
+    const other = { secretUses: ['(own)', 'desk/old'].map((label) => ({ label, firstAt: 0, lastAt: now, count: 1 })) }
+    expect(codes({}, other)).toEqual([])
+    // Secrets of a quiet source are not unused because another source is busy.
+    expect(codes({ secretLabels: ['desk/main', 'desk/next', 'other/main'] }, other)).toEqual([])
   })
 
   test('end at another threshold than they begin', () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
 import { createIngest } from '../../src/receiver/ingest.ts'
+import { createDefaultReader } from '../../src/receiver/readers.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 import { sign } from '../../src/signature/sign.ts'
 import type { CommitResult } from '../../src/receiver/group-commit.ts'
@@ -16,13 +17,17 @@ function stage(commit: () => Promise<CommitResult>) {
   const secrets = parseSecrets(testSecret)
   const ingest = createIngest({
     commits: { add: commit },
-    secrets: () => secrets,
+    read: createDefaultReader({ secrets: () => secrets, signatureHeader: 'x', clock }),
     clock,
     log: { warn: write, error: write } as unknown as Logger,
     observer: { stored() {}, rejected() {}, refused() {} },
     unusableStatus: 200,
   })
-  return { clock, lines, deliver: (body: Buffer) => ingest(body, sign(body, testSecret)) }
+  return {
+    clock,
+    lines,
+    deliver: (raw: Buffer) => ingest({ raw, headers: { x: sign(raw, testSecret) }, rawHeaders: [] }),
+  }
 }
 
 test.each([

@@ -10,7 +10,7 @@ function stage(trustedProxies: readonly string[] = []) {
   const lines: object[] = []
   const clock = createTestClock()
   const log = { warn: (fields: object) => lines.push(fields) } as unknown as Logger
-  const logReject = createRejectLog({ log, clock, trustedProxies, path: '/webhooks' })
+  const logReject = createRejectLog({ log, clock, trustedProxies, paths: ['/webhooks'] })
   const reject = (
     remoteAddress: string,
     forwarded?: string,

@@ -14,7 +14,7 @@ function setUp({ secrets = [secret], trustedProxies = [] }: { secrets?: string[]
   const rejects = createRejects({
     clock,
     secrets: () => parseSecrets(secrets),
-    path: '/webhooks',
+    paths: ['/webhooks'],
     signatureHeader,
     storedHeaders: ['user-agent', 'x-other'],
     trustedProxies,

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import type { AnyEvent } from '../../schema/index.ts'
 import { route, toRouteFilter, type RouteFilter } from '../../src/config/sinks/routes.ts'
-import { toMatch, typesOf } from '../../src/dispatch/route-match.ts'
+import { sourcesOf, toMatch, typesOf } from '../../src/dispatch/route-match.ts'
 import { createEvent } from '../../src/app/testing/create-event.ts'
 
 function parse(value: object): RouteFilter {
@@ -9,10 +9,10 @@ function parse(value: object): RouteFilter {
   return toRouteFilter(filter)
 }
 
-function takes(routes: readonly object[], event: AnyEvent): boolean {
+function takes(routes: readonly object[], event: AnyEvent, source = 'default'): boolean {
   const match = toMatch(routes.map(parse))
   if (match === undefined) throw new Error('the route has no condition')
-  return match(event)
+  return match({ ...event, source })
 }
 
 const trade = (data: object = {}) => createEvent('wallet.large_trade', { data }) as AnyEvent
@@ -32,6 +32,16 @@ describe('a route', () => {
     expect(takes(routes, createEvent('token.new_listing', { data: { network: 'ethereum' } }) as AnyEvent)).toBe(true)
     expect(takes(routes, createEvent('token.risk_change', { data: { network: 'ethereum' } }) as AnyEvent)).toBe(false)
     expect(takes(routes, { id: 'e', type: 'wallet.none', created_at: '', data: {} })).toBe(false)
+  })
+
+  it('matches events of its source, by default those of the default source', () => {
+    const routes = [{ types: 'wallet.*' }, { types: '*', source: 'desk' }]
+    expect(sourcesOf(routes.map(parse))).toEqual(['default', 'desk'])
+    const fill: AnyEvent = { id: 'e', type: 'fill', created_at: '', data: {} }
+    expect(takes(routes, trade())).toBe(true)
+    expect(takes(routes, fill)).toBe(false)
+    expect(takes(routes, fill, 'desk')).toBe(true)
+    expect(takes([{ source: '*' }, { types: 'fill' }], fill, 'other')).toBe(true)
   })
 
   it('for * does not match internal events', () => {

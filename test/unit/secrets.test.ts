@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
+import { inlineSecrets, secretsOfFile } from '../../src/config/credentials.ts'
 import { createWebhookSecrets, type WebhookSecrets } from '../../src/config/secrets.ts'
 import { parseSecrets } from '../../src/signature/keys.ts'
 
@@ -23,9 +24,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-function watch(file: string) {
+async function watch(file: string) {
   const clock = createTestClock()
-  const webhookSecrets = createWebhookSecrets({ kind: 'file', file, secrets: parseSecrets(first) }, log, clock)
+  const webhookSecrets = createWebhookSecrets(await secretsOfFile(file), log, clock)
   return {
     webhookSecrets,
     /** Polls until `check` passes. */
@@ -48,7 +49,7 @@ describe('secrets from a file', () => {
   test('A32 are reloaded when the file is replaced or rewritten', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
-    using watched = watch(file)
+    using watched = await watch(file)
     expect(textOf(watched.webhookSecrets)).toEqual([first])
 
     await replace(file, JSON.stringify({ new: second, old: first }))
@@ -69,7 +70,7 @@ describe('secrets from a file', () => {
     }
     await symlink('v1', join(dir, '..data'))
     await symlink('..data/secret', join(dir, 'secret'))
-    using watched = watch(join(dir, 'secret'))
+    using watched = await watch(join(dir, 'secret'))
     await watched.clock.advance(1000)
 
     await symlink('v2', join(dir, '..data_tmp'))
@@ -80,7 +81,7 @@ describe('secrets from a file', () => {
   test('P8 an invalid file is logged once without its content, and the old secrets stay', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
-    using watched = watch(file)
+    using watched = await watch(file)
     await replace(file, `{"new": "${second}"`)
     await watched.until(() => expect(lines).toHaveLength(1))
     await watched.clock.advance(10_000)
@@ -99,8 +100,9 @@ describe('secrets from a file', () => {
 
   test('are not replaced by the published demo secret', async () => {
     const file = join(dir, 'secret')
+    await writeFile(file, first)
+    using watched = await watch(file)
     await writeFile(file, JSON.stringify({ new: second, demo: demoCredentials.secret }))
-    using watched = watch(file)
     await watched.webhookSecrets.reload()
     expect(textOf(watched.webhookSecrets)).toEqual([first])
     expect(lines).toEqual([
@@ -110,8 +112,9 @@ describe('secrets from a file', () => {
 
   test('are reloaded at once by reload, which never rejects', async () => {
     const file = join(dir, 'secret')
+    await writeFile(file, first)
+    using watched = await watch(file)
     await writeFile(file, second)
-    using watched = watch(file)
     await watched.webhookSecrets.reload()
     expect(textOf(watched.webhookSecrets)).toEqual([second])
     await rm(file)
@@ -123,7 +126,7 @@ describe('secrets from a file', () => {
   test('are no longer watched after close', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)
-    const { webhookSecrets, clock } = watch(file)
+    const { webhookSecrets, clock } = await watch(file)
     webhookSecrets.close()
     webhookSecrets.close()
     await replace(file, second)
@@ -135,7 +138,7 @@ describe('secrets from a file', () => {
 })
 
 test('secrets from a setting never change', async () => {
-  const webhookSecrets = createWebhookSecrets({ kind: 'inline', secrets: parseSecrets(first) }, log)
+  const webhookSecrets = createWebhookSecrets(inlineSecrets(parseSecrets(first)), log)
   await webhookSecrets.reload()
   expect(textOf(webhookSecrets)).toEqual([first])
   webhookSecrets.close()

@@ -139,7 +139,7 @@ describe('sinks of the settings', () => {
       `sinks.short.secret.0: ${hint}`,
       'sinks.lost.url: the environment variable NOT_SET is not set',
       `sinks.gone.url: ${join(cwd, 'not-there')} cannot be read (ENOENT): check the path and its permissions`,
-      "sinks.some.types: expected together with networks or where: '*' for all types",
+      "sinks.some.types: expected together with source, networks or where: '*' for all types",
       'sinks.none: expected an object with a `kind`',
       'sinks.phone.token: expected the token that BotFather gives, such as 123456789:AA…',
       'sinks.phone.chatId: expected a number or @channel',

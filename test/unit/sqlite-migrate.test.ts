@@ -125,7 +125,7 @@ describe('the schema of a file', () => {
     expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
       migrations.map(({ name }) => ({ name })),
     )
-    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 6 })
+    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 7 })
   })
 
   test('is upgraded once, with a copy of the whole file before', async () => {
@@ -135,7 +135,7 @@ describe('the schema of a file', () => {
       ['a', 'b', 'c'].map((id) => ({ id, note: null })),
     )
     expect(opened.integrity).toMatchObject({ lastSeq: 3, missingSeqs: 0, synchronous: 2 })
-    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 6 })
+    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 7 })
 
     using backup = await open(`${file}.before-${nextNumber}`)
     expect(backup.db.prepare('SELECT id FROM event').all()).toEqual(['a', 'b', 'c'].map((id) => ({ id })))

@@ -29,6 +29,7 @@ const delivery: fc.Arbitrary<IncomingDelivery> = fc.oneof(
     address: fc.option(text),
     headers: fc.option(fc.oneof(text, fc.constantFrom('{}', '{"host":"a"}'))),
     trace: fc.option(text),
+    stableDigest: fc.option(text),
   }),
 )
 

@@ -55,7 +55,7 @@ export function createIncidentSink<P extends z.ZodType>(incidents: IncidentServi
       throw new TerminalError(`${rule}; ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`)
     }
     const warning = toInboxWarning(event)
-    const id = toId(warning?.incident ?? event.id)
+    const id = toId(warning?.incident ?? event.uid)
     if (warning?.isResolved === true) return isSevere(warning.level) ? incidents.close(id) : undefined
     const message = toMessage(event)
     return isSevere(message.severity) ? incidents.open(message, id, event) : undefined

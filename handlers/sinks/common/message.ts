@@ -13,17 +13,17 @@ export interface Message extends Omit<EventDescription, 'addresses'> {
 }
 
 /** Describes an event for people. Never throws. */
-export function toMessage(event: AnyEvent): Message {
+export function toMessage(event: AnyEvent & { readonly uid?: string }): Message {
   const { addresses, ...description } = describeEvent(event)
   const warning = toInboxWarning(event)
-  const { text, url } = event.data as Readonly<Record<string, unknown>>
+  const { text, url } = (event.data ?? {}) as Readonly<Record<string, unknown>>
   return {
     ...description,
     facts: [...description.facts, ...addresses],
     links: warning === null ? explorerLinks(event, addresses) : isWebAddress(url) ? [{ label: 'console', url }] : [],
     time: event.created_at,
     type: event.type,
-    eventId: event.id,
+    eventId: event.uid ?? event.id,
     ...(warning?.isResolved === false && typeof text === 'string' && text !== '' && { text: linesOf(text) }),
   }
 }

@@ -44,7 +44,7 @@ export interface SqlDialect {
 }
 
 const eventColumns: readonly Column[] = [
-  { name: 'event_id', kind: 'text', valueOf: ({ event }) => toText(event.id) },
+  { name: 'event_id', kind: 'text', valueOf: ({ event }) => toText(event.uid) },
   { name: 'event_type', kind: 'text', valueOf: ({ event }) => toText(event.type) },
   { name: 'created_at', kind: 'time', valueOf: ({ event }) => event.created_at },
   { name: 'network', kind: 'text', valueOf: ({ event }) => toText(networkOf(event)) },
@@ -60,7 +60,7 @@ const bodyColumn: Column = {
 
 const itemColumns: readonly Column[] = [
   { name: 'idempotency_key', kind: 'text', valueOf: ({ idempotencyKey }) => toText(idempotencyKey) },
-  { name: 'event_id', kind: 'text', valueOf: ({ event }) => toText(event.id) },
+  { name: 'event_id', kind: 'text', valueOf: ({ event }) => toText(event.uid) },
   { name: 'key', kind: 'text', valueOf: ({ key }) => toText(key) },
   { name: 'payload', kind: 'json', valueOf: ({ payload }) => toJsonText(payload) },
 ]

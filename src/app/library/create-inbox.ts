@@ -1,7 +1,9 @@
 import { InboxError } from '../../base/errors.ts'
-import type { Inbox } from '../../inbox/port.ts'
+import { defaultSource, type Inbox } from '../../inbox/port.ts'
 import { openInbox } from '../../inbox/open.ts'
-import { answerFor, type AnswerCode, send } from '../../receiver/answer.ts'
+import { nearest } from '../../base/edit-distance.ts'
+import { answerFor, methodAnswer, probeAnswer, type AnswerCode, send } from '../../receiver/answer.ts'
+import { methodsOf } from '../../receiver/receive.ts'
 import { toResponse, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
 import { createReporter, type InboxEmitter } from './events.ts'
 import { parseOptions, type EmbeddedInboxOptions, type EmbeddedInboxSettings } from './options.ts'
@@ -12,9 +14,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 export interface EmbeddedInbox extends AsyncDisposable {
   /**
    * Receives deliveries: `app.use('/webhooks', inbox.router)`, before any body parser. Answers 503 before `start` has
-   * resolved and after `stop` was called.
+   * resolved and after `stop` was called. With the name of a source it returns that source's router:
+   * `app.use('/hooks/alchemy', inbox.router('alchemy'))`.
+   *
+   * @throws InboxError `usage` for an unknown source
    */
-  readonly router: InboxRouter
+  readonly router: InboxRouter & ((source: string) => InboxRouter)
   /**
    * Receives a delivery from any framework: pass the exact bytes of the body and send the returned response. Never
    * rejects. Limit the size of bodies in the framework, because here the body was already read.
@@ -87,8 +92,24 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
   const receiving = () => (stopping === undefined ? running : undefined)
 
   const stopOnce = () => (stopping ??= stop())
+
+  function routerOf(source: string): InboxRouter {
+    const known = settings.sources.find(({ name }) => name === source)
+    if (known === undefined && source !== defaultSource) {
+      const names = [defaultSource, ...settings.sources.map(({ name }) => name)]
+      const rule = `must be one of ${names.join(', ')} (got ${JSON.stringify(source)})`
+      throw new InboxError('usage', `the source of a router ${rule}${nearest(source, names)}`)
+    }
+    return createRouter(methodsOf(known?.probes ?? []), (): Deliver => {
+      const running = receiving()
+      return running ? (request, response) => running.deliver(source, request, response) : unavailableCode()
+    })
+  }
+
+  const router = routerOf(defaultSource)
   return {
-    router: createRouter((): Deliver => receiving()?.deliver ?? unavailableCode()),
+    router: ((...args: [string] | Parameters<InboxRouter>) =>
+      args.length === 1 ? routerOf(args[0]) : router(...args)) as EmbeddedInbox['router'],
     async receive(request) {
       return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))
     },
@@ -114,11 +135,15 @@ export type InboxRouter = (request: IncomingMessage, response: ServerResponse, n
 /** Handles a delivery; an error code if the inbox can't receive. */
 export type Deliver = ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | AnswerCode
 
-/** Receives POST requests at exactly the mounted path, with `app.use(path, router)` or `app.post(path, router)`. Passes other requests on. */
-function createRouter(deliver: () => Deliver): InboxRouter {
+/**
+ * Receives deliveries, and probes of senders that test the URL, at exactly the mounted path, with `app.use(path, router)`
+ * or `app.post(path, router)`. Passes requests below that path on.
+ */
+function createRouter(methods: readonly string[], deliver: () => Deliver): InboxRouter {
   return (request, response, next) => {
     if (next !== undefined && isBelow(request)) return next()
-    if (request.method !== 'POST') return send(response, answerFor('method_not_allowed'), false)
+    const { method = '' } = request
+    if (method !== 'POST') return send(response, methods.includes(method) ? probeAnswer : methodAnswer(methods), false)
     const handleOrCode = deliver()
     if (typeof handleOrCode === 'string') return send(response, answerFor(handleOrCode), true)
     handleOrCode(request, response).catch((error: unknown) => {

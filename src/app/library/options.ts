@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { systemClock, type Clock } from '../../base/clock.ts'
-import { type SecretsOrigin, readSecretsFile } from '../../config/credentials.ts'
+import { inlineSecrets, secretsOfFile, type SecretsOrigin } from '../../config/credentials.ts'
 import { mistakeIn } from '../../config/parse.ts'
 import { settings, type SettingName, type SettingValues } from '../../config/settings.ts'
 import type { DatabaseSetting } from '../../config/values.ts'
@@ -10,6 +10,13 @@ import { parseDefinitions, type Definition } from '../../dispatch/parse-definiti
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { createLogger, silentLogger, type Logger } from '../../base/log.ts'
 import type { Secret } from '../../signature/keys.ts'
+import { findSourceProblems } from '../../dispatch/handler-sources.ts'
+import {
+  resolveSources,
+  type ResolvedSources,
+  type SourceOptions,
+  type SourceSettings,
+} from '../../sources/settings.ts'
 import type { ResolvedHandler } from '../../dispatch/resolved-handler.ts'
 
 export interface EmbeddedInboxOptions {
@@ -17,6 +24,11 @@ export interface EmbeddedInboxOptions {
   readonly secrets?: string | readonly string[] | Readonly<Record<string, string>> | undefined
   /** Instead of `secrets`: a file with one secret or JSON `{"label": "secret"}`. Read again when it changes. */
   readonly secretsFile?: string | undefined
+  /**
+   * Further senders by name, as in the setting `sources`; `secrets` is then optional. Mount `inbox.router(name)` at the
+   * path of each.
+   */
+  readonly sources?: Readonly<Record<string, SourceOptions>>
   /** Results of `defineHandler` and `defineSink`, each with a `name`. */
   readonly handlers: readonly Definition[]
   /**
@@ -61,6 +73,7 @@ export interface EmbeddedInboxOptions {
 const settingOf = {
   secrets: 'INBOX_SECRETS',
   secretsFile: 'INBOX_SECRETS_FILE',
+  sources: 'INBOX_SOURCES',
   database: 'INBOX_DATABASE_URL',
   migrate: 'INBOX_MIGRATE',
   concurrency: 'INBOX_CONCURRENCY',
@@ -84,9 +97,11 @@ type OptionValues = { readonly [Name in OptionName]: SettingValues[(typeof setti
 /** The options, checked and complete. */
 export interface EmbeddedInboxSettings extends Omit<
   OptionValues,
-  'secrets' | 'secretsFile' | 'database' | 'bodyLimit' | 'diskReserve' | 'apiUrl' | 'apiKey'
+  'secrets' | 'secretsFile' | 'sources' | 'database' | 'bodyLimit' | 'diskReserve' | 'apiUrl' | 'apiKey'
 > {
-  readonly secrets: () => Promise<SecretsOrigin>
+  /** Null: there is no default source. */
+  readonly secrets: (() => Promise<SecretsOrigin>) | null
+  readonly sources: readonly SourceSettings[]
   readonly handlers: readonly ResolvedHandler[]
   readonly database: DatabaseSetting
   readonly bodyLimitBytes: number
@@ -100,16 +115,23 @@ export interface EmbeddedInboxSettings extends Omit<
 const optionNames = Object.keys(settingOf) as OptionName[]
 const knownNames = [...optionNames, 'handlers', 'log', 'clock']
 
+const noSources: ResolvedSources = { sources: [], problems: [] }
+
 /** Throws InboxError `config_invalid` with one line per problem, without secrets. */
 export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettings {
   const input: Readonly<Record<string, unknown>> = { ...options }
   const { values, problems } = parseValues(input)
   const { handlers, problems: handlerProblems } = parseDefinitions(input.handlers)
   const unknown = Object.keys(input).filter((name) => !knownNames.includes(name))
+  const resolved = input.sources === undefined ? noSources : resolveSources(values.sources, [])
+  const hasDefault = input.secrets !== undefined || input.secretsFile !== undefined
+  const isEmpty = resolved.sources.length + resolved.problems.length === 0
   problems.push(
-    ...secretProblems(input, values.secrets),
+    ...(hasDefault || isEmpty ? secretProblems(input, values.secrets) : []),
+    ...resolved.problems,
     ...apiProblems(input),
     ...handlerProblems,
+    ...(resolved.problems.length === 0 ? findSourceProblems(handlers, resolved.sources) : []),
     ...unknown.map((name) => `${name}: unknown option, known are ${knownNames.join(', ')}`),
   )
   if (problems.length > 0) {
@@ -117,12 +139,13 @@ export function parseOptions(options: EmbeddedInboxOptions): EmbeddedInboxSettin
       details: { problems },
     })
   }
-  const { database, bodyLimit, diskReserve, secrets, secretsFile, apiUrl, apiKey, ...others } = values
+  const { database, bodyLimit, diskReserve, secrets, secretsFile, sources: _, apiUrl, apiKey, ...others } = values
   const { log = createLogger({ level: 'warn', pretty: false }), clock = systemClock } = options
   return Object.freeze<EmbeddedInboxSettings>({
     ...others,
     handlers,
-    secrets: () => readSecrets(secrets, secretsFile),
+    secrets: hasDefault ? () => readSecrets(secrets, secretsFile) : null,
+    sources: resolved.sources,
     database: database.kind === 'sqlite' ? { kind: 'sqlite', file: resolve(database.file) } : database,
     bodyLimitBytes: bodyLimit,
     diskReserveBytes: diskReserve,
@@ -163,7 +186,5 @@ function apiProblems({ apiUrl, apiKey }: Readonly<Record<string, unknown>>): str
 }
 
 async function readSecrets(secrets: readonly Secret[] | undefined, path: string | undefined): Promise<SecretsOrigin> {
-  if (path === undefined) return { kind: 'inline', secrets: secrets ?? [] }
-  const file = resolve(path)
-  return { kind: 'file', file, secrets: await readSecretsFile(file) }
+  return path === undefined ? inlineSecrets(secrets ?? []) : secretsOfFile(resolve(path))
 }

@@ -5,14 +5,18 @@ import { createDiskGuard, nearlyFull } from '../../health/disk-guard.ts'
 import { createApiFactory } from '../../dispatch/api.ts'
 import { startInProcess } from '../../dispatch/in-process.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { Inbox, DispatchStore } from '../../inbox/port.ts'
+import { defaultSource, type Inbox, type DispatchStore } from '../../inbox/port.ts'
 import { createLogLimit } from '../../base/log-limit.ts'
 import type { Logger } from '../../base/log.ts'
 import { reportWaiting, startServing } from '../../inbox/open.ts'
-import { receiveBytes, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
-import { createReceiving, receive, type ReceiverObserver } from '../../receiver/receive.ts'
+import { answerFor, send } from '../../receiver/answer.ts'
+import { receiveBytes, toResponse, type DeliveryRequest, type DeliveryResponse } from '../../receiver/receive-bytes.ts'
+import { createReceiving, receive, type ReceiveOptions, type ReceiverObserver } from '../../receiver/receive.ts'
 import { createRejectLog, type RejectLog } from '../../receiver/rejects.ts'
 import { startRetention } from '../../health/retention.ts'
+import { inlineSecrets } from '../../config/credentials.ts'
+import { readSourceSecrets } from '../../config/sources.ts'
+import { runSources } from '../sources.ts'
 import { createWebhookSecrets } from '../../config/secrets.ts'
 import { createTracer } from '../../base/tracing.ts'
 import { reportEnded, reportStored, type Reporter } from './events.ts'
@@ -29,7 +33,7 @@ export interface RunInboxOptions {
 }
 
 export interface RunningInbox {
-  readonly deliver: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  readonly deliver: (source: string, request: IncomingMessage, response: ServerResponse) => Promise<void>
   readonly receive: (request: DeliveryRequest) => Promise<DeliveryResponse>
   readonly health: Inbox['health']
   stop(): Promise<void>
@@ -45,10 +49,14 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
   // After a store failure a stop doesn't wait: nothing can be stored any more.
   const graceMs = (share: number) => (failure === undefined ? shutdownMs * share : 0)
 
-  const secrets = createWebhookSecrets(await settings.secrets(), log, clock)
+  const secrets = createWebhookSecrets((await settings.secrets?.()) ?? inlineSecrets([]), log, clock)
   opened.defer(() => secrets.close())
+  const { sources: configured, problems } = await readSourceSecrets(settings.sources)
+  if (problems.length > 0) throw new InboxError('config_invalid', problems.join('\n'))
   const inbox = await open()
   opened.defer(() => inbox.close())
+  const sources = runSources(configured, { inbox, clock, log })
+  opened.defer(() => sources.close())
 
   const { database, diskReserveBytes: reserveBytes } = settings
   const disk = await createDiskGuard({ database, reserveBytes, clock, log })
@@ -92,6 +100,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
       return results
     },
     secrets: () => secrets.current(),
+    sources: sources.sources,
     clock,
     log,
     observer: observeRequests(reporter),
@@ -120,12 +129,24 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
     }
   }
 
+  const receivingOf = (source: string): ReceiveOptions | undefined =>
+    source === defaultSource
+      ? ((settings.secrets && receiving) ?? undefined)
+      : receiving.sources.find(({ name }) => name === source)
+
   await startServing(inbox, clock, log)
   const parts = opened.move()
   return {
     health: state.health,
-    deliver: (request, response) => track(receive(receiving, request, response)),
-    receive: (request) => track(receiveBytes(receiving, request)),
+    async deliver(source, request, response) {
+      const how = receivingOf(source)
+      if (how === undefined) send(response, answerFor('not_found'), state.stopping)
+      else await track(receive(how, request, response))
+    },
+    async receive(request) {
+      const how = receivingOf(request.source ?? defaultSource)
+      return how === undefined ? toResponse(answerFor('not_found')) : track(receiveBytes(how, request))
+    },
     stop: () => parts.disposeAsync(),
   }
 }

@@ -9,6 +9,7 @@ import type { DeadLetter, Inbox, RunRecord } from '../../inbox/port.ts'
 import { silentLogger, type Logger } from '../../base/log.ts'
 import { createGroupCommit } from '../../receiver/group-commit.ts'
 import { createIngest, type IngestObserver } from '../../receiver/ingest.ts'
+import { createDefaultReader } from '../../receiver/readers.ts'
 import { parseSecrets } from '../../signature/keys.ts'
 import { sign } from '../../signature/sign.ts'
 
@@ -104,7 +105,7 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   const secrets = parseSecrets([secret])
   const ingest = createIngest({
     commits,
-    secrets: () => secrets,
+    read: createDefaultReader({ secrets: () => secrets, signatureHeader: 'x-service-signature', clock }),
     clock,
     log,
     observer: unobserved,
@@ -115,7 +116,12 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
     clock,
     async deliver(event) {
       const { headers, body } = signedRequest(event, secret)
-      const answer = await ingest(Buffer.from(body), headers['X-Service-Signature'])
+      const signature = headers['X-Service-Signature']
+      const answer = await ingest({
+        raw: Buffer.from(body),
+        headers: { 'x-service-signature': signature },
+        rawHeaders: [],
+      })
       return { status: answer.status, body: JSON.parse(answer.body) as unknown }
     },
     idle: () => untilIdle(runner, clock),

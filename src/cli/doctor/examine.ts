@@ -67,7 +67,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     ...(await examineClock(values.INBOX_API_URL, now)),
     ...(file === null ? [] : await disk(values, file)),
     database.finding,
-    ...(isSecretKnown ? [examineSecrets(webhookSecrets, values, at)] : []),
+    ...(isSecretKnown && webhookSecrets !== null ? [examineSecrets(webhookSecrets, values, at)] : []),
     ...(handlers === null ? [] : [handlers.finding]),
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
@@ -119,10 +119,7 @@ function examineSecrets(
     const advice = 'set INBOX_SECRETS_FILE to a file with the webhook secret: without it every delivery is rejected'
     return fail('no valid webhook secret', advice)
   }
-  const files = [
-    ...(origin.kind === 'file' ? [origin.file] : []),
-    ...secretFiles.flatMap((name) => values[name] ?? []).map(at),
-  ]
+  const files = [...origin.files, ...secretFiles.flatMap((name) => values[name] ?? []).map(at)]
   const readableByAll = files.filter(isReadByAll)
   const { secrets } = origin
   const list = secrets.map(({ label, key: { symmetricKeySize: size } }) => `${label} (${size} bytes)`).join(', ')

@@ -22,7 +22,8 @@ export function findConfigWarnings({ name, routes, options }: Sink): string[] {
   ]
 }
 
-function unknownInRoute({ types, networks = [], where }: RouteFilter): string[] {
+function unknownInRoute({ types, source, networks = [], where }: RouteFilter): string[] {
+  if (source !== undefined) return []
   const unknownNetworks = networks
     .filter((network) => !networkIds.some((known) => known === network))
     .map((network) => `the undocumented network ${network}${nearest(network, networkIds)}`)
@@ -53,13 +54,14 @@ interface Handler {
   readonly name: string
   readonly kind: 'handler' | 'sink'
   readonly types: readonly string[]
+  readonly sources?: readonly string[] | undefined
 }
 
-/** Warns about undocumented types of handlers. Sinks have the warnings of their routes. */
+/** Warns about undocumented types of handlers of the default source. Sinks have the warnings of their routes. */
 export function findHandlerWarnings(handlers: readonly Handler[]): string[] {
-  return handlers.flatMap(({ name, kind, types }) =>
+  return handlers.flatMap(({ name, kind, types, sources }) =>
     types
-      .filter((type) => kind === 'handler' && isUndocumented(type))
+      .filter((type) => kind === 'handler' && sources === undefined && isUndocumented(type))
       .map((type) => `handler ${name} takes ${undocumented(type)}`),
   )
 }

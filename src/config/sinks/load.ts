@@ -128,11 +128,11 @@ async function readSink(
     const option = kind === 'sql' ? 'url' : 'path'
     problems.push(`${where}.${option}: this is the database file of the inbox; expected another file`)
   }
-  const { types, networks, where: conditions, ...rest } = common.data
-  if (types === undefined && (networks ?? conditions) !== undefined) {
-    problems.push(`${where}.types: expected together with networks or where: '*' for all types`)
+  const { types, source, networks, where: conditions, ...rest } = common.data
+  if (types === undefined && (source ?? networks ?? conditions) !== undefined) {
+    problems.push(`${where}.types: expected together with source, networks or where: '*' for all types`)
   }
-  const routes = types === undefined ? [] : [toRouteFilter({ types, networks, where: conditions })]
+  const routes = types === undefined ? [] : [toRouteFilter({ types, source, networks, where: conditions })]
   const target = sinkKind.target(resolved.shown as Record<string, unknown>)
   return { name, kind, options: options.data, common: rest, routes, target }
 }

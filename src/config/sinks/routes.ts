@@ -39,6 +39,8 @@ export interface Condition {
 export interface RouteFilter {
   /** Types, prefixes such as `wallet.*`, or `*`. */
   readonly types: readonly string[]
+  /** Name of a source, or `*` for all. Undefined: the default source. */
+  readonly source?: string | undefined
   /** Undefined: events of any network, and events without a network. */
   readonly networks?: readonly string[] | undefined
   /** All must hold. */
@@ -65,6 +67,7 @@ const where = z
 /** Options of a route's filter. */
 export const filterOptions = {
   types: eventPatterns.optional(),
+  source: z.string("expected the name of a source, or '*'").optional(),
   networks: oneOrMore(
     z.string().min(1).max(100),
     "expected a network such as 'ethereum', or a list of these",
@@ -80,18 +83,19 @@ export const route = z.strictObject({
 
 export type Filter = { readonly [Name in keyof typeof filterOptions]?: z.output<(typeof filterOptions)[Name]> }
 
-export function toRouteFilter({ types = ['*'], networks, where: conditions = [] }: Filter): RouteFilter {
-  return { types, networks, where: conditions }
+export function toRouteFilter({ types = ['*'], source, networks, where: conditions = [] }: Filter): RouteFilter {
+  return { types, networks, where: conditions, ...(source !== undefined && { source }) }
 }
 
 /** Describes the events that a sink gets without a handler. */
 export function describeRoutes(routes: readonly RouteFilter[]): string {
   if (routes.length === 0) return 'items of handlers'
   return routes
-    .map(({ types, networks, where: conditions }) => {
+    .map(({ types, source, networks, where: conditions }) => {
+      const of = source === undefined ? '' : ` of ${source === '*' ? 'all sources' : source}`
       const on = networks === undefined ? '' : ` on ${networks.join(', ')}`
       const by = conditions.length === 0 ? '' : ` by ${conditions.map(({ path: at }) => at).join(', ')}`
-      return `${types.join(', ')}${on}${by}`
+      return `${types.join(', ')}${of}${on}${by}`
     })
     .join('; ')
 }

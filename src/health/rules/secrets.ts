@@ -1,4 +1,4 @@
-import { internalLabel } from '../../inbox/port.ts'
+import { defaultSource, internalLabel, sourceOf } from '../../inbox/port.ts'
 import { retryPeriodMs } from '../../base/retry-schedule.ts'
 import type { Previous, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
 import { lengthText, timeText } from '../words.ts'
@@ -14,7 +14,17 @@ export function findSecretWarnings(facts: ProcessFacts, stored: StoredFacts, bef
   return [...unused(facts, stored), ...removedInUse(facts, stored, before)]
 }
 
-function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: StoredFacts): Finding[] {
+function unused({ secretLabels, ...facts }: ProcessFacts, stored: StoredFacts): Finding[] {
+  const bySource = Map.groupBy(secretLabels, (secretLabel) => sourceOf({ secretLabel }))
+  return [...bySource.values()].flatMap((labels) => unusedOf(labels, facts, stored))
+}
+
+/** `secretLabels`: those of one source. */
+function unusedOf(
+  secretLabels: readonly string[],
+  { now, startedAt }: Pick<ProcessFacts, 'now' | 'startedAt'>,
+  { secretUses }: StoredFacts,
+): Finding[] {
   const lastUseOf = (label: string) => secretUses.find((use) => use.label === label)?.lastAt
   const isInUse = secretLabels.some((label) => now - (lastUseOf(label) ?? 0) < dayMs)
   if (!isInUse) return []
@@ -37,16 +47,15 @@ function unused({ now, startedAt, secretLabels }: ProcessFacts, { secretUses }: 
 }
 
 /**
- * Finds removed secrets whose last use is so recent that their deliveries may be retried. A wrong signature alone
+ * Finds removed secrets of the default source whose last use is so recent that their deliveries may be retried. A wrong signature alone
  * proves nothing, since anyone can send one. If several arrive and no authentic delivery does, the sender most likely
  * still signs with the secret.
  */
 function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Previous): Finding[] {
   const { now, secretLabels } = facts
   return secretUses
-    .filter(
-      ({ label, lastAt }) => label !== internalLabel && !secretLabels.includes(label) && now - lastAt < retryPeriodMs,
-    )
+    .filter(({ label }) => label !== internalLabel && sourceOf({ secretLabel: label }) === defaultSource)
+    .filter(({ label, lastAt }) => !secretLabels.includes(label) && now - lastAt < retryPeriodMs)
     .map(({ label, lastAt }) => {
       const isInUse = isStillInUse(facts, before.level('secret_gone_in_use', label) === 'critical')
       return {

@@ -154,7 +154,7 @@ export const acceptStatement = `SELECT results, last_before AS "lastBefore", are
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
   $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
   $15::bigint, $16::text[], $17::integer[], $18::text[], $19::integer[], $20::integer[],
-  $21::text[], $22::text[], $23::bigint[], $24::integer[])`
+  $21::text[], $22::text[], $23::bigint[], $24::integer[], $25::text[])`
 
 export interface AcceptedRow {
   /** One letter per delivery, see `resultOfCode`. Null if the definitions have changed and nothing was stored. */
@@ -209,8 +209,8 @@ export function acceptValues(batch: readonly IncomingDelivery[], { now, known, h
       return null
     }
     seen.add(id)
-    const keyFor = createRouteKeys({ id: delivery.id, key: delivery.key, raw: () => delivery.raw })
-    for (const route of known.routesOf(delivery.type)) runs.add(index + 1, route.name, keyFor(route))
+    const keyFor = createRouteKeys(delivery, () => delivery.raw)
+    for (const route of known.routesOf(delivery)) runs.add(index + 1, route.name, keyFor(route))
     return id
   })
   const hasNewHeaders = newHeaders.some((headers) => headers !== null)
@@ -244,6 +244,9 @@ export function acceptValues(batch: readonly IncomingDelivery[], { now, known, h
     textArray(claims.map(({ owner }) => owner)),
     bigintArray(claims.map(({ id }) => id)),
     integerArray(claims.map(({ max }) => max)),
+    batch.some((delivery) => delivery.kind === 'event' && typeof delivery.stableDigest === 'string')
+      ? ofEvents(({ stableDigest }) => stableDigest ?? null)
+      : null,
   ]
   return { values, hasNewHeaders, runs: runs.planned, offer }
 }

@@ -24,7 +24,7 @@ export interface KnownDefinitions {
 
 /**
  * The routes of all replicas. Accept creates runs by this table, on any replica, whichever handlers that replica has loaded. A definition
- * consists of a handler's types, order and key paths, identified by a digest. A replica with heartbeats holds the definitions that its row
+ * consists of a handler's types, sources, order and key paths, identified by a digest. A replica with heartbeats holds the definitions that its row
  * in `replica` names. A definition that no replica holds stays until another definition of its handler is held, until `orphanMs` has
  * passed, or until its handler is removed.
  */
@@ -165,8 +165,10 @@ async function raiseVersion(trx: Rows): Promise<void> {
   await trx.query(`UPDATE inbox.counter SET definitions = definitions + 1`)
 }
 
-function heldOf({ name, types, order, keyPaths }: HandlerRoute): Held {
-  const route = toStored(JSON.stringify({ types: types.toSorted(), order, ...(keyPaths && { keyPaths }) }))
+function heldOf({ name, types, sources, order, keyPaths }: HandlerRoute): Held {
+  const route = toStored(
+    JSON.stringify({ types: types.toSorted(), order, ...(keyPaths && { keyPaths }), ...(sources && { sources }) }),
+  )
   return { name: toStored(name), digest: createHash('sha256').update(route).digest('hex'), route }
 }
 

@@ -4,7 +4,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import type { ClusterPort, ClusterState } from '../cluster-port.ts'
 import { Jobs } from '../jobs.ts'
 import { viewNames, type Inbox } from '../port.ts'
-import { patternsOf } from '../routes.ts'
+import { selectionsOf } from '../routes.ts'
 import { remote } from '../rpc.ts'
 import { isClaimable, runState } from '../run-sql.ts'
 import type { Views } from '../views/views.ts'
@@ -20,6 +20,7 @@ import type { Health } from './pulse.ts'
 import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
 import { createSinkTries } from './sink-tries.ts'
+import { createSourceKeys } from './source-keys.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createWork } from './claims.ts'
 import { fromStored } from './text.ts'
@@ -143,6 +144,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     ...views,
     ...actions,
     ...subscriptions,
+    ...createSourceKeys(db),
     ...work,
     replicaId: cluster.id,
     replicas: () => cluster.replicas(),
@@ -169,7 +171,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     },
     cancelReplay: (id, by) => replays.cancel(id, by),
     countReplay: async (filter) =>
-      views.countReplay(filter, patternsOf(filter.handler, (await definitions.read(db)).routes)),
+      views.countReplay(filter, selectionsOf(filter.handler, (await definitions.read(db)).routes)),
     async retryQuarantined(id, event, by) {
       const result = await actions.retryQuarantined(id, event, by)
       if (result === 'accepted') gaps.arrived(event)

@@ -1,6 +1,7 @@
 import { type HandlerRoute, type ReplayFilter, eventStatuses } from '../port.ts'
 import { minReadyRuns, maxOpenRuns, maxBlockedRuns } from '../jobs.ts'
 import { createRouteKeys } from '../route-key.ts'
+import type { RoutedEvent } from '../routes.ts'
 import { isClaimable, isOpen, runState } from '../run-sql.ts'
 import type { Rows } from './database.ts'
 import { matchesFilter, partsOfKey } from '../replays.ts'
@@ -15,8 +16,8 @@ const bodiesAtOnce = 20
 
 export interface PlanRequest {
   readonly filter: ReplayFilter
-  /** Routes of the handlers that get events of a type; null for types that the job ignores. */
-  readonly routesFor: (type: string) => readonly HandlerRoute[] | null
+  /** Routes of the handlers that get an event; null for events that the job ignores. */
+  readonly routesFor: (event: RoutedEvent) => readonly HandlerRoute[] | null
   readonly fromSeq: number
   readonly lastSeq: number
   /** Number of runs to plan. May be exceeded, because an event gets all of its runs or none. */
@@ -47,7 +48,7 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
     const matching = await scan(rows, filter, next, until)
     next = until + 1
     for (const event of matching) {
-      const routes = routesFor(event.type)
+      const routes = routesFor(event)
       if (routes === null) continue
       events += 1
       if (!event.hasBody) continue
@@ -68,7 +69,7 @@ export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> 
     )
     for (const { event, routes } of batch) {
       const { seq, id, key } = event
-      const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => raws.get(seq) })
+      const keyFor = createRouteKeys({ ...event, key: key ?? id }, () => raws.get(seq))
       for (const route of routes) {
         runs.push({ seq, handler: route.name, key: keyFor(route) })
       }
@@ -98,6 +99,7 @@ interface ScannedEvent {
   readonly receivedAt: number
   /** Null if the key is the event's own id. */
   readonly key: string | null
+  readonly secretLabel: string
   readonly hasBody: boolean
   /** Null unless the event was pruned. */
   readonly finalStatus: number | null
@@ -107,7 +109,7 @@ interface ScannedEvent {
 async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: number): Promise<ScannedEvent[]> {
   const { ids, type, network, from, to } = filter
   const read = await rows.query<ScannedEvent>(
-    `SELECT e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.final_status AS "finalStatus",
+    `SELECT e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.secret_label AS "secretLabel", e.final_status AS "finalStatus",
        coalesce(body.is_there, false) AS "hasBody"
      FROM inbox.event e LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.body b WHERE b.seq = e.seq LIMIT 1) body ON true
      WHERE e.seq >= $1 AND e.seq <= $2 AND ($3::text IS NULL OR e.type = $3) AND ($4::text IS NULL OR starts_with(e.key, $4))
@@ -132,6 +134,7 @@ async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: 
       id: fromStored(row.id),
       type: fromStored(row.type),
       key: fromStoredOrNull(row.key),
+      secretLabel: fromStored(row.secretLabel),
     })),
   )
 }

@@ -11,6 +11,7 @@ import { reduceStoredHeaders } from './migrations/0002-stored-headers.ts'
 import { tallies } from './migrations/0003-tallies.ts'
 import { databaseClock } from './migrations/0004-database-clock.ts'
 import { definitions } from './migrations/0005-definitions.ts'
+import { sources } from './migrations/0006-sources.ts'
 
 /**
  * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. Migrations
@@ -29,6 +30,7 @@ export const migrations: readonly Migration[] = [
   { name: '0003-tallies', oldest: 1, up: tallies },
   { name: '0004-database-clock', oldest: 4, up: databaseClock },
   { name: '0005-definitions', oldest: 5, up: definitions },
+  { name: '0006-sources', oldest: 6, up: sources },
 ]
 
 /** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */

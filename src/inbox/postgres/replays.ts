@@ -1,7 +1,7 @@
 import { roomFor, type OpenBacklog, type JobQueue, type StepResult } from '../jobs.ts'
 import { type HandlerRoute, type NewReplay, type ReplayFilter, type ReplayRecord } from '../port.ts'
 import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replays.ts'
-import { patternsOf } from '../routes.ts'
+import { selectionsOf, type RoutedEvent } from '../routes.ts'
 import { replayState } from '../run-sql.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
@@ -49,7 +49,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
     checkReplayFilter(filter)
-    patternsOf(filter.handler, (await definitions.read(db)).routes)
+    selectionsOf(filter.handler, (await definitions.read(db)).routes)
     const row = await db.exclusively(async (trx) => {
       const [begun] = await trx.query<ReplayRow>(
         `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
@@ -99,7 +99,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const known = await definitions.known(db)
     const isWanted = ({ name }: HandlerRoute) => filter.handler === undefined || name === filter.handler
     if (!known.routes.some(isWanted)) return { created: 0, next: 'waits' }
-    const routesFor = (type: string) => routesOf(known.routesOf(type), filter)
+    const routesFor = (event: RoutedEvent) => routesOf(known.routesOf(event), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
     /** Records the progress of the replay. Returns false if another replica has continued or ended it. */
     const advanceReplay = async (rows: Rows, created: number, pruned: number) => {
@@ -163,7 +163,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
     const filter = { from: row.receivedFrom ?? 0 }
     const name = fromStored(row.name)
-    const routesFor = (type: string) => routesOf(tableFor(type), { handler: name })
+    const routesFor = (event: RoutedEvent) => routesOf(tableFor(event), { handler: name })
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
     const position = { handlerId, fromSeq, version }

@@ -1,5 +1,5 @@
 import type { HandlerRoute } from '../port.ts'
-import { createRouteTable, type RouteTable } from '../routes.ts'
+import { createRouteTable, type RoutedEvent, type RouteTable } from '../routes.ts'
 import type { Undo } from './writer-counters.ts'
 import type { Statements } from './statements.ts'
 
@@ -53,13 +53,13 @@ export class HandlerTable {
     return this.#routes.get(id)
   }
 
-  /** Routes of the registered handlers that take a type. */
-  routesOf(type: string): readonly HandlerRoute[] {
-    return this.#routesOf(type)
+  /** Routes of the registered handlers that take an event. */
+  routesOf(event: RoutedEvent): readonly HandlerRoute[] {
+    return this.#routesOf(event)
   }
 
-  takes(route: HandlerRoute, type: string): boolean {
-    return this.#routesOf(type).includes(route)
+  takes(route: HandlerRoute, event: RoutedEvent): boolean {
+    return this.#routesOf(event).includes(route)
   }
 
   isBackfilling(id: number): boolean {

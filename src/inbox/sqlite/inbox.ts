@@ -2,7 +2,7 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { siblingModule } from '../../base/sibling-module.ts'
 import { viewNames, type CrashedRun, type HandlerRoute, type Inbox } from '../port.ts'
-import { patternsOf } from '../routes.ts'
+import { selectionsOf } from '../routes.ts'
 import { Caller, fromWireError, remote, type Remote } from '../rpc.ts'
 import type { OnUpgrade, OnWarning } from '../types.ts'
 import type { Views } from '../views/views.ts'
@@ -52,10 +52,10 @@ export function composeInbox(
       return concurrencies
     },
     async startReplay(replay, by) {
-      patternsOf(replay.filter.handler, routes)
+      selectionsOf(replay.filter.handler, routes)
       return writeSide.startReplay(replay, by)
     },
-    countReplay: async (filter) => views.countReplay(filter, patternsOf(filter.handler, routes)),
+    countReplay: async (filter) => views.countReplay(filter, selectionsOf(filter.handler, routes)),
   }
 }
 

@@ -32,6 +32,8 @@ export const migrations: readonly NumberedMigration[] = [
   numbered('0005-tallies', 5),
   // An older program would use a dropped index.
   numbered('0006-key-blocks', 6),
+  // An older program would give events of other sources to handlers of the default source.
+  numbered('0007-sources', 7),
 ]
 
 /**

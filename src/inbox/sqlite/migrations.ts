@@ -230,6 +230,16 @@ const keyBlocks: Migration = {
   },
 }
 
+/** `stable_digest`: see `NewEvent`. `source_key`: fetched public keys. */
+const sources: Migration = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql`ALTER TABLE event ADD COLUMN stable_digest TEXT`.execute(db)
+    await sql`CREATE TABLE source_key (source TEXT, id TEXT, spki TEXT NOT NULL, PRIMARY KEY (source, id)) STRICT, WITHOUT ROWID`.execute(
+      db,
+    )
+  },
+}
+
 /** Migrations by name. `migrate.ts` lists the names, because loading this file loads Kysely. */
 export const migrationsByName: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
@@ -238,4 +248,5 @@ export const migrationsByName: Readonly<Record<string, Migration>> = {
   '0004-stored-headers': storedHeaders,
   '0005-tallies': tallies,
   '0006-key-blocks': keyBlocks,
+  '0007-sources': sources,
 }

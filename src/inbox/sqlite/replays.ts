@@ -78,8 +78,8 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   }
 
   /** Routes of the handlers that get runs of an event; null if the filter's handler doesn't take it. */
-  function routesFor({ handler }: ReplayFilter, { type }: ScannedEvent): readonly HandlerRoute[] | null {
-    const routes = handlers.routesOf(type)
+  function routesFor({ handler }: ReplayFilter, event: ScannedEvent): readonly HandlerRoute[] | null {
+    const routes = handlers.routesOf(event)
     if (handler === undefined) return routes
     const ofHandler = routes.filter(({ name }) => name === handler)
     return ofHandler.length === 0 ? null : ofHandler
@@ -108,8 +108,9 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status })
   }
 
-  function insert(route: HandlerRoute, { seq, id, key }: ScannedEvent, replayId: number): void {
-    const keyFor = createRouteKeys({ id, key: key ?? id, raw: () => sql.rawOf.get(seq)?.raw })
+  function insert(route: HandlerRoute, event: ScannedEvent, replayId: number): void {
+    const { seq, id, key } = event
+    const keyFor = createRouteKeys({ ...event, key: key ?? id }, () => sql.rawOf.get(seq)?.raw)
     const queue = { handlerId: handlers.ensure(route.name), replayId, key: keyFor(route) }
     if (replayId === live && route.latestOnly) runs.supersedeWaiting(queue)
     runs.insert(queue, seq)
@@ -144,7 +145,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     let [nextSeq, created] = [lastSeq + 1, 0]
     for (const event of eventsFrom(position.nextSeq, lastSeq)) {
       nextSeq = event.seq + 1
-      if (event.receivedAt < position.receivedFrom || !handlers.takes(route, event.type)) continue
+      if (event.receivedAt < position.receivedFrom || !handlers.takes(route, event)) continue
       if (sql.hasBody.get(event.seq) === undefined) continue
       insert(route, event, live)
       created++

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { minReadyRuns } from '../jobs.ts'
-import type { StateEntry, Subscription } from '../port.ts'
+import type { SourceKey, StateEntry, Subscription } from '../port.ts'
 import type { ReplayRow as StoredReplay } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
@@ -41,13 +41,13 @@ const read = <R>(text: string): Text<Read<R>> => text
 /** New events, repeated deliveries and quarantine. */
 const accepting = {
   insertEvent: write(
-    `INSERT INTO event (seq, id, type, created_at, received_at, key, secret_label, stored_ms, header_set, trace)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO event (seq, id, type, created_at, received_at, key, secret_label, stored_ms, header_set, trace, stable_digest)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   ),
   insertBody: write(`INSERT INTO body (seq, total, raw) VALUES (?, ?, ?)`),
   lastBody: read<{ total: number }>(`SELECT total FROM body ORDER BY seq DESC LIMIT 1`),
-  bodyOf: read<{ seq: number; raw: Buffer | null }>(
-    `SELECT e.seq, b.raw FROM event e INDEXED BY event_id LEFT JOIN body b ON b.seq = e.seq WHERE e.id = ?`,
+  bodyOf: read<{ seq: number; stableDigest: string | null; raw: Buffer | null }>(
+    `SELECT e.seq, e.stable_digest AS stableDigest, b.raw FROM event e INDEXED BY event_id LEFT JOIN body b ON b.seq = e.seq WHERE e.id = ?`,
   ),
   headerSets: read<{ id: number; headers: string }>(`SELECT id, headers FROM header_set`),
   insertHeaderSet: write(`INSERT INTO header_set (headers) VALUES (?)`),
@@ -268,13 +268,15 @@ export interface ScannedEvent {
   readonly receivedAt: number
   /** Null if the key is the event's own id. */
   readonly key: string | null
+  readonly secretLabel: string
   /** Null unless the event was pruned. */
   readonly finalStatus: number | null
 }
 
 export type ReplayRow = StoredReplay<number>
 
-const scannedColumns = 'seq, id, type, received_at AS receivedAt, key, final_status AS finalStatus'
+const scannedColumns =
+  'seq, id, type, received_at AS receivedAt, key, secret_label AS secretLabel, final_status AS finalStatus'
 
 /** Replays and backfills. */
 const replays = {
@@ -395,6 +397,9 @@ const records = {
     `INSERT INTO subscription (digest, url, events, secret_label, state, at) VALUES (?, ?, ?, ?, 0, ?)`,
   ),
   endSubscription: write(`UPDATE subscription SET state = ?, answer = ? WHERE id = ? AND state = 0`),
+  sourceKeys: read<SourceKey>(`SELECT id, spki FROM source_key WHERE source = ?`),
+  deleteSourceKeys: write(`DELETE FROM source_key WHERE source = ?`),
+  insertSourceKey: write(`INSERT INTO source_key (source, id, spki) VALUES (?, ?, ?)`),
   insertAudit: write(`INSERT INTO audit (at, action, detail, by_whom) VALUES (?, ?, ?, ?)`),
   setAuditDetail: write(`UPDATE audit SET detail = ? WHERE id = ?`),
   meta: read<{ value: number }>(`SELECT value FROM meta WHERE name = ?`),

@@ -12,6 +12,7 @@ import {
   type NewQuarantined,
   type StateEntry,
   type StateQuery,
+  type SourceKey,
   subscriptionStates,
   type NewSubscription,
   type Subscription,
@@ -159,6 +160,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
       counters.latest - event.receivedAt,
       headerSet,
       event.trace ?? null,
+      event.stableDigest ?? null,
     )
     if (changes === 0) return acceptKnown(event)
     const seq = counters.nextSeq++
@@ -167,8 +169,8 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     sql.insertBody.run(seq, counters.bodyBytes, event.raw)
     gaps.arrived(event)
     tallies.add(seq, event)
-    const keyFor = createRouteKeys({ id: event.id, key: event.key, raw: () => event.raw })
-    for (const route of handlers.routesOf(event.type)) runs.insertRun(event, seq, route, keyFor(route))
+    const keyFor = createRouteKeys(event, () => event.raw)
+    for (const route of handlers.routesOf(event)) runs.insertRun(event, seq, route, keyFor(route))
     return 'accepted'
   }
 
@@ -182,7 +184,7 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   function acceptKnown(event: NewEvent): AcceptResult {
     const first = sql.bodyOf.get(event.id)
     if (first === undefined) throw new Error(`event ${event.id} is neither new nor stored`)
-    if (first.raw !== null && !first.raw.equals(event.raw)) {
+    if (first.raw !== null && !first.raw.equals(event.raw) && !hasSameDigest(first, event)) {
       const digest = createHash('sha256').update(event.raw).digest('hex')
       sql.countConflict.run(event.id, digest, event.receivedAt, event.raw)
       return 'conflict'
@@ -267,6 +269,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     pruning,
     gaps,
     subscriptions: createSubscriptions(sql),
+    sourceKeys: (source: string): readonly SourceKey[] => sql.sourceKeys.all(source),
+    storeSourceKeys(source: string, keys: readonly SourceKey[]): void {
+      sql.deleteSourceKeys.run(source)
+      for (const { id, spki } of keys) sql.insertSourceKey.run(source, id, spki)
+    },
     /** Ids of handlers with a backfill in progress. */
     backfilling: () => handlers.backfilling(),
     /** Returns nothing for an unknown handler. Outside a transaction, reads committed data. */
@@ -312,6 +319,11 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
     },
     lastSeq: () => counters.nextSeq - 1,
   }
+}
+
+/** True if two bodies of an event differ only in parts that change between attempts. */
+function hasSameDigest(first: { readonly stableDigest: string | null }, { stableDigest = null }: NewEvent): boolean {
+  return stableDigest !== null && stableDigest === first.stableDigest
 }
 
 /** Maximum stored sets: a sender whose headers differ in every delivery must not fill the file. */

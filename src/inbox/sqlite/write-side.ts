@@ -115,6 +115,8 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
           store.note('subscription.register', { subscription: id, state: result.state }, by)
         }
       }),
+    sourceKeys: async (source) => writer.read((store) => store.sourceKeys(source)),
+    storeSourceKeys: (source, keys) => writer.run((store) => store.storeSourceKeys(source, keys)),
     subscription: async () => writer.read((store) => store.subscriptions.newest()),
   } satisfies Omit<Inbox, keyof Views | 'onFailure'> & Record<string, unknown>
 }

@@ -5,7 +5,7 @@ import type { AuditRecord, GapRecord, Page, PageQuery, ReplayRecord, QueryStore,
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
 import { cursorNumber, type ViewStore, rowsOf, turn } from './tables.ts'
 import { runState } from '../run-sql.ts'
-import { createMatcher } from '../routes.ts'
+import { createSelector, type Selection } from '../routes.ts'
 import { statusOf } from '../status.ts'
 
 /** Maximum gaps in the list. Unacknowledged gaps with lost events are added. */
@@ -147,7 +147,15 @@ export function createReplayCount(store: ViewStore) {
 
   const events = db
     .selectFrom('event')
-    .select(['seq', 'id', 'type', 'received_at as receivedAt', 'key', 'final_status as finalStatus'])
+    .select([
+      'seq',
+      'id',
+      'type',
+      'received_at as receivedAt',
+      'key',
+      'secret_label as secretLabel',
+      'final_status as finalStatus',
+    ])
 
   /** Events of `part` that may match; `matchesFilter` decides. */
   const matchesIn = (part: typeof events, { type, from, to, status }: ReplayFilter) =>
@@ -177,14 +185,14 @@ export function createReplayCount(store: ViewStore) {
       .execute()
 
   return {
-    async countReplay(filter: ReplayFilter, patterns: readonly string[]) {
+    async countReplay(filter: ReplayFilter, selections: readonly Selection[]) {
       checkReplayFilter(filter)
-      const isTaken = createMatcher(patterns)
+      const isTaken = createSelector(selections)
       let [count, skipped] = [0, 0]
       async function countIn(part: typeof events): Promise<void> {
         for (const row of await matchesIn(part, filter)) {
           const status = () => statusOf(row.finalStatus, rowsOf(row.runs ?? null))
-          if (!isTaken(row.type) || !matchesFilter(filter, { ...row, ...partsOfKey(row.key), status })) continue
+          if (!isTaken(row) || !matchesFilter(filter, { ...row, ...partsOfKey(row.key), status })) continue
           count += 1
           if (row.bodySeq === null) skipped += 1
         }

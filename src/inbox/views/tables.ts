@@ -14,6 +14,7 @@ export interface Tables {
     readonly received_at: number
     /** `network:address`; null if the key is the event's own id. */
     readonly key: string | null
+    /** Names the source: see `sourceOf`. */
     readonly secret_label: string
     /**
      * Milliseconds from `received_at` to the start of the transaction that stored the event; null for events of older

@@ -22,14 +22,14 @@ export const maxHeaderSets = 1_000
  * after `last_before`, in order. For the other results and for the parameters from `handlers` on, see `create_runs`.
  *
  * `ids`: null for a delivery that is not an event, or whose id occurs earlier in the batch. `new_headers`: headers without a known set.
- * `other_…`: place, id and quarantine reason of the deliveries that are null in `ids` (null reason: an event). `known_definitions`: version
+ * `stable_digests`: null if no event has one. `other_…`: place, id and quarantine reason of the deliveries that are null in `ids` (null reason: an event). `known_definitions`: version
  * of the definitions that the runs were planned by; if it has changed, `results` is null and nothing is stored.
  */
 const acceptFunction = `
 CREATE FUNCTION inbox.accept(ids text[], types text[], created text[], received bigint[], stored_after bigint[], keys text[], labels text[],
   header_sets integer[], traces text[], bodies bytea[], new_headers text[], other_places integer[], other_ids text[], other_reasons text[],
   known_definitions bigint, handlers text[], slot_handlers integer[], slot_keys text[], run_events integer[], run_slots integer[],
-  offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_rooms integer[],
+  offer_handlers text[], offer_owners text[], offer_claims bigint[], offer_rooms integer[], stable_digests text[],
   OUT results text, OUT last_before bigint, OUT are_ready boolean, OUT given_at integer[], OUT given_runs bigint[], OUT given_claims bigint[])
 LANGUAGE plpgsql
 ${callSettings} AS $$
@@ -63,9 +63,9 @@ BEGIN
     IF new_headers IS NOT NULL THEN
       header_sets := inbox.keep_headers(seqs, header_sets, new_headers);
     END IF;
-    INSERT INTO inbox.event (seq, id, type, created_at, received_at, key, secret_label, stored_ms, header_set, trace)
+    INSERT INTO inbox.event (seq, id, type, created_at, received_at, key, secret_label, stored_ms, header_set, trace, stable_digest)
     SELECT seqs[place], ids[place], types[place], created[place], received[place], keys[place], labels[place], stored_after[place],
-      header_sets[place], traces[place]
+      header_sets[place], traces[place], stable_digests[place]
     FROM generate_series(1, size) place WHERE seqs[place] IS NOT NULL;
     INSERT INTO inbox.body (seq, total, raw)
     SELECT seqs[place], total + sum(length(bodies[place])) OVER (ORDER BY place), bodies[place]
@@ -87,7 +87,8 @@ BEGIN
   END IF;
   results := '';
   FOR delivery IN
-    SELECT place, other.reason, other.id AS other_id, event.seq, body.raw IS NULL OR body.raw = bodies[place] AS is_same
+    SELECT place, other.reason, other.id AS other_id, event.seq,
+      body.raw IS NULL OR body.raw = bodies[place] OR event.stable_digest = stable_digests[place] AS is_same
     FROM generate_series(1, size) place
     LEFT JOIN unnest(other_places, other_ids, other_reasons) other(at_place, id, reason) ON other.at_place = place
     LEFT JOIN inbox.event ON event.id = CASE WHEN seqs[place] IS NULL AND other.reason IS NULL THEN coalesce(ids[place], other.id) END

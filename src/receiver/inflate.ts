@@ -1,0 +1,33 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+
+/** Inflates a body if it is gzipped. Returns an error code if it is too large or damaged. Never rejects. */
+export type Inflater = (
+  raw: Uint8Array,
+  headers: IncomingHttpHeaders,
+) => Promise<Uint8Array | 'body_too_large' | 'bad_request'>
+
+const inflateAll = promisify(gunzip)
+
+/** `limitBytes`: maximum inflated size. Inflates one body at a time, because a small body can become large before it is verified. */
+export function createInflater(limitBytes: number): Inflater {
+  let previous: Promise<unknown> = Promise.resolve()
+  return (raw, headers) => {
+    if (!isGzip(raw, headers)) return Promise.resolve(raw)
+    const inflated = previous.then(async () => {
+      try {
+        return await inflateAll(raw, { maxOutputLength: limitBytes })
+      } catch (error) {
+        return error instanceof RangeError ? 'body_too_large' : 'bad_request'
+      }
+    })
+    previous = inflated
+    return inflated
+  }
+}
+
+/** A framework may have inflated the body without removing the header. */
+function isGzip(raw: Uint8Array, headers: IncomingHttpHeaders): boolean {
+  return headers['content-encoding']?.toLowerCase() === 'gzip' && raw[0] === 0x1f && raw[1] === 0x8b
+}

@@ -1,0 +1,30 @@
+import { defineProvider } from '../provider.ts'
+
+export const coinbaseCdp = defineProvider({
+  title: 'Coinbase Developer Platform',
+  verify: [
+    {
+      scheme: 'hmac-sha256',
+      header: 'x-hook0-signature',
+      separator: ',',
+      prefix: 'v1=',
+      encoding: 'hex',
+      signed: ['{timestamp}.{item.h}.{signedHeaders}.{body}'],
+      timestamp: { from: { item: 't' }, unit: 's', toleranceSeconds: 300 },
+    },
+  ],
+  id: 'header.x-event-id',
+  // Onchain activity has its type only in the header.
+  type: ['body.eventType', 'header.x-event-type'],
+  createdAt: 'body.timestamp',
+  key: [
+    ['body.data.network', 'body.network'],
+    ['body.data.transactionHash', 'body.transactionHash', 'body.transaction_hash', 'body.data.transferId'],
+  ],
+  docs: {
+    signature: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
+    payload: 'https://docs.cdp.coinbase.com/api-reference/v2/webhooks/webhook-wallet-activity-detected',
+    // At most 60 retries with exponential backoff. Hook0, on which it is built, signs each attempt anew; Coinbase doesn't say so.
+    retries: 'https://docs.cdp.coinbase.com/get-started/webhooks',
+  },
+})

@@ -1,0 +1,27 @@
+import { defineProvider } from '../provider.ts'
+
+export const stripe = defineProvider({
+  title: 'Stripe',
+  verify: [
+    {
+      scheme: 'hmac-sha256',
+      header: 'stripe-signature',
+      separator: ',',
+      prefix: 'v1=',
+      encoding: 'hex',
+      signed: ['{timestamp}.{body}'],
+      timestamp: { from: { item: 't' }, unit: 's', toleranceSeconds: 300 },
+    },
+  ],
+  id: 'body.id',
+  type: 'body.type',
+  createdAt: 'body.created',
+  key: ['body.data.object.id'],
+  retries: { windowMs: 3 * 24 * 3_600_000, final4xx: [] },
+  resigns: 'https://docs.stripe.com/webhooks#replay-attacks',
+  docs: {
+    signature: 'https://docs.stripe.com/webhooks#verify-manually',
+    payload: 'https://docs.stripe.com/api/events/object',
+    retries: 'https://docs.stripe.com/webhooks#retries',
+  },
+})

@@ -1,0 +1,127 @@
+import type { Timestamp, Verification } from './provider.ts'
+import { headersOf, toTime, type RawHeaders } from './reference.ts'
+import { secretDigest } from './schemes.ts'
+import { render, type Rendered, type Template } from './template.ts'
+
+/** A verification with its templates parsed. */
+export interface ParsedVerification extends Omit<Verification, 'signed'> {
+  readonly templates: readonly Template[]
+}
+
+export interface SourceRequest {
+  readonly headers: RawHeaders
+  /** Exact bytes of the body; inflated if the provider signs inflated bytes. */
+  readonly raw: Uint8Array
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** Path and query. Only QuickAlerts signs them. */
+  readonly target?: string
+}
+
+/** The signatures of a delivery, and all that they may have signed. */
+export interface SignatureReading {
+  readonly signatures: readonly Buffer[]
+  readonly signed: readonly Rendered[]
+  /** Milliseconds since 1970. Null: none, or in an unknown format. */
+  readonly timestamp: number | null
+  /** Null without fetched keys. */
+  readonly keyId: string | null
+}
+
+/** Why a signature can't be read. */
+export interface ReadProblem {
+  readonly reason: 'missing' | 'repeated' | 'malformed'
+  /** In lower case. */
+  readonly header: string
+}
+
+/** Signatures per header. During a rotation there are two. */
+const maxSignatures = 8
+
+/** Reads what a verification needs from a request. A header that is missing, empty or repeated is a problem. */
+export function readSignature(
+  verification: ParsedVerification,
+  request: SourceRequest,
+): SignatureReading | ReadProblem {
+  const { raw, target, headers } = request
+  let problem: ReadProblem | null = null
+  const header = (name: string) => {
+    const values = headersOf(headers, name)
+    if (values.length === 1 && values[0] !== '') return values[0]
+    problem ??= { reason: values.length > 1 ? 'repeated' : 'missing', header: name }
+    return undefined
+  }
+  const value = header(verification.header)
+  const malformed: ReadProblem = { reason: 'malformed', header: verification.header }
+  if (value === undefined) return problem ?? malformed
+  if (verification.scheme === 'jws-rs512') return readJws(value, raw) ?? malformed
+
+  const { separator, prefix = '' } = verification
+  const items = separator === undefined ? [value] : value.split(separator)
+  const item = (name: string) => {
+    const values = items.filter((text) => text.startsWith(`${name}=`))
+    if (values.length === 1) return values[0]?.slice(name.length + 1)
+    problem ??= malformed
+    return undefined
+  }
+  const signatures = items
+    .filter((text) => text.startsWith(prefix))
+    .map((text) => decodeSignature(text.slice(prefix.length), verification))
+  const isComplete = signatures.every((signature) => signature !== null)
+  // A proxy may join repeated headers with ", ".
+  const isJoined = separator === ',' && items.some((text) => text.startsWith(' '))
+  if (signatures.length === 0 && separator !== undefined) return { ...malformed, reason: 'missing' }
+  if (!isComplete || isJoined || signatures.length === 0 || signatures.length > maxSignatures) return malformed
+
+  const { timestamp: rule, keyIdHeader } = verification
+  const text = rule && ('header' in rule.from ? header(rule.from.header) : item(rule.from.item))
+  const timestamp = rule && text !== undefined ? readTimestamp(text, rule.unit) : null
+  const keyId = keyIdHeader === undefined ? null : (header(keyIdHeader) ?? null)
+  const signed = verification.templates
+    .map((template) => render(template, { raw, target, timestamp: text, header, item }))
+    .filter((rendered) => rendered !== null)
+  if (problem !== null) return problem
+  if (timestamp === undefined) return rule && 'header' in rule.from ? { ...malformed, ...rule.from } : malformed
+  return { signatures, signed, timestamp, keyId }
+}
+
+/** The bytes of a signature in their only spelling (hex in any case); null if it has another. */
+function decodeSignature(text: string, { scheme, encoding = 'hex' }: ParsedVerification): Buffer | null {
+  if (scheme === 'secret') return secretDigest(text)
+  const bytes = Buffer.from(text, encoding)
+  return bytes.length > 0 && bytes.toString(encoding) === (encoding === 'hex' ? text.toLowerCase() : text)
+    ? bytes
+    : null
+}
+
+/**
+ * Milliseconds since 1970; null for a date in an unknown format; undefined if it isn't a number where one is expected.
+ * Digits only: otherwise a beginning of the body could pass as a part of the timestamp.
+ */
+function readTimestamp(text: string, unit: Timestamp['unit']): number | null | undefined {
+  if (unit === 'date') return toTime(text)
+  if (!/^\d{1,15}$/.test(text)) return undefined
+  return unit === 's' ? Number(text) * 1_000 : Number(text)
+}
+
+/** A detached JWS (RFC 7515): `<protected header>..<signature>`. Null if it is malformed. */
+function readJws(value: string, raw: Uint8Array): SignatureReading | null {
+  const [, protectedHeader = '', signature = ''] = /^([\w-]+)\.\.([\w-]+)$/.exec(value) ?? []
+  const keyId = keyIdOf(protectedHeader)
+  if (keyId === null) return null
+  const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64url')
+  const signed = [{ pieces: [protectedHeader, '.', body], covered: [] }]
+  return { signatures: [Buffer.from(signature, 'base64url')], signed, timestamp: null, keyId }
+}
+
+/** Null for another algorithm than RS512, and for extensions (`crit`), which could change the signed bytes. */
+function keyIdOf(protectedHeader: string): string | null {
+  try {
+    const header: unknown = JSON.parse(Buffer.from(protectedHeader, 'base64url').toString())
+    if (typeof header !== 'object' || header === null || 'crit' in header || 'b64' in header) return null
+    const { alg, kid } = header as { readonly alg?: unknown; readonly kid?: unknown }
+    return alg === 'RS512' && typeof kid === 'string' && kid !== '' ? kid : null
+  } catch {
+    return null
+  }
+}

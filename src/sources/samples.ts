@@ -1,0 +1,56 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { nearest } from '../base/edit-distance.ts'
+import { InboxError } from '../base/errors.ts'
+import { providers, type ProviderName } from './providers/index.ts'
+import { sampleBodies, type Fresh } from './sample-bodies.ts'
+
+/** A delivery to be signed: the options `raw` and `headers` of `signSource`. */
+export interface Sample {
+  readonly raw: Buffer
+  /** Headers that the sender adds, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Creates a realistic delivery of a provider. Two samples are two events: their ids, times and hashes differ.
+ *
+ * @param type default: the provider's first type
+ * @throws InboxError `usage` for a type of which the provider has no sample
+ */
+export function createSample(provider: ProviderName, type: string | undefined, now: number): Sample {
+  const bodies = new Map<string, (fresh: Fresh) => unknown>(Object.entries(sampleBodies[provider]))
+  const [first] = bodies.keys()
+  const chosen = type ?? (first === '*' ? undefined : first)
+  const hasTypes = providers[provider].type !== null
+  const body = bodies.get(chosen ?? '*') ?? (hasTypes ? bodies.get('*') : undefined)
+  if (body === undefined) throw new InboxError('usage', describeTypes(provider, chosen ?? '', [...bodies.keys()]))
+  const fresh = createFresh(chosen, now)
+  return { raw: Buffer.from(JSON.stringify(body(fresh))), headers: headersOf(provider, fresh) }
+}
+
+function createFresh(type: string | undefined, now: number): Fresh {
+  return {
+    type,
+    time: new Date(now),
+    uuid: randomUUID(),
+    token: randomText(16, 'abcdefghijklmnopqrstuvwxyz0123456789'),
+    hash: `0x${randomBytes(32).toString('hex')}`,
+    blockHash: `0x${randomBytes(32).toString('hex')}`,
+    signature: randomText(88, '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'),
+  }
+}
+
+function randomText(length: number, alphabet: string): string {
+  return Array.from(randomBytes(length), (byte) => alphabet[byte % alphabet.length]).join('')
+}
+
+function headersOf(provider: ProviderName, { type, uuid, token }: Fresh): Readonly<Record<string, string>> {
+  if (provider === 'github') return { 'x-github-event': type ?? 'push', 'x-github-delivery': uuid }
+  if (provider === 'coinbase-cdp') return { 'x-event-id': uuid, 'x-event-type': type ?? '' }
+  return provider === 'standard-webhooks' ? { 'webhook-id': `msg_${token}` } : {}
+}
+
+function describeTypes(provider: ProviderName, type: string, types: readonly string[]): string {
+  if (types.includes('*')) return `${provider} has no event types: leave out ${JSON.stringify(type)}`
+  return `${provider} has no sample of ${JSON.stringify(type)}${nearest(type, types)}; expected one of ${types.join(', ')}`
+}
