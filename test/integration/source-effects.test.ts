@@ -116,7 +116,7 @@ test('one id from two sources has two effects in every sink', async () => {
 
   const ids = ['same', 'desk/same']
   const ofPath = (path: string) => server.requests.filter((request) => request.path === path)
-  const ofRaw = ofPath('/raw').map(({ headers }) => `${headers['idempotency-key']} ${headers['x-inbox-event-id']}`)
+  const ofRaw = ofPath('/raw').map(({ headers }) => [headers['idempotency-key'], headers['x-inbox-event-id']].join(' '))
   expect(ofRaw.toSorted()).toEqual(['raw:desk/same desk/same', 'raw:same same'])
   const ofCloudEvents = ofPath('/cloudevents').map((sent) => JSON.parse(sent.body.toString()) as CloudEvent)
   expect(ofCloudEvents.map(({ id, source }) => `${id} ${source}`).toSorted()).toEqual([
