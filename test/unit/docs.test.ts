@@ -1,3 +1,4 @@
+import type { ProviderName } from '../../schema/index.ts'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/base/errors.ts'
 import type { Provider } from '../../src/sources/provider.ts'
-import { providerNames, providers, type ProviderName } from '../../src/sources/providers/index.ts'
+import { providerNames, providers } from '../../src/sources/providers/index.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
 
