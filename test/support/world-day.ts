@@ -14,10 +14,7 @@ import {
 
 type Pairs = readonly (readonly [reported: unknown, read: unknown])[]
 
-export function walletOf(
-  { views }: World,
-  data: { readonly network: string; readonly wallet_address: string },
-): WalletRef {
+function walletOf({ views }: World, data: { readonly network: string; readonly wallet_address: string }): WalletRef {
   return views.findWallet(data.network as NetworkId, data.wallet_address)!
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { InboxError, TerminalError } from '../../src/base/errors.ts'
-import type { ClaimRequest } from '../../src/inbox/port.ts'
+import { TerminalError } from '../../src/base/errors.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
@@ -24,24 +23,6 @@ describe('the dispatcher', () => {
       return stage.settled.length === 120
     })
     expect([narrow.most, most]).toEqual([3, 10])
-  })
-
-  it('applies a lowered concurrency to runs that already waited', async () => {
-    const [first, second] = [gatedHandler(), gatedHandler()]
-    const handlers = [
-      { run: first.run, concurrency: 2 },
-      { run: second.run, concurrency: 2 },
-    ]
-    const stage = await stageDispatcher({ handlers, concurrency: 2 })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(2))
-    expect([first.running.size, second.running.size]).toEqual([2, 0])
-    stage.dispatcher.setConcurrency('h2', 1)
-    await stage.until(() => {
-      for (const gate of [first, second]) for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 4
-    })
-    expect(second.most).toBe(1)
   })
 
   it.each([
@@ -130,25 +111,6 @@ describe('the dispatcher', () => {
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
   })
 
-  it('retries a release that the store refuses', async () => {
-    const gate = gatedHandler()
-    let refusals = 2
-    const stage = await stageDispatcher({
-      handlers: [{ run: gate.run, concurrency: 1 }],
-      work: (inbox) => ({
-        release: (leases) =>
-          refusals-- > 0 ? Promise.reject(new InboxError('store_full', 'the disk is full')) : inbox.release(leases),
-      }),
-    })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(2))
-    await stage.inbox.setPaused('h1', true)
-    const recalled = stage.dispatcher.recall('h1')
-    await stage.pass(1_000)
-    await recalled
-    expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ ready: 1, running: 1 })
-  })
-
   it('releases most prefetched runs when a fast handler becomes slow', async () => {
     const gate = gatedHandler()
     let isSlow = false
@@ -231,35 +193,6 @@ describe('the dispatcher', () => {
     expect(turns.size).toBeGreaterThan(15)
   })
 
-  it('P4: keeps the order of a key across retries, while other keys continue', async () => {
-    const ran: string[] = []
-    const fails = new Map([
-      ['a1', 3],
-      ['a2', 1],
-    ])
-    const run = ({ id }: { id: string }) => {
-      const left = fails.get(id) ?? 0
-      ran.push(left > 0 ? `${id} failed` : id)
-      fails.set(id, left - 1)
-      if (left > 0) throw new Error('not yet')
-    }
-    const stage = await stageDispatcher({ handlers: [{ run }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'a1', address: '0xa' }, { id: 'b1', address: '0xb' }, { id: 'a2', address: '0xa' })
-    await stage.accept({ id: 'b2', address: '0xb' }, { id: 'a3', address: '0xa' })
-    expect(ran).toEqual(['a1 failed', 'b1', 'b2'])
-    await stage.pass(60_000)
-    expect(ran.filter((entry) => entry.startsWith('a'))).toEqual([
-      'a1 failed',
-      'a1 failed',
-      'a1 failed',
-      'a1',
-      'a2 failed',
-      'a2',
-      'a3',
-    ])
-  })
-
   it('logs failed attempts and dead letters, at most ten in ten seconds', async () => {
     const run = ({ id }: { id: string }) => {
       throw id === 'evt_2' ? new TerminalError('no such pair') : new Error('the desk answered 500')
@@ -284,46 +217,6 @@ describe('the dispatcher', () => {
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
-  })
-
-  it('L5: retries to store outcomes, and loses and repeats nothing', async () => {
-    const ran: string[] = []
-    let refusals = 5
-    const stage = await stageDispatcher({
-      handlers: [{ run: ({ id }) => void ran.push(id) }],
-      work: (inbox) => ({
-        async settle(outcomes) {
-          if (refusals-- > 0) throw new InboxError('store_full', 'no space')
-          return inbox.settle(outcomes)
-        },
-      }),
-    })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(5))
-    expect(stage.settled).toEqual([])
-    expect(stage.dispatcher.isIdle).toBe(false)
-    await stage.pass(10_000)
-    expect(stage.settled).toHaveLength(5)
-    expect(ran).toEqual(numbered(5).map(({ id }) => id))
-  })
-
-  it('claims again after a claim failed', async () => {
-    let isDown = true
-    const stage = await stageDispatcher({
-      handlers: [{ run: () => {} }],
-      work: (inbox) => ({
-        async claim(request: ClaimRequest) {
-          if (isDown) throw new InboxError('store_unavailable', 'not now')
-          return inbox.claim(request)
-        },
-      }),
-    })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    expect(stage.settled).toEqual([])
-    isDown = false
-    await stage.pass(1_000)
-    expect(stage.settled).toEqual(['h1 done'])
   })
 })
 

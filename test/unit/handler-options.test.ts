@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/base/clock.ts'
 import { RetryableError } from '../../src/base/errors.ts'
-import { TokenBucket } from '../../src/base/token-bucket.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 const nothing = () => {}
@@ -178,20 +176,6 @@ describe('rate', () => {
     await stage.clock.advance(10)
     stage.dispatcher.start()
     await stage.until(() => stage.settled.length === 60)
-  })
-
-  test('a bucket starts full, refills, and holds at most one second', async () => {
-    const clock = createTestClock()
-    const bucket = new TokenBucket(0.5, clock)
-    expect([bucket.take(), bucket.take(), bucket.waitMs()]).toEqual([true, false, 2_000])
-    await clock.advance(1_999)
-    expect([bucket.take(), bucket.waitMs()]).toEqual([false, 1])
-    await clock.advance(1)
-    expect(bucket.take()).toBe(true)
-    await clock.advance(3_600_000)
-    expect([bucket.take(), bucket.take()]).toEqual([true, false])
-    await clock.advance(-3_600_000)
-    expect(bucket.waitMs()).toBe(2_000)
   })
 })
 

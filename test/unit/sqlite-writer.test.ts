@@ -84,18 +84,6 @@ describe('group commit', () => {
     expect(stage.seen).toMatchObject({ transactions: 1, commits: 1 })
     expect(stage.count()).toBe(200)
   })
-
-  test('resolves no call before the commit', async () => {
-    await using stage = await aWriter()
-    const order: string[] = []
-    const call = stage.accept('a').then(() => order.push(`resolved after ${stage.seen.commits}`))
-    stage.fail(() => {
-      order.push('end of the transaction')
-      return undefined
-    })
-    await call
-    expect(order).toEqual(['end of the transaction', 'resolved after 1'])
-  })
 })
 
 describe('work that throws', () => {
@@ -127,17 +115,6 @@ describe('work that throws', () => {
 })
 
 describe('a failed transaction', () => {
-  test('keeps the order when the lock is lost during single retries', async () => {
-    await using stage = await aWriter()
-    const failures = [new TypeError('a bug'), undefined, sqliteError('SQLITE_BUSY'), undefined]
-    stage.fail(() => failures.shift())
-    const calls = Promise.all(['a', 'b', 'c', 'd'].map((id) => stage.accept(id)))
-    await stage.clock.advance(100)
-    expect(await calls).toEqual([['accepted'], ['accepted'], ['accepted'], ['accepted']])
-    expect(stage.ids()).toEqual(['a', 'b', 'c', 'd'])
-    expect(stage.seen.commits).toBe(2)
-  })
-
   test('is classified by its code', () => {
     const codes: Readonly<Record<Failure, readonly string[]>> = {
       full: ['FULL'],
@@ -302,36 +279,6 @@ describe('a claim that waits for a retry', () => {
     expect(stage.seen.transactions - before).toBeLessThanOrEqual(11)
     stage.fail()
     await stage.clock.advance(1_000)
-    expect(await claim).toMatchObject([{ attempt: 2 }])
-  })
-
-  test('survives a failed read of the next due run', async () => {
-    await using stage = await aWriter()
-    const { claim } = await waitingClaim(stage)
-    stage.fail()
-    stage.failDue(() => sqliteError('SQLITE_IOERR_READ'))
-    expect(await stage.accept('b', 'c')).toEqual(['accepted', 'accepted'])
-    expect(await claim).toMatchObject([{ event: { id: 'b' } }])
-    const request = { handlers: ['ordered'], max: 2, owner: 'me', suspects: false }
-    expect(await stage.writer.claim(request)).toMatchObject([{ event: { id: 'c' } }])
-    const next = stage.writer.claim(request)
-    await stage.clock.advance(0)
-    expect(stage.writer.health.ok).toBe(false)
-    stage.failDue()
-    await stage.clock.advance(2_000)
-    expect(stage.writer.health.ok).toBe(true)
-    expect(await next).toMatchObject([{ event: { id: 'a' }, attempt: 2 }])
-    expect(stage.seen.failures).toEqual([])
-  })
-
-  test('checks the clock every 5 s', async () => {
-    await using stage = await aWriter()
-    const { claim } = await waitingClaim(stage)
-    stage.fail()
-    await stage.clock.advance(-3_600_000)
-    const checkAt = stage.clock.nextTimerAt()
-    expect(checkAt).not.toBeNull()
-    await stage.clock.advance(checkAt! - stage.clock.now())
     expect(await claim).toMatchObject([{ attempt: 2 }])
   })
 })

@@ -50,39 +50,6 @@ describe('the same seed and commands', { timeout: 120_000 }, () => {
         .filter(({ address }) => addresses.has(address)),
     ).toEqual([])
   })
-
-  it('give the same world with and without reads in between', () => {
-    const [read, left] = [openWorld('read'), openWorld('read')]
-    for (let minute = 6; minute <= 60; minute += 6) {
-      read.advanceTo(startAt + minute * minuteMs)
-      for (const token of read.views.tokens()) read.views.token(token)
-      for (const wallet of read.views.wallets()) {
-        if (wallet.tradeCount > 0) read.views.overview(wallet)
-        read.views.findWallet(wallet.network, wallet.address)
-      }
-      read.snapshot()
-      read.digest()
-    }
-    left.advanceTo(startAt + hourMs)
-    expect(read.digest()).toBe(left.digest())
-  })
-})
-
-it('restoring a snapshot sets the time back, keeps listeners, and repeats the same future', () => {
-  const world = openWorld('restored')
-  world.advanceTo(startAt + hourMs)
-  const snapshot = world.snapshot()
-  const digest = world.digest()
-  const events = collectEvents(world)
-  const goOn = () => {
-    world.advanceTo(startAt + 2 * hourMs)
-    return { digest: world.digest(), bodies: bodiesOf(events.splice(0)) }
-  }
-  const first = goOn()
-  world.restore(snapshot)
-  expect([world.now(), world.digest()]).toEqual([startAt + hourMs, digest])
-  expect(goOn()).toEqual(first)
-  expect(first.bodies.length).toBeGreaterThan(0)
 })
 
 describe('activity', { timeout: 120_000 }, () => {

@@ -125,14 +125,4 @@ describe('thresholds of events', () => {
     buy(20_000)
     expect(dataOf(events, 'wallet.large_trade')).toHaveLength(1)
   })
-
-  it('R47 A18 shows the last status of each network', () => {
-    const { world, act, wait } = stage()
-    for (const status of ['degraded', 'maintenance', 'operational'] as const) {
-      act({ kind: 'network-status', network: 'base', status })
-      wait(60)
-      expect(world.views.networkStatus('base')).toBe(status)
-      expect(world.views.networkStatus('bnb')).toBe('operational')
-    }
-  })
 })
