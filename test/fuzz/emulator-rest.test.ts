@@ -5,7 +5,7 @@ import { createRestStage, unseen, type RestStage } from '../integration/emulator
 import type { Json } from '../support/api-document.ts'
 import { createContract, type Sent } from '../support/openapi-contract.ts'
 import type { DocumentedOperation } from '../support/openapi-document.ts'
-import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
+import { headerOf, jsonOf, rawRequest, type RawAnswer } from '../support/raw-http.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31)
 const timeout = 3_600_000
@@ -159,55 +159,4 @@ test(
     )
     expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 404, 501]))
   },
-)
-
-const oneOf = (texts: string) => fc.constantFrom(...texts.split('|'))
-const noise = fc.oneof(
-  fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-  fc
-    .oneof(
-      oneOf('\r\n|\r|\n|\0|: | |\t|\r\n\r\n|\r\nHost: b|\r\nContent-Length: 5|\r\nContent-Length: -1'),
-      oneOf('\r\nTransfer-Encoding: chunked|\r\nTransfer-Encoding: gzip|\r\nExpect: 100-continue|\r\nExpect: x'),
-      oneOf('\r\nConnection: upgrade\r\nUpgrade: websocket|\r\nConnection: close|\r\n folded|\r\n\r\n0\r\n\r\n'),
-      fc.nat(20_000).map((size) => 'x'.repeat(size)),
-    )
-    .map((text) => Buffer.from(text)),
-)
-const methods = oneOf('GET|GET|POST|PUT|PATCH|DELETE|OPTIONS|TRACE|QUERY|PROPFIND|M-SEARCH|BREW|get|')
-const targets = oneOf(
-  '/v1/networks|/v1/networks?|/v1/none|/v1/contracts/x|/v1/trending?x|/v2/networks|/V1/networks|/|*|//|/v1//networks|' +
-    '/v1/networks#x|/v1/./networks|/v1/wallets/%zz|/v1/wallets/%00|/v1/tokens/\u00ff|http://evil.example/v1/networks',
-)
-
-/** Whole, damaged, cut and repeated requests, and random bytes. */
-const wireBytes = fc.tuple(methods, targets, noise, fc.nat(400), fc.nat(20), fc.boolean()).chain((parts) => {
-  const [method, target, inserted, at, gone, isAlone] = parts
-  const bytes = requestBytes({ method, target, headers, ...(method !== 'GET' && { body: Buffer.from('{}') }) })
-  const place = Math.min(at, bytes.length)
-  return fc.constantFrom(
-    bytes,
-    Buffer.concat([bytes, bytes]),
-    bytes.subarray(0, at),
-    isAlone ? inserted : Buffer.concat([bytes.subarray(0, place), inserted, bytes.subarray(place + gone)]),
-  )
-})
-
-test('R1 R117 A2 A3 any bytes get responses in the envelope and change nothing', { timeout }, () =>
-  unchanged(
-    fc.asyncProperty(wireBytes, async (bytes) => {
-      await stage.wall.advance(60_000)
-      using connection = await RawConnection.open(stage.port, { allowHalfOpen: true })
-      connection.socket.end(bytes)
-      await connection.closed()
-      while (connection.unread.length > 0) {
-        const answer = await connection.answer()
-        if (answer.status === 100) continue
-        expect([200, 400, 401, 404, 405, 408, 413, 415, 429, 431, 501], answer.head).toContain(answer.status)
-        if (answer.status >= 400) expectDocumented(answer, null)
-        else expect(jsonOf(answer)).toMatchObject({ success: true })
-      }
-      expect(owned()).toEqual({ alerts: [], webhooks: [] })
-    }),
-    2 * counts.restFuzzRuns,
-  ),
 )

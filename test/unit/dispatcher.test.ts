@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { TerminalError } from '../../src/base/errors.ts'
+import { InboxError, TerminalError } from '../../src/base/errors.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
@@ -111,6 +111,25 @@ describe('the dispatcher', () => {
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
   })
 
+  it('retries a release that the store refuses', async () => {
+    const gate = gatedHandler()
+    let refusals = 2
+    const stage = await stageDispatcher({
+      handlers: [{ run: gate.run, concurrency: 1 }],
+      work: (inbox) => ({
+        release: (leases) =>
+          refusals-- > 0 ? Promise.reject(new InboxError('store_full', 'the disk is full')) : inbox.release(leases),
+      }),
+    })
+    stage.dispatcher.start()
+    await stage.accept(...numbered(2))
+    await stage.inbox.setPaused('h1', true)
+    const recalled = stage.dispatcher.recall('h1')
+    await stage.pass(1_000)
+    await recalled
+    expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ ready: 1, running: 1 })
+  })
+
   it('releases most prefetched runs when a fast handler becomes slow', async () => {
     const gate = gatedHandler()
     let isSlow = false
@@ -217,6 +236,25 @@ describe('the dispatcher', () => {
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
+  })
+
+  it('claims again after a claim failed', async () => {
+    let isDown = true
+    const stage = await stageDispatcher({
+      handlers: [{ run: () => {} }],
+      work: (inbox) => ({
+        async claim(request) {
+          if (isDown) throw new InboxError('store_unavailable', 'not now')
+          return inbox.claim(request)
+        },
+      }),
+    })
+    stage.dispatcher.start()
+    await stage.accept({ id: 'evt_1' })
+    expect(stage.settled).toEqual([])
+    isDown = false
+    await stage.pass(1_000)
+    expect(stage.settled).toEqual(['h1 done'])
   })
 })
 
