@@ -167,7 +167,7 @@ describe('enumerations', () => {
     ['wallet.large_trade', 'trade_type'],
     ['token.new_listing', 'dex'],
     ['token.new_listing', 'network'],
-  ] as const)('R103: %s accepts any string as %s', (type, field) => {
+  ] as const)('R103 A36 A37 A38: %s accepts any string as %s', (type, field) => {
     const event = { ...eventSamples[type], data: { ...eventSamples[type].data, [field]: 'never seen before' } }
     expect(passesZod(event)).toBe(true)
     expect(passesJson(type, event)).toBe(true)

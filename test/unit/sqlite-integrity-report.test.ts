@@ -105,20 +105,6 @@ describe('the next start', () => {
     expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
   })
 
-  test('reports the events that an older copy lacks', async () => {
-    const file = newFile()
-    const first = await open(file)
-    await acceptAll(first.inbox, 1, 10)
-    await first.inbox.close()
-    copyFileSync(file, `${file}.old`)
-    const second = await open(file)
-    await acceptAll(second.inbox, 11, 30)
-    await second.inbox.close()
-    copyFileSync(`${file}.old`, file)
-    await using third = await open(file)
-    expect(third.integrity).toMatchObject({ lastSeq: 10, missingSeqs: 20 })
-  })
-
   test('reports missing events at each start without counting them twice', async () => {
     const file = await aKilledFile()
     cutWal(file)

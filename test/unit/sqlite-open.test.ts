@@ -214,28 +214,6 @@ describe('a file that cannot be opened', () => {
   })
 })
 
-test('the next start rolls back the journal of a kill before WAL mode', async () => {
-  const [file, image] = [await aFile(), newFileIn(newFile())]
-  const db = new Sqlite(file)
-  db.pragma('journal_mode = DELETE')
-  db.pragma('cache_size = 1')
-  db.exec('BEGIN; DELETE FROM event')
-  for (const suffix of ['', '-journal']) copyFileSync(file + suffix, image + suffix)
-  db.close()
-  using opened = await open(image)
-  expect(opened.integrity).toMatchObject({ lastSeq: 50, missingSeqs: 0, synchronous: 2 })
-  expect(existsSync(`${image}-journal`)).toBe(false)
-})
-
-test('close removes the -wal and keeps the .seq file', async () => {
-  const file = await aFile()
-  expect([existsSync(`${file}-wal`), existsSync(`${file}-shm`), existsSync(`${file}.seq`)]).toEqual([
-    false,
-    false,
-    true,
-  ])
-})
-
 function newFileIn(file: string): string {
   mkdirSync(join(file, '..'), { recursive: true })
   return file

@@ -213,6 +213,35 @@ test.each(['throws', 'snoozes'])('a retry after a run that %s reads its state ag
   expect(reads).toBeGreaterThanOrEqual(2)
 })
 
+test('of runs that all change one value, some get done all the time, though the store is slower than they are', async () => {
+  const runs = 40
+  let calls = 0
+  const after = (ms: number) => new Promise<void>((resolve) => stage.clock.after(ms, resolve))
+  const stage = await stageDispatcher({
+    handlers: [
+      {
+        order: 'none',
+        concurrency: 4,
+        async run(_, ctx) {
+          calls += 1
+          const count = (await ctx.state.get<number>('count')) ?? 0
+          await after((calls * 7_919) % 5)
+          ctx.state.set('count', count + 1)
+        },
+      },
+    ],
+    work: (inbox) => ({
+      settle: (outcomes) => after(5).then(() => inbox.settle(outcomes)),
+      readState: (handler, query) => after(1).then(() => inbox.readState(handler, query)),
+    }),
+  })
+  await stage.accept(...Array.from({ length: runs }, (_, n) => ({ id: `e${n}` })))
+  stage.dispatcher.start()
+  await stage.pass(1_000)
+  expect(await stage.inbox.readState('h1', { key: 'count' })).toMatchObject([{ value: String(runs) }])
+  expect(calls).toBeLessThan(10 * runs)
+})
+
 describe('ctx.enqueue', () => {
   const sinks = new Map([
     ['mail', { order: 'key' }],

@@ -100,22 +100,4 @@ describe('entities draw on their own', { timeout: 120_000 }, () => {
     expect(bodies[0]!.length).toBeGreaterThan(50)
     expect(bodies[1]).toEqual(bodies[0])
   })
-
-  it('a trade on one network changes no trade on another', () => {
-    const plain = openWorld('apart')
-    const more = openWorld('apart')
-    const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    const token = more.views.tokens().find(({ network }) => network === 'polygon')!
-    more.commands.apply({ kind: 'trade', network: 'polygon', wallet, side: 'buy', token: token.address, usd: 50_000 })
-    const amounts = [plain, more].map((world) => {
-      world.advanceTo(startAt + 3 * hourMs)
-      const page = { limit: 100, after: null, asOf: { at: world.now(), seq: world.seq() } }
-      return world.views
-        .wallets()
-        .filter(({ network, tradeCount }) => network === 'avalanche' && tradeCount > 0)
-        .map((one) => world.views.trades(one, page, null).items.map((trade) => ({ ...trade, tx_hash: '' })))
-    })
-    expect(amounts[0]!.length).toBeGreaterThan(5)
-    expect(amounts[1]).toEqual(amounts[0])
-  })
 })

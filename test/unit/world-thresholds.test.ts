@@ -102,16 +102,6 @@ describe('thresholds of events', () => {
     expect(last).toMatchObject({ milestone_usd: line, realized_pnl_usd: realized() })
   })
 
-  it('a token is never younger than its first trade', () => {
-    const { world, network, act, buy, refOf } = stage()
-    world.advanceTo(world.now() + 7001)
-    const listed = act({ kind: 'list', network, symbol: 'A', name: 'A', liquidityUsd: 25_000 })
-    const token = String(listed['token'])
-    buy(100, { token })
-    const { created_at } = world.views.token(world.views.findToken(network, token)!)
-    expect(world.views.overview(refOf()).first_active >= created_at).toBe(true)
-  })
-
   it('R96 a large trade is a trade of a tracked wallet above the threshold', () => {
     const { track, buy, events } = stage()
     track()
