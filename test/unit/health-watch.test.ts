@@ -222,20 +222,6 @@ describe('with several replicas', () => {
     expect((await to.notified()).slice(2)).toEqual([{ id: `${id}:resolved`, type: 'inbox.resolved', replica: 'other' }])
   })
 
-  test('a warning ends once, even if its replica was only taken for gone', async () => {
-    await using to = await two()
-    to.living.delete('other')
-    await to.clock.advance(15 * minute)
-    expect(await to.notified()).toHaveLength(2)
-    await to.clock.advance(15 * minute)
-    expect(await to.notified()).toHaveLength(3)
-    to.living.add('other')
-    to.other.sinks.clear()
-    await to.clock.advance(25 * minute)
-    expect(await to.notified()).toHaveLength(3)
-    expect((await to.inbox.conflicts({ limit: 10 })).data).toEqual([])
-  })
-
   test('a replica that was taken for gone begins its active warnings again', async () => {
     await using to = await two()
     to.living.delete('other')

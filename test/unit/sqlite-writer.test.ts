@@ -281,6 +281,17 @@ describe('a claim that waits for a retry', () => {
     await stage.clock.advance(1_000)
     expect(await claim).toMatchObject([{ attempt: 2 }])
   })
+
+  test('checks the clock every 5 s', async () => {
+    await using stage = await aWriter()
+    const { claim } = await waitingClaim(stage)
+    stage.fail()
+    await stage.clock.advance(-3_600_000)
+    const checkAt = stage.clock.nextTimerAt()
+    expect(checkAt).not.toBeNull()
+    await stage.clock.advance(checkAt! - stage.clock.now())
+    expect(await claim).toMatchObject([{ attempt: 2 }])
+  })
 })
 
 describe('leasing runs', () => {
