@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HandlerContext } from '../../src/dispatch/define.ts'
-import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
 
 const graceMs = 10_000
 const abortGraceMs = 500
@@ -27,9 +27,7 @@ describe('a dispatcher that stops', () => {
   })
 
   it('aborts runs after the grace period, and releases them uncharged', async () => {
-    const stage = await stageDispatcher({ handlers: [{ run: untilAborted }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
+    const stage = await stageRun({ run: untilAborted })
     const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
     await stage.pass(graceMs - 1)
     expect(await stage.run('evt_1')).toMatchObject({ state: 'running' })
@@ -39,9 +37,7 @@ describe('a dispatcher that stops', () => {
   })
 
   it('returns the runs of handlers that ignore the abort', async () => {
-    const stage = await stageDispatcher({ handlers: [{ run: () => new Promise<never>(() => {}) }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
+    const stage = await stageRun({ run: () => new Promise<never>(() => {}) })
     const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
     await stage.pass(graceMs + abortGraceMs)
     const leftovers = await stopped
@@ -53,9 +49,7 @@ describe('a dispatcher that stops', () => {
 
   it('returns the outcome of a handler that ignores its timeout', async () => {
     const handler = { run: () => new Promise<never>(() => {}), timeoutMs: 9_000 }
-    const stage = await stageDispatcher({ handlers: [handler] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
+    const stage = await stageRun(handler)
     const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
     await stage.pass(graceMs + 2 * abortGraceMs)
     const outcome = { kind: 'retry', error: { name: 'handler_timeout' } }

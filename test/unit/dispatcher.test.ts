@@ -18,10 +18,7 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers, concurrency: 10 })
     stage.dispatcher.start()
     await stage.accept(...numbered(60))
-    await stage.until(() => {
-      for (const gate of [narrow, wide]) for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 120
-    })
+    await stage.drain(120, narrow, wide)
     expect([narrow.most, most]).toEqual([3, 10])
   })
 
@@ -67,18 +64,12 @@ describe('the dispatcher', () => {
     await stage.accept(...numbered(20))
     await stage.inbox.setPaused('h1', true)
     await stage.dispatcher.recall('h1')
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 24
-    })
+    await stage.drain(24, gate)
     await stage.turns()
     expect(gate.started).toHaveLength(4)
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
     await stage.inbox.setPaused('h1', false)
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 40
-    })
+    await stage.drain(40, gate)
     expect(await stage.run('evt_20')).toMatchObject({ state: 'done', attempt: 1 })
   })
 
@@ -102,10 +93,7 @@ describe('the dispatcher', () => {
     const recalled = stage.dispatcher.recall('h1')
     claimed.resolve()
     await recalled
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 4
-    })
+    await stage.drain(4, gate)
     await stage.turns()
     expect(gate.started).toHaveLength(4)
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
@@ -137,17 +125,14 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers: [{ run: async (event) => run(event), concurrency: 4 }] })
     stage.dispatcher.start()
     await stage.accept(...numbered(2_000))
-    await stage.until(() => stage.settled.length === 2_000)
+    await stage.drain(2_000)
     isSlow = true
     await stage.accept(...Array.from({ length: 600 }, (_, n) => ({ id: `slow_${n}` })))
     const running = async () => (await stage.inbox.stats()).handlers[0]?.running
     expect(await running()).toBeGreaterThan(100)
     await stage.pass(2_000)
     expect(await running()).toBeLessThanOrEqual(16)
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 2_600
-    })
+    await stage.drain(2_600, gate)
   })
 
   it('prefetches little if bodies are large', async () => {
@@ -161,10 +146,7 @@ describe('the dispatcher', () => {
     for (let n = 0; n < 6; n++) await stage.accept(...numbered(10).map(({ id }) => ({ id: `${n}_${id}`, padding })))
     const { handlers } = await stage.inbox.stats()
     expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBeLessThan(100)
-    await stage.until(() => {
-      for (const gate of gates) for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 180
-    })
+    await stage.drain(180, ...gates)
   })
 
   it('starts live runs before claimed replays', async () => {
@@ -178,7 +160,7 @@ describe('the dispatcher', () => {
     stage.dispatcher.start()
     // Fast runs first, so that the prefetch grows.
     await stage.accept(...numbered(200))
-    await stage.until(() => stage.settled.length === 200)
+    await stage.drain(200)
     await stage.accept({ id: 'slow' })
     await stage.inbox.startReplay({ filter: { ids: ['evt_1', 'evt_2'] }, perSecond: null, newKeys: false })
     const handedOut = async () => (await stage.inbox.stats()).handlers[0]?.running
@@ -186,7 +168,7 @@ describe('the dispatcher', () => {
     await stage.accept({ id: 'live' })
     await stage.until(async () => (await handedOut()) === 4)
     gate.running.get('slow')?.resolve()
-    await stage.until(() => stage.settled.length === 204)
+    await stage.drain(204)
     expect(order.slice(200)).toEqual(['slow', 'live', 'evt_1 again', 'evt_2 again'])
   })
 
@@ -206,7 +188,7 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers: names.map((name) => ({ name, run })) })
     await stage.accept(...numbered(20))
     stage.dispatcher.start()
-    await stage.until(() => stage.settled.length === 100)
+    await stage.drain(100)
     clearImmediate(immediate)
     // 500 ms of work, in turns of a little more than 20 ms.
     expect(turns.size).toBeGreaterThan(15)
@@ -232,7 +214,7 @@ describe('the dispatcher', () => {
       { ...failed, eventId: 'evt_2', error: 'handler_terminal: no such pair', message: 'run became a dead letter' },
     ])
     await stage.accept(...numbered(100).slice(2))
-    await stage.until(() => stage.settled.length === 100)
+    await stage.drain(100)
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
@@ -274,10 +256,7 @@ describe('a dispatcher for suspects', () => {
     // A crash of its thread must affect one run only.
     const { handlers } = await stage.inbox.stats()
     expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBe(1)
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 4
-    })
+    await stage.drain(4, gate)
     await stage.turns()
     expect(gate.most).toBe(1)
     expect(gate.started).toHaveLength(4)

@@ -115,6 +115,17 @@ describe('work that throws', () => {
 })
 
 describe('a failed transaction', () => {
+  test('keeps the order when the lock is lost during single retries', async () => {
+    await using stage = await aWriter()
+    const failures = [new TypeError('a bug'), undefined, sqliteError('SQLITE_BUSY'), undefined]
+    stage.fail(() => failures.shift())
+    const calls = Promise.all(['a', 'b', 'c', 'd'].map((id) => stage.accept(id)))
+    await stage.clock.advance(100)
+    expect(await calls).toEqual([['accepted'], ['accepted'], ['accepted'], ['accepted']])
+    expect(stage.ids()).toEqual(['a', 'b', 'c', 'd'])
+    expect(stage.seen.commits).toBe(2)
+  })
+
   test('is classified by its code', () => {
     const codes: Readonly<Record<Failure, readonly string[]>> = {
       full: ['FULL'],
