@@ -1,8 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import type { InboxError } from '../../src/base/errors.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
@@ -12,6 +9,9 @@ import { openFileStore, openMemoryStore } from '../../src/inbox/sqlite/open.ts'
 import type { SqliteStore } from '../../src/inbox/sqlite/store.ts'
 import { Writer, type WriterHealth } from '../../src/inbox/sqlite/writer.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { newDatabaseFile } = databaseFiles()
 
 const sqliteError = (code: string) => new Sqlite.SqliteError(`injected ${code}`, code)
 
@@ -199,16 +199,9 @@ describe('a failed transaction', () => {
 })
 
 describe('while another connection holds the write lock', () => {
-  let root: string
-  let count = 0
-  beforeAll(() => {
-    root = mkdtempSync(join(tmpdir(), 'inbox-writer-'))
-  })
-  afterAll(() => rmSync(root, { recursive: true }))
-
   async function anInbox() {
     const clock = createTestClock()
-    const file = join(root, String(++count), 'inbox.db')
+    const file = newDatabaseFile()
     const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
     const other = new Sqlite(file, { timeout: 0 })
     const closing = async () => {
