@@ -76,28 +76,3 @@ describe('activity', { timeout: 120_000 }, () => {
     expect(world.views.wallets().filter(({ tradeCount }) => tradeCount > 0).length).toBeGreaterThan(50)
   })
 })
-
-describe('entities draw on their own', { timeout: 120_000 }, () => {
-  it('one more wallet or alert changes no event', () => {
-    const plain = openWorld('shift')
-    const more = openWorld('shift')
-    const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    more.commands.apply({ kind: 'track', network: 'base', wallet, isTracked: true })
-    const [token] = more.views.tokens()
-    more.commands.apply({
-      kind: 'add-alert',
-      alertId: 'alrt_1',
-      type: 'price_above',
-      network: 'ethereum',
-      address: token!.address,
-      threshold: 1e9,
-    })
-    const bodies = [plain, more].map((world) => {
-      const events = collectEvents(world)
-      world.advanceTo(startAt + 3 * hourMs)
-      return bodiesOf(events)
-    })
-    expect(bodies[0]!.length).toBeGreaterThan(50)
-    expect(bodies[1]).toEqual(bodies[0])
-  })
-})
