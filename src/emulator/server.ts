@@ -154,7 +154,7 @@ const notBuilt = `<!doctype html>
 `
 
 /** Output folder of the dashboard build, from source or from a built file. */
-export function builtDashboard(): string {
+function builtDashboard(): string {
   return builtFolder('dashboard')
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
-import { driftKinds, quarantineReasons, rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
 import { diffLines, maxLines } from '../../src/web/console/deliveries/diff.ts'
 import { isFailing, stateOf } from '../../src/web/console/handlers/handler.ts'
 import { handlerOf, handlers } from '../support/console-samples/b.ts'
@@ -69,10 +68,3 @@ describe('a line diff', () => {
     expect(diffLines(many('a'), many('b'))).toHaveLength(2 * maxLines)
   })
 })
-
-test.each(Object.entries({ ...quarantineReasons, ...rejectReasons, ...driftKinds }))(
-  'the text of %s says what to do',
-  (_code, text) => {
-    expect(text.length).toBeGreaterThan(20)
-  },
-)

@@ -1,18 +1,8 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { createUpgradeLog } from '../../src/inbox/open.ts'
@@ -20,6 +10,9 @@ import { migrate, migrations, type NumberedMigration } from '../../src/inbox/sql
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'
 import { anEvent } from '../conformance/stage.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { copyDatabase, newDatabaseFile } = databaseFiles()
 
 /** The number of the next migration. */
 const nextNumber = String(migrations.length + 1).padStart(4, '0')
@@ -47,23 +40,13 @@ const failing: NumberedMigration = {
   }),
 }
 
-let root: string
-let count = 0
-
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'inbox-migrate-'))
-})
-afterAll(() => rmSync(root, { recursive: true }))
-
-const newFile = () => join(root, String(++count), 'inbox.db')
-
 async function open(file: string, known: readonly NumberedMigration[] = migrations) {
   const opened = await openFileStore(file, { clock: systemClock, known })
   return { ...opened, [Symbol.dispose]: () => opened.close() }
 }
 
 async function aFile(known: readonly NumberedMigration[] = migrations): Promise<string> {
-  const file = newFile()
+  const file = newDatabaseFile()
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('a'), anEvent('b')]))
   return file
@@ -71,8 +54,7 @@ async function aFile(known: readonly NumberedMigration[] = migrations): Promise<
 
 /** A file with the schema of the first `known` migrations, two events and an audit record. */
 async function aFileOf(known: number): Promise<string> {
-  const file = newFile()
-  mkdirSync(dirname(file))
+  const file = newDatabaseFile()
   const db = new Sqlite(file)
   db.pragma('auto_vacuum = INCREMENTAL')
   db.pragma('journal_mode = WAL')
@@ -92,20 +74,14 @@ async function aFileOf(known: number): Promise<string> {
 /** A file after a kill, with the last commit in the -wal. */
 async function aKilledFile(known: readonly NumberedMigration[]): Promise<string> {
   const file = await aFile(known)
-  const image = newFile()
-  mkdirSync(dirname(image))
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('c')]))
-  for (const suffix of ['', '-wal', '.seq']) copyFileSync(file + suffix, image + suffix)
-  return image
+  return copyDatabase(file)
 }
 
 /** All schemas and rows of a database, read from a copy. */
 function contentOf(file: string): unknown {
-  const copy = newFile()
-  mkdirSync(dirname(copy))
-  for (const suffix of ['', '-wal']) if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix)
-  const db = new Sqlite(copy)
+  const db = new Sqlite(copyDatabase(file, ['', '-wal']))
   try {
     const schema = db.prepare<[], { name: string; type: string; sql: string }>('SELECT * FROM sqlite_schema').all()
     const tables = schema.filter((entry) => entry.type === 'table').map(({ name }) => name)
@@ -121,7 +97,7 @@ const bytesOf = (file: string) =>
 
 describe('the schema of a file', () => {
   test('is created for a new file', async () => {
-    using opened = await open(newFile())
+    using opened = await open(newDatabaseFile())
     expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
       migrations.map(({ name }) => ({ name })),
     )
@@ -197,24 +173,6 @@ describe('the schema of a file', () => {
     expect(contentOf(file)).toEqual(before)
     using opened = await open(file)
     expect(opened.integrity).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
-  })
-
-  test('is complete or absent after an interrupted first start', async () => {
-    const [initial] = migrations
-    const interrupted: NumberedMigration = {
-      name: '0001-initial',
-      oldest: 1,
-      load: async () => ({
-        async up(db) {
-          await (await initial?.load())?.up(db)
-          throw new Error('killed')
-        },
-      }),
-    }
-    const file = newFile()
-    await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })
-    using opened = await open(file)
-    expect(opened.integrity).toMatchObject({ lastSeq: 0, missingSeqs: 0 })
   })
 })
 

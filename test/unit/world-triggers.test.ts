@@ -41,14 +41,6 @@ describe('a trigger', () => {
     for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
   })
 
-  it('returns the addresses that its event is about', () => {
-    const world = openWorld('named')
-    const { wallet, token } = world.commands.apply({ kind: 'trigger', type: 'wallet.large_trade' })
-    const [trade] = dataOf(world.eventsAfter(0, Infinity), 'wallet.large_trade')
-    expect(trade).toMatchObject({ wallet_address: wallet, token_address: token })
-    expect(trade?.amount_usd).toBeGreaterThanOrEqual(10_000)
-  })
-
   it('R104 without price alerts, refuses a price alert and says what to do', () => {
     const world = openWorld('no alerts')
     expect(refusalOf(world, { kind: 'trigger', type: 'token.price_alert' })).toMatch(
