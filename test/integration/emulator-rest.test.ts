@@ -211,14 +211,6 @@ describe('networks', () => {
   })
 })
 
-test('R36 R37 R41 R58 a new alert is active, and its response repeats the request', async () => {
-  const alert = { type: 'whale_buy', network: 'base', address: unseen.evm, threshold: 1.5, webhook_url: url }
-  const { status, body } = await stage.request('/v1/alerts', { body: { ...alert, label: 'a label' } })
-  const created_at = new Date(stage.clock.now()).toISOString()
-  const alert_id = expect.stringMatching(/^alrt_/)
-  expect([status, body.data]).toEqual([201, { ...alert, alert_id, label: 'a label', status: 'active', created_at }])
-})
-
 describe('webhooks', () => {
   const secret = 'given-by-the-client-0123'
   const register = (body: object) => stage.request('/v1/webhooks', { body: { url, events: ['*'], ...body } })
