@@ -74,17 +74,6 @@ test('R57, R58, R31, R36, R37, R41 creates, reads and deletes alerts; a new one 
   expect(await failureOf(api.getAlert({ alert_id }))).toMatchObject({ status: 404, code: 'not_found' })
 })
 
-test('R60, R91 creates, changes, reads and deletes webhooks', async () => {
-  const made = await api.createWebhook({ url: 'https://example.com/w', events: ['token.price_alert'] })
-  expect(made.data.secret).toEqual(expect.any(String))
-  const { webhook_id } = made.data
-  const changed = await api.updateWebhook({ webhook_id, events: ['*'] })
-  expect(changed.data).toMatchObject({ webhook_id, events: ['*'], url: 'https://example.com/w' })
-  expect((await api.getWebhook({ webhook_id })).data).toEqual(changed.data)
-  expect(await all(api.listWebhooks({ limit: 1 }))).toContainEqual(changed.data)
-  expect((await api.deleteWebhook({ webhook_id })).data.deleted).toBe(true)
-})
-
 test('R2 get requests undocumented paths, with or without the prefix', async () => {
   for (const path of ['/trending', '/v1/trending']) {
     expect(await failureOf(api.get(path))).toMatchObject({ status: 501, code: 'not_documented', isRetryable: false })
