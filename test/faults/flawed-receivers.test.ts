@@ -8,10 +8,18 @@ import { testSecret } from '../support/app.ts'
 import { checkHistory, type Finding } from '../support/checks.ts'
 import { digestOf, isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
 import { readEffects, type StoredCopy } from '../support/ledger.ts'
-import { Sidecar, testToken } from '../support/sidecar.ts'
+import { Sidecar, testToken, type SidecarOptions } from '../support/sidecar.ts'
 import { canTrace } from '../support/tools.ts'
 
-const command = [process.execPath, fileURLToPath(new URL('../fixtures/flawed/flawed-receiver.ts', import.meta.url))]
+/** A receiver under test. */
+interface Subject {
+  readonly command: readonly string[]
+  readonly options: Omit<SidecarOptions, 'command'>
+  /** Waits for all work, then stops the receiver. */
+  finish(sidecar: Sidecar): Promise<unknown>
+  /** Reads the stored events while the receiver is stopped. */
+  readStored(sidecar: Sidecar): Promise<readonly StoredCopy[]>
+}
 
 const address = '0x00000000000000000000000000000000000000a1'
 
@@ -35,24 +43,21 @@ const steps = {
 
 type ProbeStep = keyof typeof steps
 
-/** Examines a receiver with a flaw. */
-type Probe = (flaw: string) => Promise<readonly Finding[]>
-
 const allSteps = Object.keys(steps) as ProbeStep[]
 
 /** Runs the steps, resends, and checks. */
-const by =
-  (...names: readonly ProbeStep[]): Probe =>
-  async (flaw) => {
-    await using sidecar = await Sidecar.start({ command, env: { FLAW: flaw } })
-    using client = new RecordingClient({ url: () => sidecar.url })
-    for (const name of names) await steps[name](sidecar, client)
-    return await conclude(sidecar, client)
-  }
+async function probe(subject: Subject, names: readonly ProbeStep[]): Promise<Finding[]> {
+  const { command, options } = subject
+  await using sidecar = await Sidecar.start({ ...options, command })
+  using client = new RecordingClient({ url: () => sidecar.url })
+  for (const name of names) await steps[name](sidecar, client)
+  return await conclude(subject, sidecar, client)
+}
 
 /** One secret of several is empty: the receiver must not start, or must reject signatures made with an empty secret. */
-async function probeEmptySecret(flaw: string): Promise<Finding[]> {
-  await using sidecar = await Sidecar.create({ command, env: { FLAW: flaw, INBOX_SECRETS: `${testSecret},` } })
+async function probeEmptySecret({ command, options }: Subject): Promise<Finding[]> {
+  const env = { ...options.env, INBOX_SECRETS: `${testSecret},` }
+  await using sidecar = await Sidecar.create({ ...options, command, env })
   sidecar.launch()
   const refused = sidecar.exited().then(() => true)
   if (await Promise.race([refused, sidecar.ready().then(() => false)])) return []
@@ -65,22 +70,23 @@ async function probeEmptySecret(flaw: string): Promise<Finding[]> {
 }
 
 /** Limits files to a few MB and sends more than that. Then the limit is lifted. */
-async function probeFileLimit(flaw: string): Promise<Finding[]> {
+async function probeFileLimit(subject: Subject): Promise<Finding[]> {
+  const { command, options } = subject
   const limited = ['sh', '-c', 'ulimit -f "$FILE_LIMIT"; exec "$@"', 'sh', ...command]
-  await using sidecar = await Sidecar.create({ command: limited, env: { FLAW: flaw } })
+  await using sidecar = await Sidecar.create({ ...options, command: limited })
   await sidecar.start({ FILE_LIMIT: '4096' })
   using client = new RecordingClient({ url: () => sidecar.url })
   for (let n = 0; n < 80; n++) await client.deliver(anEvent(`large_${n}`, { note: 'x'.repeat(50_000) }))
   await sidecar.kill()
   await sidecar.start({ FILE_LIMIT: 'unlimited' })
-  return await conclude(sidecar, client)
+  return await conclude(subject, sidecar, client)
 }
 
 /** P5, by traced system calls: an fsync returns before each 2xx for a new event. */
-async function probeHonestAck(flaw: string): Promise<Finding[]> {
+async function probeHonestAck({ command, options }: Subject): Promise<Finding[]> {
   const calls = 'trace=fsync,fdatasync,write,writev,sendto,sendmsg'
   const traced = ['strace', '-f', '--seccomp-bpf', '-e', calls, '-o', 'trace', ...command]
-  await using sidecar = await Sidecar.start({ command: traced, env: { FLAW: flaw } })
+  await using sidecar = await Sidecar.start({ ...options, command: traced })
   using client = new RecordingClient({ url: () => sidecar.url, timeoutMs: 30_000 })
   const findings: Finding[] = []
   for (let n = 0; n < 20; n++) {
@@ -106,8 +112,11 @@ async function probeSignatures(client: RecordingClient): Promise<void> {
   const forgeries: readonly (readonly [Buffer, string])[] = [
     [raw, ''],
     [raw, good.slice(0, 63)],
+    [raw, `${good}0`],
     [raw, good.replace(/^./, 'g')],
     [raw, `sha256=${good}`],
+    [raw, Buffer.from(good, 'hex').toString('base64')],
+    [raw, sign(raw, `${testSecret}!`)],
     [raw, sign(raw, '')],
     [pretty, good],
     [raw, sign(pretty, testSecret)],
@@ -141,7 +150,7 @@ async function probeLateEvent(client: RecordingClient): Promise<void> {
 }
 
 /** Resends events that were not acknowledged, waits for all work, and checks. */
-async function conclude(sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
+async function conclude(subject: Subject, sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
   const unsure = new Map<string, Delivery>()
   for (const { op, id, delivery } of client.requests) if (op === 'deliver') unsure.set(id, delivery)
   for (const request of client.requests) if (isAcknowledged(request)) unsure.delete(request.id)
@@ -151,8 +160,8 @@ async function conclude(sidecar: Sidecar, client: RecordingClient): Promise<Find
     if (!isAcknowledged(again))
       findings.push({ property: 'P7', what: `${again.id} was answered ${again.answer} in the end` })
   }
-  await sidecar.stop()
-  const stored = readStored(sidecar)
+  await subject.finish(sidecar)
+  const stored = await subject.readStored(sidecar)
   const effects = await readEffects(sidecar.effectsFile)
   const secrets = [testSecret, testToken]
   const { requests } = client
@@ -178,12 +187,28 @@ function anEvent(id: string, { key, createdAt = '2026-01-31T14:03:22.123Z', ...d
   return toDelivery(Buffer.from(JSON.stringify(envelope)), { id, key: key ?? null })
 }
 
-function readStored({ databaseFile }: Sidecar): readonly StoredCopy[] {
-  const db = new Sqlite(databaseFile)
-  const rows = db.prepare<[], { seq: number; id: string; raw: Buffer }>('SELECT seq, id, raw FROM event').all()
-  db.close()
-  return rows.map(({ seq, id, raw }) => ({ seq, id, digest: digestOf(raw) }))
+const flawedReceiver = fileURLToPath(new URL('../fixtures/flawed/flawed-receiver.ts', import.meta.url))
+
+function receiverWith(flaw: string): Subject {
+  return {
+    command: [process.execPath, flawedReceiver],
+    options: { env: { FLAW: flaw } },
+    finish: (sidecar) => sidecar.stop(),
+    async readStored({ databaseFile }) {
+      const db = new Sqlite(databaseFile)
+      const rows = db.prepare<[], { seq: number; id: string; raw: Buffer }>('SELECT seq, id, raw FROM event').all()
+      db.close()
+      return rows.map(({ seq, id, raw }): StoredCopy => ({ seq, id, digest: digestOf(raw) }))
+    },
+  }
 }
+
+type Probe = (subject: Subject) => Promise<readonly Finding[]>
+
+const by =
+  (...steps: readonly ProbeStep[]): Probe =>
+  (subject) =>
+    probe(subject, steps)
 
 const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, finding: RegExp])[] = [
   ['a', 'acknowledges before the commit', by('kills'), /^P1 .* was acknowledged and is not stored/],
@@ -199,17 +224,17 @@ const flaws: readonly (readonly [flaw: string, name: string, probe: Probe, findi
   ['l', 'acknowledges events that the disk refused', probeFileLimit, /^P1 large_.* not stored/],
 ]
 
-async function findings(run: Probe, flaw: string): Promise<string[]> {
-  return (await run(flaw)).map(({ property, what }) => `${property} ${what}`)
+async function findings(run: Probe, subject: Subject): Promise<string[]> {
+  return (await run(subject)).map(({ property, what }) => `${property} ${what}`)
 }
 
 describe('finds a receiver that', () => {
   test.each(flaws)('(%s) %s', async (flaw, _, run, finding) => {
-    expect(await findings(run, flaw)).toContainEqual(expect.stringMatching(finding))
+    expect(await findings(run, receiverWith(flaw))).toContainEqual(expect.stringMatching(finding))
   })
 
   test.skipIf(!canTrace())('(b) commits without an fsync (needs strace)', async () => {
-    expect(await findings(probeHonestAck, 'b')).toContainEqual(expect.stringMatching(/^P5 a 2xx/))
+    expect(await findings(probeHonestAck, receiverWith('b'))).toContainEqual(expect.stringMatching(/^P5 a 2xx/))
   })
 })
 
@@ -219,5 +244,5 @@ test.each<[string, Probe]>([
   ['a limit of file sizes', probeFileLimit],
   ...(canTrace() ? [['traced system calls (needs strace)', probeHonestAck] as [string, Probe]] : []),
 ])('finds nothing in a receiver without a flaw: %s', async (_, run) => {
-  expect(await findings(run, 'none')).toEqual([])
+  expect(await findings(run, receiverWith('none'))).toEqual([])
 })
