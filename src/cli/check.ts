@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loadConfig, type Config } from '../config/config.ts'
+import type { ConfiguredSource } from '../config/sources.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import { parseSettings } from '../config/parse.ts'
 import { collectSettings, type ConfigInputs } from '../config/collect.ts'
@@ -41,7 +42,8 @@ async function run(options: CheckOptions): Promise<void> {
   if (config !== null || handlers !== null) {
     const values = config && Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
     const sinks = config && config.sinks.map(({ name, description }) => ({ name, description }))
-    printResult({ config: values, sinks, handlers, warnings }, options, () =>
+    const sources = config && config.sources.map(describeSource)
+    printResult({ config: values, sources, sinks, handlers, warnings }, options, () =>
       [
         ...(config === null ? [] : [renderSettings(config)]),
         ...(handlers === null ? [] : [renderHandlers(handlers)]),
@@ -83,14 +85,29 @@ function findHandlersDir(settings: Awaited<ReturnType<typeof collectSettings>>, 
   return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
 }
 
-function renderSettings({ settings, sinks }: Config): string {
+function renderSettings({ settings, sources, sinks }: Config): string {
   const rows = settings.map(({ name, value, origin }) => [name, value, origin])
-  const table = renderTable(['setting', 'value', 'origin'], rows)
-  if (sinks.length === 0) return table
-  return `${table}\n\n${renderTable(
-    ['sink', 'description'],
-    sinks.map(({ name, description }) => [name, description]),
-  )}`
+  const ofSources = sources.map(describeSource).map(({ name, path, provider, secrets }) => {
+    return [name, path, provider ?? 'own rules', secrets?.join(', ') ?? 'fetched keys']
+  })
+  return [
+    renderTable(['setting', 'value', 'origin'], rows),
+    ...(ofSources.length === 0 ? [] : [renderTable(['source', 'path', 'provider', 'secrets'], ofSources)]),
+    ...(sinks.length === 0
+      ? []
+      : [
+          renderTable(
+            ['sink', 'description'],
+            sinks.map(({ name, description }) => [name, description]),
+          ),
+        ]),
+  ].join('\n\n')
+}
+
+/** `secrets`: their labels; null: public keys are fetched. */
+function describeSource({ settings, secrets }: ConfiguredSource) {
+  const { name, path, provider, keyEndpoint } = settings
+  return { name, path, provider, secrets: keyEndpoint === null ? secrets.secrets.map(({ label }) => label) : null }
 }
 
 function renderHandlers(handlers: readonly HandlerInfo[]): string {

@@ -7,6 +7,7 @@ import type { Query } from '../admin/parse.ts'
 import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
+import { defaultSource } from '../inbox/port.ts'
 import { wholeNumberFrom } from './arguments.ts'
 import { addInboxCommand, collect, definedOf, noteUnknownNames, option, type InboxOptions } from './inbox-command.ts'
 import { host, runUntilSignal } from './host.ts'
@@ -109,7 +110,9 @@ async function envelopeOf(opened: InboxCalls, id: string): Promise<unknown> {
 
 function renderLine(event: EventSummaryJson, envelope: unknown): string {
   const color = hasColors(host().stdout)
-  const line = formatEvent((toPlainNumbers(envelope) ?? { ...event, data: {} }) as AnyEvent, { color })
+  const body = toPlainNumbers(envelope)
+  const isEnvelope = event.source === defaultSource && body !== null
+  const line = formatEvent((isEnvelope ? body : { ...event, data: body ?? {} }) as AnyEvent, { color })
   return `${line}  ${screenOf(host().stdout).paint('gray', safeText(event.id))}`
 }
 
