@@ -62,8 +62,6 @@ export const counts = {
   scrolledRows: long ? 10_000 : 1_000,
   /** Kills of an emulator during deliveries. */
   emulatorSendingKills: long ? 40 : 3,
-  /** Requests that each property of the emulator's REST service sends. */
-  restFuzzRuns: long ? 5_000 : 200,
   /** Events written by each profile of the serializer. */
   serializerRuns: long ? 20_000 : 500,
 }

@@ -1,14 +1,61 @@
+import { writeFile } from 'node:fs/promises'
 import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { runConformance, type ConformanceOptions, type Report } from '../../src/cli/conformance/run.ts'
 import { scenarios } from '../../src/cli/conformance/scenarios.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
-import { conformance, failedScenarios, nextSecret, startRestartable, verdictsOf } from './conformance-stage.ts'
+import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
+
+/** The second secret of receivers that accept two. */
+const nextSecret = 'the-secret-that-comes-next'
+
+/** Tests the receiver at `url`; `only` names scenarios, separated by commas. */
+function conformance(url: string, only: string | null, options: Partial<ConformanceOptions> = {}): Promise<Report> {
+  return runConformance({
+    secret: testSecret,
+    ...(only !== null && { only: only.split(',') }),
+    ...options,
+    url: new URL(url),
+  })
+}
+
+function verdictsOf({ verdicts }: Report, verdict: Report['verdicts'][number]['verdict']) {
+  return verdicts.filter((one) => one.verdict === verdict)
+}
+
+/** The scenario of each failed rule. */
+function failedScenarios(report: Report): readonly string[] {
+  return verdictsOf(report, 'failed').map(({ scenario }) => scenario)
+}
+
+/** Starts a receiver that writes lines such as `evt_1 1 4711 end` to EFFECTS. A restart kills it and reuses its port. */
+async function startRestartable(options: SidecarOptions) {
+  await using stack = new AsyncDisposableStack()
+  const sidecar = stack.use(await Sidecar.start(options))
+  const { port } = new URL(sidecar.url)
+  // The file is read before the first effect.
+  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
+  const control = stack.use(await AppServer.start())
+  control.answer = async () => {
+    await sidecar.kill()
+    await sidecar.start({ INBOX_PORT: port })
+    return { status: 200 }
+  }
+  const call = `fetch('${control.url}').then((answer) => process.exit(answer.ok ? 0 : 1))`
+  const owned = stack.move()
+  return {
+    sidecar,
+    effects: `awk '$4 == "end" { print $1 }' '${sidecar.effectsFile}'`,
+    restart: `'${process.execPath}' -e "${call}"`,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
 
 const ruleCount = Object.values(scenarios).flatMap((cases) => cases.flatMap(({ checks }) => checks)).length
 
