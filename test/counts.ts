@@ -59,7 +59,7 @@ export const counts = {
   /** Rejected deliveries whose explanation must not contain secrets. */
   rejectSamples: long ? 2_000 : 100,
   /** Rows of the console's event list to scroll through. */
-  scrolledRows: long ? 10_000 : 4_000,
+  scrolledRows: long ? 10_000 : 1_000,
   /** Kills of an emulator during deliveries. */
   emulatorSendingKills: long ? 40 : 3,
   /** Events written by each profile of the serializer. */

@@ -63,7 +63,8 @@ export async function createContractStage(
       ...(body !== undefined && { body }),
     })
     const header = (name: string) => answer.headers.get(name) ?? undefined
-    const problems = contract.check({ method, target, body }, { status: answer.status, header, text: answer.text })
+    const sent = { method, body, params: asked.params ?? {}, query: asked.query ?? {} }
+    const problems = contract.check(operation, sent, { status: answer.status, header, text: answer.text })
     if (problems.length === 0) return answer
     throw new Error(`${method} ${target} ${JSON.stringify(body)}: ${problems.join('; ')}\n${answer.text}`)
   }
