@@ -97,23 +97,6 @@ export function describeEffects(harness: ConformanceHarness): void {
   })
 
   describe('a run that read state', () => {
-    test('conflicts when it has changed: no effects, no attempt charged, runs again', async () => {
-      await using stage = await open()
-      await stage.accept(anEvent('a'), anEvent('b'))
-      const [a, b] = await stage.claim()
-      const reads = [{ query: { key: 'n' }, found: [] }]
-      expect(await done(stage, a!, { reads, writes: [put('n', '1')] })).toBe('applied')
-      const outdated = { reads, writes: [put('n', '1'), put('m', '1')], items: [anItem('i')] }
-      expect(await done(stage, b!, outdated)).toBe('conflict')
-      expect(await keys(stage)).toEqual(['n'])
-      expect(await stage.run('b')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
-      const again = await stage.claimOne()
-      expect(again).toMatchObject({ attempt: 1, failed: 0, crashed: 0 })
-      const seen = [{ query: { key: 'n' }, found: [{ key: 'n', version: versionOf(a!) }] }]
-      expect(await done(stage, again, { reads: seen, writes: [put('n', '2')] })).toBe('applied')
-      expect((await stage.detail('b')).runs).toHaveLength(2)
-    })
-
     test('sees writes of earlier outcomes in the batch', async () => {
       await using stage = await open()
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
@@ -167,17 +150,6 @@ export function describeEffects(harness: ConformanceHarness): void {
       await stage.inbox.register([ordered, mail])
       expect(idsOf(await stage.claim({ handlers: ['mail'] }))).toEqual(['a'])
     })
-  })
-
-  test('a stale outcome has no effects', async () => {
-    await using stage = await open()
-    await stage.accept(anEvent('a'))
-    const late = await stage.claimOne()
-    await stage.release(late)
-    await stage.claimOne()
-    expect(await done(stage, late, { writes: [put('k', '1')], items: [anItem('i')] })).toBe('stale')
-    expect(await keys(stage)).toEqual([])
-    expect((await stage.detail('a')).runs).toHaveLength(2)
   })
 }
 

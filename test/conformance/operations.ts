@@ -70,6 +70,21 @@ export function describeOperations(harness: ConformanceHarness): void {
     })
   })
 
+  test("a paused handler is shown in the stats, and does not pause others; an unknown one can't be paused", async () => {
+    await using stage = await Stage.open(harness, [ordered, loose])
+    expect(await stage.inbox.setPaused('unknown', true)).toBe(false)
+    await stage.inbox.setPaused('ordered', true)
+    const claim = stage.claim({ handlers: ['ordered', 'loose'] })
+    await stage.accept(anEvent('a'))
+    expect((await claim).map(({ handler }) => handler)).toEqual(['loose'])
+    const { paused, handlers } = await stage.inbox.stats()
+    expect(paused).toBe(false)
+    expect(Object.fromEntries(handlers.map((row) => [row.handler, row.paused]))).toEqual({
+      loose: false,
+      ordered: true,
+    })
+  })
+
   describe('close', () => {
     const shuttingDown = expect.objectContaining({ code: 'shutting_down' })
 

@@ -11,7 +11,6 @@ const replayOf = (filter: NewReplay['filter'], given: Partial<NewReplay> = {}): 
 })
 
 const holding = { ...ordered, onDead: 'hold' } as const
-const fourIds = ['e0', 'e1', 'e2', 'e3']
 
 /** Replays and backfills. */
 export function describeReplays(harness: ConformanceHarness): void {
@@ -140,24 +139,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect((await stage.inbox.replays({ limit: 9 })).data).toEqual([])
     })
 
-    test('creates additional runs with their own order', async () => {
-      await using stage = await handled()
-      await stage.inbox.startReplay(replayOf({ network: 'solana' }, { newKeys: true }))
-      const lease = await stage.claimOne({ max: 9 })
-      expect(lease).toMatchObject({ event: { id: 'e0' }, attempt: 1, replay: { id: 1, newKeys: true } })
-      await stage.accept(anEvent('live', { network: 'solana', address: 'A0' }))
-      // Live runs and replayed runs of a key don't wait for each other.
-      const live = await stage.claimOne()
-      expect(live).toMatchObject({ event: { id: 'live' }, replay: null })
-      await stage.done(lease)
-      expect(await stage.claimOne()).toMatchObject({ event: { id: 'e2' }, replay: { id: 1 } })
-      const { runs } = await stage.detail('e0')
-      expect(runs.map(({ state, replay }) => [state, replay])).toEqual([
-        ['done', null],
-        ['done', 1],
-      ])
-    })
-
     test('creates at most 1,000 open runs, and more as they end', async () => {
       await using stage = await handled(1_500)
       await stage.inbox.startReplay(replayOf({ status: 'done' }))
@@ -196,30 +177,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(runs).toBeLessThanOrEqual(10 + (stage.clock.now() - begunAt) / 100 + 1)
     })
 
-    test('creates no runs after cancel and drops pending ones; running runs and outbox items continue', async () => {
-      await using stage = await handled()
-      await stage.inbox.startReplay(replayOf({ status: 'done' }))
-      await stage.clock.advance(100)
-      const [lease] = await stage.claim({ max: 1 })
-      const { runId, token } = lease!
-      const item = { sink: 'mail', key: null, payload: '1', idempotencyKey: 'i' }
-      const effects = { reads: [], writes: [], items: [item] }
-      await stage.inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'done', effects }])
-      const running = await stage.claimOne()
-      expect(await stage.inbox.cancelReplay(1)).toBe(true)
-      expect(await stage.inbox.cancelReplay(1)).toBe(false)
-      expect(await stage.inbox.cancelReplay(2)).toBe(false)
-      expect(await stage.inbox.replay(1)).toMatchObject({ state: 'cancelled', openRuns: 2 })
-      const states = await Promise.all(
-        ['e0', 'e1', 'e2', 'e3'].map(async (id) => (await stage.detail(id)).runs[1]?.state),
-      )
-      expect(new Set(states)).toEqual(new Set(['done', 'dropped', 'running']))
-      expect(await stage.done(running)).toEqual(['applied'])
-      expect(idsOf(await stage.claim({ handlers: ['mail'] }))).toEqual([lease!.event.id])
-      await stage.accept(anEvent('next', { network: 'solana', address: 'A0' }))
-      expect(idsOf(await stage.claim())).toEqual(['next'])
-    })
-
     const mail = { name: 'mail', types: [], order: 'key' } as const
 
     /** Settles runs as done in one batch. Each leaves an item for `mail` with its event id. */
@@ -231,27 +188,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       })
       expect(await stage.inbox.settle(outcomes)).toEqual(outcomes.map(() => 'applied'))
     }
-
-    /** Ends leases in four ways after which a run is tried again. */
-    async function endEach(stage: Stage, [retried, snoozed, released, reaped]: readonly Lease[]): Promise<void> {
-      expect(await stage.settle(retried!, 'retry', 0)).toEqual(['applied'])
-      expect(await stage.settle(snoozed!, 'snooze', 0)).toEqual(['applied'])
-      await stage.release(released!)
-      expect(reaped).toBeDefined()
-      expect(await stage.inbox.reap('worker')).toMatchObject({ runs: 1 })
-    }
-
-    test('drops runs in flight at cancel after a retry, a snooze, a release and a reap', async () => {
-      await using stage = await Stage.open(harness, [loose])
-      await stage.accept(...fourIds.map((id) => anEvent(id)))
-      await stage.done(...(await stage.claim({ handlers: ['loose'] })))
-      await stage.inbox.startReplay(replayOf({ ids: fourIds }))
-      const leases = await stage.claim({ handlers: ['loose'] })
-      await stage.inbox.cancelReplay(1)
-      await endEach(stage, leases)
-      for (const id of fourIds) expect((await stage.detail(id)).runs[1], id).toMatchObject({ state: 'dropped' })
-      expect(await stage.inbox.replay(1)).toMatchObject({ openRuns: 0 })
-    })
 
     test('delivers its items after live ones, also to a waiting sink', async () => {
       await using stage = await handled()
@@ -265,21 +201,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await waiting).toMatchObject([{ item: { idempotencyKey: 'live' }, replay: null }])
       const behind = await stage.claimOne({ handlers: ['mail'] })
       expect(behind).toMatchObject({ item: { idempotencyKey: 'e0' }, replay: { id: 1, newKeys: true } })
-    })
-
-    test('delivers items after cancel, again after a retry, a snooze, a release and a reap', async () => {
-      await using stage = await Stage.open(harness, [loose, mail])
-      await stage.accept(...fourIds.map((id) => anEvent(id)))
-      await stage.done(...(await stage.claim({ handlers: ['loose'] })))
-      await stage.inbox.startReplay(replayOf({ ids: fourIds }))
-      await leave(stage, ...(await stage.claim({ handlers: ['loose'] })))
-      const items = await stage.claim({ handlers: ['mail'] })
-      await stage.inbox.cancelReplay(1)
-      await endEach(stage, items)
-      const ready = await stage.claim({ handlers: ['mail'], owner: 'next' })
-      const suspects = await stage.claim({ handlers: ['mail'], suspects: true, owner: 'next' })
-      expect(idsOf(ready).toSorted()).toEqual(fourIds.slice(0, 3))
-      expect(suspects).toMatchObject([{ runId: items[3]!.runId, replay: { id: 1 } }])
     })
 
     test('is listed, newest first, page by page', async () => {
@@ -347,16 +268,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       ])
     })
 
-    test('gets stored events of other keys while one is blocked', async () => {
-      await using stage = await withOneLongKey()
-      await stage.inbox.register([holding, { ...late('beginning'), onDead: 'hold' }])
-      await stage.until(async () => (await stage.stats('late')).ready > 0)
-      await stage.dead(await stage.claimOne(claimLate(stage)))
-      await stage.accept(anEvent('new', { network: 'base', address: 'new' }))
-      await stage.until(async () => (await stage.stats('late')).ready === 2)
-      expect(idsOf(await stage.claim(claimLate(stage)))).toEqual(['other', 'new'])
-    })
-
     test('gets no stored events after its pending runs were discarded', async () => {
       await using stage = await handled(1_500)
       await stage.inbox.register([ordered, late('beginning')])
@@ -369,22 +280,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       await stage.inbox.register([ordered, late('now')])
       await stage.clock.advance(1_000)
       expect(await stage.isWaiting(stage.claim(claimLate(stage)))).toBe(true)
-    })
-
-    test('continues its backfill after a crash', async () => {
-      await using stage = await handled(1_200)
-      const routes = [ordered, late('beginning')]
-      await stage.inbox.register(routes)
-      await stage.clock.advance(100)
-      await stage.crash(routes)
-      const seen = new Set<string>()
-      while (seen.size < 1_200) {
-        await stage.clock.advance(50)
-        const leases = await stage.claim(claimLate(stage))
-        for (const id of idsOf(leases)) seen.add(id)
-        await stage.done(...leases)
-      }
-      expect(seen.size).toBe(1_200)
     })
   })
 }

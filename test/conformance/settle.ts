@@ -22,20 +22,6 @@ export function describeSettle(harness: ConformanceHarness): void {
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'dead'])
     })
 
-    test('counts failures separately: crashes and releases do not count, and a requeue resets them', async ({
-      stage,
-    }) => {
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      await stage.retry(await stage.claimOne({ suspects: true }))
-      await stage.release(await stage.claimOne())
-      const lease = await stage.claimOne()
-      expect(lease).toMatchObject({ attempt: 3, failed: 1, crashed: 0 })
-      await stage.dead(lease)
-      await stage.inbox.requeueDead('all')
-      expect(await stage.claimOne()).toMatchObject({ attempt: 1, failed: 0, crashed: 0 })
-    })
-
     test('numbers attempts from 1 and stores a record of each', async ({ stage }) => {
       await stage.accept(anEvent('a'))
       const attempts: number[] = []

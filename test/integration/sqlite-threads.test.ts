@@ -16,7 +16,7 @@ import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 const body = Buffer.from(JSON.stringify({ padding: 'x'.repeat(480) }))
-const keys = 50_000
+const keys = 10_000
 
 const backlogEvent = (n: number): NewEvent => anEvent(`evt_${n}`, { key: `solana:${n % keys}`, raw: body })
 
