@@ -10,7 +10,6 @@ import {
   noRuns,
   ordered,
 } from './stage.ts'
-import { readAll } from './views.ts'
 
 interface LargeAction {
   readonly stage: Stage
@@ -198,30 +197,5 @@ export function describeActions(harness: ConformanceHarness): void {
       expect(await notes(stage)).toHaveLength(3)
       expect(await act()).toBe(0)
     })
-  })
-
-  test('lists audit records newest first, page by page, without actions that changed nothing', async ({ stage }) => {
-    await stage.accept(anEvent('a'))
-    await stage.killReady()
-    await stage.inbox.setPaused('ordered', true)
-    await stage.inbox.setPaused('unknown', true)
-    await stage.inbox.setPaused(null, true)
-    await stage.inbox.setPaused(null, false)
-    await stage.inbox.requeueDead('all')
-    await stage.inbox.requeueDead('all')
-    await stage.inbox.dropDead('all', 'x')
-    const filter = { ids: ['a'] }
-    const { id } = await stage.inbox.startReplay({ filter, perSecond: null, newKeys: true })
-    await stage.inbox.cancelReplay(id)
-    const seen = await readAll((cursor) => stage.inbox.audit({ ...cursor, limit: 2 }))
-    expect(seen.map(({ action }) => action).toReversed()).toEqual([
-      'handler.pause',
-      'handler.pause',
-      'handler.resume',
-      'dead.requeue',
-      'replay.start',
-      'replay.cancel',
-    ])
-    expect(seen[1]).toMatchObject({ detail: { replay: id, filter, newKeys: true } })
   })
 }

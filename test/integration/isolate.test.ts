@@ -15,12 +15,12 @@ const isolated = (source: string) => source.replace("type: '*',", "type: '*',\n 
 const runners = (stage: RunnerStage) => stage.threads().filter((name) => name.startsWith('runner'))
 const handlerNames = (stage: RunnerStage) => stage.runner.handlers.map(({ name }) => name).toSorted()
 
-it.each(['exit', 'spin'])('a crash of an isolated handler affects no other run: %s', async (deed) => {
+it('a crash of an isolated handler affects no other run', async () => {
   await using stage = await stageRunner(['steady'], { files: { 'poison.ts': isolated(await fixture('poison')) } })
   expect(runners(stage)).toEqual(['runner', 'runner poison'])
   await stage.accept({ id: 'in flight', data: { workMs: 300 } })
   await until(async () => (await stage.run('in flight', 'steady')).state === 'running', 'a run in flight')
-  await stage.accept({ id: 'guilty', data: { deed } })
+  await stage.accept({ id: 'guilty', data: { deed: 'exit' } })
   const others: string[] = ['in flight']
   await until(async () => {
     const id = `other_${others.length}`

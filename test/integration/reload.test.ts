@@ -268,10 +268,3 @@ it('stops during a reload and while old threads finish', async () => {
   expect(await stage.run('patient', 'tracing')).toMatchObject({ state: 'ready', attempt: 0, crashed: 0 })
   expect(failures(stage)).toEqual([])
 })
-
-it('ignores edits without `watch`', async () => {
-  await using stage = await stageRunner([], { files: { 'tracing.ts': tracing('v1') } })
-  await edit(stage, 'tracing.ts', tracing('v2'))
-  expect(await versionNow(stage, 'evt_1')).toBe('end evt_1 v1')
-  expect(stage.started()).toBe(3)
-})

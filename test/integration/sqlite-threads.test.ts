@@ -141,16 +141,6 @@ describe('the inbox in its threads', () => {
     }
   })
 
-  test('rejects calls after close, which can be repeated', async () => {
-    await using dir = await createTempDir()
-    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
-    const late = inbox.accept([anEvent('a')])
-    await Promise.all([inbox.close(), inbox.close()])
-    expect(await late).toEqual(['accepted'])
-    await expect(inbox.accept([anEvent('b')])).rejects.toMatchObject({ code: 'shutting_down' })
-    await expect(inbox.stats()).rejects.toMatchObject({ code: 'shutting_down' })
-  })
-
   test('finds a damaged page in the structure check, which close aborts', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
