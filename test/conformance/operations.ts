@@ -9,6 +9,7 @@ import {
   hex,
   idsOf,
   loose,
+  odd,
   ordered,
 } from './stage.ts'
 
@@ -19,11 +20,11 @@ export function describeOperations(harness: ConformanceHarness): void {
     test('lists bodies newest first, byte for byte', async ({ stage }) => {
       const raw = Uint8Array.of(0, 0xff, 0x7b)
       await stage.accept(aQuarantined('old'))
-      await stage.accept(aQuarantined('new', { raw, reason: 'too_deep', receivedAt: 77, secretLabel: 'next' }))
+      await stage.accept(aQuarantined('new', { raw, reason: odd, receivedAt: 77, secretLabel: odd }))
       const { data, nextCursor } = await stage.inbox.quarantine({ limit: 10 })
       expect(data.map(({ id }) => id)).toEqual(['sha256:new', 'sha256:old'])
       expect(nextCursor).toBeNull()
-      expect(data[0]).toMatchObject({ reason: 'too_deep', receivedAt: 77, secretLabel: 'next', sizeBytes: 3, count: 1 })
+      expect(data[0]).toMatchObject({ reason: odd, receivedAt: 77, secretLabel: odd, sizeBytes: 3, count: 1 })
       expect(hex(data[0]!.raw)).toBe(hex(raw))
     })
   })
