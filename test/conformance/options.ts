@@ -47,6 +47,25 @@ export function describeOptions(harness: ConformanceHarness): void {
     })
   })
 
+  test('latestOnly supersedes an outdated run instead of a release, a retry and a conflict', async () => {
+    await using stage = await Stage.open(harness, [latest])
+    const keys = ['released', 'retried', 'outdated']
+    const event = (id: string, key: string) => anEvent(id, { key: `key ${key}` })
+    await stage.accept(...keys.map((key) => event(key, key)))
+    const [released, retried, outdated] = await stage.claim()
+    await stage.accept(...keys.map((key) => event(`newer ${key}`, key)))
+    await stage.release(released!)
+    await stage.retry(retried!)
+    const reads = [{ query: { key: 'n' }, found: [{ key: 'n', version: 1 }] }]
+    const effects = { reads, writes: [], items: [] }
+    const done = { ...outdated!, startedAt: 0, endedAt: 0, kind: 'done', effects } as const
+    expect(await stage.inbox.settle([done])).toEqual(['conflict'])
+    expect(await stage.states(...keys)).toEqual(keys.map(() => 'superseded'))
+    expect(await stage.states(...keys.map((key) => `newer ${key}`))).toEqual(keys.map(() => 'ready'))
+    expect(await Promise.all(keys.map(async (key) => (await stage.run(key)).attempt))).toEqual([0, 1, 0])
+    expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 3 }])
+  })
+
   describe('latestOnly', () => {
     test('supersedes a large backlog in steps, and runs the newest last', async () => {
       await using stage = await Stage.open(harness, [ordered])

@@ -11,6 +11,7 @@ const replayOf = (filter: NewReplay['filter'], given: Partial<NewReplay> = {}): 
 })
 
 const holding = { ...ordered, onDead: 'hold' } as const
+const fourIds = ['e0', 'e1', 'e2', 'e3']
 
 /** Replays and backfills. */
 export function describeReplays(harness: ConformanceHarness): void {
@@ -182,6 +183,27 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await stage.inbox.settle(outcomes)).toEqual(outcomes.map(() => 'applied'))
     }
 
+    /** Ends leases in four ways after which a run is tried again. */
+    async function endEach(stage: Stage, [retried, snoozed, released, reaped]: readonly Lease[]): Promise<void> {
+      expect(await stage.settle(retried!, 'retry', 0)).toEqual(['applied'])
+      expect(await stage.settle(snoozed!, 'snooze', 0)).toEqual(['applied'])
+      await stage.release(released!)
+      expect(reaped).toBeDefined()
+      expect(await stage.inbox.reap('worker')).toMatchObject({ runs: 1 })
+    }
+
+    test('drops runs in flight at cancel after a retry, a snooze, a release and a reap', async () => {
+      await using stage = await Stage.open(harness, [loose])
+      await stage.accept(...fourIds.map((id) => anEvent(id)))
+      await stage.done(...(await stage.claim({ handlers: ['loose'] })))
+      await stage.inbox.startReplay(replayOf({ ids: fourIds }))
+      const leases = await stage.claim({ handlers: ['loose'] })
+      await stage.inbox.cancelReplay(1)
+      await endEach(stage, leases)
+      for (const id of fourIds) expect((await stage.detail(id)).runs[1], id).toMatchObject({ state: 'dropped' })
+      expect(await stage.inbox.replay(1)).toMatchObject({ openRuns: 0 })
+    })
+
     test('delivers its items after live ones, also to a waiting sink', async () => {
       await using stage = await handled()
       await stage.inbox.register([ordered, mail])
@@ -194,6 +216,21 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(await waiting).toMatchObject([{ item: { idempotencyKey: 'live' }, replay: null }])
       const behind = await stage.claimOne({ handlers: ['mail'] })
       expect(behind).toMatchObject({ item: { idempotencyKey: 'e0' }, replay: { id: 1, newKeys: true } })
+    })
+
+    test('delivers items after cancel, again after a retry, a snooze, a release and a reap', async () => {
+      await using stage = await Stage.open(harness, [loose, mail])
+      await stage.accept(...fourIds.map((id) => anEvent(id)))
+      await stage.done(...(await stage.claim({ handlers: ['loose'] })))
+      await stage.inbox.startReplay(replayOf({ ids: fourIds }))
+      await leave(stage, ...(await stage.claim({ handlers: ['loose'] })))
+      const items = await stage.claim({ handlers: ['mail'] })
+      await stage.inbox.cancelReplay(1)
+      await endEach(stage, items)
+      const ready = await stage.claim({ handlers: ['mail'], owner: 'next' })
+      const suspects = await stage.claim({ handlers: ['mail'], suspects: true, owner: 'next' })
+      expect(idsOf(ready).toSorted()).toEqual(fourIds.slice(0, 3))
+      expect(suspects).toMatchObject([{ runId: items[3]!.runId, replay: { id: 1 } }])
     })
 
     test('is listed, newest first, page by page', async () => {

@@ -105,16 +105,3 @@ it('with `watch`, a handler moves into a separate thread and back', async () => 
   await stage.accept({ id: 'evt_1' })
   await until(async () => (await stage.run('evt_1', 'steady')).state === 'done', 'the run')
 })
-
-it('a thread that crashes after `isolate` was changed reloads all handlers', async () => {
-  await using stage = await stageRunner(['poison'], {
-    files: { 'a.mjs': telling('a'), 'b.mjs': telling('b', 'isolate: true,') },
-  })
-  await writeFile(join(stage.handlersDir, 'a.mjs'), telling('a', 'isolate: true,'))
-  await writeFile(join(stage.handlersDir, 'b.mjs'), telling('b'))
-  await stage.accept({ id: 'evt_1', data: { deed: 'exit' } })
-  await until(() => stage.lines.some(({ msg }) => msg === 'handlers reloaded'), 'the reload')
-  await until(() => runners(stage).includes('runner a') && !runners(stage).includes('runner b'), 'the new threads')
-  await until(async () => (await stage.run('evt_1', 'poison')).state === 'dead', 'the verdict')
-  expect(handlerNames(stage)).toEqual(['a', 'b', 'poison'])
-})
