@@ -149,7 +149,7 @@ export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptio
 }
 
 /** Stores a batch with the function `inbox.accept`. Returns one `AcceptedRow`. */
-export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "leasedPlaces",
+const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "leasedPlaces",
     array_to_string(given_runs, ' ') AS "leasedRuns", array_to_string(given_claims, ' ') AS "leasedClaims"
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
   $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
@@ -191,7 +191,7 @@ interface AcceptContext {
  * The parameters of `acceptStatement` for a batch of at least one delivery. `runs`: its runs if all events are new. `offer`: the claims
  * reserved for them; null if there are none.
  */
-export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: AcceptContext) {
+function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: AcceptContext) {
   const seen = new Set<string>()
   const others: { at: number; id: string; reason: string | null }[] = []
   const runs = createRunList()
