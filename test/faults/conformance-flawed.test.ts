@@ -56,7 +56,7 @@ test.each<[string, string, string, (receiver: Restartable) => object, readonly s
   [
     'A44 (k)',
     'drops events older than the newest one',
-    'order,out-of-order,burst',
+    'out-of-order,burst',
     () => ({}),
     ['out-of-order'],
     /got: 3 of 4 acknowledged events not done within 5 s/,

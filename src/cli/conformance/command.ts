@@ -46,7 +46,7 @@ export function addConformanceCommand(program: Command): void {
     .requiredOption('--url <url>', 'URL at which the receiver accepts events', httpUrl)
     .requiredOption('--secret <secret>', 'signing secret of the receiver: @file, - for standard input, or env:NAME')
     .option('--next-secret <secret>', 'a second secret that the receiver accepts: @file, - or env:NAME')
-    .option('--effects <url or command>', 'URL or shell command that lists the processed event ids, one per line')
+    .option('--effects <url or command>', 'URL or shell command that prints the id of each processed event')
     .option('--restart <command>', 'shell command that restarts the receiver')
     .option('--only <scenarios>', 'run these scenarios, separated by commas', names)
     .option('--skip <scenarios>', 'skip these scenarios, separated by commas', names)
