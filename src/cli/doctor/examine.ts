@@ -16,15 +16,7 @@ import { findHandlersAlone } from '../check.ts'
 import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
-import {
-  check,
-  type Finding,
-  examineClock,
-  examinePort,
-  examineVersions,
-  judgeLimits,
-  openFilesLimit,
-} from './machine.ts'
+import { check, type Finding, examineClock, examinePort, examineVersions } from './machine.ts'
 
 export interface Examination {
   readonly findings: readonly Finding[]
@@ -71,7 +63,6 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     ...(handlers === null ? [] : [handlers.finding]),
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
-    judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
   // With invalid settings, sinks would be missing.
   const known = config === null ? null : (handlers?.handlers ?? null)
