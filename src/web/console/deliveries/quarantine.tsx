@@ -1,5 +1,4 @@
-import { ApiError, useGet } from '../../ui/api.tsx'
-import { fromBase64 } from '../../ui/base64.ts'
+import { ApiError, fromBase64, useGet } from '../../ui/api.tsx'
 import { formatBytes, formatCount, formatCounted } from '../../ui/format.ts'
 import { List, type Target } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
