@@ -10,7 +10,6 @@ import { checkHandlers } from '../../dispatch/check-handlers.ts'
 import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { locationsOf, type HandlerLocations } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { LabelledSubscribe } from '../../config/subscribe.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
 import { findHandlersAlone } from '../check.ts'
 import { commandLine } from '../host.ts'
@@ -23,8 +22,6 @@ export interface Examination {
   readonly database: ExaminedDatabase
   /** Handlers that `serve` would load; null if unknown. */
   readonly handlers: readonly HandlerInfo[] | null
-  /** The setting `subscribe`; null if unset, or if the settings are invalid. */
-  readonly subscribe: LabelledSubscribe | null
 }
 
 /**
@@ -66,7 +63,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
   ]
   // With invalid settings, sinks would be missing.
   const known = config === null ? null : (handlers?.handlers ?? null)
-  return { findings, database, handlers: known, subscribe: config?.subscribe ?? null }
+  return { findings, database, handlers: known }
 }
 
 function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {
