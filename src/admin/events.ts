@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  defaultSource,
   eventStatuses,
   runStates,
   type AttemptRecord,
@@ -15,7 +16,8 @@ import { component, count, isoTimeOrNull, pageShape, runError, time, toBuffer, t
 
 const summaryFields = {
   seq: z.int().min(1).describe('accept sequence: 1, 2, 3 … without gaps'),
-  id: z.string(),
+  id: z.string().describe('`<source>/<id>` if the source is not default'),
+  source: z.string().describe('`default` or a name of the setting sources'),
   type: z.string(),
   created_at: z.string().describe('as in the envelope'),
   received_at: time,
@@ -151,17 +153,17 @@ async function findEvent({ inbox }: AdminContext, id: string): Promise<EventDeta
 }
 
 export function toEventSummaryJson(event: EventSummary): EventSummaryJson {
-  const { seq, id, type, createdAt, receivedAt, network, address, status } = event
-  return toWire({ seq, id, type, createdAt, receivedAt, network, address, status })
+  const { seq, id, source, type, createdAt, receivedAt, network, address, status } = event
+  return toWire({ seq, id, source, type, createdAt, receivedAt, network, address, status })
 }
 
 function toEventRowJson(event: EventSummary): EventRowJson {
   const { detail } = event
   if (detail === undefined) return toEventSummaryJson(event)
-  const envelope = detail.body && (parseExactJson(toBuffer(detail.body).toString()) as { readonly data?: unknown })
+  const body = detail.body && (parseExactJson(toBuffer(detail.body).toString()) as { readonly data?: unknown })
   return {
     ...toEventSummaryJson(event),
-    data: envelope?.data ?? null,
+    data: (event.source === defaultSource ? body?.data : body) ?? null,
     runs: toWire(detail.runs) as EventRowJson['runs'],
   }
 }

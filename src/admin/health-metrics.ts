@@ -1,13 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { driftKinds, type DriftCounter } from '../health/drift.ts'
-import type { HealthMeter } from '../health/meter.ts'
+import type { MeteredSender } from '../health/senders.ts'
 import type { HealthWatch } from '../health/watch.ts'
 import type { QueryStore } from '../inbox/port.ts'
 
 export interface HealthMetricsInputs {
   readonly watch: () => Pick<HealthWatch, 'warnings' | 'silences'>
-  readonly totals: HealthMeter['totals']
+  readonly senders: readonly MeteredSender[]
   readonly inbox: Pick<QueryStore, 'secretUses'>
   readonly drift: Pick<DriftCounter, 'records'>
   /** Labels of the configured secrets. */
@@ -41,13 +41,16 @@ export function addTo(registry: Registry) {
 
 /** Adds metrics about delivery health. Values that can't be read at a scrape are missing from it. */
 export function addHealthMetrics(registry: Registry, inputs: HealthMetricsInputs): void {
-  const { watch, totals, inbox, drift, secretLabels } = inputs
+  const { watch, senders, inbox, drift, secretLabels } = inputs
   const { counter, gauge } = addTo(registry)
   counter(
     'inbox_deliveries_total',
-    'Deliveries by result for the sender: acknowledged within 5 s, late, refused with 503, or unusable and answered 422',
-    ['result'],
-    () => Object.entries(totals()).map(([result, count]) => [{ result }, count]),
+    'Deliveries by result for the sender: acknowledged in its time limit, late, refused with 503, or unusable and answered 422',
+    ['source', 'result'],
+    () =>
+      senders.flatMap(({ sender: { source }, meter }) =>
+        Object.entries(meter.totals()).map(([result, count]): Row => [{ source, result }, count]),
+      ),
   )
   gauge('inbox_warning_active', 'Active warnings by code', ['code', 'level'], () =>
     watch()

@@ -2,8 +2,16 @@ import { hostname } from 'node:os'
 import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
+import { describeSchedule } from '../health/senders.ts'
 import type { Silence } from '../health/silence.ts'
-import { orphanedHandlers, openRunsOf, internalLabel, type AuditRecord, type GapRecord } from '../inbox/port.ts'
+import {
+  orphanedHandlers,
+  openRunsOf,
+  internalLabel,
+  sourceOf,
+  type AuditRecord,
+  type GapRecord,
+} from '../inbox/port.ts'
 import { version } from '../base/version.ts'
 import { partsOfCaller } from './auth.ts'
 import { deadLettersOf } from './dead-letters.ts'
@@ -36,7 +44,13 @@ export const senderMeter = component('SenderMeter', {
   p50_ms: z.number().nullable(),
   p99_ms: z.number().nullable(),
   max_ms: z.number().nullable(),
-  budget_ms: z.int().describe('time limit of the sender: 5000'),
+  budget_ms: z.int().nullable().describe('time limit of the sender; null: none is documented'),
+})
+
+const sourceHealth = component('SourceHealth', {
+  source: z.string().describe('`default` or a name of the setting sources'),
+  sender: senderMeter,
+  retries: z.string().describe("the sender's retry schedule, as a sentence"),
 })
 
 const silence = component('Silence', {
@@ -100,7 +114,8 @@ const health = component('Health', {
   gaps: z.array(gap),
   subscription: subscription.nullable(),
   warnings: z.array(warning),
-  sender: senderMeter.nullable().describe('null: no receiver runs in this process'),
+  sender: senderMeter.nullable().describe('all sources; null: no receiver runs in this process'),
+  sources: z.array(sourceHealth).describe('deliveries of the last hour by source'),
   silences: z.array(silence),
   reconcile: reconcile.nullable().describe('latest of this process'),
   reconcile_configured: z.boolean().describe('true with access to the upstream service'),
@@ -222,7 +237,7 @@ export const healthRoutes = {
 export const senderWindowMs = 3_600_000
 
 async function showHealth(context: AdminContext): Promise<HealthJson> {
-  const { inbox, handlers, openBreakers, meter, watch, reconciler } = context
+  const { inbox, handlers, openBreakers, meter, senders = [], watch, reconciler } = context
   const [stats, gaps, latestRegistration] = await Promise.all([inbox.stats(), inbox.gaps(), inbox.subscription()])
   const loaded = handlers?.()
   const latest = reconciler?.current() ?? null
@@ -242,6 +257,11 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
     ...toFoundJson(latestRegistration),
     warnings: toWire(watch?.warnings() ?? []),
     sender: meter === undefined ? null : toSenderJson(meter.summary(senderWindowMs)),
+    sources: senders.map(({ sender, meter: ofSource }) => {
+      const { source, ackLimitMs } = sender
+      const summary = toSenderJson(ofSource.summary(senderWindowMs), ackLimitMs)
+      return { source, sender: summary, retries: describeSchedule(sender) }
+    }),
     silences: (watch?.silences() ?? []).map(toSilenceJson),
     reconcile: latest && toReconcileJson(latest),
     reconcile_configured: reconciler?.isConfigured ?? false,
@@ -249,11 +269,16 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
 }
 
 /** Configured secrets in order, then removed ones, last used first. */
-async function secretUses({ inbox, secretLabels }: AdminContext): Promise<SecretUseJson[]> {
+async function secretUses({ inbox, secretLabels, senders = [] }: AdminContext): Promise<SecretUseJson[]> {
   const uses = (await inbox.secretUses()).filter(({ label }) => label !== internalLabel)
   const byLabel = new Map(uses.map((use) => [use.label, use]))
   const configured = secretLabels?.() ?? []
-  const removed = uses.filter(({ label }) => !configured.includes(label)).toSorted((a, b) => b.lastAt - a.lastAt)
+  // Labels of fetched keys are their ids.
+  const fetching = senders.filter(({ sender }) => sender.secretsSetting === null).map(({ sender }) => sender.source)
+  const isFetched = (label: string) => fetching.includes(sourceOf({ secretLabel: label }))
+  const removed = uses
+    .filter(({ label }) => !configured.includes(label) && !isFetched(label))
+    .toSorted((a, b) => b.lastAt - a.lastAt)
   return [...configured, ...removed.map(({ label }) => label)].map((label) => {
     const use = byLabel.get(label)
     return {
@@ -274,8 +299,11 @@ function toAuditJson({ detail, by, ...entry }: AuditRecord): AuditJson {
   return { ...toWire(entry), ...partsOfCaller(by), detail }
 }
 
-export function toSenderJson({ windowMs, ...meter }: SenderMeter): SenderMeterJson {
-  return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: ackBudgetMs }
+export function toSenderJson(
+  { windowMs, ...meter }: SenderMeter,
+  ackLimitMs: number | null = ackBudgetMs,
+): SenderMeterJson {
+  return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: ackLimitMs }
 }
 
 function toSilenceJson({ silentMs, usualMs, alarmAfterMs, learning, ...rest }: Silence): SilenceJson {

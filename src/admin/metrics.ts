@@ -5,7 +5,7 @@ import { Histogram as Durations } from '../base/histogram.ts'
 import type { OpenBreaker } from '../dispatch/circuit-breaker.ts'
 import type { SettledCount } from '../dispatch/pace.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
-import type { AcceptResult, HandlerStats, InboxStats, QueryStore } from '../inbox/port.ts'
+import { defaultSource, type AcceptResult, type HandlerStats, type InboxStats, type QueryStore } from '../inbox/port.ts'
 import type { ReceiverObserver } from '../receiver/receive.ts'
 import { addHealthMetrics, addTo, type HealthMetricsInputs } from './health-metrics.ts'
 
@@ -19,8 +19,10 @@ export interface MetricsOptions {
   readonly health?: HealthMetricsInputs
 }
 
-/** Counters of the process. The observing calls are made for each request and only add to numbers. */
-export interface Metrics extends ReceiverObserver {
+/** Counters of the process. */
+export interface Metrics {
+  /** Returns the observer of a source. Its calls are made for each request and only add to numbers. */
+  observerOf(source: string): Omit<ReceiverObserver, 'signed'>
   attemptsSettled(counts: readonly SettledCount[]): void
   runnerReplaced(): void
   /** All metrics in the Prometheus text format. Metrics of the store are missing while it can't be read. */
@@ -28,7 +30,7 @@ export interface Metrics extends ReceiverObserver {
   readonly contentType: string
 }
 
-/** Upper bounds of histogram buckets, in milliseconds. The sender waits 5 s for an acknowledgement. */
+/** Upper bounds of histogram buckets, in milliseconds. The default sender waits 5 s for an acknowledgement. */
 const ackEdgesMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000]
 const attemptEdgesMs = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 100_000, 300_000]
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
@@ -38,12 +40,12 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
-  const acks = new Durations()
+  const acksBySource = new Map<string, Durations>()
   addDurations(registry, {
     name: 'inbox_ack_duration_seconds',
     help: 'Time from the start of a delivery to its 2xx response, durable commit included',
     edgesMs: ackEdgesMs,
-    rows: () => [[{}, acks]],
+    rows: () => [...acksBySource].map(([source, acks]) => [{ source }, acks]),
   })
   const batchSize = new Histogram({
     name: 'inbox_commit_batch_size',
@@ -51,9 +53,9 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
     buckets: batchBuckets,
     registers: [registry],
   })
-  const stored = createEventTally(registry)
-  const rejects = addTally(registry, 'inbox_rejects_total', 'Requests rejected for good', ['reason'])
-  const refusals = addTally(registry, 'inbox_refusals_total', 'Deliveries answered with 503', ['code'])
+  const tallyOf = createEventTallies(registry)
+  const rejects = addTally(registry, 'inbox_rejects_total', 'Requests rejected for good', ['source', 'reason'])
+  const refusals = addTally(registry, 'inbox_refusals_total', 'Deliveries answered with 503', ['source', 'code'])
   const attempts = addTally(registry, 'inbox_attempts_total', 'Attempts of handlers', ['handler', 'result'])
   const attemptDurations = new Map<string, Durations>()
   addDurations(registry, {
@@ -78,14 +80,21 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
   )
 
   return {
-    acknowledged: (durationMs) => acks.observe(durationMs),
-    stored(result, arrival) {
-      const type = arrival.kind === 'event' ? arrival.type : 'quarantined'
-      ;(stored.get(type) ?? stored.unknown)[result].value += 1
+    observerOf(source) {
+      const acks = new Durations()
+      acksBySource.set(source, acks)
+      const tally = tallyOf(source)
+      return {
+        acknowledged: (durationMs) => acks.observe(durationMs),
+        stored(result, delivery) {
+          const type = delivery.kind === 'event' ? delivery.type : 'quarantined'
+          ;(tally.get(type) ?? tally.unknown)[result].value += 1
+        },
+        rejected: (reason) => void (rejects(source, reason).value += 1),
+        refused: (code) => void (refusals(source, code).value += 1),
+        committed: (size) => batchSize.observe(size),
+      }
     },
-    rejected: (reason) => void (rejects(reason).value += 1),
-    refused: (code) => void (refusals(code).value += 1),
-    committed: (size) => batchSize.observe(size),
     attemptsSettled(counts) {
       for (const { handler, kind, count, durations } of counts) {
         attempts(handler, kind).value += count
@@ -143,7 +152,7 @@ function addTally(registry: Registry, name: string, help: string, labelNames: re
   const cells = new Map<string, Cell & { readonly labels: Record<string, string> }>()
   addTo(registry).counter(name, help, labelNames, () => cells.values().map(({ labels, value }) => [labels, value]))
   return (...values: readonly string[]): Cell => {
-    const key = values.length === 1 ? (values[0] ?? '') : values.join('\n')
+    const key = values.join('\n')
     const known = cells.get(key)
     if (known) return known
     const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']))
@@ -155,19 +164,25 @@ function addTally(registry: Registry, name: string, help: string, labelNames: re
 
 type EventCells = Readonly<Record<AcceptResult, Cell>>
 
-/** One row per documented type. External text never becomes a label: each value would create a series. */
-function createEventTally(registry: Registry) {
-  const help = 'Authentic deliveries; quarantined ones and undocumented types have the type unknown'
-  const cell = addTally(registry, 'inbox_events_total', help, ['type', 'outcome'])
-  const quarantined = cell('unknown', 'quarantined')
-  const rowOf = (type: string): EventCells => ({
-    accepted: cell(type, 'accepted'),
-    duplicate: cell(type, 'duplicate'),
-    conflict: cell(type, 'conflict'),
-    quarantined,
-  })
-  const rows = new Map<string, EventCells>(eventTypes.map((type) => [type, rowOf(type)]))
-  return { get: (type: string) => rows.get(type), unknown: rowOf('unknown') }
+/**
+ * One row per documented type of the default source, and one for all types of another source. External text never
+ * becomes a label: each value would create a series.
+ */
+function createEventTallies(registry: Registry) {
+  const help = 'Authentic deliveries; quarantined ones, undocumented types and other sources have the type unknown'
+  const cell = addTally(registry, 'inbox_events_total', help, ['source', 'type', 'outcome'])
+  return (source: string) => {
+    const quarantined = cell(source, 'unknown', 'quarantined')
+    const rowOf = (type: string): EventCells => ({
+      accepted: cell(source, type, 'accepted'),
+      duplicate: cell(source, type, 'duplicate'),
+      conflict: cell(source, type, 'conflict'),
+      quarantined,
+    })
+    const types = source === defaultSource ? eventTypes : []
+    const rows = new Map<string, EventCells>(types.map((type) => [type, rowOf(type)]))
+    return { get: (type: string) => rows.get(type), unknown: rowOf('unknown') }
+  }
 }
 
 /** Adds gauges of the store; they are missing while `read` returns null. */

@@ -32,6 +32,7 @@ export const errorGroup = z
 
 /** Filters of events. */
 export const eventFilter = {
+  source: text('`default` or the name of a source'),
   type: text('an event type'),
   network: text('a network'),
   address,

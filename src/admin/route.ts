@@ -5,6 +5,7 @@ import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import type { ErrorCode } from '../base/errors.ts'
 import type { DriftCounter } from '../health/drift.ts'
 import type { HealthMeter } from '../health/meter.ts'
+import type { MeteredSender } from '../health/senders.ts'
 import type { Reconciler } from '../health/reconcile.ts'
 import type { HealthWatch } from '../health/watch.ts'
 import type { ClusterPort, SinkTry } from '../inbox/cluster-port.ts'
@@ -32,7 +33,9 @@ export interface AdminContext {
   readonly onRecall?: (handler: string | null) => void
   /** Makes every process send one item of a sink whose breaker is open. Missing if no process runs handlers. */
   readonly trySink?: (handler: string, by?: string) => Promise<readonly (SinkTry & { readonly replica: string })[]>
+  /** Counts the deliveries of all sources. */
   readonly meter?: Pick<HealthMeter, 'summary' | 'acks' | 'perSecond' | 'rejects'>
+  readonly senders?: readonly MeteredSender[]
   /** Missing without a receiver in this process. */
   readonly drift?: Pick<DriftCounter, 'records'>
   readonly watch?: Pick<HealthWatch, 'warnings' | 'silences' | 'backlog'>

@@ -12,11 +12,12 @@ import { createPaces } from '../dispatch/pace.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
 import { freeBytesOf, createDiskGuard, nearlyFull } from '../health/disk-guard.ts'
 import { createDriftCounter, type DriftCounter } from '../health/drift.ts'
-import { createMeter, type HealthMeter } from '../health/meter.ts'
+import type { HealthMeter } from '../health/meter.ts'
+import { createMeters } from '../health/senders.ts'
 import { createReconciler, type ReconcilerOptions } from '../health/reconcile.ts'
 import { createHealthWatch } from '../health/watch.ts'
 import { startHttpServer, type HttpServer, type HttpServerOptions } from '../base/http/server.ts'
-import type { Inbox } from '../inbox/port.ts'
+import { defaultSource, type Inbox } from '../inbox/port.ts'
 import type { Logger } from '../base/log.ts'
 import { startRetention } from '../health/retention.ts'
 import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
@@ -145,7 +146,12 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     log,
   })
   opened.defer(() => retention.close())
-  const meter = createMeter(clock, config.unusableStatus)
+  const { all: meter, senders } = createMeters({
+    clock,
+    unusableStatus: config.unusableStatus,
+    hasDefaultSource: config.webhookSecrets !== undefined,
+    sources: config.sources.map(({ settings }) => settings),
+  })
   const drift = createDriftCounter(clock)
   const secretLabels = () => [...secrets.current().map(({ label }) => label), ...sources.labels()]
   const metrics = createMetrics({
@@ -153,7 +159,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     clock,
     handlers: () => runner.handlers,
     openBreakers: () => runner.openBreakers,
-    health: { watch: () => watch, totals: () => meter.totals(), inbox, drift, secretLabels },
+    health: { watch: () => watch, senders, inbox, drift, secretLabels },
   })
   const paces = createPaces(clock)
   const secrets = createWebhookSecrets(config.webhookSecrets ?? inlineSecrets([]), log)
@@ -196,7 +202,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
 
   const watch = createHealthWatch({
     inbox,
-    meter,
+    senders,
     drift,
     clock,
     log,
@@ -229,10 +235,15 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     secrets: () => secrets.current(),
     clock,
     log,
-    observer: observeWith(metrics, meter, drift),
+    observerOf(source) {
+      const meters = senders.filter(({ sender }) => sender.source === source).map((metered) => metered.meter)
+      return observeWith(metrics.observerOf(source), {
+        meters: [...new Set([meter, ...meters])],
+        // Only the default source's events have a documented format that is checked.
+        drift: source === defaultSource ? drift : null,
+      })
+    },
     sources: sources.sources,
-    // Health and drift cover the default source only.
-    sourceObserver: metrics,
     logReject: createRejectLog({ ...config, paths, log, clock, rejects }),
     state,
     tracer: createTracer(),
@@ -250,6 +261,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
     onRecall: (handler) => runner.send({ kind: 'recall', handler }),
     trySink: createTrySink({ inbox, runner, cluster }),
     meter,
+    senders,
     drift,
     watch,
     reconciler,
@@ -405,27 +417,35 @@ function registrationOf({ config, log, clock }: AccessOptions, inbox: Inbox, sec
   })
 }
 
-/** Passes the receiver's results to metrics, meter and drift counter. */
-function observeWith(metrics: ReceiverObserver, meter: HealthMeter, drift: DriftCounter): ReceiverObserver {
+interface Observed {
+  readonly meters: readonly HealthMeter[]
+  readonly drift: DriftCounter | null
+}
+
+/** Passes the receiver's results to metrics, meters and drift counter. */
+function observeWith(metrics: Omit<ReceiverObserver, 'signed'>, { meters, drift }: Observed): ReceiverObserver {
   return {
     stored(result, delivery) {
       metrics.stored(result, delivery)
-      meter.stored(result)
-      if (result === 'accepted' && delivery.kind === 'event') drift.accepted(delivery)
+      for (const meter of meters) meter.stored(result)
+      if (result === 'accepted' && delivery.kind === 'event') drift?.accepted(delivery)
     },
     rejected(reason) {
       metrics.rejected(reason)
-      meter.rejected(reason)
+      for (const meter of meters) meter.rejected(reason)
     },
     refused(code) {
       metrics.refused(code)
-      meter.refused()
+      for (const meter of meters) meter.refused()
     },
     acknowledged(durationMs) {
       metrics.acknowledged(durationMs)
-      meter.acknowledged(durationMs)
+      for (const meter of meters) meter.acknowledged(durationMs)
     },
     committed: (size) => metrics.committed(size),
+    signed(isOld) {
+      for (const meter of meters) meter.signed(isOld)
+    },
   }
 }
 

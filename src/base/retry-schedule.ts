@@ -2,11 +2,12 @@
 export const retryDelaysMs: readonly number[] = [60_000, 300_000, 1_800_000, 7_200_000, 28_800_000]
 
 /** Times of the attempts, relative to the first. */
-const offsetsMs = retryDelaysMs.reduce<number[]>((offsets, delay) => [...offsets, (offsets.at(-1) ?? 0) + delay], [0])
+const offsetsOf = (delaysMs: readonly number[]): readonly number[] =>
+  delaysMs.reduce<number[]>((offsets, delay) => [...offsets, (offsets.at(-1) ?? 0) + delay], [0])
 /** Maximum time that response timeouts add: six attempts of 5 s (R79). Retry delays begin after them. */
 export const slackMs = 30_000
 /** Time from the first to the last possible attempt. */
-export const retryPeriodMs = Math.max(...offsetsMs) + slackMs
+export const retryPeriodMs = Math.max(...offsetsOf(retryDelaysMs)) + slackMs
 
 /** A time span from `from` (inclusive) to `to` (exclusive), in milliseconds since 1970. */
 export interface Span {
@@ -26,17 +27,22 @@ export interface DowntimeOutlook {
  * Computes the consequences of a downtime, together with earlier ones. Retries follow at fixed times after the first
  * attempt: the later an attempt fell into the downtime, the longer until the next one. An event is lost if all its
  * attempts fell into downtimes. Attempt times are known to within seconds, so the result errs on the side of loss.
+ * `delaysMs`: delays between the attempts of the sender.
  */
-export function outlookAfter(gap: Span, before: readonly Span[] = []): DowntimeOutlook {
+export function outlookAfter(
+  gap: Span,
+  before: readonly Span[] = [],
+  delaysMs: readonly number[] = retryDelaysMs,
+): DowntimeOutlook {
   let failed = mergeOverlapping([...before, gap])
   let retriedUntil = gap.to
-  for (const [attempt, offsetMs] of offsetsMs.entries()) {
+  for (const [attempt, offsetMs] of offsetsOf(delaysMs).entries()) {
     const firstSent = ({ from, to }: Span) => ({
       from: from - offsetMs - (attempt > 0 ? slackMs : 0),
       to: to - offsetMs,
     })
     const failedHere = overlapsOf(failed, [firstSent(gap)])
-    const delayMs = retryDelaysMs[attempt]
+    const delayMs = delaysMs[attempt]
     if (delayMs === undefined) return { retriedUntil, lost: hullOf(failedHere) }
     if (failedHere.length > 0) retriedUntil = Math.max(retriedUntil, gap.to + delayMs + slackMs)
     failed = overlapsOf(failed, mergeOverlapping([...before, gap].map(firstSent)))

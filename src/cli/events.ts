@@ -13,6 +13,7 @@ const statusHelp =
   'handler)'
 
 const filters = [
+  option('--source <name>', 'only this source; default = the one of the INBOX_ settings'),
   option('--type <type>', 'only this event type'),
   option('--network <network>', 'only this network'),
   option('--address <address>', 'only this token, wallet or contract'),
@@ -34,7 +35,7 @@ export function addEventsCommand(program: Command): void {
       option('--to <time>', 'received before this time', time),
     ],
     example: 'events list --type wallet.large_trade --status dead --from 2026-01-31',
-    columns: 'received_at status type network address id',
+    columns: 'received_at status source type network address id',
     none: 'no events',
   })
   const show = {

@@ -19,6 +19,7 @@ import { renderRecord } from './table.ts'
 import { createProgress } from './screen.ts'
 
 const filters = [
+  option('--source <name>', 'events of this source'),
   option('--type <type>', 'events of this type'),
   option('--network <network>', 'events on this network'),
   option('--address <address>', 'events about this token, wallet or contract'),

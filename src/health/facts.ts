@@ -2,6 +2,7 @@ import type { InternalEventType } from '../../schema/internal.ts'
 import type { GapRecord, Inbox, InboxStats, SecretUse } from '../inbox/port.ts'
 import type { DriftRecord } from './drift.ts'
 import type { RejectionCounts, SenderMeter } from './meter.ts'
+import type { Sender } from './senders.ts'
 import { findSilences, type Cadences, type Silence } from './silence.ts'
 
 export const warningLevels = ['critical', 'warning', 'info'] as const
@@ -31,6 +32,18 @@ export interface ProcessFacts {
   /** Free bytes of the database's disk; null: unknown, or not guarded. */
   readonly freeBytes: number | null
   readonly reserveBytes: number
+  /** One per source. */
+  readonly senders: readonly SenderFacts[]
+  /** Names of the loaded handlers. */
+  readonly handlers: readonly string[]
+  /** Sinks that send nothing for now, by name. */
+  readonly openBreakers: ReadonlyMap<string, OpenSinkBreaker>
+  readonly secretLabels: readonly string[]
+  readonly drift: readonly DriftRecord[]
+}
+
+export interface SenderFacts {
+  readonly sender: Sender
   /** Meters of the last five minutes and of the last hour. */
   readonly lastMinutes: SenderMeter
   readonly lastHour: SenderMeter
@@ -39,12 +52,8 @@ export interface ProcessFacts {
   readonly mismatchesLastHour: number
   /** Requests of the last five minutes that were permanently rejected and may be deliveries. */
   readonly rejections: RejectionCounts
-  /** Names of the loaded handlers. */
-  readonly handlers: readonly string[]
-  /** Sinks that send nothing for now, by name. */
-  readonly openBreakers: ReadonlyMap<string, OpenSinkBreaker>
-  readonly secretLabels: readonly string[]
-  readonly drift: readonly DriftRecord[]
+  /** Valid signatures of the last minute that cover a time, and those of them whose time is too old. */
+  readonly signatures: { readonly signed: number; readonly old: number }
 }
 
 export interface OpenSinkBreaker {

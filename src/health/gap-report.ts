@@ -1,6 +1,7 @@
-import type { GapRecord } from '../inbox/port.ts'
-import { retryPeriodMs, retryDelaysMs, slackMs } from '../base/retry-schedule.ts'
-import { countText, lengthText, listText, timeText } from './words.ts'
+import { defaultSource, type GapRecord } from '../inbox/port.ts'
+import { retryDelaysMs, slackMs } from '../base/retry-schedule.ts'
+import { defaultSender, describeSchedule, outlookOf, type Sender } from './senders.ts'
+import { countText, lengthText, timeText } from './words.ts'
 
 const kinds = {
   stopped: 'stopped',
@@ -8,17 +9,14 @@ const kinds = {
   stood_still: 'suspended, could not write, or clock set forward',
 } as const
 
-/** The sender's retry schedule (R81–R86), as one sentence. */
-export const retryScheduleText =
-  `The sender retries a failed delivery ${listText(retryDelaysMs.map(lengthText))} after the previous failure. ` +
-  `It drops the event when the sixth attempt fails, ${lengthText(retryPeriodMs - slackMs)} after the first.`
-
 /**
- * Describes a downtime: when the sender retries its events, until when to wait, the lost events, and advice. One or
- * two sentences per line. Contains no external text.
+ * Describes a downtime: when each sender retries its events, until when to wait, the lost events, and advice. One or
+ * two sentences per line. Contains no external text. `gaps`: all downtimes.
  */
-export function describeGap(gap: GapRecord): string[] {
+export function describeGap(gap: GapRecord, gaps: readonly GapRecord[], senders: readonly Sender[]): string[] {
   const { from, to, kind, retriedUntil, lost } = gap
+  const others = senders.filter(({ source }) => source !== defaultSource)
+  const isReceivingDefault = others.length < senders.length
   if (kind === 'restored') {
     return [
       `The database was restored from a backup. It lacks the events from ${timeText(from)} to ${timeText(to)}.`,
@@ -29,14 +27,30 @@ export function describeGap(gap: GapRecord): string[] {
   }
   return [
     `Out of service for ${lengthText(to - from)}, from ${timeText(from)} to ${timeText(to)}: ${kinds[kind]}.`,
-    retryScheduleText,
-    ...describeRetries(gap),
-    ...(lost === null ? [] : describeLost(lost, 'were dropped by the sender and are not sent again')),
-    ...(retriedUntil === null
-      ? []
-      : [`The last retry arrives by ${timeText(retriedUntil)}${lost === null ? ': nothing is lost' : ''}.`]),
+    ...(isReceivingDefault
+      ? [
+          describeSchedule(defaultSender),
+          ...describeRetries(gap),
+          ...(lost === null ? [] : describeLost(lost, 'were dropped by the sender and are not sent again')),
+          ...(retriedUntil === null
+            ? []
+            : [`The last retry arrives by ${timeText(retriedUntil)}${lost === null ? ': nothing is lost' : ''}.`]),
+        ]
+      : []),
+    ...others.map((sender) => describeOther(sender, gap, gaps)),
     ...describeArrivals(gap),
   ]
+}
+
+function describeOther(sender: Sender, gap: GapRecord, gaps: readonly GapRecord[]): string {
+  const outlook = outlookOf(sender, gap, gaps)
+  const consequence =
+    outlook === null
+      ? 'Compare with the deliveries listed there.'
+      : outlook.lost === null
+        ? `Nothing is lost: the last retry arrives by ${timeText(outlook.retriedUntil)}.`
+        : `Lost: events first sent from ${timeText(outlook.lost.from)} to ${timeText(outlook.lost.to)}. Send them again from there.`
+  return `Source ${sender.source}: ${describeSchedule(sender)} ${consequence}`
 }
 
 /** Retry that delivers each part of the downtime: the later the first attempt, the sooner its retry. */

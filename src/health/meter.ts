@@ -11,7 +11,7 @@ const hourMs = 3_600_000
 const rateSeconds = 10
 
 /**
- * Deliveries of a time window. The sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
+ * Deliveries of a time window. The default sender counts any 2xx within 5 s as a success (R43, R44, R79). Includes authentic
  * deliveries and all 503 responses, even before the signature was checked. Excludes permanently rejected requests:
  * anyone may have sent them.
  */
@@ -19,7 +19,7 @@ export interface SenderMeter {
   readonly windowMs: number
   readonly deliveries: number
   readonly acknowledged: number
-  /** 2xx responses after more than 5 s. */
+  /** 2xx responses after the sender's time limit. */
   readonly late: number
   /** 503 responses. */
   readonly refused: number
@@ -46,7 +46,17 @@ export const rejections = ['body_too_large', 'content_encoding_unsupported', 'ba
 export type Rejection = (typeof rejections)[number]
 export type RejectionCounts = Readonly<Record<Rejection, number>>
 
-const counters = ['acknowledged', 'late', 'refused', 'unusable', 'mismatched', 'received', ...rejections] as const
+const counters = [
+  'acknowledged',
+  'late',
+  'refused',
+  'unusable',
+  'mismatched',
+  'received',
+  'signed',
+  'old',
+  ...rejections,
+] as const
 type Counter = (typeof counters)[number]
 
 /** Counts of one unit of time, or of several. */
@@ -103,9 +113,9 @@ export type HealthMeter = ReturnType<typeof createMeter>
 
 /**
  * Counts the receiver's responses in memory: per second for an hour and per minute for a day. `unusableStatus`: the
- * response to signed deliveries that can't be parsed.
+ * response to signed deliveries that can't be parsed. `ackLimitMs`: later responses are late; null: none is.
  */
-export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
+export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ackLimitMs: number | null = ackBudgetMs) {
   const seconds = new Ring(secondMs, 3_600)
   const minutes = new Ring(minuteMs, 1_440)
   const startedAt = clock.now()
@@ -129,7 +139,14 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
 
   return {
     /** A delivery was answered with 2xx after `durationMs`. */
-    acknowledged: (durationMs: number) => countDelivery(durationMs > ackBudgetMs ? 'late' : 'acknowledged', durationMs),
+    acknowledged: (durationMs: number) =>
+      countDelivery(durationMs > (ackLimitMs ?? Infinity) ? 'late' : 'acknowledged', durationMs),
+    /** A signature was valid and covers a time. */
+    signed(isOld: boolean): void {
+      const unit = seconds.at(clock.now())
+      unit.signed++
+      if (isOld) unit.old++
+    },
     /** A delivery was answered with 503. */
     refused: () => countDelivery('refused'),
     /** A request was permanently rejected, or incomplete: it may not have been a delivery. */
@@ -186,6 +203,11 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200) {
     },
     /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
     mismatches: (windowMs: number): number => countsOf(windowMs).mismatched,
+    /** Valid signatures with a time in the last `windowMs`, at most an hour, and those of them whose time is too old. */
+    signatures(windowMs: number): { readonly signed: number; readonly old: number } {
+      const { signed, old } = countsOf(windowMs)
+      return { signed, old }
+    },
     /** Requests that may be deliveries and were rejected in the last `windowMs`, at most an hour. */
     rejections: (windowMs: number): RejectionCounts => countsOf(windowMs),
     /** Accepted and duplicate deliveries per second, over the last 10 s. */

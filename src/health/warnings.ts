@@ -1,6 +1,6 @@
 import { warningLevels, type Previous, type FoundWarning, type ProcessFacts, type StoredFacts } from './facts.ts'
 import { findArrivalWarnings } from './rules/arrivals.ts'
-import { findRejectionWarning, findSenderWarnings } from './rules/sender.ts'
+import { findSenderWarnings } from './rules/sender.ts'
 import { findSecretWarnings } from './rules/secrets.ts'
 import { findLossWarnings, findStoreWarnings } from './rules/store.ts'
 import { findWorkWarnings } from './rules/work.ts'
@@ -12,6 +12,7 @@ export const processCodes: ReadonlySet<string> = new Set([
   'success_rate',
   'deliveries_rejected',
   'rejects_burst',
+  'receiver_clock',
   'store_unwritable',
   'disk_low',
 ])
@@ -27,11 +28,10 @@ export function findWarnings(facts: ProcessFacts, stored: StoredFacts | null, be
   const found = [
     ...findStoreWarnings(facts, before),
     ...findSenderWarnings(facts, before),
-    findRejectionWarning(facts, before),
     ...(stored === null
       ? []
       : [
-          ...findLossWarnings(stored),
+          ...findLossWarnings(facts, stored),
           ...findWorkWarnings(facts, stored, before),
           ...findArrivalWarnings(facts, stored),
           ...findSecretWarnings(facts, stored, before),

@@ -6,8 +6,8 @@ import { gatherStored, type ProcessFacts, type OpenSinkBreaker, type StoredFacts
 import type { DriftCounter } from './drift.ts'
 import { createCadences, type Silence } from './silence.ts'
 import { createLedger, type Notify } from './ledger.ts'
-import type { HealthMeter } from './meter.ts'
 import { createNotifier, type ReplicaWarning, type Transition } from './notifier.ts'
+import type { MeteredSender } from './senders.ts'
 import { findWarnings, replicaCodes } from './warnings.ts'
 
 /** The queue at the end of a minute. */
@@ -20,7 +20,7 @@ export interface Backlog {
 
 export interface HealthWatchOptions {
   readonly inbox: Inbox
-  readonly meter: HealthMeter
+  readonly senders: readonly MeteredSender[]
   readonly drift: Pick<DriftCounter, 'records'>
   readonly clock: Clock
   readonly log: Logger
@@ -65,7 +65,7 @@ const hourMs = 3_600_000
  * Notifications (log and internal events) need a second check that confirms them, because values at a start are often unusual.
  */
 export function createHealthWatch(options: HealthWatchOptions) {
-  const { inbox, meter, clock, log, cluster } = options
+  const { inbox, clock, log, cluster } = options
   const startedAt = clock.now()
   const ledger = createLedger()
   const notifier = createNotifier(options)
@@ -92,11 +92,17 @@ export function createHealthWatch(options: HealthWatchOptions) {
       store: options.storeHealth(),
       freeBytes: await options.freeBytes(),
       reserveBytes: options.reserveBytes,
-      lastMinutes: meter.summary(latelyMs),
-      lastHour: meter.summary(hourMs),
-      mismatches: meter.mismatches(latelyMs),
-      mismatchesLastHour: meter.mismatches(hourMs),
-      rejections: meter.rejections(latelyMs),
+      senders: options.senders.map(({ sender, meter }) => {
+        return {
+          sender,
+          lastMinutes: meter.summary(latelyMs),
+          lastHour: meter.summary(hourMs),
+          mismatches: meter.mismatches(latelyMs),
+          mismatchesLastHour: meter.mismatches(hourMs),
+          rejections: meter.rejections(latelyMs),
+          signatures: meter.signatures(minuteMs),
+        }
+      }),
       handlers: options.handlers(),
       openBreakers: options.openBreakers(),
       secretLabels: options.secretLabels(),

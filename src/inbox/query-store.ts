@@ -45,6 +45,7 @@ export interface PageQuery {
 }
 
 export interface EventQuery extends PageQuery {
+  readonly source?: string
   readonly type?: string
   readonly network?: string
   readonly address?: string
@@ -80,7 +81,9 @@ export const maxListedBody = 16_384
 
 export interface EventSummary {
   readonly seq: number
+  /** For other sources than the default one `<source>/<id>`: see `uidOf`. */
   readonly id: string
+  readonly source: string
   readonly type: string
   readonly createdAt: string
   readonly receivedAt: number

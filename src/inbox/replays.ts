@@ -1,9 +1,10 @@
 import { InboxError } from '../base/errors.ts'
-import { maxReplayIds, type EventStatus, type ReplayFilter, replayStates, type ReplayRecord } from './port.ts'
+import { maxReplayIds, sourceOf, type EventStatus, type ReplayFilter, replayStates, type ReplayRecord } from './port.ts'
 
 /** The fields of a stored event that a filter compares. `status` is lazy, because it has to read the runs. */
 export interface FilteredEvent {
   readonly id: string
+  readonly secretLabel: string
   readonly type: string
   /** Both null if the event's key is its id. */
   readonly network: string | null
@@ -18,7 +19,7 @@ export function checkReplayFilter(filter: ReplayFilter): void {
   if (conditions.length === 0) {
     throw new InboxError(
       'bad_request',
-      'a replay needs a filter: expected at least one of ids, type, network, address, status, from, to, handler',
+      'a replay needs a filter: expected at least one of ids, source, type, network, address, status, from, to, handler',
     )
   }
   if (filter.ids !== undefined && filter.ids.length > maxReplayIds) {
@@ -28,9 +29,10 @@ export function checkReplayFilter(filter: ReplayFilter): void {
 
 /** Compares all members of the filter except `handler`. */
 export function matchesFilter(filter: ReplayFilter, event: FilteredEvent): boolean {
-  const { ids, type, network, address, status, from, to } = filter
+  const { ids, source, type, network, address, status, from, to } = filter
   return (
     (ids === undefined || ids.includes(event.id)) &&
+    (source === undefined || sourceOf(event) === source) &&
     (type === undefined || event.type === type) &&
     (network === undefined || event.network === network) &&
     (address === undefined || event.address === address) &&

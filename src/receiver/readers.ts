@@ -36,16 +36,26 @@ export function createDefaultReader(options: DefaultReaderOptions): DeliveryRead
   }
 }
 
+interface SourceReaderOptions {
+  readonly clock: Pick<Clock, 'now'>
+  readonly observer: { signed(isOld: boolean): void }
+}
+
 /** Reads deliveries of another source. */
-export function createSourceReader(source: VerifiedSource & NamedSource, clock: Pick<Clock, 'now'>): DeliveryReader {
+export function createSourceReader(
+  source: VerifiedSource & NamedSource,
+  { clock, observer }: SourceReaderOptions,
+): DeliveryReader {
   return async ({ raw, rawHeaders: headers, target }, receipt) => {
     const now = clock.now()
     const verdict = await verifySource(source, { raw, headers, now, ...(target !== undefined && { target }) })
     if (verdict.ok) {
+      if (verdict.timestamp !== null) observer.signed(verdict.isOld)
       const body = { raw, receivedAt: now, secretLabel: `${source.name}/${verdict.label}` }
       return readSourceBody(source, body, { headers, covered: verdict.covered }, receipt)
     }
     const { reason } = verdict
+    if (reason === 'old_timestamp') observer.signed(true)
     return reason === 'keys_unavailable' ? { kind: 'unavailable' } : { kind: 'rejected', answer: notAuthentic, reason }
   }
 }

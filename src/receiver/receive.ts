@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { parseTraceparent, type Tracer } from '../base/tracing.ts'
 import { answerFor, methodAnswer, type Answer, type AnswerCode, send } from './answer.ts'
-import type { AcceptPort } from '../inbox/port.ts'
+import { defaultSource, type AcceptPort } from '../inbox/port.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createInflater, type Inflater } from './inflate.ts'
 import { createIngest, type Delivery, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
@@ -38,6 +38,8 @@ export interface ReceiverObserver extends IngestObserver {
   committed(batchSize: number): void
   /** Milliseconds from the start of the request to its response. */
   acknowledged(durationMs: number): void
+  /** A signature is valid and covers a time. `isOld`: the time is out of the tolerance. */
+  signed(isOld: boolean): void
 }
 
 /** State of the server. */
@@ -68,16 +70,15 @@ export interface SourceReceiving extends ReceiveOptions {
 
 interface ReceivingOptions
   extends
-    Pick<ReceiveOptions, 'observer' | 'logReject' | 'state' | 'tracer'>,
-    Omit<IngestOptions, 'commits' | 'unusableStatus' | 'read'> {
-  readonly observer: ReceiverObserver
+    Pick<ReceiveOptions, 'logReject' | 'state' | 'tracer'>,
+    Omit<IngestOptions, 'commits' | 'unusableStatus' | 'read' | 'observer'> {
+  /** Returns the observer of a source. */
+  readonly observerOf: (source: string) => ReceiverObserver
   /** Secrets of the default source. */
   readonly secrets: () => readonly Secret[]
   readonly accept: AcceptPort['accept']
   /** Default: none. */
   readonly sources?: readonly ReceivedSource[]
-  /** Observer of all other sources. Default: `observer`. */
-  readonly sourceObserver?: ReceiverObserver
 }
 
 /**
@@ -86,16 +87,19 @@ interface ReceivingOptions
  */
 export function createReceiving(settings: ReceiverSettings, options: ReceivingOptions) {
   const { signatureHeader, bodyLimitBytes, ackTimeoutMs, unusableStatus } = settings
-  const { accept, clock, observer, sources = [], sourceObserver = observer } = options
+  const { accept, clock, sources = [] } = options
+  const observer = options.observerOf(defaultSource)
   const commits = createGroupCommit({ accept, clock, ackTimeoutMs, onBatch: (size) => observer.committed(size) })
   const inflate = createInflater(bodyLimitBytes)
   const receiving = {
     ...options,
+    observer,
     bodyLimitBytes,
     commits,
     readHeaders: createHeaderReader(settings),
     ingest: createIngest({
       ...options,
+      observer,
       read: createDefaultReader({ ...options, signatureHeader }),
       commits,
       unusableStatus,
@@ -108,16 +112,17 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
     const { name, path, probes, inflates, verify } = source
     const secretHeaders = verify.map(({ header }) => header)
     const storedHeaders = settings.storedHeaders.filter((header) => !secretHeaders.includes(header))
+    const observerOfSource = options.observerOf(name)
     return {
       ...receiving,
       name,
       path,
-      observer: sourceObserver,
+      observer: observerOfSource,
       readHeaders: createHeaderReader({ storedHeaders, signatureHeader }),
       ingest: createIngest({
         ...options,
-        observer: sourceObserver,
-        read: createSourceReader(source, clock),
+        observer: observerOfSource,
+        read: createSourceReader(source, { clock, observer: observerOfSource }),
         commits,
         unusableStatus,
       }),

@@ -29,6 +29,26 @@ export function describeSources(harness: ConformanceHarness): void {
       })
     })
 
+    test('lists, replays and counts per minute keep sources apart', async ({ stage }) => {
+      await stage.inbox.accept([
+        anEvent('a', { type: 't' }),
+        ofSource('desk', 'a', { type: 't' }),
+        ofSource('desk-2', 'a'),
+      ])
+      const listed = async (source: string) => (await stage.inbox.events({ source, limit: 9 })).data.map(({ id }) => id)
+      expect(await listed('desk')).toEqual(['desk/a'])
+      expect(await listed('default')).toEqual(['a'])
+      expect(await listed('nobody')).toEqual([])
+      expect((await stage.detail('desk/a')).source).toBe('desk')
+      expect(await stage.inbox.countReplay({ source: 'desk' })).toEqual({ events: 1, skipped: 0 })
+      const activity = await stage.inbox.activity({
+        from: 0,
+        to: stage.clock.now() + 60_000,
+        bucketMs: 60_000 * 60 * 24 * 365,
+      })
+      expect(activity.map(({ type }) => type).toSorted()).toEqual(['desk-2/wallet.large_trade', 'desk/t', 't'])
+    })
+
     test('bodies that differ only in volatile parts are duplicates', async ({ stage }) => {
       const event = (attempt: number, stableDigest: string | null) =>
         ofSource('desk', 'a', { raw: bytes(`{"attempt":${attempt}}`), stableDigest })

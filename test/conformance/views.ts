@@ -78,6 +78,7 @@ export function describeViews(harness: ConformanceHarness): void {
       expect(data[0]).toEqual({
         seq: 3,
         id: 'c',
+        source: 'default',
         type: 'wallet.pnl',
         createdAt: '2026-01-01T00:00:00Z',
         receivedAt: 20,

@@ -13,7 +13,7 @@ const env = (name: string) => process.env[name] ?? ''
 const synchronous = env('SYNCHRONOUS') === 'normal' ? 'normal' : 'full'
 const inbox = await createSqliteInbox({ file: env('INBOX_DATABASE_URL').replace('sqlite:', ''), synchronous })
 
-const observer = { stored() {}, rejected() {}, refused() {}, committed() {}, acknowledged() {} }
+const observer = { stored() {}, rejected() {}, refused() {}, committed() {}, acknowledged() {}, signed() {} }
 const settings = {
   signatureHeader: 'x-service-signature',
   storedHeaders: [],
@@ -26,7 +26,7 @@ const receiving = createReceiving(settings, {
   secrets: () => [{ label: 'main', key: createSecretKey(Buffer.from(testSecret)) }],
   clock: systemClock,
   log: silentLogger,
-  observer,
+  observerOf: () => observer,
   logReject() {},
   state: { stopping: false, health: () => inbox.health() },
 })

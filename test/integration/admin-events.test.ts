@@ -27,6 +27,7 @@ test('events are listed in pages and by filter; EVM addresses match in any case'
     data: [
       {
         seq: 1,
+        source: 'default',
         id: 'a',
         type: 'wallet.large_trade',
         created_at: '2026-01-31T13:59:59Z',

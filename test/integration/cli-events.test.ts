@@ -62,7 +62,9 @@ test('events are read from the file when no sidecar runs', async () => {
   const filtered = await run('events list --status dead --type wallet.large_trade')
   expect(filtered.code).toBe(0)
   expect(filtered.out.trim().split('\n')).toHaveLength(3)
-  expect(filtered.out).toMatch(/^received_at +status +type +network +address +id\n2026-01-31T14:00:00.000Z +dead /)
+  expect(filtered.out).toMatch(
+    /^received_at +status +source +type +network +address +id\n2026-01-31T14:00:00.000Z +dead +default /,
+  )
 
   const shown = await run('events show evt_1')
   expect(shown.code).toBe(0)

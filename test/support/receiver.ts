@@ -30,6 +30,7 @@ const nothing: ReceiverObserver = {
   refused() {},
   committed() {},
   acknowledged() {},
+  signed() {},
 }
 
 /** The receiver alone, wired as in `startApp`, with a store in memory that a test can hold back or break. */
@@ -50,7 +51,7 @@ export async function startTestReceiver(options: TestReceiverOptions = {}): Prom
     secrets: () => secrets,
     clock,
     log: silentLogger,
-    observer: nothing,
+    observerOf: () => nothing,
     logReject() {},
     state,
   })

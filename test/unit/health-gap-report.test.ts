@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { describeGap, retryScheduleText } from '../../src/health/gap-report.ts'
+import { describeGap } from '../../src/health/gap-report.ts'
+import { defaultSender, describeSchedule } from '../../src/health/senders.ts'
 import type { GapRecord } from '../../src/inbox/port.ts'
 import { outlookAfter } from '../../src/base/retry-schedule.ts'
 
@@ -14,6 +15,9 @@ function gapOf(lengthMs: number, change: Partial<GapRecord> = {}): GapRecord {
   return { ...span, kind: 'killed', ...outlookAfter(span), ...none, ...change }
 }
 
+const retryScheduleText = describeSchedule(defaultSender)
+const linesOf = (gap: GapRecord) => describeGap(gap, [gap], [defaultSender])
+
 describe('the gap report', () => {
   test('R81–R86 describes the retry schedule of the sender', () => {
     expect(retryScheduleText).toBe(
@@ -23,7 +27,7 @@ describe('the gap report', () => {
   })
 
   test('of forty minutes has the retry for each part, and that nothing is lost', () => {
-    expect(describeGap(gapOf(40 * minute)).filter((line) => line !== retryScheduleText)).toEqual([
+    expect(linesOf(gapOf(40 * minute)).filter((line) => line !== retryScheduleText)).toEqual([
       'Out of service for 40 min, from 2026-01-01 12:00:00 UTC to 2026-01-01 12:40:00 UTC: killed or crashed.',
       'Events first sent from 2026-01-01 12:39:00 UTC to 2026-01-01 12:40:00 UTC arrive with retry 1, 1 min after the previous attempt, by 2026-01-01 12:41:30 UTC.',
       'Events first sent from 2026-01-01 12:34:00 UTC to 2026-01-01 12:39:00 UTC arrive with retry 2, 5 min after the previous attempt, by 2026-01-01 12:45:30 UTC.',
@@ -34,9 +38,7 @@ describe('the gap report', () => {
   })
 
   test('of a day has lost events, advice, and later arrivals', () => {
-    const text = describeGap(gapOf(24 * hour, { arrived: 7, arrivedLost: 2, lastArrivalAt: start + 30 * hour })).join(
-      '\n',
-    )
+    const text = linesOf(gapOf(24 * hour, { arrived: 7, arrivedLost: 2, lastArrivalAt: start + 30 * hour })).join('\n')
     expect(text).toContain(
       'Lost: events first sent from 2026-01-01 12:00:00 UTC to 2026-01-02 01:24:00 UTC were dropped',
     )
@@ -49,7 +51,7 @@ describe('the gap report', () => {
 
   test('of a restored backup says that the sender does not retry', () => {
     const restored = gapOf(hour, { kind: 'restored', retriedUntil: null, lost: { from: start, to: start + hour } })
-    const [first, second, third] = describeGap(restored)
+    const [first, second, third] = linesOf(restored)
     expect(first).toMatch(/restored from a backup/)
     expect(second).toMatch(/does not send them again/)
     expect(third).toMatch(/^Lost: /)
@@ -59,7 +61,7 @@ describe('the gap report', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 48 * hour }), (lengthMs) => {
         const gap = gapOf(lengthMs)
-        const lines = describeGap(gap)
+        const lines = linesOf(gap)
         const times = (line: string) =>
           [...line.matchAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g)].map(([at]) => Date.parse(`${at}Z`))
         const rungs = lines.filter((line) => line.startsWith('Events first sent')).map(times)

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Previous, ProcessFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
+import type { Previous, ProcessFacts, SenderFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
 import type { SenderMeter } from '../../src/health/meter.ts'
+import { defaultSender, type Sender } from '../../src/health/senders.ts'
 import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
 
@@ -26,17 +27,22 @@ const meterOf = (acknowledged: number, refused = 0, p99Ms = 5, late = 0): Sender
   const deliveries = acknowledged + refused + late
   return { ...quiet, deliveries, acknowledged, refused, late, p99Ms, successRate: acknowledged / deliveries }
 }
+const noDeliveries: SenderFacts = {
+  sender: defaultSender,
+  lastMinutes: quiet,
+  lastHour: quiet,
+  mismatches: 0,
+  mismatchesLastHour: 0,
+  rejections: noRejections,
+  signatures: { signed: 0, old: 0 },
+}
 const healthy: ProcessFacts = {
   now,
   startedAt: now - 30 * 24 * hour,
   store: { ok: true },
   freeBytes: 1e12,
   reserveBytes: 1e8,
-  lastMinutes: quiet,
-  lastHour: quiet,
-  mismatches: 0,
-  mismatchesLastHour: 0,
-  rejections: noRejections,
+  senders: [noDeliveries],
   handlers: ['trades'],
   openBreakers: new Map(),
   secretLabels: ['main'],
@@ -81,8 +87,14 @@ const since = (at: number, level: Warning['level'] = 'warning'): Previous => ({
   level: () => level,
 })
 
-function codes(facts: Partial<ProcessFacts>, stored: Partial<StoredFacts> | null = {}, before = never): string[] {
-  const found = findWarnings({ ...healthy, ...facts }, stored && { ...empty, ...stored }, before)
+/** `facts`: those of the default source, too. */
+function codes(
+  facts: Partial<ProcessFacts & SenderFacts>,
+  stored: Partial<StoredFacts> | null = {},
+  before = never,
+): string[] {
+  const senders = [{ ...noDeliveries, ...facts }]
+  const found = findWarnings({ ...healthy, senders, ...facts }, stored && { ...empty, ...stored }, before)
   return found.map(({ level, code, subject }) => `${level} ${code}${subject === '' ? '' : ` (${subject})`}`)
 }
 const withRow = (change: Partial<HandlerStats>) => ({ stats: { ...emptyStats, handlers: [{ ...row, ...change }] } })
@@ -101,7 +113,7 @@ const gap: GapRecord = {
 }
 
 describe('warnings', () => {
-  test.each<[string, Partial<ProcessFacts>, string[]]>([
+  test.each<[string, Partial<ProcessFacts & SenderFacts>, string[]]>([
     ['few refusals among many', { lastMinutes: meterOf(1_000, 2) }, []],
     ['some refusals', { lastMinutes: meterOf(100, 3) }, ['warning deliveries_refused']],
     ['half of them refused', { lastMinutes: meterOf(3, 3) }, ['critical deliveries_refused']],
@@ -275,7 +287,7 @@ describe('warnings', () => {
     const gone = { secretUses: [{ label: 'old', firstAt: 0, lastAt: now - minute, count: 1 }] }
     const info = 'info secret_gone_in_use (old)'
     const critical = 'critical secret_gone_in_use (old)'
-    const missed = (facts: Partial<ProcessFacts>, before?: Previous) =>
+    const missed = (facts: Partial<SenderFacts>, before?: Previous) =>
       codes(facts, gone, before).find((one) => one.includes('secret_gone_in_use'))
     const others = meterOf(9)
     // Anyone can send wrong signatures. Authentic deliveries show that the sender uses another secret.
@@ -297,8 +309,8 @@ describe('warnings', () => {
   })
 
   test('end at another threshold than they begin', () => {
-    const off = (facts: Partial<ProcessFacts>) => codes(facts)
-    const on = (facts: Partial<ProcessFacts>, level?: Warning['level']) =>
+    const off = (facts: Partial<ProcessFacts & SenderFacts>) => codes(facts)
+    const on = (facts: Partial<ProcessFacts & SenderFacts>, level?: Warning['level']) =>
       codes(facts, null, since(now - minute, level))
     for (const facts of [
       { lastMinutes: meterOf(1_000, 1) },
@@ -318,6 +330,47 @@ describe('warnings', () => {
   test('from rules that need no store are in docs/operations.md', () => {
     const docs = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
     for (const code of processCodes) expect(docs).toContain(`| \`${code}\` |`)
+  })
+
+  test('of a source follow its sender: limit, retries and secrets', () => {
+    const impatient: Sender = {
+      source: 'desk',
+      ackLimitMs: 1_000,
+      retries: { delaysMs: [1_000], windowMs: null, final4xx: [401] },
+      rejectsOld: true,
+      secretsSetting: 'sources.desk.secrets',
+    }
+    const found = (facts: Partial<SenderFacts>, sender: Partial<Sender> = {}, stored: Partial<StoredFacts> = {}) =>
+      findWarnings(
+        { ...healthy, senders: [noDeliveries, { ...noDeliveries, ...facts, sender: { ...impatient, ...sender } }] },
+        { ...empty, ...stored },
+        never,
+      )
+    expect(found({ lastMinutes: meterOf(100, 0, 900) })).toMatchObject([
+      { code: 'ack_slow', subject: 'desk', level: 'critical', title: expect.stringMatching(/^Source desk: .* 1 s$/) },
+    ])
+    expect(found({ lastMinutes: meterOf(100, 0, 9_000) }, { ackLimitMs: null })).toEqual([])
+    expect(found({ mismatchesLastHour: 3 })).toMatchObject([
+      { code: 'rejects_burst', text: expect.stringMatching(/sources\.desk\.secrets.*such events are lost/) },
+    ])
+    expect(found({ signatures: { signed: 4, old: 2 } })).toEqual([])
+    const clock = { code: 'receiver_clock', subject: 'desk', level: 'critical' }
+    expect(found({ signatures: { signed: 4, old: 3 } })).toMatchObject([clock])
+    expect(found({ signatures: { signed: 4, old: 3 } }, { rejectsOld: false })).toMatchObject([
+      { ...clock, level: 'warning' },
+    ])
+    // The default sender still retries; this one has given up.
+    const short = { ...gap, from: now - 2 * minute, to: now - minute, lost: null }
+    const [lost] = found({}, {}, { gaps: [short] })
+    expect(lost).toMatchObject({ code: 'gap_lost' })
+    expect(lost?.text).toMatch(
+      /^The last retry arrives by .*: nothing is lost\.\nSource desk: The sender retries .* 1 times within 1 s, .* Lost: events first sent/m,
+    )
+    const unknown = { retries: { delaysMs: null, windowMs: null, final4xx: null } }
+    expect(found({}, unknown, { gaps: [short] })).toEqual([])
+    const gone = { secretUses: [{ label: 'desk/old', firstAt: 0, lastAt: now - 1_000, count: 1 }] }
+    expect(found({}, {}, gone)).toMatchObject([{ code: 'secret_gone_in_use', subject: 'desk/old' }])
+    expect(found({}, { secretsSetting: null }, gone)).toEqual([])
   })
 
   test('a pause of more than an hour is a warning', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { internalEventSchemas } from '../../schema/internal.ts'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { InboxError } from '../../src/base/errors.ts'
+import { defaultSender } from '../../src/health/senders.ts'
 import { createMeter } from '../../src/health/meter.ts'
 import { toInternalEvent } from '../../src/health/notifier.ts'
 import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
@@ -63,7 +64,7 @@ async function stage({ clock = createLeapingClock(), isLeader = true, replicas, 
       accept: async (batch) => (state.isWritable ? inbox.accept(batch) : Promise.reject(failing)),
       stats: async () => (state.isReadable ? inbox.stats() : Promise.reject(failing)),
     },
-    meter,
+    senders: [{ sender: defaultSender, meter }],
     drift: { records: () => [] },
     clock,
     log,

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { createMetrics, type MetricsOptions } from '../../src/admin/metrics.ts'
 import type { DriftRecord } from '../../src/health/drift.ts'
 import type { Warning } from '../../src/health/facts.ts'
+import { createMeter } from '../../src/health/meter.ts'
+import { defaultSender } from '../../src/health/senders.ts'
 import type { Silence } from '../../src/health/silence.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { SettledCounter, type SettledCount } from '../../src/dispatch/pace.ts'
@@ -49,12 +51,15 @@ const quarantinedBody = { kind: 'quarantined' } as IncomingDelivery
 
 test('counts deliveries by type and outcome, from zero, without external text in labels', async () => {
   const { metrics, samples } = setUp()
-  const series = (type: string, outcome: string) => `inbox_events_total{type="${type}",outcome="${outcome}"}`
+  const observer = metrics.observerOf('default')
+  metrics.observerOf('desk').stored('accepted', ofType('token.price_alert'))
+  const series = (type: string, outcome: string, source = 'default') =>
+    `inbox_events_total{source="${source}",type="${type}",outcome="${outcome}"}`
   for (const outcome of ['accepted', 'accepted', 'duplicate'] as const)
-    metrics.stored(outcome, ofType('token.price_alert'))
-  for (let i = 0; i < 100; i++) metrics.stored('accepted', ofType(`made.up_${i}`))
-  metrics.stored('conflict', ofType('__proto__'))
-  metrics.stored('quarantined', quarantinedBody)
+    observer.stored(outcome, ofType('token.price_alert'))
+  for (let i = 0; i < 100; i++) observer.stored('accepted', ofType(`made.up_${i}`))
+  observer.stored('conflict', ofType('__proto__'))
+  observer.stored('quarantined', quarantinedBody)
   const expected = {
     [series('token.price_alert', 'accepted')]: 2,
     [series('token.price_alert', 'duplicate')]: 1,
@@ -62,33 +67,35 @@ test('counts deliveries by type and outcome, from zero, without external text in
     [series('unknown', 'accepted')]: 100,
     [series('unknown', 'conflict')]: 1,
     [series('unknown', 'quarantined')]: 1,
+    [series('unknown', 'accepted', 'desk')]: 1,
   }
   expect(await samples()).toMatchObject(expected)
-  metrics.stored('accepted', ofType('token.price_alert'))
+  observer.stored('accepted', ofType('token.price_alert'))
   expect(await samples()).toMatchObject({ ...expected, [series('token.price_alert', 'accepted')]: 3 })
   expect(await metrics.scrape()).not.toMatch(/made|proto/)
 })
 
 test('counts acknowledgements, rejects, refusals, batches, attempts and replacements', async () => {
   const { metrics, samples } = setUp()
-  for (const ms of [3, 3_500, 9_000]) metrics.acknowledged(ms)
-  metrics.rejected('mismatch')
-  metrics.refused('overloaded')
-  metrics.refused('overloaded')
-  metrics.committed(1)
-  metrics.committed(40)
+  const observer = metrics.observerOf('default')
+  for (const ms of [3, 3_500, 9_000]) observer.acknowledged(ms)
+  observer.rejected('mismatch')
+  observer.refused('overloaded')
+  observer.refused('overloaded')
+  observer.committed(1)
+  observer.committed(40)
   metrics.attemptsSettled([...settled('done', [200, 200, 200, 200, 200, 250, 250]), ...settled('dead', [20])])
   metrics.attemptsSettled(settled('done', [0.5, 400_000, 99.5]))
   metrics.runnerReplaced()
   expect(await samples()).toMatchObject({
-    'inbox_ack_duration_seconds_bucket{le="0.0025"}': 0,
-    'inbox_ack_duration_seconds_bucket{le="0.005"}': 1,
-    'inbox_ack_duration_seconds_bucket{le="4"}': 2,
-    'inbox_ack_duration_seconds_bucket{le="5"}': 2,
-    'inbox_ack_duration_seconds_bucket{le="+Inf"}': 3,
-    inbox_ack_duration_seconds_sum: 12.503,
-    'inbox_rejects_total{reason="mismatch"}': 1,
-    'inbox_refusals_total{code="overloaded"}': 2,
+    'inbox_ack_duration_seconds_bucket{source="default",le="0.0025"}': 0,
+    'inbox_ack_duration_seconds_bucket{source="default",le="0.005"}': 1,
+    'inbox_ack_duration_seconds_bucket{source="default",le="4"}': 2,
+    'inbox_ack_duration_seconds_bucket{source="default",le="5"}': 2,
+    'inbox_ack_duration_seconds_bucket{source="default",le="+Inf"}': 3,
+    'inbox_ack_duration_seconds_sum{source="default"}': 12.503,
+    'inbox_rejects_total{source="default",reason="mismatch"}': 1,
+    'inbox_refusals_total{source="default",code="overloaded"}': 2,
     'inbox_commit_batch_size_bucket{le="1"}': 1,
     'inbox_commit_batch_size_bucket{le="64"}': 2,
     inbox_commit_batch_size_sum: 41,
@@ -143,9 +150,12 @@ test('reads the store at each scrape, and drops series of removed handlers and a
   expect(await metrics.scrape()).not.toContain('trades')
   expect(await samples()).toMatchObject({ inbox_oldest_open_run_age_seconds: 0 })
   read = () => Promise.reject(new Error('disk on fire'))
-  metrics.refused('store_unavailable')
+  metrics.observerOf('default').refused('store_unavailable')
   const broken = await samples()
-  expect(broken).toMatchObject({ inbox_store_readable: 0, 'inbox_refusals_total{code="store_unavailable"}': 1 })
+  expect(broken).toMatchObject({
+    inbox_store_readable: 0,
+    'inbox_refusals_total{source="default",code="store_unavailable"}': 1,
+  })
   expect(broken).not.toHaveProperty('inbox_last_accept_sequence')
 })
 
@@ -158,6 +168,8 @@ test('has delivery health, without external text and unreadable values', async (
     { label: 'main', firstAt: 0, lastAt: 1_767_225_600_500, count: 1 },
     { label: 'gone', firstAt: 0, lastAt: 1, count: 1 },
   ]
+  const totals = { acknowledged: 7, late: 1, refused: 2, unusable: 3 }
+  const meter = { ...createMeter(createTestClock()), totals: () => totals }
   const { samples } = setUp(undefined, {
     watch: () => ({
       warnings: () => [warning('drift', 'info'), warning('drift', 'info'), warning('ack_slow', 'critical')],
@@ -169,7 +181,7 @@ test('has delivery health, without external text and unreadable values', async (
         silence('wallet.large_trade', 'made-up', 1),
       ],
     }),
-    totals: () => ({ acknowledged: 7, late: 1, refused: 2, unusable: 3 }),
+    senders: [{ sender: defaultSender, meter }],
     drift: { records: () => [drift('new_field', 4), drift('new_field', 1), drift('wrong_type', 2)] },
     inbox: { secretUses: () => uses() },
     secretLabels: () => ['main', 'next'],
@@ -179,10 +191,10 @@ test('has delivery health, without external text and unreadable values', async (
     return Object.fromEntries(Object.entries(await samples()).filter(([series]) => names.test(series)))
   }
   const expected = {
-    'inbox_deliveries_total{result="acknowledged"}': 7,
-    'inbox_deliveries_total{result="late"}': 1,
-    'inbox_deliveries_total{result="refused"}': 2,
-    'inbox_deliveries_total{result="unusable"}': 3,
+    'inbox_deliveries_total{source="default",result="acknowledged"}': 7,
+    'inbox_deliveries_total{source="default",result="late"}': 1,
+    'inbox_deliveries_total{source="default",result="refused"}': 2,
+    'inbox_deliveries_total{source="default",result="unusable"}': 3,
     'inbox_drift_total{kind="missing_field"}': 0,
     'inbox_drift_total{kind="new_field"}': 5,
     'inbox_drift_total{kind="out_of_range"}': 0,

@@ -92,6 +92,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
   // Not awaited: it counts the backlog.
   reportWaiting(inbox, settings.handlers, log).catch(() => {})
 
+  const observer = observeRequests(reporter)
   const receiving = createReceiving(settings, {
     async accept(batch) {
       disk.check()
@@ -103,7 +104,7 @@ export async function runInbox({ settings, open, reporter }: RunInboxOptions): P
     sources: sources.sources,
     clock,
     log,
-    observer: observeRequests(reporter),
+    observerOf: () => observer,
     logReject: explainRejects(createRejectLog(settings), log, clock),
     state,
     tracer: createTracer(),
@@ -170,6 +171,7 @@ function observeRequests(reporter: Reporter): ReceiverObserver {
     stored() {},
     committed() {},
     acknowledged() {},
+    signed() {},
     rejected: (reason) => reporter.report('rejected', { reason }),
     refused: (code) => reporter.report('refused', { code }),
   }

@@ -14,11 +14,11 @@ const maxSubjectLength = 200
 
 /** Warnings about received events: silences, drift and conflicts. */
 export function findArrivalWarnings(facts: ProcessFacts, stored: StoredFacts): Finding[] {
-  return [...silences(stored), ...drifts(facts), conflicts(facts, stored)]
+  return [...silences(facts, stored), ...drifts(facts), conflicts(facts, stored)]
 }
 
 /** Limited to the types that are silent longest. That choice stays stable while they are silent. */
-function silences({ silences: all }: StoredFacts): Finding[] {
+function silences({ senders }: ProcessFacts, { silences: all }: StoredFacts): Finding[] {
   const overdueMs = ({ silentMs, alarmAfterMs }: Silence) => silentMs - alarmAfterMs
   return all
     .filter(({ state }) => state === 'silent')
@@ -31,8 +31,10 @@ function silences({ silences: all }: StoredFacts): Finding[] {
       title: `No event of a type for ${lengthText(silentMs)}; usually one arrives within ${lengthText(usualMs)}`,
       text:
         `The last one arrived at ${timeText(lastAt)}; downtime of this receiver is not counted. Either nothing happened, or ` +
-        'the sender is faulty, or the webhook was disabled, deleted, or lost this type. Check the webhook in the upstream ' +
-        'dashboard (or onchain-inbox webhooks list), and its delivery log.',
+        'the sender is faulty, or the webhook was disabled, deleted, or lost this type. Check the webhook ' +
+        (senders.some(({ sender: { source } }) => type.startsWith(`${source}/`))
+          ? 'at the sender, and its delivery log.'
+          : 'in the upstream dashboard (or onchain-inbox webhooks list), and its delivery log.'),
       href: '/deliveries',
     }))
 }

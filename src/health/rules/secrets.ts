@@ -1,6 +1,7 @@
-import { defaultSource, internalLabel, sourceOf } from '../../inbox/port.ts'
-import { retryPeriodMs } from '../../base/retry-schedule.ts'
-import type { Previous, Finding, ProcessFacts, StoredFacts } from '../facts.ts'
+import { internalLabel, sourceOf } from '../../inbox/port.ts'
+import { slackMs } from '../../base/retry-schedule.ts'
+import type { Previous, Finding, ProcessFacts, SenderFacts, StoredFacts } from '../facts.ts'
+import { retryWindowMs } from '../senders.ts'
 import { lengthText, timeText } from '../words.ts'
 import { authenticIn } from './sender.ts'
 
@@ -47,17 +48,19 @@ function unusedOf(
 }
 
 /**
- * Finds removed secrets of the default source whose last use is so recent that their deliveries may be retried. A wrong signature alone
+ * Finds removed secrets whose last use is so recent that their deliveries may be retried. A wrong signature alone
  * proves nothing, since anyone can send one. If several arrive and no authentic delivery does, the sender most likely
- * still signs with the secret.
+ * still signs with the secret. Fetched keys are not secrets.
  */
 function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: Previous): Finding[] {
   const { now, secretLabels } = facts
   return secretUses
-    .filter(({ label }) => label !== internalLabel && sourceOf({ secretLabel: label }) === defaultSource)
-    .filter(({ label, lastAt }) => !secretLabels.includes(label) && now - lastAt < retryPeriodMs)
-    .map(({ label, lastAt }) => {
-      const isInUse = isStillInUse(facts, before.level('secret_gone_in_use', label) === 'critical')
+    .filter(({ label }) => label !== internalLabel && !secretLabels.includes(label))
+    .flatMap(({ label, lastAt }) => {
+      const ofSource = facts.senders.find(({ sender }) => sender.source === sourceOf({ secretLabel: label }))
+      if (ofSource === undefined || ofSource.sender.secretsSetting === null) return []
+      if (now - lastAt >= (retryWindowMs(ofSource.sender) ?? dayMs) + slackMs) return []
+      const isInUse = isStillInUse(ofSource, before.level('secret_gone_in_use', label) === 'critical')
       return {
         code: 'secret_gone_in_use',
         subject: label,
@@ -68,12 +71,12 @@ function removedInUse(facts: ProcessFacts, { secretUses }: StoredFacts, before: 
             'again until the sender uses another one.'
           : 'If the sender still signs with it, its deliveries are rejected: add it again. Otherwise there is nothing to do.',
         href: '/deliveries/rejected',
-      }
+      } as const
     })
 }
 
 /** Checks the last five minutes and, since retries may be hours apart, the last hour. Ends with an authentic delivery. */
-function isStillInUse(facts: ProcessFacts, isOn: boolean): boolean {
+function isStillInUse(facts: SenderFacts, isOn: boolean): boolean {
   const { lastMinutes, lastHour, mismatches, mismatchesLastHour } = facts
   if (isOn) return mismatchesLastHour > 0 && authenticIn(lastMinutes) === 0
   return (

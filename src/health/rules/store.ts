@@ -1,4 +1,6 @@
+import type { GapRecord } from '../../inbox/port.ts'
 import { describeGap } from '../gap-report.ts'
+import { outlookOf } from '../senders.ts'
 import type { Finding, ProcessFacts, StoredFacts, Previous } from '../facts.ts'
 import { countText, timeText } from '../words.ts'
 
@@ -42,7 +44,8 @@ function lowDisk({ store, freeBytes, reserveBytes }: ProcessFacts, before: Previ
 }
 
 /** Warnings about lost events. */
-export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
+export function findLossWarnings({ senders: bySource }: ProcessFacts, { stats, gaps }: StoredFacts): Finding[] {
+  const senders = bySource.map(({ sender }) => sender)
   const missing: Finding[] =
     stats.missingSeqs === 0
       ? []
@@ -57,7 +60,8 @@ export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
             href: '/deliveries',
           },
         ]
-  const lost = gaps.filter((gap) => gap.lost !== null && gap.acknowledgedAt === null).slice(0, maxGaps)
+  const hasLost = (gap: GapRecord) => senders.some((sender) => (outlookOf(sender, gap, gaps)?.lost ?? null) !== null)
+  const lost = gaps.filter((gap) => gap.acknowledgedAt === null && hasLost(gap)).slice(0, maxGaps)
   return [
     ...missing,
     ...lost.map((gap): Finding => ({
@@ -65,7 +69,7 @@ export function findLossWarnings({ stats, gaps }: StoredFacts): Finding[] {
       subject: timeText(gap.from),
       level: 'critical',
       title: `Events were lost: out of service from ${timeText(gap.from)} to ${timeText(gap.to)}`,
-      text: describeGap(gap).join('\n'),
+      text: describeGap(gap, gaps, senders).join('\n'),
       href: '/deliveries',
     })),
   ]

@@ -103,9 +103,9 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
   }
 
   function matches(filter: ReplayFilter, event: ScannedEvent): boolean {
-    const { seq, id, type, receivedAt, key, finalStatus } = event
+    const { seq, key, finalStatus } = event
     const status = () => statusOf(finalStatus, finalStatus === null ? sql.progressOf.all(seq) : [])
-    return matchesFilter(filter, { id, type, receivedAt, ...partsOfKey(key), status })
+    return matchesFilter(filter, { ...event, ...partsOfKey(key), status })
   }
 
   function insert(route: HandlerRoute, event: ScannedEvent, replayId: number): void {

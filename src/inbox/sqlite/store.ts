@@ -18,6 +18,8 @@ import {
   type Subscription,
   type SubscriptionEnd,
   type SubscriptionState,
+  sourceOf,
+  uidOf,
 } from '../port.ts'
 import { createGaps } from './gaps.ts'
 import { HandlerTable } from './handlers.ts'
@@ -385,9 +387,10 @@ function createTallies(sql: Statements) {
     add(seq: number, { type, key, id, receivedAt, secretLabel }: NewEvent): void {
       const minute = Math.floor(receivedAt / minuteMs)
       const network = key === id ? '' : key.slice(0, Math.max(0, key.indexOf(':')))
-      const name = `${minute} ${network} ${type}`
+      const typeOfSource = uidOf(sourceOf({ secretLabel }), type)
+      const name = `${minute} ${network} ${typeOfSource}`
       const tally = minutes.get(name)
-      if (tally === undefined) minutes.set(name, { minute, type, network, count: 1 })
+      if (tally === undefined) minutes.set(name, { minute, type: typeOfSource, network, count: 1 })
       else tally.count++
       const hour = Math.floor(receivedAt / hourMs)
       const span = hours.get(hour)

@@ -1,7 +1,15 @@
 import { sql, type ExpressionBuilder } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import { unknownError } from '../error-group.ts'
-import { runStates, versionOf, type AttemptRecord, type RunError, type RunRecord, type QueryStore } from '../port.ts'
+import {
+  runStates,
+  sourceOf,
+  versionOf,
+  type AttemptRecord,
+  type RunError,
+  type RunRecord,
+  type QueryStore,
+} from '../port.ts'
 import { partsOfKey } from '../replays.ts'
 import { statusOf, toProgress } from '../status.ts'
 import { rowsOf, type Tables, type ViewStore } from './tables.ts'
@@ -153,6 +161,7 @@ export function createEventDetail(store: ViewStore, clock: Pick<Clock, 'now'>): 
       return {
         seq,
         id: row.id,
+        source: sourceOf({ secretLabel }),
         type,
         createdAt,
         receivedAt,

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import {
+  defaultSource,
   maxListedBody,
   runStates,
   type EventListDetail,
@@ -9,6 +10,8 @@ import {
   type EventStatus,
   type EventSummary,
   type QueryStore,
+  sourceOf,
+  uidOf,
 } from '../port.ts'
 import { partsOfKey } from '../replays.ts'
 import { isDeadLetter, isOpen } from '../run-sql.ts'
@@ -157,11 +160,11 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
 
   /** Events of a portion that match all filters except status. */
   async function select(portion: Portion, query: EventQuery, terms: readonly string[], limit: number | null) {
-    const { type, network, address, from, to, handler, group } = query
+    const { source, type, network, address, from, to, handler, group } = query
     // The limit makes PostgreSQL use the index, even with outdated statistics.
     const scanned = db
       .selectFrom('event')
-      .select(['seq', 'id', 'type', 'created_at', 'received_at', 'key', 'final_status'])
+      .select(['seq', 'id', 'type', 'created_at', 'received_at', 'key', 'secret_label', 'final_status'])
       .$if('seqs' in portion, (events) => events.where('seq', 'in', 'seqs' in portion ? portion.seqs : []))
       .$if('below' in portion, (events) => {
         const { below, reached } = { below: 1, ...portion }
@@ -172,6 +175,8 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
           .limit(below - reached)
       })
     let matching = db.selectFrom(scanned.as('e')).selectAll().orderBy('e.seq', 'desc')
+    if (source === defaultSource) matching = matching.where('e.secret_label', 'not like', '%/%')
+    else if (source !== undefined) matching = matching.where(startsWith(sql.ref('e.secret_label'), uidOf(source, '')))
     if (type !== undefined) matching = matching.where('e.type', '=', type)
     if (from !== undefined) matching = matching.where('e.received_at', '>=', Math.ceil(from))
     if (to !== undefined) matching = matching.where('e.received_at', '<', Math.ceil(to))
@@ -220,8 +225,9 @@ export function createEvents({ db, bodyHas, seqsOfKey, attemptOrder }: ViewStore
     return rows.map((row) => ({ ...toEvent(row), status: statusOf(row.final_status, runs.get(row.seq) ?? []) }))
   }
 
-  function toEvent({ seq, id, type, created_at: createdAt, received_at: receivedAt, key }: Row) {
-    return { seq, id, type, createdAt, receivedAt, ...partsOfKey(key) }
+  function toEvent(row: Row) {
+    const { seq, id, type, created_at: createdAt, received_at: receivedAt, secret_label: secretLabel, key } = row
+    return { seq, id, source: sourceOf({ secretLabel }), type, createdAt, receivedAt, ...partsOfKey(key) }
   }
 
   async function withDetails(page: EventPage): Promise<EventPage> {

@@ -16,6 +16,7 @@ function summaryOf(seq: number, change: Partial<EventSummaryJson> = {}): EventSu
   return {
     seq,
     id: idOf(seq),
+    source: 'default',
     type: 'wallet.large_trade',
     created_at: at(seq * 1000 - 200),
     received_at: at(seq * 1000),

@@ -1,3 +1,4 @@
+import { defaultSender, describeSchedule } from '../../../src/health/senders.ts'
 import type { HandlerJson, HandlerListJson } from '../../../src/admin/handlers.ts'
 import type {
   AuditJson,
@@ -214,6 +215,7 @@ export const health: HealthJson = {
   },
   warnings: [...warnings],
   sender,
+  sources: [{ source: 'default', sender, retries: describeSchedule(defaultSender) }],
   silences: [
     {
       type: 'pump.graduation',

@@ -291,7 +291,7 @@ END $$`
 
 /**
  * Counts new events: those with a number in `seqs`. `tally` has separate rows per replica, summed when read, so that replicas don't wait
- * for each other's rows. Prunes old minutes when an hour begins.
+ * for each other's rows. Types of other sources than the default one are `<source>/<type>`. Prunes old minutes when an hour begins.
  */
 const countFunction = `
 CREATE FUNCTION inbox.count_events(seqs bigint[], types text[], received bigint[], keys text[], labels text[]) RETURNS void
@@ -300,7 +300,8 @@ DECLARE
   begun_hour integer;
 BEGIN
   INSERT INTO inbox.tally AS known (minute, type, network, replica, count)
-  SELECT received[place] / 60000, types[place], CASE WHEN strpos(keys[place], ':') > 0 THEN split_part(keys[place], ':', 1) ELSE '' END,
+  SELECT received[place] / 60000,
+    CASE WHEN strpos(labels[place], '/') > 0 THEN split_part(labels[place], '/', 1) || '/' ELSE '' END || types[place], CASE WHEN strpos(keys[place], ':') > 0 THEN split_part(keys[place], ':', 1) ELSE '' END,
     current_setting('application_name'), count(*)
   FROM generate_series(1, cardinality(seqs)) place WHERE seqs[place] IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
   ON CONFLICT (minute, type, network, replica) DO UPDATE SET count = known.count + excluded.count;

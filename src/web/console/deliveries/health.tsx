@@ -7,7 +7,7 @@ import { DataTable, type Column } from '../../ui/table.tsx'
 import { Time } from '../../ui/values.tsx'
 import { codeColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
 
-import type { HealthJson, SenderMeterJson, SilenceJson } from '../../../admin/health.ts'
+import type { HealthJson, SilenceJson } from '../../../admin/health.ts'
 import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
 import { ReconcilePanel } from './reconcile.tsx'
@@ -19,7 +19,7 @@ export function DeliveryHealth() {
     <Loaded query={query} rows={12}>
       {(health) => (
         <>
-          <Sender sender={health.sender} />
+          <Answers sources={health.sources} />
           <Silences silences={health.silences} />
           <Downtime gaps={health.gaps} missing={health.missing_sequence_numbers} />
           <ReconcilePanel latest={health.reconcile} isConfigured={health.reconcile_configured} gaps={health.gaps} />
@@ -30,16 +30,25 @@ export function DeliveryHealth() {
   )
 }
 
-function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
-  if (sender === null)
+/** One panel per source. */
+function Answers({ sources }: Pick<HealthJson, 'sources'>) {
+  if (sources.length === 0)
     return (
       <Panel title="Answers">
         <Empty title="No receiver in this process">Answers are measured by the process that gives them.</Empty>
       </Panel>
     )
-  const { window_s: seconds, success_rate: rate, p99_ms: p99, budget_ms: budget } = sender
+  return sources.map((each) => <AnswersOfSource key={each.source} {...each} />)
+}
+
+function AnswersOfSource({ source, sender, retries }: HealthJson['sources'][number]) {
+  const { window_s: seconds, success_rate: rate, p99_ms: p99, budget_ms: limit } = sender
+  const share = p99 === null || limit === null ? '' : `, ${formatShare(p99 / limit)} used by p99`
   return (
-    <Panel title="Answers" note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}>
+    <Panel
+      title={source === 'default' ? 'Answers' : `Answers to ${source}`}
+      note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}
+    >
       <Facts
         facts={[
           [
@@ -54,12 +63,12 @@ function Sender({ sender }: { readonly sender: SenderMeterJson | null }) {
           ['Overloaded (503)', formatCount(sender.refused)],
           ['Unusable (422)', formatCount(sender.unusable)],
           ['Latency', `p50 ${formatMs(sender.p50_ms)} · p99 ${formatMs(p99)} · maximum ${formatMs(sender.max_ms)}`],
-          ['Limit', `${formatMs(budget)}${p99 === null ? '' : `, ${formatShare(p99 / budget)} used by p99`}`],
+          ['Limit', limit === null ? 'not documented' : `${formatMs(limit)}${share}`],
         ]}
       />
       <p className="ui-dim">
-        A delivery succeeds with any 2xx within {formatMs(budget)}. Otherwise the sender retries after 1 min, 5 min, 30
-        min, 2 h and 8 h, then gives the event up. Rejected requests aren’t counted.
+        A delivery succeeds with any 2xx{limit !== null && ` within ${formatMs(limit)}`}. {retries} Rejected requests
+        aren’t counted.
       </p>
     </Panel>
   )

@@ -9,6 +9,7 @@ import { filledIn, type Field } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Facts, Page } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
+import { Status } from '../../ui/status.tsx'
 import { shortText, Text } from '../../ui/text.tsx'
 import { Id, OnChain, Time } from '../../ui/values.tsx'
 import type { EventDetailJson } from '../../../admin/events.ts'
@@ -19,6 +20,11 @@ import { eventPath } from './event-id.tsx'
 import { EventStatus, RunErrors, Runs } from './runs.tsx'
 
 const useEvent = (id: string) => useGet<EventDetailJson>(eventPath(id))
+
+/** Names the source of an event; nothing for the default source. */
+export function SourceBadge({ source }: { readonly source: string }) {
+  return source === 'default' ? null : <Status tone="info">{source}</Status>
+}
 
 /** The type of an event, once it is loaded. */
 export function EventType({ id }: { readonly id: string }) {
@@ -59,14 +65,14 @@ export function EventContent({ id }: { readonly id: string }) {
 }
 
 function Sections({ event }: { readonly event: EventDetailJson }) {
-  const { type, network, receipt, envelope } = event
-  const data = typeof envelope === 'object' && envelope !== null && 'data' in envelope ? envelope.data : null
+  const { source, type, network, receipt, envelope } = event
+  const data = source === 'default' ? (envelope as { readonly data?: unknown } | null)?.data : envelope
   const storedMs = Math.max(0, Date.parse(receipt.stored_at ?? '') - Date.parse(receipt.received_at))
   return (
     <>
       <RunErrors event={event} />
       <p>
-        <EventStatus status={event.status} /> <EventLine type={type} data={data} />{' '}
+        <EventStatus status={event.status} /> <SourceBadge source={source} /> <EventLine type={type} data={data} />{' '}
         <span className="ui-dim">
           {network !== null && `on ${shortText(network, 40)} · `}
           <Time at={event.received_at} /> UTC

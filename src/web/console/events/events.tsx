@@ -1,16 +1,17 @@
 import { Button } from '@mantine/core'
 import { Link } from 'wouter'
-import { pathWith, useApi } from '../../ui/api.tsx'
+import { pathWith, useApi, useGet } from '../../ui/api.tsx'
 import { EventLine } from '../../ui/event-line.tsx'
 import { List, type Filter, type FilterValues } from '../../ui/list.tsx'
 import { eventTypes } from '../../ui/names.ts'
 import { Page } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
-import { shortText } from '../../ui/text.tsx'
-import { ageColumn, codeColumn, textColumn } from '../../ui/columns.tsx'
+import { Line, shortText } from '../../ui/text.tsx'
+import { ageColumn, textColumn } from '../../ui/columns.tsx'
 import type { EventRowJson } from '../../../admin/events.ts'
-import { EventContent, EventType, ReplayAction } from './event.tsx'
+import type { HealthJson } from '../../../admin/health.ts'
+import { EventContent, EventType, ReplayAction, SourceBadge } from './event.tsx'
 import { eventPath } from './event-id.tsx'
 import { filterNames, formatFilter, parseFilter, toQuery } from './filter.ts'
 import { eventStatuses, RunDots } from './runs.tsx'
@@ -34,7 +35,19 @@ const filters: readonly Filter[] = [
 
 const columns: readonly Column<EventRowJson>[] = [
   ageColumn('Age', 'received_at', { width: '3.75rem', narrow: 'plain' }),
-  codeColumn('Type', 'type', { width: '12.5rem', isName: true }),
+  {
+    header: 'Type',
+    width: '12.5rem',
+    isName: true,
+    cell: ({ type, source }) => (
+      <>
+        <SourceBadge source={source} />
+        <code>
+          <Line value={type} />
+        </code>
+      </>
+    ),
+  },
   { header: 'Summary', narrow: 'plain', cell: (event) => <Summary event={event} /> },
   textColumn('Network', 'network', { width: '6rem', isOptional: true, narrow: 'plain' }),
   { header: 'Runs', width: '6rem', narrow: 'plain', cell: (event) => <RunDots {...event} /> },
@@ -42,6 +55,7 @@ const columns: readonly Column<EventRowJson>[] = [
 
 /** All accepted events, newest first and live; the panel shows one of them. */
 export function EventsPage() {
+  const sources = useGet<HealthJson>('/health').data?.sources.map(({ source }) => source) ?? []
   return (
     <Page title="Events">
       <List
@@ -51,12 +65,12 @@ export function EventsPage() {
         columns={columns}
         line={{
           names: filterNames,
-          placeholder: 'type: network: status: handler: address: from:1h, or words of the body',
+          placeholder: 'source: type: network: status: handler: address: from:1h, or words of the body',
           parse: parseFilter,
           format: formatFilter,
           toQuery: (filter) => toQuery(filter, Date.now()),
         }}
-        filters={filters}
+        filters={sources.length > 1 ? [{ name: 'source', label: 'Sources', values: sources }, ...filters] : filters}
         searchMs={searchMs}
         liveKind="events"
         links={(query) => <Exports query={query} />}

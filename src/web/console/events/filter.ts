@@ -5,7 +5,18 @@ export type EventFilter = Readonly<Partial<Record<FilterName, string>>>
  * `from` and `to` are ISO 8601, or a duration back from now such as `15m`, `1h` or `2d`. `group` is an error group of dead letters, `q`
  * words of the body.
  */
-export const filterNames = ['type', 'network', 'status', 'handler', 'address', 'from', 'to', 'group', 'q'] as const
+export const filterNames = [
+  'source',
+  'type',
+  'network',
+  'status',
+  'handler',
+  'address',
+  'from',
+  'to',
+  'group',
+  'q',
+] as const
 type FilterName = (typeof filterNames)[number]
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }

@@ -17,7 +17,7 @@ export function Tiles({ overview, activity, handlers }: TilesProps) {
   const { buckets = [], backlog = [] } = activity ?? {}
   const failed = sender === null ? 0 : sender.deliveries - sender.acknowledged
   const oldest = handlers.find(({ oldest_open_at: at }) => at !== null && at === oldestAt)
-  const isSlow = sender !== null && sender.p99_ms !== null && sender.p99_ms > sender.budget_ms / 2
+  const isSlow = sender !== null && sender.p99_ms !== null && sender.p99_ms > (sender.budget_ms ?? Infinity) / 2
   const oldestMs = oldestAt === null ? null : Math.max(0, Date.parse(now) - Date.parse(oldestAt))
   return (
     <div className="ui-tiles">
