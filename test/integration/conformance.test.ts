@@ -77,7 +77,13 @@ test('R92 a receiver that always answers late or 503 fails', async () => {
 
 test('a receiver that acknowledges everything fails forgery, tampering, methods and sizes', async () => {
   await using app = await AppServer.start()
-  const report = await conformance(app.url, null, { many: 10, skip: ['slow'] })
+  const report = await conformance(
+    app.url,
+    Object.keys(scenarios)
+      .filter((name) => name !== 'slow')
+      .join(','),
+    { many: 10 },
+  )
   const expected = [...Array<string>(15).fill('forgery'), 'tampering', 'methods', 'sizes']
   expect(failedScenarios(report)).toEqual(expected)
   expect(JSON.stringify(report)).not.toContain(testSecret)

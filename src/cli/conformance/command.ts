@@ -18,7 +18,6 @@ interface ConformanceCommandOptions extends OutputOptions {
   readonly effects?: string
   readonly restart?: string
   readonly only?: readonly string[]
-  readonly skip?: readonly string[]
   readonly many?: number
   readonly timeout?: number
   readonly settle?: number
@@ -49,7 +48,6 @@ export function addConformanceCommand(program: Command): void {
     .option('--effects <url or command>', 'URL or shell command that prints the id of each processed event')
     .option('--restart <command>', 'shell command that restarts the receiver')
     .option('--only <scenarios>', 'run these scenarios, separated by commas', names)
-    .option('--skip <scenarios>', 'skip these scenarios, separated by commas', names)
     .option(
       '--many <number>',
       'events in a burst, and before a late duplicate (default: 1000)',
