@@ -11,7 +11,6 @@ import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { locationsOf, type HandlerLocations } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
-import { findHandlersAlone } from '../check.ts'
 import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
@@ -41,8 +40,8 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
   const { INBOX_DATABASE_URL: setting } = values
   const file = setting.kind === 'sqlite' ? at(setting.file) : null
   const database = await examineDatabase(file === null ? setting : { kind: 'sqlite', file })
-  const handlerLocations = config === null ? await findHandlersAlone(inputs) : locationsOf(config)
-  const handlers = handlerLocations === null ? null : await examineHandlers(handlerLocations)
+  // Invalid settings may name handlers.
+  const handlers = config === null ? null : await examineHandlers(locationsOf(config))
   // A config file that can't be loaded may name the secrets.
   const isSecretKnown =
     webhookSecrets !== undefined ||
@@ -61,9 +60,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
   ]
-  // With invalid settings, sinks would be missing.
-  const known = config === null ? null : (handlers?.handlers ?? null)
-  return { findings, database, handlers: known }
+  return { findings, database, handlers: handlers?.handlers ?? null }
 }
 
 function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {
