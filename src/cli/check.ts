@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { loadConfig, type Config } from '../config/config.ts'
+import type { ConfiguredSource } from '../config/sources.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
@@ -25,21 +26,37 @@ async function run(options: CheckOptions): Promise<void> {
   const warnings = [...config.warnings, ...findConfigWarnings(config.handlersDir, handlers)]
   const values = Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
   const sinks = config.sinks.map(({ name, description }) => ({ name, description }))
-  printResult({ config: values, sinks, handlers, warnings }, options, () =>
+  const sources = config.sources.map(describeSource)
+  printResult({ config: values, sources, sinks, handlers, warnings }, options, () =>
     [renderSettings(config), renderHandlers(handlers), ...warnings.map((warning) => `warning: ${warning}`)].join(
       '\n\n',
     ),
   )
 }
 
-function renderSettings({ settings, sinks }: Config): string {
+function renderSettings({ settings, sources, sinks }: Config): string {
   const rows = settings.map(({ name, value, origin }) => [name, value, origin])
-  const table = renderTable(['setting', 'value', 'origin'], rows)
-  if (sinks.length === 0) return table
-  return `${table}\n\n${renderTable(
-    ['sink', 'description'],
-    sinks.map(({ name, description }) => [name, description]),
-  )}`
+  const ofSources = sources.map(describeSource).map(({ name, path, provider, secrets }) => {
+    return [name, path, provider ?? 'own rules', secrets?.join(', ') ?? 'fetched keys']
+  })
+  return [
+    renderTable(['setting', 'value', 'origin'], rows),
+    ...(ofSources.length === 0 ? [] : [renderTable(['source', 'path', 'provider', 'secrets'], ofSources)]),
+    ...(sinks.length === 0
+      ? []
+      : [
+          renderTable(
+            ['sink', 'description'],
+            sinks.map(({ name, description }) => [name, description]),
+          ),
+        ]),
+  ].join('\n\n')
+}
+
+/** `secrets`: their labels; null: public keys are fetched. */
+function describeSource({ settings, secrets }: ConfiguredSource) {
+  const { name, path, provider, keyEndpoint } = settings
+  return { name, path, provider, secrets: keyEndpoint === null ? secrets.secrets.map(({ label }) => label) : null }
 }
 
 function renderHandlers(handlers: readonly HandlerInfo[]): string {

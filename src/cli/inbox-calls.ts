@@ -63,15 +63,16 @@ async function readNeeded(options: InboxCallsOptions) {
   const values = await readSettings(neededSettings, options)
   const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database } = values
   return {
-    url: options.adminUrl ?? toUrl(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
+    url: options.adminUrl ?? urlOf(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
     token,
     database: database.kind === 'sqlite' ? { kind: database.kind, file: fromCwd(database.file) } : database,
   }
 }
 
-function toUrl(address: string, port: number): string {
+/** URL of a port on this machine that listens at `address`. */
+export function urlOf(address: string, port: number, protocol: 'http' | 'https' = 'http'): string {
   const name = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return `${protocol}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 async function openFile(

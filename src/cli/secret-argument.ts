@@ -1,4 +1,5 @@
-import { text } from 'node:stream/consumers'
+import { readFile } from 'node:fs/promises'
+import { buffer, text } from 'node:stream/consumers'
 import { InboxError } from '../base/errors.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { readSecretFile } from '../base/secret-file.ts'
@@ -41,6 +42,24 @@ export async function readSignatureArgument(argument: string): Promise<string> {
   const signature = await readNamed(argument)
   if (signature === undefined) warn('a signature')
   return (signature ?? argument).trim()
+}
+
+/**
+ * Reads the exact bytes that the argument of `option` names: `@file` or `-` (standard input).
+ *
+ * @throws InboxError `usage`
+ */
+export async function readBytesArgument(option: string, argument: string): Promise<Buffer> {
+  if (argument === '-') return buffer(host().stdin)
+  if (!argument.startsWith('@')) {
+    throw new InboxError('usage', `${option} must be @file, or - for standard input: a literal could change bytes`)
+  }
+  const file = argument.slice(1)
+  try {
+    return await readFile(fromCwd(file))
+  } catch (error) {
+    throw new InboxError('usage', `${option}: can't read ${file}; expected a path after @`, { cause: error })
+  }
 }
 
 /** The value of `@file`, `-` or `env:NAME`; undefined for a literal. */

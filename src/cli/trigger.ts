@@ -18,6 +18,7 @@ import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { followDeliveries, printDelivery } from './follow-deliveries.ts'
 import { printNote, printResult, withOutputOptions } from './output.ts'
 import { readEndpoint } from './secret-argument.ts'
+import { triggerSource } from './trigger-source.ts'
 import { host } from './host.ts'
 
 interface TriggerOptions extends ControlOptions {
@@ -29,6 +30,9 @@ interface TriggerOptions extends ControlOptions {
   readonly url?: string
   readonly secret?: string
   readonly seed?: string
+  readonly source?: string
+  readonly body?: string
+  readonly config?: string
 }
 
 /** History of the world of the private emulator that `--url` starts. */
@@ -36,7 +40,7 @@ const historyMs = 3_600_000
 const maxEvents = 10_000
 
 const examples = `
-Types: ${eventTypes.join(', ')}
+Types: ${eventTypes.join(', ')}; with --source those of its sender
 
 With --set an event is raw: it did not happen in the simulated world. Values are JSON, otherwise text.
 
@@ -44,6 +48,8 @@ Examples:
   a running emulator delivers an event to its webhooks
     $ onchain-inbox trigger wallet.large_trade
     $ onchain-inbox trigger token.risk_change --set data.symbol=PEPE --set data.current_risk_score=99
+  post a signed sample of another sender to a source of the running inbox
+    $ onchain-inbox trigger --source alchemy ADDRESS_ACTIVITY
   without an emulator: post a signed event to a receiver
     $ onchain-inbox trigger wallet.large_trade --url http://127.0.0.1:8080/webhooks --secret env:WEBHOOK_SECRET -n 20
 `
@@ -53,7 +59,7 @@ export function addTriggerCommand(program: Command): void {
   const trigger = program
     .command('trigger')
     .description('Trigger events of a type and show who acknowledged them')
-    .argument('<type>', 'event type')
+    .argument('[type]', 'event type')
     .option('--set <path=value>', 'set a field, such as data.amount_usd=250000; can be repeated', collectSet)
     .option('-n, --count <number>', 'number of events', wholeNumberFrom(1, maxEvents), 1)
     .option('--rate <number>', 'events per second of world time (default: all at once)', numberFrom(0.001, 100_000))
@@ -68,14 +74,32 @@ export function addTriggerCommand(program: Command): void {
     )
     .option('--secret <secret>', 'with --url: the secret that signs: @file, - for standard input, or env:NAME')
     .option('--seed <text>', 'with --url: seed of names and addresses (default: demo)')
+    .addOption(
+      new Option('--source <name>', 'post signed samples to this source of the settings').conflicts([
+        'set',
+        'rate',
+        'emulator',
+        'token',
+        'timeout',
+        'secret',
+        'seed',
+      ]),
+    )
+    .option('--body <body>', 'with --source: send these bytes, not a sample: @file, or - for standard input')
+    .option('--config <file>', 'with --source: config file (default: onchain-inbox.config.{ts,js,mjs} in this folder)')
     .addHelpText('after', examples)
-    .action(async (type: string, options: TriggerOptions) => {
-      const { url } = options
-      const isAcknowledged = await (url === undefined
-        ? triggerRunning(type, options)
-        : triggerAlone(type, { ...options, url }))
+    .action(async (type: string | undefined, options: TriggerOptions) => {
+      const isAcknowledged = await triggerWith(type, options)
       host().exitCode = isAcknowledged ? 0 : 1
     })
+}
+
+async function triggerWith(type: string | undefined, options: TriggerOptions): Promise<boolean> {
+  const { url, source } = options
+  if (source !== undefined) return triggerSource(type, { ...options, source })
+  if (options.body !== undefined) throw new InboxError('usage', '--body needs --source')
+  if (type === undefined) throw new InboxError('usage', `expected an event type: one of ${eventTypes.join(', ')}`)
+  return url === undefined ? triggerRunning(type, options) : triggerAlone(type, { ...options, url })
 }
 
 async function triggerRunning(type: string, options: TriggerOptions): Promise<boolean> {

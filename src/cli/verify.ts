@@ -1,17 +1,25 @@
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
+import { systemClock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
 import { explain } from '../signature/explain.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
-import { fromCwd, host } from './host.ts'
+import { explainSource } from '../sources/explain.ts'
+import { time } from './arguments.ts'
+import { readSource } from './configured-source.ts'
+import { host } from './host.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
-import { readSecretArgument, readSignatureArgument } from './secret-argument.ts'
+import { readBytesArgument, readSecretArgument, readSignatureArgument } from './secret-argument.ts'
+import { withConfigOption, type ConfigOption } from './settings.ts'
 
-interface VerifyCommandOptions extends OutputOptions {
-  readonly secret: string
+interface VerifyCommandOptions extends OutputOptions, ConfigOption {
+  readonly secret?: string
   readonly body: string
   readonly signature?: string
+  readonly source?: string
+  readonly headers?: string
+  readonly target?: string
+  readonly at?: string
 }
 
 const examples = `
@@ -24,6 +32,8 @@ Examples:
   a stored event, with its exact bytes
     $ onchain-inbox events show evt_01jgfj3k8m0q2s4v6x8z0b2d4f --raw |
         onchain-inbox verify --secret env:INBOX_SECRETS --body - --signature @signature.txt
+  a delivery to a source of the settings, with its headers as lines \`name: value\`
+    $ onchain-inbox verify --source alchemy --headers @headers.txt --body @body.json
   a secret that is in no file
     $ pass show webhook-secret | onchain-inbox verify --secret - --body @body.json --signature @signature.txt
 `
@@ -33,16 +43,17 @@ export function addVerifyCommand(program: Command): void {
   const verify = program
     .command('verify')
     .description('Check a signature, and explain a mismatch')
-    .requiredOption(
-      '--secret <secret>',
-      'one secret, or JSON {"label": "secret"}: @file, - for standard input, or env:NAME',
-    )
+    .option('--secret <secret>', 'one secret, or JSON {"label": "secret"}: @file, - for standard input, or env:NAME')
     .requiredOption('--body <body>', 'the exact bytes received: @file, or - for standard input')
     .option(
       '--signature <value>',
       'value of the signature header: @file, - for standard input, or env:NAME (default: no header)',
     )
-  withOutputOptions(verify)
+    .option('--source <name>', 'a source of the settings, instead of --secret and --signature')
+    .option('--headers <headers>', 'with --source: headers of the request, one per line: @file, or -')
+    .option('--target <path>', 'with --source: path and query of the request (default: its path)')
+    .option('--at <time>', 'with --source: when it was received: ISO 8601, or an age such as 2h (default: now)', time)
+  withOutputOptions(withConfigOption(verify))
     .addHelpText('after', examples)
     .action(async (options: VerifyCommandOptions) => {
       host().exitCode = await run(options)
@@ -50,22 +61,54 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function run(options: VerifyCommandOptions): Promise<0 | 1> {
-  const { secret, body, signature: header } = options
-  if ([secret, body, header].filter((argument) => argument === '-').length > 1) {
-    throw new InboxError(
-      'usage',
-      'only one of secret, body and signature can come from standard input; use @file for the others',
-    )
-  }
+  const { secret, body, signature: header, source, headers } = options
+  if ([secret, body, header, headers].filter((argument) => argument === '-').length > 1)
+    throw new InboxError('usage', 'only one argument can come from standard input; use @file for the others')
+  if (source !== undefined) return verifyOfSource(source, options)
+  if (secret === undefined)
+    throw new InboxError('usage', 'expected --secret with the secret, or --source with a source of the settings')
   const secrets = await readSecrets(secret)
   const signature = header === undefined ? undefined : await readSignatureArgument(header)
-  const explanation = explain(await readBody(body), signature, secrets)
+  const explanation = explain(await readBytesArgument('--body', body), signature, secrets)
   const isValid = explanation.code === 'valid'
   printResult({ valid: isValid, ...explanation }, options, ({ code, matchedLabel, message }) => {
     const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
     return `${isValid ? 'valid' : `not valid: ${code}`}${label}\n${message}`
   })
   return isValid ? 0 : 1
+}
+
+/** Explains the signature of a delivery to a source. Its secrets come from the settings. */
+async function verifyOfSource(name: string, options: VerifyCommandOptions): Promise<0 | 1> {
+  const misplaced = (['secret', 'signature'] as const).find((option) => options[option] !== undefined)
+  if (misplaced !== undefined)
+    throw new InboxError('usage', `--${misplaced} and --source exclude each other: give the headers with --headers`)
+  const { source } = await readSource(name, options)
+  const raw = await readBytesArgument('--body', options.body)
+  const headers = options.headers && parseHeaders((await readBytesArgument('--headers', options.headers)).toString())
+  const now = Date.parse(options.at ?? new Date(systemClock.now()).toISOString())
+  if (Number.isNaN(now)) throw new InboxError('usage', `--at must be a time such as 2026-01-31T14:03:22Z`)
+  const explanation = await explainSource(source, {
+    raw,
+    headers: headers || [],
+    now,
+    target: options.target ?? source.path,
+  })
+  const isValid = explanation.code === 'valid'
+  printResult({ valid: isValid, ...explanation }, options, ({ code, matchedLabel, message, signedTexts }) => {
+    const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
+    const verdict = `${isValid ? 'valid' : `not valid: ${code}`}${label}\n${message}`
+    return [verdict, ...signedTexts.map((text) => `signed: ${safeText(text, 1_000)}`)].join('\n')
+  })
+  return isValid ? 0 : 1
+}
+
+/** Lines `name: value`, as names and values in turn. Other lines, such as the request line, are skipped. */
+function parseHeaders(text: string): readonly string[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    const [, name, value = ''] = /^[<>]?\s*([!#$%&'*+.^_`|~\w-]+):\s*(.*?)\s*$/.exec(line) ?? []
+    return name === undefined ? [] : [name, value]
+  })
 }
 
 async function readSecrets(argument: string): Promise<readonly Secret[]> {
@@ -75,20 +118,5 @@ async function readSecrets(argument: string): Promise<readonly Secret[]> {
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
     throw new InboxError('usage', `--secret: ${error.message}`, { cause: error })
-  }
-}
-
-async function readBody(argument: string): Promise<Uint8Array> {
-  if (argument === '-') return buffer(host().stdin)
-  if (!argument.startsWith('@')) {
-    throw new InboxError('usage', '--body must be @file, or - for standard input: a literal could change bytes')
-  }
-  const file = argument.slice(1)
-  try {
-    return await readFile(fromCwd(file))
-  } catch (error) {
-    throw new InboxError('usage', `--body: can't read ${file}; expected a path after @`, {
-      cause: error,
-    })
   }
 }

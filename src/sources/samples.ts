@@ -1,12 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { nearest } from '../base/edit-distance.ts'
 import { InboxError } from '../base/errors.ts'
+import { signWithSecret } from './sign.ts'
+import type { VerifiedSource } from './verify.ts'
 import { providers, type ProviderName } from './providers/index.ts'
 import { sampleBodies, type Fresh } from './sample-bodies.ts'
 
 /** A delivery to be signed: the options `raw` and `headers` of `signSource`. */
 export interface Sample {
-  readonly raw: Buffer
+  readonly raw: Buffer<ArrayBuffer>
   /** Headers that the sender adds, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -26,6 +28,36 @@ export function createSample(provider: ProviderName, type: string | undefined, n
   if (body === undefined) throw new InboxError('usage', describeTypes(provider, chosen ?? '', [...bodies.keys()]))
   const fresh = createFresh(chosen, now)
   return { raw: Buffer.from(JSON.stringify(body(fresh))), headers: headersOf(provider, fresh) }
+}
+
+export interface SampleRequest {
+  /** Provider of the source; null: the settings describe the sender themselves. */
+  readonly provider: ProviderName | null
+  readonly type: string | undefined
+  /** Body in place of a sample. */
+  readonly body: Uint8Array | undefined
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/**
+ * Creates a signed request of a source's sender, with all its headers.
+ *
+ * @throws InboxError `usage` without a sample, or if the source has public keys only
+ */
+export function signSample(
+  source: Pick<VerifiedSource, 'verify' | 'secrets'> & { readonly name: string; readonly path: string },
+  { provider, type, body, now }: SampleRequest,
+): Sample {
+  if (body === undefined && provider === null)
+    throw new InboxError('usage', `the source ${source.name} has no provider, so there is no sample: give a body`)
+  const sample =
+    body === undefined && provider !== null
+      ? createSample(provider, type, now)
+      : { raw: Buffer.from(body ?? []), headers: {} }
+  const { raw, headers } = sample
+  const signed = signWithSecret(source, { raw, headers, now, target: source.path })
+  return { raw, headers: { 'content-type': 'application/json', ...headers, ...signed } }
 }
 
 function createFresh(type: string | undefined, now: number): Fresh {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { loadConfig, type Config } from '../../config/config.ts'
@@ -11,6 +12,8 @@ import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { locationsOf, type HandlerLocations } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
+import type { ConfiguredSource } from '../../config/sources.ts'
+import { createKeys } from '../configured-source.ts'
 import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
@@ -47,6 +50,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     webhookSecrets !== undefined ||
     raw.isComplete ||
     (raw.values.INBOX_SECRETS ?? raw.values.INBOX_SECRETS_FILE) !== undefined
+  const hasOnlySources = webhookSecrets === undefined && (config?.sources ?? []).length > 0
   const webhook = { host: values.INBOX_HOST, port: values.INBOX_PORT, isTls: tls !== undefined }
   const admin = { host: values.INBOX_ADMIN_HOST, port: values.INBOX_ADMIN_PORT, isTls: false }
   const findings = [
@@ -55,7 +59,10 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     ...(await examineClock(values.INBOX_API_URL, now)),
     ...(file === null ? [] : await disk(values, file)),
     database.finding,
-    ...(isSecretKnown && webhookSecrets !== null ? [examineSecrets(webhookSecrets, values, at)] : []),
+    ...(await Promise.all((config?.sources ?? []).map(examineSource))),
+    ...(isSecretKnown && webhookSecrets !== null && !hasOnlySources
+      ? [examineSecrets(webhookSecrets, values, at)]
+      : []),
     ...(handlers === null ? [] : [handlers.finding]),
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
@@ -92,6 +99,23 @@ const secretFiles = [
   'INBOX_DATABASE_URL_FILE',
   'INBOX_TLS_KEY_FILE',
 ] as const
+
+/** Fetches the public keys of a source, if it has any. */
+async function examineSource(configured: ConfiguredSource): Promise<Finding> {
+  const { name, path, keyEndpoint } = configured.settings
+  const { ok, fail } = check(`source ${name}`)
+  const keys = createKeys(configured)
+  if (keyEndpoint === null || keys === null)
+    return ok(`${path}, ${counted(configured.secrets.secrets.length, 'secret')}`)
+  // No sender has this key, so only a key server that works answers that it is unknown.
+  const answer = await keys.find(randomUUID())
+  const { origin } = new URL(keyEndpoint.url)
+  if (answer !== 'unavailable') return ok(`${path}, public keys of ${origin} can be fetched`)
+  return fail(
+    `${path}, public keys of ${origin} can't be fetched: new keys are answered with 503`,
+    'check the network, keys.url and keys.apiKey',
+  )
+}
 
 /** Checks the webhook secrets, and who can read the files that hold secrets. */
 function examineSecrets(

@@ -1,0 +1,50 @@
+import { systemClock } from '../base/clock.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
+import { safeText } from '../base/log.ts'
+import { signSample } from '../sources/samples.ts'
+import { readSource } from './configured-source.ts'
+import { readBytesArgument } from './secret-argument.ts'
+import { printResult, type OutputOptions } from './output.ts'
+import type { ConfigOption } from './settings.ts'
+
+export interface TriggerSourceOptions extends OutputOptions, ConfigOption {
+  readonly source: string
+  readonly count: number
+  readonly body?: string
+  readonly url?: string
+}
+
+const timeoutMs = 10_000
+
+/**
+ * Posts signed samples to a source of the running inbox. Returns true if all were acknowledged.
+ *
+ * @throws InboxError `receiver_unreachable` if nothing answers, `usage` if only the sender can sign
+ */
+export async function triggerSource(type: string | undefined, options: TriggerSourceOptions): Promise<boolean> {
+  const { source, provider, url } = await readSource(options.source, options)
+  const body = options.body === undefined ? undefined : await readBytesArgument('--body', options.body)
+  let acknowledged = 0
+  for (let sent = 0; sent < options.count; sent++) {
+    const now = systemClock.now()
+    const { headers, raw } = signSample(source, { provider, type, body, now })
+    const { status, text } = await post(options.url ?? url, headers, raw)
+    if (status < 300) acknowledged++
+    printResult({ msg: 'delivery', source: source.name, status, answer: text }, options, () =>
+      `${source.name}  ${raw.length} bytes  ${status}  ${safeText(text, 200)}`.trimEnd(),
+    )
+  }
+  return acknowledged === options.count
+}
+
+async function post(url: string, headers: Readonly<Record<string, string>>, body: Buffer<ArrayBuffer>) {
+  try {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' })
+    return { status: response.status, text: await response.text() }
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    const advice = 'start the inbox, or set --url'
+    throw new InboxError('receiver_unreachable', `no answer from ${safeText(url)} (${messageOf(cause)}): ${advice}`)
+  }
+}
