@@ -66,8 +66,8 @@ function AnswersOfSource({ source, sender, retries }: HealthJson['sources'][numb
         ]}
       />
       <p className="ui-dim">
-        A delivery succeeds with any 2xx{limit !== null && ` within ${formatMs(limit)}`}. {retries} Rejected requests
-        aren’t counted.
+        A delivery succeeds with any 2xx{limit !== null && ` within ${formatMs(limit)}`}. {shortText(retries, 300)}{' '}
+        Rejected requests aren’t counted.
       </p>
     </Panel>
   )
