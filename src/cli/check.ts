@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { loadConfig, type Config } from '../config/config.ts'
 import type { ConfiguredSource } from '../config/sources.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
+import { InboxError } from '../base/errors.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
@@ -22,16 +23,24 @@ export function addCheckCommand(program: Command): void {
 
 async function run(options: CheckOptions): Promise<void> {
   const config = await loadConfig(configInputs(options))
-  const handlers = await checkHandlers(locationsOf(config))
-  const warnings = [...config.warnings, ...findConfigWarnings(config.handlersDir, handlers)]
+  let failure: InboxError | undefined
+  const handlers = await checkHandlers(locationsOf(config)).catch((error: unknown) => {
+    if (!(error instanceof InboxError)) throw error
+    failure = error
+    return null
+  })
+  const warnings = [...config.warnings, ...(handlers === null ? [] : findConfigWarnings(config.handlersDir, handlers))]
   const values = Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
   const sinks = config.sinks.map(({ name, description }) => ({ name, description }))
   const sources = config.sources.map(describeSource)
   printResult({ config: values, sources, sinks, handlers, warnings }, options, () =>
-    [renderSettings(config), renderHandlers(handlers), ...warnings.map((warning) => `warning: ${warning}`)].join(
-      '\n\n',
-    ),
+    [
+      renderSettings(config),
+      ...(handlers === null ? [] : [renderHandlers(handlers)]),
+      ...warnings.map((warning) => `warning: ${warning}`),
+    ].join('\n\n'),
   )
+  if (failure !== undefined) throw failure
 }
 
 function renderSettings({ settings, sources, sinks }: Config): string {

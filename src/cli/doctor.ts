@@ -9,8 +9,7 @@ import { safeText } from '../base/log.ts'
 import { withInboxOptions, inboxCommandLine, withInbox, type InboxOptions } from './inbox-command.ts'
 import { host } from './host.ts'
 import type { InboxCallsOptions } from './inbox-calls.ts'
-import { counted, printResult } from './output.ts'
-import { screenOf } from './screen.ts'
+import { counted, printResult, screenOf } from './output.ts'
 import { configInputs } from './settings.ts'
 
 interface DoctorOptions extends InboxOptions {

@@ -2,8 +2,7 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { formatDuration } from '../emulator/duration.ts'
 import type { Begun, Emulator } from '../emulator/emulator.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
-import { printResult, type OutputOptions } from './output.ts'
-import { createProgress } from './screen.ts'
+import { printResult, type OutputOptions, createProgress } from './output.ts'
 import { renderRecord } from './table.ts'
 
 export interface Listening {

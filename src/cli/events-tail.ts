@@ -10,8 +10,7 @@ import { safeText } from '../base/log.ts'
 import { wholeNumberFrom } from './arguments.ts'
 import { addInboxCommand, collect, definedOf, noteUnknownNames, option, type InboxOptions } from './inbox-command.ts'
 import { host, runUntilSignal } from './host.ts'
-import { printNote, printResult } from './output.ts'
-import { hasColors, screenOf } from './screen.ts'
+import { printNote, printResult, hasColors, screenOf } from './output.ts'
 
 interface TailOptions extends InboxOptions {
   readonly follow?: boolean

@@ -59,17 +59,15 @@ function render({ folder, files }: CreatedProject): string {
 
 /** Names ignored in an empty folder. */
 const ignoredNames: ReadonlySet<string> = new Set(['.git', '.DS_Store'])
-const maxListed = 10
 
 /** @throws InboxError `usage` that lists the files, unless the folder is missing, empty, or an empty repository */
 export async function refuseUsedFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   const names = (await list(folder)).filter((name) => !ignoredNames.has(name)).toSorted()
   if (names.length === 0) return
-  const more = names.length > maxListed ? `, and ${names.length - maxListed} more` : ''
   throw new InboxError(
     'usage',
-    `${folder} is not empty (${names.slice(0, maxListed).join(', ')}${more}), and init overwrites nothing: ` +
+    `${folder} is not empty (${names.slice(0, 10).join(', ')}), and init overwrites nothing: ` +
       `name a new folder: ${commandLine('init my-inbox')}`,
   )
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type StringWidth from 'string-width'
 import { safeText } from '../base/log.ts'
 import { host } from './host.ts'
-import { screenOf, toneOf, type Screen } from './screen.ts'
+import { screenOf, toneOf, type Screen } from './output.ts'
 
 /** A table of the rows' fields. Fields of inner objects are named by paths, such as `token_in.symbol`. */
 export function renderList(

@@ -50,7 +50,11 @@ test('check reports all invalid settings, and then invalid handlers', async () =
   expect(JSON.parse(invalid.errors)).toEqual({
     error: { code: 'config_invalid', message: expect.stringMatching(problems) },
   })
-  expect(await dir.check()).toMatchObject({ code: 1, errors: expect.stringMatching(/^handler_invalid: .*a\.mjs/) })
+  expect(await dir.check()).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('INBOX_PORT'),
+    errors: expect.stringMatching(/^handler_invalid: .*a\.mjs/),
+  })
 })
 
 test('check and serve warn about undocumented event types, and know those of the inbox itself', async () => {
