@@ -10,6 +10,7 @@ import { InboxError } from '../base/errors.ts'
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/readers.ts'
 import { readSecretFile } from '../base/secret-file.ts'
+import { resolveSources, type SourceSettings } from '../sources/settings.ts'
 import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
 import { callServer, readBytes, type ServerKind } from './server-call.ts'
@@ -39,7 +40,7 @@ export interface InboxCalls extends AdminCalls {
  * @throws InboxError `admin_unreachable` if a process holds the file and its admin API doesn't answer
  */
 export async function openInboxCalls(options: InboxCallsOptions): Promise<InboxCalls> {
-  const { url, token, database } = await readNeeded(options)
+  const { url, token, database, sources } = await readNeeded(options)
   const connect = (secret: string) => ({
     ...createAdminClient({ url, token: secret }),
     isLive: true,
@@ -49,23 +50,30 @@ export async function openInboxCalls(options: InboxCallsOptions): Promise<InboxC
   if (options.adminUrl !== undefined) return connect(token ?? (await readTokenFile(database)))
   if (token !== undefined && (await isSidecarAt(url))) return connect(token)
 
-  const opened = database.kind === 'sqlite' ? await openFile(database.file, url, options.handlers) : 'in use'
+  const opened = database.kind === 'sqlite' ? await openFile(database.file, url, { ...options, sources }) : 'in use'
   if (opened !== 'in use') return opened
   if (!(await isSidecarAt(url))) throw unreachable(url, database)
   // Send the token file's content only while a process holds the database: else another program may own the port.
   return connect(await readTokenFile(database))
 }
 
-const neededSettings = ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT', 'INBOX_ADMIN_TOKEN', 'INBOX_DATABASE_URL'] as const
+const neededSettings = [
+  'INBOX_ADMIN_HOST',
+  'INBOX_ADMIN_PORT',
+  'INBOX_ADMIN_TOKEN',
+  'INBOX_DATABASE_URL',
+  'INBOX_SOURCES',
+] as const
 
 /** Reads only the settings needed here: no webhook secret is required. */
 async function readNeeded(options: InboxCallsOptions) {
   const values = await readSettings(neededSettings, options)
-  const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database } = values
+  const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database, INBOX_SOURCES: sources = {} } = values
   return {
     url: options.adminUrl ?? urlOf(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
     token,
     database: database.kind === 'sqlite' ? { kind: database.kind, file: fromCwd(database.file) } : database,
+    sources: resolveSources(sources, []).sources,
   }
 }
 
@@ -78,7 +86,7 @@ export function urlOf(address: string, port: number, protocol: 'http' | 'https' 
 async function openFile(
   file: string,
   url: string,
-  handlers: readonly HandlerInfo[] | undefined,
+  { handlers, sources }: Pick<InboxCallsOptions, 'handlers'> & { readonly sources: readonly SourceSettings[] },
 ): Promise<InboxCalls | 'in use'> {
   if (!existsSync(file)) {
     throw new InboxError(
@@ -90,7 +98,7 @@ async function openFile(
     const inbox = await createSqliteInbox({ file })
     const context: AdminContext = {
       inbox,
-      readEvent: readAsEvent,
+      readEvent: (body) => readAsEvent(body, sources),
       now: () => systemClock.now(),
       ...(handlers && { handlers: () => handlers }),
     }

@@ -121,8 +121,8 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
     const abort = new AbortController()
     const timer = clock.after(timeoutMs, () => abort.abort(new Error('no response within 3 s')))
     try {
-      const headers: Record<string, string> =
-        options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }
+      const headers: Record<string, string> = {}
+      if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${options.apiKey}`
       const response = await options.fetch(url, { headers, redirect: 'error', signal: abort.signal })
       if (response.ok) return JSON.parse(await textOf(response))
       await response.body?.cancel()

@@ -7,6 +7,7 @@ import { fillStore } from './fill.ts'
 import { benchCluster, renderClusterText } from './postgres/cluster.ts'
 import { race, ratioOf, type Measured, type Runner } from './race.ts'
 import { renderJson, renderText, type Goal } from './report.ts'
+import { measureSchemes } from './schemes.ts'
 import { startCeiling, startProduct } from './server-process.ts'
 import { measureReplay, measureStart, type Replayed } from './work-off.ts'
 
@@ -112,7 +113,8 @@ async function main(): Promise<void> {
   const start = values.backlog === undefined ? undefined : await measureStart(work, Number(values.backlog))
   const replay = values.replay === undefined ? undefined : await measureReplay(work, Number(values.replay))
   const goals = findGoals(results, replay)
-  const all = { events: Number(values.events), ceiling, results, goals, start, replay }
+  const schemes = await measureSchemes()
+  const all = { events: Number(values.events), ceiling, results, goals, start, replay, schemes }
   process.stdout.write(`${values.json ? renderJson(all) : renderText(all)}\n`)
 }
 
