@@ -8,7 +8,7 @@ import { createDatabase, type Database } from '../../src/inbox/postgres/database
 import { refuseMoving } from '../../src/inbox/postgres/moving.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
-import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { moveInbox, type MoveOptions } from '../../src/inbox/move/move.ts'
 import { runCli, startCli } from '../support/cli.ts'
