@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { eventTypes, type KnownEvent, type NetworkId, networkIds } from '../../../schema/index.ts'
 import { alertTypes } from '../../../schema/rest/alert.ts'
-import { type NetworkStatus, networkStatuses } from '../../../schema/rest/network.ts'
-import type { Timeframe } from '../../../schema/rest/parameters.ts'
+import { networkStatuses } from '../../../schema/rest/network.ts'
 import type { token } from '../../../schema/rest/token.ts'
 import type { pnlSummary, position, trade, walletOverview } from '../../../schema/rest/wallet.ts'
 import { canonical, lineOf, numberFrom, numberUpTo, positive } from '../values.ts'
 import type { TradePortion } from './trade-log.ts'
+import type { WorldViews } from './views.ts'
 
 /**
  * The simulated world as the rest of the emulator sees it. REST reads all data here and events come from here, so they
@@ -34,7 +34,14 @@ export interface World {
   digest(): string
 
   readonly views: WorldViews
-  readonly commands: WorldCommands
+  /**
+   * Commands from outside, applied at the present moment. Each is plain JSON, so that it can be logged first and applied
+   * again: the same commands at the same moments give the same world.
+   */
+  readonly commands: {
+    /** Applies a command. Throws `WorldRefusal`. */
+    apply(command: WorldCommand): CommandResult
+  }
 
   /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
   snapshot(): WorldSnapshot
@@ -121,29 +128,6 @@ export interface TokenRef {
   readonly index: number
 }
 
-/** Read access for REST. Addresses are canonical, as from `parseAddress`. */
-export interface WorldViews {
-  /** A wallet that was seen (A11); null otherwise. */
-  findWallet(network: NetworkId, address: string): WalletRef | null
-  findToken(network: NetworkId, address: string): TokenRef | null
-  networkStatus(network: NetworkId): NetworkStatus
-  overview(wallet: WalletRef): WalletOverview
-  /** In the order in which the tokens were first acquired, prices as of `asOf` (A59). */
-  portfolio(wallet: WalletRef, page: PageRequest): Page<Position>
-  pnl(wallet: WalletRef, timeframe: Timeframe): PnlSummary
-  /** Newest first (A21). With `token` (an address of the network), only trades of it (R56). */
-  trades(wallet: WalletRef, page: PageRequest, token: string | null): Page<Trade>
-  token(token: TokenRef): Token
-  /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
-  searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token>
-  /** For the control API. */
-  trackedWallets(): readonly WalletRef[]
-  /** Configurable thresholds of events (A34). */
-  thresholds(): Thresholds
-  tokens(): readonly TokenRef[]
-  wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
-}
-
 export interface Thresholds {
   readonly largeTradeUsd: number
   readonly milestonesUsd: readonly number[]
@@ -172,15 +156,6 @@ export type HoneypotType = (typeof honeypotTypes)[number]
 /** Thrown by commands that the world can't carry out; the message names the expectation. Nothing has changed. */
 export class WorldRefusal extends Error {
   override name = 'WorldRefusal'
-}
-
-/**
- * Commands from outside, applied at the present moment. Each is plain JSON, so that it can be logged first and applied
- * again: the same commands at the same moments give the same world.
- */
-export interface WorldCommands {
-  /** Applies a command. Throws `WorldRefusal`. */
-  apply(command: WorldCommand): CommandResult
 }
 
 /** Result of a command: JSON. */

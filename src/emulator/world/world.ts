@@ -1,17 +1,25 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import { takeDue } from '../sorted-list.ts'
-import { createWorldCommands } from './commands.ts'
+import { applyCommand } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
 import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
 import { createChance } from './chance.ts'
-import { type Core, coinsForUsd, eventsAfter, minActivity, newStream, plan, tokenAt, walletAt } from './core.ts'
-import { executeSellAll } from './trading.ts'
-import { createDirectory } from './directory.ts'
+import {
+  type Core,
+  coinsForUsd,
+  eventsAfter,
+  minActivity,
+  newStream,
+  plan,
+  tokenAt,
+  walletAt,
+  createDirectory,
+} from './core.ts'
+import { executeSellAll, auditContract } from './rules.ts'
 import { createTxHashes } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import { type Archetype, type World, type WorldOptions, type WorldSnapshot, archetypes } from './port.ts'
-import { auditContract } from './rules.ts'
 import type { CoinState, DailyStory, NetworkState, Task, WorldState } from './state.ts'
 import { continueCrash, continueLaunch, continueScam, planDailyStory, storiesPerDay, runDailyStory } from './stories.ts'
 import { announce, createListedToken } from './token-creation.ts'
@@ -66,7 +74,7 @@ export function createWorld(options: WorldOptions): World {
     lastEvent: () => core.state.events.length,
     digest: () => digestOf(core),
     views: createViews(core),
-    commands: createWorldCommands(core),
+    commands: { apply: (command) => applyCommand(core, command) },
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
     rehearse(fn) {

@@ -6,32 +6,7 @@ import type { Rows } from './database.ts'
 import { toStartError } from './failure.ts'
 import { functionsMark, installFunctions } from './functions/index.ts'
 import { migrationLock } from './locks.ts'
-import { initial } from './migrations/0001-initial.ts'
-import { reduceStoredHeaders } from './migrations/0002-stored-headers.ts'
-import { tallies } from './migrations/0003-tallies.ts'
-import { databaseClock } from './migrations/0004-database-clock.ts'
-import { definitions } from './migrations/0005-definitions.ts'
-import { sources } from './migrations/0006-sources.ts'
-
-/**
- * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. Migrations
- * change tables only; the functions are installed after all of them. If older programs can't call the new functions, add a migration that
- * excludes them.
- */
-export interface Migration {
-  readonly name: string
-  readonly oldest: number
-  readonly up: readonly string[] | ((trx: Rows) => Promise<void>)
-}
-
-export const migrations: readonly Migration[] = [
-  { name: '0001-initial', oldest: 1, up: initial },
-  { name: '0002-stored-headers', oldest: 1, up: reduceStoredHeaders },
-  { name: '0003-tallies', oldest: 1, up: tallies },
-  { name: '0004-database-clock', oldest: 4, up: databaseClock },
-  { name: '0005-definitions', oldest: 5, up: definitions },
-  { name: '0006-sources', oldest: 6, up: sources },
-]
+import { migrations, type Migration } from './migrations.ts'
 
 /** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
 export type MigrateSetting = 'refuse' | 'auto'

@@ -6,7 +6,7 @@ import { replayState } from '../run-sql.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
 import { backlogOf, planStep, type Plan } from './job-plan.ts'
-import { note } from './notes.ts'
+import { note } from './records.ts'
 import { createRuns, dropWaiting } from './runs.ts'
 import { toStored, fromStored } from './text.ts'
 
@@ -17,16 +17,6 @@ export interface ReplaysOptions {
   readonly isLeader: () => boolean
   /** Called when runs may have become claimable. */
   readonly wake: () => void
-}
-
-/** Replays and backfills: one replica creates runs of stored events, step by step. */
-export interface Replays {
-  /** Throws `bad_request` for an empty filter, `not_found` for an unknown handler. */
-  start(replay: NewReplay, by?: string): Promise<ReplayRecord>
-  cancel(id: number, by?: string): Promise<boolean>
-  /** Reads the running replays and backfills, for `jobs`. */
-  refresh(): Promise<void>
-  readonly jobs: JobQueue
 }
 
 /** With fewer events left, a backfill plans within its transaction, which blocks accept. Otherwise it would never catch up. */
@@ -41,12 +31,14 @@ interface BackfillRow extends OpenBacklog {
   readonly lastSeq: number
 }
 
-export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions): Replays {
+/** Replays and backfills: one replica creates runs of stored events, step by step. */
+export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions) {
   /** Running replays by id, as of the latest `refresh` or local change. */
   const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
   /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
 
+  /** Throws `bad_request` for an empty filter, `not_found` for an unknown handler. */
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
     checkReplayFilter(filter)
     selectionsOf(filter.handler, (await definitions.read(db)).routes)
@@ -196,6 +188,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return { created: 0, next: 'ended' }
   }
 
+  /** Reads the running replays and backfills, for `jobs`. */
   async function refresh(): Promise<void> {
     const rows = await db.query<ReplayRow>(
       `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayState.running} ORDER BY p.id`,
@@ -222,7 +215,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       running: () => (isLeader() ? [...running.values()] : []),
       backfill,
       step,
-    },
+    } satisfies JobQueue,
   }
 }
 

@@ -1,7 +1,29 @@
-import { subscriptionStates, type Subscription, type SubscriptionPort, type SubscriptionState } from '../types.ts'
+import type { AuditRecord } from '../port.ts'
+import {
+  subscriptionStates,
+  type SourceKey,
+  type SourceKeyPort,
+  type Subscription,
+  type SubscriptionPort,
+  type SubscriptionState,
+} from '../types.ts'
 import type { Database, Rows } from './database.ts'
-import { note } from './notes.ts'
 import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from './text.ts'
+
+/** Writes an audit record in the transaction of the audited action, and returns its id. `by`: the caller; undefined for the inbox itself and for commands. */
+export async function note(
+  trx: Rows,
+  action: AuditRecord['action'],
+  detail: AuditRecord['detail'],
+  by: string | undefined,
+): Promise<number> {
+  const [row] = await trx.query<{ id: number }>(
+    `INSERT INTO inbox.audit (at, action, detail, by_whom) VALUES (inbox.now_ms(), $1, $2, $3) RETURNING id`,
+    [action, toStored(JSON.stringify(detail)), toStoredOrNull(by ?? null)],
+  )
+  if (row === undefined) throw new Error('the audit table returned no id')
+  return row.id
+}
 
 interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
   readonly events: string
@@ -50,5 +72,23 @@ async function newest(rows: Rows): Promise<Subscription | null> {
     secretLabel: fromStored(row.secretLabel),
     state: subscriptionStates[row.state] as SubscriptionState,
     answer: fromStoredOrNull(row.answer),
+  }
+}
+
+/** Fetched public keys, shared by all replicas. */
+export function createSourceKeys(db: Database): SourceKeyPort {
+  return {
+    async sourceKeys(source) {
+      const keys = await db.query<SourceKey>('SELECT id, spki FROM inbox.source_key WHERE source = $1', [source])
+      return keys.map(({ id, spki }) => ({ id: fromStored(id), spki }))
+    },
+    storeSourceKeys: (source, keys) =>
+      db.exclusively(async (trx) => {
+        await trx.query('DELETE FROM inbox.source_key WHERE source = $1', [source])
+        await trx.query(
+          'INSERT INTO inbox.source_key (source, id, spki) SELECT $1, k.id, k.spki FROM json_to_recordset($2::json) AS k(id text, spki text)',
+          [source, JSON.stringify(keys.map(({ id, spki }) => ({ id: toStored(id), spki })))],
+        )
+      }),
   }
 }
