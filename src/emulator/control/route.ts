@@ -6,7 +6,7 @@ import type { Faults } from '../faults/faults.ts'
 import type { Journal } from '../rest/journal.ts'
 import type { EmulatorState } from '../emulator-state.ts'
 import type { RandomBytes } from '../random.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions } from './session.ts'
 import type { Triggering } from '../triggering.ts'
 
 /** Services that routes use. */

@@ -1,6 +1,6 @@
 import { networkIds, type KnownEvent, type NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
-import type { Chance, Stream } from './chance.ts'
+import type { Chance, Stream } from '../random.ts'
 import { toEventId, type TxHashes } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'

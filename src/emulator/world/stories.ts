@@ -1,7 +1,7 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
 import { planSniperPurchases } from './agents.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
-import type { Stream } from './chance.ts'
+import type { Stream } from '../random.ts'
 import { abandon, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, walletAt, type Core } from './core.ts'
 import { canWithdraw } from './exchange.ts'

@@ -4,7 +4,7 @@ import { takeDue } from '../sorted-list.ts'
 import { applyCommand } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
 import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
-import { createChance } from './chance.ts'
+import { createChance } from '../random.ts'
 import {
   type Core,
   coinsForUsd,

@@ -4,9 +4,12 @@ import type { OnUpgrade } from '../types.ts'
 import { connectionConfig, createPool } from './connection.ts'
 import type { Rows } from './database.ts'
 import { toStartError } from './failure.ts'
-import { functionsMark, installFunctions } from './functions/index.ts'
-import { migrationLock } from './locks.ts'
+import { migrationLock, laneFunction, nowFunction } from './locks.ts'
 import { migrations, type Migration } from './migrations.ts'
+import { createHash } from 'node:crypto'
+import { acceptFunctions } from './functions/accept.ts'
+import { claimFunctions } from './functions/claim.ts'
+import { settleFunctions } from './functions/settle.ts'
 
 /** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
 export type MigrateSetting = 'refuse' | 'auto'
@@ -205,5 +208,29 @@ async function upgrade(
     `INSERT INTO inbox.meta (name, value) VALUES ('oldest_program', $1)
      ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)`,
     [Math.max(...known.map(({ oldest }) => oldest))],
+  )
+}
+
+const functions = [nowFunction, laneFunction, ...acceptFunctions, ...claimFunctions, ...settleFunctions]
+
+/**
+ * Name of the row in `inbox.meta` that marks this set of functions as installed. A set is installed only once: a set that replaced it is
+ * newer.
+ */
+const functionsMark = `functions:${createHash('sha256').update(functions.join('\n')).digest('hex')}`
+
+/**
+ * Replaces all functions of the schema. Call after all migrations, in their transaction. Replicas of the previous version may still call
+ * them during a rolling upgrade: so types of parameters and names of results stay, or a migration excludes these replicas.
+ */
+async function installFunctions(trx: Rows): Promise<void> {
+  const installed = await trx.query<{ name: string }>(
+    `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace`,
+  )
+  for (const { name } of installed) await trx.query(`DROP FUNCTION ${name}`)
+  for (const statement of functions) await trx.query(statement)
+  await trx.query(
+    `INSERT INTO inbox.meta (name, value) VALUES ($1, extract(epoch FROM clock_timestamp()) * 1000) ON CONFLICT (name) DO NOTHING`,
+    [functionsMark],
   )
 }

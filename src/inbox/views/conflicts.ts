@@ -1,4 +1,4 @@
-import { decodeDigestCursor, encodeDigestCursor } from '../cursor.ts'
+import { decodeDigestCursor, toPage } from '../cursor.ts'
 import type { ConflictRecord, QueryStore } from '../port.ts'
 import type { ViewStore } from './tables.ts'
 
@@ -32,11 +32,8 @@ export function createConflicts({ db }: ViewStore): Pick<QueryStore, 'conflicts'
         .orderBy('conflict.digest', 'desc')
         .limit(limit + 1)
         .execute()
-      const last = rows.length > limit ? rows[limit - 1] : undefined
-      return {
-        data: rows.slice(0, limit).map(toRecord),
-        nextCursor: last === undefined ? null : encodeDigestCursor(last.receivedAt, last.seq, last.digest),
-      }
+      const page = toPage(rows, limit, ({ receivedAt, seq, digest }) => [receivedAt, seq, digest])
+      return { ...page, data: page.data.map(toRecord) }
     },
     async conflict(eventId, digest) {
       const row = await records

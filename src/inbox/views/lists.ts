@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, toPage } from '../cursor.ts'
 import { maxBlockedRuns } from '../jobs.ts'
 import type { AuditRecord, GapRecord, Page, PageQuery, ReplayRecord, QueryStore, ReplayFilter } from '../port.ts'
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
@@ -134,9 +134,7 @@ async function pageOf<T extends { readonly id: number }>(
   read: (below: number, limit: number) => Promise<readonly T[]>,
 ): Promise<Page<T>> {
   const rows = await read(cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(cursor), limit + 1)
-  const data = rows.slice(0, limit)
-  const last = rows.length > limit ? data.at(-1) : undefined
-  return { data, nextCursor: last === undefined ? null : encodeCursor(last.id) }
+  return toPage(rows, limit, ({ id }) => [id])
 }
 
 const eventsPerStatement = 4_000
