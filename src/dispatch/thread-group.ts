@@ -39,6 +39,7 @@ export interface ThreadGroupOptions extends ThreadOptions {
   readonly timing: RunnerTiming
   /** Returns a unique owner for the leases of a thread. */
   readonly nextOwner: (role: Role) => string
+  /** Called for each user file before a thread reads it. `stamp` identifies its state. */
   readonly onImport: (file: string, stamp: string) => void
   /** Called for each thread that is stuck in a native call. `ended` resolves once it has ended. */
   readonly onStuck: (ended: Promise<unknown>) => void

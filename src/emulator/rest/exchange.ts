@@ -5,7 +5,7 @@ import type { AnswerPlan } from '../faults/faults.ts'
 import { type HttpError, shownPath } from './error.ts'
 import type { RestExchange } from './journal.ts'
 import { parseQuery } from './input.ts'
-import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
+import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from '../../base/http/rate-limits.ts'
 import type { RestSettings } from './input.ts'
 
 /** Value of `X-RateLimit-Limit` on the unlimited plan, for load tests (A54). */

@@ -1,6 +1,11 @@
 import { roomFor, type OpenBacklog, type JobQueue, type StepResult } from '../jobs.ts'
-import { type HandlerRoute, type NewReplay, type ReplayFilter, type ReplayRecord } from '../port.ts'
-import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replays.ts'
+import type { HandlerRoute, NewReplay, ReplayRecord } from '../port.ts'
+import {
+  checkReplayFilter,
+  replayedRoutes,
+  toReplayRecord as recordOf,
+  type ReplayRow as StoredReplay,
+} from '../replays.ts'
 import { selectionsOf, type RoutedEvent } from '../routes.ts'
 import { replayState } from '../run-sql.ts'
 import type { Database, Rows } from './database.ts'
@@ -91,7 +96,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const known = await definitions.known(db)
     const isWanted = ({ name }: HandlerRoute) => filter.handler === undefined || name === filter.handler
     if (!known.routes.some(isWanted)) return { created: 0, next: 'waits' }
-    const routesFor = (event: RoutedEvent) => routesOf(known.routesOf(event), filter)
+    const routesFor = (event: RoutedEvent) => replayedRoutes(known.routesOf(event), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
     /** Records the progress of the replay. Returns false if another replica has continued or ended it. */
     const advanceReplay = async (rows: Rows, created: number, pruned: number) => {
@@ -155,7 +160,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
     const filter = { from: row.receivedFrom ?? 0 }
     const name = fromStored(row.name)
-    const routesFor = (event: RoutedEvent) => routesOf(tableFor(event), { handler: name })
+    const routesFor = (event: RoutedEvent) => replayedRoutes(tableFor(event), { handler: name })
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
     const position = { handlerId, fromSeq, version }
@@ -245,13 +250,6 @@ async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPos
     [handlerId, fromSeq, version],
   )
   return row?.lastSeq ?? null
-}
-
-/** Routes that get a run of the event: all, or only the filter's handler; null if that handler doesn't subscribe to the event. */
-function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
-  if (handler === undefined) return all
-  const ofHandler = all.filter(({ name }) => name === handler)
-  return ofHandler.length === 0 ? null : ofHandler
 }
 
 type ReplayRow = StoredReplay<boolean>
