@@ -1,25 +1,33 @@
 import { parse } from 'node:path'
 import type { Readable } from 'node:stream'
 import { MessageChannel, receiveMessageOnPort, Worker, type MessagePort } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf, withoutUserinfo } from '../base/errors.ts'
+import type { Logger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import type { Inbox } from '../inbox/port.ts'
 import { fromWireError } from '../inbox/rpc.ts'
 import { InFlightRuns, nameFields, Pulse, watchForBlockage } from './blockage.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import type { EndedAttempt, UnfinishedAttempt } from './dispatcher.ts'
-import { SettledCounter } from './pace.ts'
+import { SettledCounter, type SettledCount } from './pace.ts'
 import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
-import type { FromRunner, HandlerInfo, RunnerData, ToRunner } from './runner-protocol.ts'
+import type { FromRunner, HandlerInfo, RunnerData, RunnerTiming, ToRunner } from './runner-protocol.ts'
 import type { Selection } from './handler-locations.ts'
-import type { ThreadGroupOptions } from './thread-group.ts'
 
-export interface HandlerThreadOptions extends Pick<
-  ThreadGroupOptions,
-  'timing' | 'clock' | 'log' | 'onSettled' | 'onImport' | 'onOutput' | 'onStuck'
-> {
+export interface HandlerThreadOptions {
   readonly inbox: Pick<Inbox, 'settle' | 'retire' | 'release' | 'reap'>
   readonly data: Omit<RunnerData, 'mainPort' | 'pulse' | 'overrunGraceMs' | 'suspectIdleMs'>
+  readonly timing: RunnerTiming
+  readonly clock: Clock
+  readonly log: Logger
+  readonly onSettled: (counts: readonly SettledCount[]) => void
+  /** Called for each user file before it is read. `stamp` identifies its state. */
+  readonly onImport: (file: string, stamp: string) => void
+  /** Takes the output and log lines of the handlers. Default: they go to the standard output of this process. */
+  readonly onOutput?: ((output: Readable) => void) | undefined
+  /** Called if the thread is stuck in a native call and does not end. `ended` resolves once it has. */
+  readonly onStuck: (ended: Promise<unknown>) => void
 }
 
 /**

@@ -20,11 +20,11 @@ import { builtInSeed, parseSeed } from './seed/parse-seed.ts'
 import type { SeedInput } from './seed/schema.ts'
 import { createEventSender } from './event-sender.ts'
 import { type EmulatorServer, type ListenOptions, startServing } from './server.ts'
-import type { DashboardLogin } from './control/session.ts'
+import type { DashboardLogin } from './control/sessions.ts'
 import { createTriggering } from './triggering.ts'
 import type { WorldClock } from './world-clock.ts'
 import type { OnProgress } from './logged-world.ts'
-import type { World } from './world/port.ts'
+import type { World } from './world/world.ts'
 
 export type { AttemptReport, Begun, Deliveries, PlainEvent, SeedInput }
 

@@ -1,4 +1,5 @@
-import { type CommandResult, type World, type WorldCommand, WorldRefusal } from './world/port.ts'
+import { type CommandResult, type WorldCommand, WorldRefusal } from './world/port.ts'
+import type { World } from './world/world.ts'
 import type { AccountsState, AccountsChange } from './accounts/accounts.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
@@ -28,8 +29,6 @@ export type OnProgress = (at: number, until: number) => void
 const stepsAtOnce = 200
 /** Delay after a failure, for example with a full disk. */
 const retryMs = 5_000
-
-export type LoggedWorld = ReturnType<typeof createLoggedWorld>
 
 /**
  * A world whose commands are logged before they are applied, so that a killed process loses nothing it has confirmed:

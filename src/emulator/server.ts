@@ -6,7 +6,7 @@ import { startHttpServer } from '../base/http/server.ts'
 import type { Logger } from '../base/log.ts'
 import { createControlApp } from './control/app.ts'
 import type { ControlContext } from './control/route.ts'
-import { type DashboardLogin, createSessions } from './control/session.ts'
+import { type DashboardLogin, createSessions } from './control/sessions.ts'
 import { HttpError } from './rest/error.ts'
 import { createExchanges } from './rest/exchange.ts'
 import { defaultRestSettings } from './rest/input.ts'
@@ -35,18 +35,14 @@ interface ServingOptions extends Omit<ControlContext, 'journal' | 'sessions'> {
   readonly log: Logger
 }
 
-export interface EmulatorServer {
-  readonly url: string
-  /** Waits up to a second for responses in flight, then closes their connections. Idempotent. */
-  close(): Promise<void>
-}
+export type EmulatorServer = Awaited<ReturnType<typeof startServing>>
 
 const graceMs = 1_000
 /** Requests in the journal. */
 const journalCapacity = 1_000
 
 /** Serves the REST service, the control routes and the dashboard. Throws `port_unavailable`. */
-export async function startServing(listen: ListenOptions, options: ServingOptions): Promise<EmulatorServer> {
+export async function startServing(listen: ListenOptions, options: ServingOptions) {
   const { seed, wall, controlToken, login, isReady, log, ...context } = options
   const { state, faults, stream, randomBytes } = context
   const { world, clock, accounts, cursorSecret } = state
@@ -91,7 +87,8 @@ export async function startServing(listen: ListenOptions, options: ServingOption
   })
   return {
     url: server.url,
-    close() {
+    /** Waits up to a second for responses in flight, then closes their connections. Idempotent. */
+    close(): Promise<void> {
       // Streams never end on their own and would use up the grace period of all other responses.
       stream.close()
       return server.close(graceMs)

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { readCookies, toCookie } from '../../src/base/http/sign-in.ts'
-import { createSessions, type Sessions } from '../../src/emulator/control/session.ts'
+import { createSessions, type Sessions } from '../../src/emulator/control/sessions.ts'
 import { silentLogger } from '../../src/base/log.ts'
 
 const login = { user: 'ada', password: 'the-password-of-the-test' }

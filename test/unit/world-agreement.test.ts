@@ -2,13 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { NetworkId } from '../../schema/index.ts'
 import { timeframes, type Timeframe } from '../../schema/rest/parameters.ts'
 import { networkFacts } from '../../src/emulator/world/networks.ts'
-import {
-  WorldRefusal,
-  type Position,
-  type WalletOverview,
-  type WalletRef,
-  type World,
-} from '../../src/emulator/world/port.ts'
+import { WorldRefusal, type Position, type WalletOverview, type WalletRef } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { worldCounts, worldSeeds } from '../counts.ts'
 import { booksOf } from '../support/world-books.ts'
 import { liveDay } from '../support/world-day.ts'

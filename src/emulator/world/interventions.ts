@@ -1,7 +1,7 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { isHoneypot } from './audit.ts'
 import { type Core, coinsForUsd, holdingOf, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
-import { executeBuy, executeSellAll } from './rules.ts'
+import { executeBuy, executeSellAll } from './trading.ts'
 import { poolRatio, quotePurchase, quoteSale } from './exchange.ts'
 import { maxTradeUsd } from './port.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'

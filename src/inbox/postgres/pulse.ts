@@ -42,8 +42,6 @@ const wakeMs = 20
 /** Maximum wait of another replica's work without notifications: see `claims.ts`. */
 const pollMs = 2_000
 
-export type Pulse = ReturnType<typeof startPulse>
-
 /**
  * Distinguishes an unavailable database from a slow one, with a query that a slow database answers at once. Also listens for notifications
  * on that connection, except behind PgBouncer, where notifications of a shared session would go to other clients. Uses real time.
