@@ -53,7 +53,7 @@ export class ThreadGroup {
   readonly #draining: HandlerThread[] = []
   #handlers: readonly HandlerInfo[] = []
   #first: HandlerThread | undefined
-  #sinks: StartData['sinks'] = []
+  #sinks: StartData['sinks'] = new Map()
   #isStopping = false
   #mayHaveSuspects = false
   #isRunningSuspects = false
