@@ -79,8 +79,6 @@ interface Slot {
 const notRun: ReadonlySet<SettledCount['kind']> = new Set(['expired', 'unmatched'])
 const failed: ReadonlySet<SettledCount['kind']> = new Set(['retry', 'dead'])
 
-export type Paces = ReturnType<typeof createPaces>
-
 /** Collects the counts of runners, and computes the pace of each handler with attempts since the start. */
 export function createPaces({ now }: Pick<Clock, 'now'>) {
   /** Slots by handler, oldest first. */
