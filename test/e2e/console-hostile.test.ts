@@ -40,64 +40,47 @@ async function startForeignServer() {
   }
 }
 
-/** Runs in a foreign page: calls the admin port at `target` in every way a page can. Returns the text that each way could read. */
+/** Runs in a foreign page: calls the admin port at `target` in the ways a page can. Returns the text that each way could read. */
 async function attack(target: string): Promise<Record<string, string>> {
   const seen: Record<string, string> = {}
-  const settled = <T>(work: Promise<T>): Promise<T | string> =>
-    Promise.race([
-      work.catch((error: unknown) => `blocked ${String(error)}`),
-      new Promise<string>((resolve) => setTimeout(() => resolve('nothing'), 2_000)),
-    ])
   const note = async (way: string, work: Promise<string>) => {
-    seen[way] = await settled(work)
+    const nothing = new Promise<string>((resolve) => setTimeout(() => resolve('nothing'), 2_000))
+    seen[way] = await Promise.race([work.catch((error: unknown) => `blocked ${String(error)}`), nothing])
   }
   const read = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${target}${path}`, { credentials: 'include', ...init })
     return `${response.type} ${response.status} ${await response.text()}`
   }
-  const byElement = (name: 'img' | 'script' | 'link' | 'object', path: string) =>
+  const byScript = (path: string) =>
     new Promise<string>((resolve) => {
-      const element = document.createElement(name)
-      if (element instanceof HTMLLinkElement) {
-        element.rel = 'stylesheet'
-        element.href = `${target}${path}`
-      } else if (element instanceof HTMLObjectElement) element.data = `${target}${path}`
-      else element.src = `${target}${path}`
+      const element = document.createElement('script')
+      element.src = `${target}${path}`
       element.addEventListener('load', () => resolve('loaded'))
       element.addEventListener('error', () => resolve('failed'))
       document.body.append(element)
     })
-  const byForm = (path: string, type: string) =>
+  /** Loads a frame, or submits a form into it. */
+  const byFrame = (path: string, isForm = false) =>
     new Promise<string>((resolve) => {
       const frame = document.createElement('iframe')
-      frame.name = `form${path}${type}`
-      const form = document.createElement('form')
-      Object.assign(form, { method: 'POST', action: `${target}${path}`, enctype: type, target: frame.name })
-      form.innerHTML = `<input name='{"all":true,"x":"' value='"}'>`
-      document.body.append(frame, form)
-      // The first load is that of the empty frame.
+      frame.name = `frame${path}`
       frame.addEventListener('load', () => {
         try {
-          if (frame.contentWindow?.location.href === 'about:blank') return
-          resolve(`read ${frame.contentDocument?.body.innerText}`)
-        } catch (error) {
-          resolve(`blocked ${String(error)}`)
-        }
-      })
-      form.submit()
-    })
-  const byFrame = (path: string) =>
-    new Promise<string>((resolve) => {
-      const frame = document.createElement('iframe')
-      frame.src = `${target}${path}`
-      frame.addEventListener('load', () => {
-        try {
+          // The first load of a frame for a form is that of the empty frame.
+          if (isForm && frame.contentWindow?.location.href === 'about:blank') return
           resolve(`read ${frame.contentDocument?.body.innerText ?? 'null'}`)
         } catch (error) {
           resolve(`blocked ${String(error)}`)
         }
       })
+      if (!isForm) frame.src = `${target}${path}`
       document.body.append(frame)
+      if (!isForm) return
+      const form = document.createElement('form')
+      Object.assign(form, { method: 'POST', action: `${target}${path}`, enctype: 'text/plain', target: frame.name })
+      form.innerHTML = `<input name='{"all":true,"x":"' value='"}'>`
+      document.body.append(form)
+      form.submit()
     })
   const byStream = () =>
     new Promise<string>((resolve) => {
@@ -105,56 +88,29 @@ async function attack(target: string): Promise<Record<string, string>> {
       source.onopen = () => resolve('opened')
       source.onerror = () => resolve('failed')
     })
-  const bySocket = () =>
-    new Promise<string>((resolve) => {
-      const socket = new WebSocket(`${target.replace('http', 'ws')}/api/v1/stream`)
-      socket.onopen = () => resolve('opened')
-      socket.onerror = () => resolve('failed')
-    })
   const byWindow = async (path: string) => {
-    const messages: string[] = []
-    addEventListener('message', ({ data }) => messages.push(String(data)))
     const opened = window.open(`${target}${path}`)
     if (opened === null) return 'no window'
     await new Promise((resolve) => setTimeout(resolve, 1_000))
-    try {
-      opened.postMessage({ type: 'sign-out' }, '*')
-      messages.push(`read ${opened.document.body.innerText}`)
-    } catch (error) {
-      messages.push(`blocked ${String(error)}`)
-    }
-    return messages.join()
+    return `read ${opened.document.body.innerText}`
   }
   const json = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"all":true}' }
   const plain = { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: '{"all":true}' }
 
   await Promise.all([
     note('fetch', read('/api/v1/events')),
-    note('fetch of an event', read('/api/v1/events/evt_nobody_else_may_see')),
-    note('fetch of the bytes of an event', read('/api/v1/events/evt_nobody_else_may_see/raw')),
     note('fetch of metrics', read('/metrics')),
-    note('fetch of the session', read('/api/v1/session')),
     note('fetch without CORS', read('/api/v1/events', { mode: 'no-cors' })),
-    note('fetch of the page', read('/')),
     note('post as JSON', read('/api/v1/dead-letters/requeue', json)),
     note('post as text', read('/api/v1/dead-letters/requeue', { ...plain, mode: 'no-cors' })),
     note('post without a body', read('/api/v1/pause', { method: 'POST', mode: 'no-cors' })),
-    note('patch', read('/api/v1/handlers/trades', { ...json, method: 'PATCH', body: '{"concurrency":1}' })),
     note('sign-out', read('/api/v1/session', { method: 'DELETE' })),
-    note('sign-in', read('/api/v1/session', { ...plain, body: '{"token":"x"}', mode: 'no-cors' })),
     note('beacon', Promise.resolve(String(navigator.sendBeacon(`${target}/api/v1/pause`, '{}')))),
-    note('image', byElement('img', '/api/v1/events')),
-    note('script', byElement('script', '/api/v1/events')),
-    note('script of the page', byElement('script', '/')),
-    note('style', byElement('link', '/api/v1/events')),
-    note('object', byElement('object', '/api/v1/events')),
-    note('form', byForm('/api/v1/pause', 'application/x-www-form-urlencoded')),
-    note('form as text', byForm('/api/v1/dead-letters/requeue', 'text/plain')),
+    note('script', byScript('/api/v1/events')),
+    note('form', byFrame('/api/v1/dead-letters/requeue', true)),
     note('frame of the page', byFrame('/')),
     note('frame of data', byFrame('/api/v1/events')),
     note('stream', byStream()),
-    note('socket', bySocket()),
-    note('window of the page', byWindow('/')),
     note('window of data', byWindow('/api/v1/events')),
   ])
   seen['cookies'] = document.cookie
@@ -243,7 +199,6 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
   test.each([
     // The same site: the browser sends the cookie.
     ['another port of the host', '127.0.0.1'],
-    ['another name of the machine', 'localhost'],
     ['another site', 'evil.example'],
   ])('a page on %s reads nothing and changes nothing', { timeout: 60_000 }, async (_where, host) => {
     const other = await context.newPage()
@@ -254,52 +209,8 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
     await expectUntouched()
   })
 
-  test(
-    'a page whose name is rebound to this machine reads nothing and changes nothing',
-    { timeout: 60_000 },
-    async () => {
-      const other = await context.newPage()
-      const origin = `http://evil.example:${stage.port}`
-      // The name first leads to the attacker's server on the same port, then to the admin port.
-      await other.route(`${origin}/`, (route) => route.fulfill({ contentType: 'text/html', body: html }), { times: 1 })
-      await other.goto(`${origin}/`)
-      const responses = await other.evaluate(async () => {
-        const call = async (path: string, init: RequestInit = {}) => {
-          const response = await fetch(path, { headers: { 'Content-Type': 'application/json' }, ...init })
-          return [path, response.status, await response.text()] as const
-        }
-        return [
-          await call('/'),
-          await call('/api/v1/events'),
-          await call('/api/v1/session'),
-          await call('/api/v1/session', { method: 'POST', body: '{"token":"x"}' }),
-          await call('/api/v1/pause', { method: 'POST' }),
-          await call('/metrics'),
-          await call('/api/v1/stream'),
-        ]
-      })
-      for (const [path, status, text] of responses) {
-        expect([path, status]).toEqual([path, 403])
-        expect(text).toContain('the Host header does not name this server')
-      }
-      await expectUntouched()
-    },
-  )
-
-  test(
-    'a page that gives this machine another name reads nothing and changes nothing',
-    { timeout: 60_000 },
-    async () => {
-      const other = await context.newPage()
-      await other.goto(`http://evil.example:${foreign.port}/`)
-      expectNothingSeen(await other.evaluate(attack, `http://evil.example:${stage.port}`))
-      await expectWindowsEmpty()
-      await expectUntouched()
-    },
-  )
-
   function expectNothingSeen(seen: Readonly<Record<string, string>>) {
-    expect(Object.keys(seen)).toHaveLength(28)
+    expect(Object.keys(seen)).toHaveLength(15)
     for (const [way, text] of Object.entries(seen)) {
       expect([way, text]).toEqual([way, expect.not.stringMatching(/evt_|text of the page|"data"|inbox_|role|operator/)])
       const isHarmless = /^(blocked|failed|nothing|opaque 0 $|no window|read null$|$)/.test(text)
@@ -307,7 +218,7 @@ describe.skipIf(!hasBrowser)('a hostile page in a signed-in browser (needs Chrom
     }
   }
 
-  /** Windows that the hostile page opened show no data. */
+  /** The window that the hostile page opened shows no data. */
   async function expectWindowsEmpty() {
     const windows = () => context.pages().filter((page) => page.url().includes('/api/v1/events'))
     await expect.poll(windows).toHaveLength(1)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { toCsvRow } from '../../src/admin/export.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { internalLabel } from '../../src/inbox/port.ts'
-import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
+import { arrivalOf, quarantinedOf } from '../fixtures/stored-events.ts'
 import { RawConnection } from '../support/raw-http.ts'
 import { startAdmin } from './admin-server.ts'
 
@@ -44,36 +44,6 @@ test('events are listed in pages and by filter; EVM addresses match in any case'
   const times = 'from=2026-01-31T15:00:00%2B01:00&to=2026-01-31T14:00:00.001Z'
   expect((await get(stage, `/events?${upper}&${times}`)).data).toEqual(last.data)
   expect((await get(stage, '/events?to=2026-01-31T14:00:00Z')).data).toEqual([])
-})
-
-test('an event has its envelope, its receipt and the timeline of its attempts', async () => {
-  await using stage = await startAdmin()
-  const [runId] = await createDeadLetters(stage.inbox, ['evt_1'])
-  await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_1', 'wallet.large_trade', '2')])
-  const shown = await get(stage, '/events/evt_1')
-  expect(shown).toMatchObject({ id: 'evt_1', seq: 1, status: 'dead', key: 'ethereum:0xabc' })
-  expect(shown.envelope).toEqual(JSON.parse(Buffer.from(arrivalOf('evt_1').raw).toString()))
-  expect(shown.receipt).toEqual({
-    received_at: '2026-01-31T14:00:00.000Z',
-    stored_at: '2026-01-01T00:00:00.000Z',
-    secret_label: 'main',
-    size_bytes: arrivalOf('evt_1').raw.length,
-    duplicates: 1,
-    conflicts: 1,
-    headers: null,
-    traceparent: null,
-  })
-  const common = {
-    run_id: runId,
-    handler: 'trades',
-    replay: null,
-    attempt: 1,
-    started_at: '2026-01-31T14:00:00.005Z',
-    ended_at: '2026-01-31T14:00:00.025Z',
-  }
-  expect(shown.runs).toEqual([{ ...common, state: 'dead', crashed: 0, run_at: null, item: null, state_keys: [] }])
-  const error = { name: 'TerminalError', message: 'no such pair', stack: null }
-  expect(shown.timeline).toEqual([{ ...common, outcome: 'dead', error }])
 })
 
 test('numbers of an event keep every digit', async () => {
@@ -230,16 +200,6 @@ test('figures and charts count on-chain events, not notifications of the inbox',
   expect(await get(stage, '/overview')).toMatchObject({ events: 1, events_per_minute: expect.closeTo(0.25, 1) })
   await stage.clock.advance(300_000)
   expect(await get(stage, '/overview')).toMatchObject({ events: 1, events_per_minute: 0 })
-})
-
-test('the overview counts the dead letters of the last hour', async () => {
-  await using stage = await startAdmin()
-  await createDeadLetters(stage.inbox, ['a', 'b'])
-  const { data } = await stage.inbox.deadLetters({ limit: 1 })
-  await stage.clock.advance((data[0]?.diedAt ?? 0) + 3_600_000 - stage.clock.now())
-  expect(await get(stage, '/overview')).toMatchObject({ dead_letters: 2, dead_last_hour: 2 })
-  await stage.clock.advance(1)
-  expect(await get(stage, '/overview')).toMatchObject({ dead_letters: 2, dead_last_hour: 0 })
 })
 
 test('no cell of an export begins as a formula, and each can be read back', () => {

@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest'
-import { InboxError } from '../../src/base/errors.ts'
-import type { Reconcile } from '../../src/health/reconcile.ts'
-import type { Inbox } from '../../src/inbox/port.ts'
 import { createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
 import { eventBytes } from '../support/signed.ts'
 import { setUpAdmin } from './admin-app.ts'
@@ -105,11 +102,9 @@ test('a quarantine retry with an unknown id is 404 and changes nothing; a drop i
     expect((await stage.call('POST', `/quarantine/${path}`, body)).json).toMatchObject(expected)
 })
 
-const span = { from: '2026-01-30', to: '2026-01-31' }
-
 test('without access to the upstream a reconcile is rejected with the missing settings', async () => {
   await using stage = await startAdmin()
-  const { status, json } = await stage.call('POST', '/reconcile', span)
+  const { status, json } = await stage.call('POST', '/reconcile', { from: '2026-01-30', to: '2026-01-31' })
   const message = 'no access to the upstream: set INBOX_API_URL and INBOX_API_KEY'
   expect([status, json]).toEqual([409, { error: { code: 'api_not_configured', message } }])
   for (const [method, path] of [
@@ -117,49 +112,4 @@ test('without access to the upstream a reconcile is rejected with the missing se
     ['POST', '/reconcile/cancel'],
   ] as const)
     expect((await stage.call(method, path)).json).toEqual({ reconcile: null })
-})
-
-test('a reconcile starts only after the audit recorded it, and only once for concurrent calls', async () => {
-  const noted: string[] = []
-  let noting: () => Promise<void> = () => Promise.reject(new InboxError('store_full', 'the disk is full'))
-  const note: Inbox['note'] = async (action) => {
-    await noting()
-    noted.push(action)
-  }
-  let started = 0
-  let refusal: InboxError | null = new InboxError('already_running', 'one is running')
-  const reconciler = {
-    isConfigured: true,
-    check() {
-      if (refusal !== null) throw refusal
-    },
-    start(given: { readonly from: number; readonly to: number }) {
-      expect(noted).toHaveLength(++started)
-      return {
-        id: started,
-        state: 'running',
-        ...given,
-        startedAt: 1,
-        notes: [],
-        candidates: [],
-      } as unknown as Reconcile
-    },
-    current: () => null,
-    cancel: () => null,
-  }
-  await using stage = await startAdmin({ inbox: { ...(await setUpAdmin()).inbox, note }, more: { reconciler } })
-  const begin = async () => (await stage.call('POST', '/reconcile', span)).status
-  expect(await begin()).toBe(409)
-  refusal = null
-  expect(await begin()).toBe(503)
-  const [called, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  noting = () => {
-    called.resolve()
-    return gate.promise
-  }
-  const first = begin()
-  await called.promise
-  expect([await begin(), noted, started]).toEqual([409, [], 0])
-  gate.resolve()
-  expect([await first, noted, started]).toEqual([202, ['reconcile.start'], 1])
 })

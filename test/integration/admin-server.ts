@@ -61,6 +61,8 @@ export async function startAdmin(setup: AppSetup = {}) {
     /** Requests with the status of their responses. */
     answered,
     send,
+    /** Cuts all connections, such as live streams. */
+    breakConnections: () => app.closeAllConnections(),
     /** Calls the API as operator. `path` is below `/api/v1`. */
     call: (method: string, path: string, body?: unknown) =>
       send(`/api/v1${path}`, { method, headers: { Authorization: `Bearer ${adminToken}` }, body, headAlone: true }),

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { createLiveStream, pollEvents, pollLists, pollOverview, readListMarks } from '../../src/admin/stream.ts'
+import { pollLists, pollOverview, readListMarks } from '../../src/admin/stream.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
@@ -133,30 +133,6 @@ test('streams above the limit, and after the shutdown, are rejected', async () =
   expect((await open()).json).toMatchObject({ error: { code: 'shutting_down' } })
 })
 
-test('a pending poll delays the next one, and its result is not sent to later subscribers', async () => {
-  const clock = createTestClock()
-  const written: string[] = []
-  const response = fakeResponse(written)
-  const pending: ((change: object | null) => void)[] = []
-  const none = () => async () => null
-  const slow = () => () => new Promise<object | null>((resolve) => void pending.push(resolve))
-  const live = createLiveStream({ events: slow, overview: none, changed: none }, clock)
-  live.take({ method: 'GET' } as never, response as never, new Set(['events']), () => true)
-  await clock.advance(5_000)
-  expect(pending).toHaveLength(1)
-  pending[0]?.({ n: 1 })
-  await clock.advance(1_000)
-  expect(pending).toHaveLength(2)
-  response.leave()
-  live.take({ method: 'GET' } as never, response as never, new Set(['events']), () => true)
-  expect(pending).toHaveLength(3)
-  pending[1]?.({ n: 2 })
-  pending[2]?.({ n: 3 })
-  await clock.advance(0)
-  expect(written).toEqual([alive, message('events', { n: 1 }), alive, message('events', { n: 3 })])
-  live.close()
-})
-
 test('the overview is sent if more than its time changed', async () => {
   let overview = { now: 1, dead: 0 }
   const watch = pollOverview(async () => overview)
@@ -165,19 +141,6 @@ test('the overview is sent if more than its time changed', async () => {
   expect(await watch()).toBeNull()
   overview = { now: 3, dead: 1 }
   expect(await watch()).toEqual({ now: 3, dead: 1 })
-})
-
-test('each subscriber gets only events after its subscription, each once', async () => {
-  const inbox = await createMemoryInbox({ clock: createTestClock() })
-  const early = pollEvents(inbox)
-  expect(await early()).toBeNull()
-  await inbox.accept([arrivalOf('a')])
-  const late = pollEvents(inbox)
-  expect(await late()).toBeNull()
-  expect(await early()).toMatchObject({ data: [{ id: 'a' }], skipped: 0 })
-  expect(await early()).toBeNull()
-  expect(await late()).toBeNull()
-  await inbox.close()
 })
 
 test('changed lists are named once per change', async () => {
@@ -220,17 +183,3 @@ test('changed lists are named once per change', async () => {
   await until(async () => (await what()) === undefined, 'no more changes')
   await inbox.close()
 })
-
-/** A response that adds every written text to `written`. */
-function fakeResponse(written: string[]) {
-  let onClose = () => {}
-  const response = {
-    writableLength: 0,
-    writeHead: () => response,
-    write: (text: Buffer) => void written.push(text.toString()),
-    end: () => onClose(),
-    on: (_event: 'close', listener: () => void) => void (onClose = listener),
-    leave: () => onClose(),
-  }
-  return response
-}

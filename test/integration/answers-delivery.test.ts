@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
 import { sqliteUrl, startTestApp, testSecret, type TestApp } from '../support/app.ts'
 import { jsonOf, RawConnection } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
-import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
 
 const recorder = `
@@ -100,26 +99,4 @@ test('INBOX_UNUSABLE_STATUS=422 is the status for unusable bodies, which are qua
   expect([answer.status, jsonOf(answer)]).toEqual([422, { status: 'quarantined', id: digestOf(raw) }])
   expect((await strict.inbox.quarantine({ limit: 10 })).data.map(({ id }) => id)).toEqual([digestOf(raw)])
   expect((await connection.request(delivery(eventBytes({ id: 'evt_1' })))).status).toBe(200)
-})
-
-test('A32 secrets are added and removed with their file, without a restart', async () => {
-  await using dir = await createTempDir()
-  const [first, second] = ['the-first-secret-there-was', 'the-secret-that-follows-it']
-  const write = (secrets: object) => writeFile(join(dir.path, 'secrets.json'), JSON.stringify(secrets))
-  await write({ first })
-  await using rotated = await startTestApp({ dir: dir.path, settings: { INBOX_SECRETS_FILE: './secrets.json' } })
-  using connection = await RawConnection.open(rotated.port)
-  for (const [round, [secrets, statuses]] of [
-    [{ first }, [200, 401]] as const,
-    [{ first, second }, [200, 200]] as const,
-    [{ second }, [401, 200]] as const,
-  ].entries()) {
-    await write(secrets)
-    await rotated.reloadSecrets()
-    for (const [index, secret] of [first, second].entries()) {
-      const answer = await connection.request(delivery(eventBytes({ id: `evt_${round}${index}` }), { secret }))
-      expect([secrets, secret, answer.status]).toEqual([secrets, secret, statuses[index]])
-    }
-  }
-  expect((await rotated.inbox.event('evt_11'))?.secretLabel).toBe('second')
 })

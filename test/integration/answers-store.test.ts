@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { InboxError, type ErrorCode } from '../../src/base/errors.ts'
-import { sqliteUrl, startTestApp } from '../support/app.ts'
 import { headerOf, jsonOf, RawConnection, rawRequest, requestBytes, type RawAnswer } from '../support/raw-http.ts'
 import { createGate, startTestReceiver } from '../support/receiver.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -93,13 +92,6 @@ test.each<[string, () => Error, ErrorCode]>([
   expect(jsonOf(await connection.request(event))).toEqual({ status: 'accepted', id: 'evt_1' })
 })
 
-test('with the disk nearly full a delivery gets 503, a forged one 401', async () => {
-  await using app = await startTestApp({ settings: { INBOX_DATABASE_URL: sqliteUrl, INBOX_DISK_RESERVE: '1000tb' } })
-  expectLater(await rawRequest(app.port, event), 'store_full')
-  expect((await rawRequest(app.port, forged)).status).toBe(401)
-  expect((await app.inbox.stats()).lastSeq).toBe(0)
-})
-
 test('P6 while a commit takes more than 2 s, every delivery gets 503 before its signature is checked', async () => {
   const { receiver, gate } = await startGated({ ackTimeoutMs: 60_000 })
   await using _ = receiver
@@ -116,19 +108,6 @@ test('P6 while a commit takes more than 2 s, every delivery gets 503 before its 
   gate.open()
   expect(jsonOf(await waiting.answer())).toEqual({ status: 'accepted', id: 'evt_1' })
   expect((await connection.request(forged)).status).toBe(401)
-})
-
-test('a stopping instance answers 503 and closes connections; it is alive, but not ready', async () => {
-  await using receiver = await startTestReceiver()
-  using connection = await RawConnection.open(receiver.port)
-  expect((await connection.request({ method: 'GET', target: '/readyz' })).status).toBe(200)
-  receiver.state.stopping = true
-  const answer = await connection.request(event)
-  expectLater(answer, 'shutting_down')
-  expect(headerOf(answer, 'connection')).toBe('close')
-  expect(await connection.closed()).toBe('end')
-  expectLater(await rawRequest(receiver.port, { method: 'GET', target: '/readyz' }), 'shutting_down')
-  expect((await rawRequest(receiver.port, { method: 'GET', target: '/healthz' })).status).toBe(200)
 })
 
 test('an instance with a closed store is alive, but not ready', async () => {

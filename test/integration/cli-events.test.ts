@@ -131,17 +131,6 @@ test('commands print the same from the file as from the admin API', async () => 
   expect(direct.map(({ code }) => code)).toEqual([0, 0, 1, 0, 1])
 })
 
-test('dead letters are requeued by number, then all of them', async () => {
-  const [first] = await fill()
-  expect(await run(`dead requeue ${first}`)).toEqual({ code: 0, out: '1 run will run again\n', errors: '' })
-  const left = await run('dead list')
-  expect(left.out).toContain('TerminalError: no \\u001b[31m pair')
-  expect(left.out).toContain('evt_2')
-  expect(left.out).not.toContain('evt_1')
-  expect((await run('dead requeue --all --json')).out).toBe('{"requeued":1,"complete":true}\n')
-  expect((await run('dead list')).out).toBe('no dead letters\n')
-})
-
 test('the token comes from the settings, and a wrong or missing one is explained', async () => {
   await fill()
   await using sidecar = await startSidecar('a-token-that-is-set')

@@ -5,10 +5,10 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
-import { refuseMoving } from '../../src/inbox/postgres/moving.ts'
+import { refuseMoving } from '../../src/inbox/postgres/records.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
-import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { moveInbox, type MoveOptions } from '../../src/inbox/move/move.ts'
 import { runCli, startCli } from '../support/cli.ts'
@@ -317,36 +317,6 @@ test('undo lets the file be served again; the database refuses another move', as
   opened.close()
   await expect(move(store.file, url)).rejects.toThrow('before its move was undone')
 })
-
-test(
-  'never prints the password of a URL, and refuses it on the command line',
-  async () => {
-    await using store = await aStore()
-    const { cwd } = store
-    const url = await postgres.createDatabase()
-    const { password } = new URL(url)
-    const literal = await runCli(
-      ['move', '--from', 'sqlite:./inbox.db', '--to', `postgres://u:${password}@db.example.test/x`],
-      { cwd },
-    )
-    expect(literal).toMatchObject({ code: 1, errors: expect.stringMatching(/^usage: .*env:NAME/) as string })
-    writeFileSync(join(cwd, 'bad'), `postgres//u:${password}@x`)
-    const bad = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@bad'], { cwd })
-    expect(bad).toMatchObject({
-      code: 1,
-      errors: expect.stringMatching(/^config_invalid: not a PostgreSQL URL/) as string,
-    })
-    writeFileSync(join(cwd, 'wrong'), url.replace(password, `${password}-wrong`))
-    const wrong = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@wrong'], { cwd })
-    expect(wrong.code).toBe(1)
-    writeFileSync(join(cwd, 'right'), `${url}\n`)
-    const right = await runCli(['move', '--from', 'sqlite:./inbox.db', '--to', '@right'], { cwd })
-    expect(right).toMatchObject({ code: 0, errors: '' })
-    expect(right.out).toMatch(/^moved .*inbox\.db to postgres:\/\/127\.0\.0\.1:\d+\/\w+; both databases agree\n/)
-    for (const { out, errors } of [literal, bad, wrong, right]) expect(out + errors).not.toContain(password)
-  },
-  processesMs,
-)
 
 /** Stops a move before it stores a certain row. */
 async function createStops(url: string) {

@@ -68,21 +68,6 @@ test('R57 R58 alerts creates and lists an alert', async () => {
   expect(listed.out).toMatch(new RegExp(`^${alert.alert_id} +active +price_above +${network} `, 'm'))
 })
 
-test('webhooks lists and deletes a webhook', async () => {
-  const body = { url: 'https://inbox.example.com/webhooks', events: ['wallet.large_trade', 'token.new_listing'] }
-  const headers = { 'Content-Type': 'application/json' }
-  const made = await stage.rest('/webhooks', { method: 'POST', headers, body: JSON.stringify(body) })
-  const { webhook_id: id } = made.json.data
-  const listed = await run('webhooks list')
-  expect(listed).toMatchObject({ code: 0, errors: '' })
-  expect(listed.out).toMatch(new RegExp(`^${id} +active +${body.url} +wallet.large_trade, token.new_listing `, 'm'))
-  const deleted = expect.stringMatching(/^deleted +true$/m)
-  expect(await run(`webhooks delete ${id}`)).toMatchObject({ code: 0, out: deleted, errors: '' })
-  expect(await dataOf('/webhooks')).toEqual([])
-  const errors = expect.stringContaining('the webhook is unknown, or this service')
-  expect(await run(`webhooks delete ${id}`)).toMatchObject({ code: 1, errors })
-})
-
 test.each([
   ['alerts list', 404, 'this service has no list of alerts'],
   ['webhooks list', 501, 'this service has no list of webhooks'],

@@ -122,14 +122,6 @@ describe('settings', () => {
     loadConfig({ env: { INBOX_SECRETS: testSecret, ...env }, cwd, configFile: null })
   const api = { INBOX_API_URL: 'https://api.example.com/', INBOX_API_KEY: 'sk_very-secret' }
 
-  test('R5 R6 give the base URL its prefix; plain HTTP to another machine is rejected', async () => {
-    const config = await load(api)
-    expect(config.api).toEqual({ url: 'https://api.example.com/v1', key: 'sk_very-secret' })
-    await expect(load({ ...api, INBOX_API_URL: 'http://api.example.com/v1' })).rejects.toThrow(
-      /INBOX_API_URL must be an https:\/\/ URL.*\(plain http exposes/,
-    )
-  })
-
   test('without one of the two there is a warning and no access', async () => {
     for (const [name, value] of Object.entries(api)) {
       const config = await load({ [name]: value })

@@ -1,14 +1,61 @@
+import { writeFile } from 'node:fs/promises'
 import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { runConformance, type ConformanceOptions, type Report } from '../../src/cli/conformance/run.ts'
 import { scenarios } from '../../src/cli/conformance/scenarios.ts'
 import { sign } from '../../src/signature/sign.ts'
 import { tlsPair } from '../fixtures/tls.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
-import { conformance, failedScenarios, nextSecret, startRestartable, verdictsOf } from './conformance-stage.ts'
+import { Sidecar, type SidecarOptions } from '../support/sidecar.ts'
+
+/** The second secret of receivers that accept two. */
+const nextSecret = 'the-secret-that-comes-next'
+
+/** Tests the receiver at `url`; `only` names scenarios, separated by commas. */
+function conformance(url: string, only: string | null, options: Partial<ConformanceOptions> = {}): Promise<Report> {
+  return runConformance({
+    secret: testSecret,
+    ...(only !== null && { only: only.split(',') }),
+    ...options,
+    url: new URL(url),
+  })
+}
+
+function verdictsOf({ verdicts }: Report, verdict: Report['verdicts'][number]['verdict']) {
+  return verdicts.filter((one) => one.verdict === verdict)
+}
+
+/** The scenario of each failed rule. */
+function failedScenarios(report: Report): readonly string[] {
+  return verdictsOf(report, 'failed').map(({ scenario }) => scenario)
+}
+
+/** Starts a receiver that writes lines such as `evt_1 1 4711 end` to EFFECTS. A restart kills it and reuses its port. */
+async function startRestartable(options: SidecarOptions) {
+  await using stack = new AsyncDisposableStack()
+  const sidecar = stack.use(await Sidecar.start(options))
+  const { port } = new URL(sidecar.url)
+  // The file is read before the first effect.
+  await writeFile(sidecar.effectsFile, '', { flag: 'a' })
+  const control = stack.use(await AppServer.start())
+  control.answer = async () => {
+    await sidecar.kill()
+    await sidecar.start({ INBOX_PORT: port })
+    return { status: 200 }
+  }
+  const call = `fetch('${control.url}').then((answer) => process.exit(answer.ok ? 0 : 1))`
+  const owned = stack.move()
+  return {
+    sidecar,
+    effects: `awk '$4 == "end" { print $1 }' '${sidecar.effectsFile}'`,
+    restart: `'${process.execPath}' -e "${call}"`,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
 
 const ruleCount = Object.values(scenarios).flatMap((cases) => cases.flatMap(({ checks }) => checks)).length
 
@@ -137,7 +184,21 @@ test.each([
   expect(app.requests.filter(({ method }) => method === 'POST')).toEqual([])
 })
 
+/** An event as a receiver of these tests reads it. */
+interface Posted {
+  readonly id: string
+  readonly createdAt: string
+  readonly body: Buffer
+  readonly signature: string
+}
+
 interface Behaviour {
+  /** Default: the signature of the exact bytes. */
+  readonly verify?: (posted: Posted) => boolean
+  /** Does the work of an event. Default: once per id. */
+  readonly handle?: (posted: Posted, done: string[]) => void | Promise<void>
+  /** Called at a restart. */
+  readonly restart?: (done: string[]) => void
   /** Reported effects, from the ids of all handled events. */
   readonly report?: (ids: readonly string[]) => readonly string[]
   /** Also handles rejected events. */
@@ -145,17 +206,23 @@ interface Behaviour {
 }
 
 /** Tests a receiver that verifies signatures, and reports its effects as `report` returns them. */
-async function withEffects(only: string, { report = (ids) => ids, isCareless = false }: Behaviour) {
+async function withEffects(only: string, behaviour: Behaviour) {
+  const { report = (ids) => ids, isCareless = false, verify = isSigned, handle = once, restart } = behaviour
   await using app = await AppServer.start()
   const done: string[] = []
-  app.answer = ({ method, body, headers }) => {
+  app.answer = async ({ method, path, body, headers }) => {
+    if (path.endsWith('/restart')) restart?.(done)
     if (method === 'GET') return { status: 200, body: report(done).join('\n') }
-    const isRight = headers['x-service-signature'] === sign(body, testSecret)
     const [id] = /evt_conf[^"]*/.exec(body.toString()) ?? []
-    if (id !== undefined && (isRight || isCareless) && !done.includes(id)) done.push(id)
+    const [, createdAt = ''] = /"created_at": ?"([^"]*)"/.exec(body.toString()) ?? []
+    const posted = { id: id ?? '', createdAt, body, signature: String(headers['x-service-signature']) }
+    const isRight = verify(posted)
+    if (id !== undefined && (isRight || isCareless)) await handle(posted, done)
     return { status: isRight ? 200 : 401 }
   }
-  return await conformance(app.url, only, { effects: app.url, settleMs: 2_000, many: 20 })
+  const command = `'${process.execPath}' -e "fetch('${new URL('/restart', app.url).href}')"`
+  const more = { nextSecret: testSecret, ...(restart && { restart: command }) }
+  return await conformance(app.url, only, { effects: app.url, settleMs: 2_000, many: 20, ...more })
 }
 
 test('a receiver that reports its effects at a URL passes, even if effects of earlier runs are among them', async () => {
@@ -163,6 +230,49 @@ test('a receiver that reports its effects at a URL passes, even if effects of ea
   const report = await withEffects('forgery,tampering,out-of-order,burst', { report: (ids) => [...earlier, ...ids] })
   expect(report).toMatchObject({ outcome: 'passed', failed: 0, notChecked: 0 })
 })
+
+const isSigned = ({ body, signature }: Posted) => signature === sign(body, testSecret)
+const once = ({ id }: Posted, done: string[]) => void (done.includes(id) || done.push(id))
+
+/** Verifies over JSON that it has written anew. */
+const reserializing = {
+  verify: ({ body, signature }: Posted) => {
+    try {
+      return signature === sign(Buffer.from(JSON.stringify(JSON.parse(body.toString()))), testSecret)
+    } catch {
+      return false
+    }
+  },
+}
+const emptySecret = { verify: (posted: Posted) => isSigned(posted) || posted.signature === sign(posted.body, '') }
+/** Looks up, then inserts. */
+const racing = {
+  async handle({ id }: Posted, done: string[]) {
+    if (done.includes(id)) return
+    await wait(20)
+    done.push(id)
+  },
+}
+function forgettingOnRestart(): Behaviour {
+  const known = new Set<string>()
+  return {
+    handle({ id }, done) {
+      if (!known.has(id)) done.push(id)
+      known.add(id)
+    },
+    restart: () => known.clear(),
+  }
+}
+function droppingLateEvents(): Behaviour {
+  let newest = ''
+  return {
+    handle(posted, done) {
+      if (posted.createdAt < newest) return
+      newest = posted.createdAt
+      once(posted, done)
+    },
+  }
+}
 
 const lossy = { report: (ids: readonly string[]) => ids.slice(0, -3) }
 const doubled = { report: (ids: readonly string[]) => [...ids, ...ids] }
@@ -173,9 +283,30 @@ test.each<[string, string, Behaviour, RegExp]>([
   ['R75', 'tampering', { isCareless: true }, /got: done: evt_conf_/],
   ['R88', 'repeated', doubled, /got: done 2 times: evt_conf_/],
   ['R88', 'burst', doubled, /got: done 2 times: evt_conf_/],
+  ['R88 A52', 'at-once', racing, /got: done \d+ times: evt_conf_/],
+  ['R90', 'restart', forgettingOnRestart(), /got: done 2 times: evt_conf_/],
+  ['A44', 'out-of-order', droppingLateEvents(), /got: 3 of 4 acknowledged events not done within 2 s/],
 ])('%s a receiver with wrong effects fails %s', async (_, scenario, behaviour, detail) => {
   const failures = verdictsOf(await withEffects(scenario, behaviour), 'failed')
   expect(failures).toMatchObject([{ scenario, detail: expect.stringMatching(detail) }])
+})
+
+test('R73 R75 a receiver that verifies over parsed JSON, or accepts an empty secret, fails', async () => {
+  const rules = async (only: string, behaviour: Behaviour) =>
+    verdictsOf(await withEffects(only, behaviour), 'failed').map(({ scenario, rule, detail }) => [
+      scenario,
+      rule,
+      detail,
+    ])
+  const parsed = await rules('raw-bytes', reserializing)
+  expect(parsed.length).toBeGreaterThan(3)
+  for (const [, , detail] of parsed) expect(detail).toContain('fix: compute the digest over the received bytes')
+  const [empty] = await rules('forgery', emptySecret)
+  expect(empty).toEqual([
+    'forgery',
+    expect.stringContaining('an empty secret is rejected'),
+    expect.stringContaining('got: 200'),
+  ])
 })
 
 test('effects that never settle are not checked', async () => {

@@ -78,20 +78,6 @@ test(
   },
 )
 
-test('demo --json prints one object per line, also for handlers and the log', { timeout: 180_000 }, async () => {
-  await using dir = await createTempDir()
-  const output = beginDemo(['--json'], dir.path)
-  await Promise.all([output.see(/retry scheduled/), output.see(/became a dead letter/), output.see(/"msg":"output"/)])
-  const { out, code } = await output.stop()
-  expect(code).toBe(0)
-  const lines = out.trimEnd().split('\n')
-  const objects = lines.map((line) => JSON.parse(line) as { msg: string; handler?: string; dashboard?: object })
-  expect(objects[0]).toMatchObject({ msg: 'listening', dashboard: { user: 'demo' } })
-  expect(objects.at(-1)?.msg).toBe('stopped')
-  const failed = objects.filter(({ handler }) => handler === 'unlucky').map(({ msg }) => msg)
-  expect(failed).toEqual(expect.arrayContaining(['attempt failed, retry scheduled', 'run became a dead letter']))
-})
-
 test(
   'the demo ignores settings of its folder, stays on loopback, and reports no outage the next day',
   { timeout: 180_000 },

@@ -64,13 +64,6 @@ const cases = [
     act: ({ token, priceMove }: Started) => priceMove(token.price_usd * 1.06),
   },
   {
-    type: 'volume_spike',
-    event: 'token.volume_spike',
-    toWebhook: 1,
-    alert: () => ({ threshold: 400 }),
-    act: ({ buy }: Started) => buy(1000),
-  },
-  {
     type: 'whale_sell',
     event: 'wallet.large_trade',
     toWebhook: 0,
@@ -102,24 +95,6 @@ test.each(cases)(
     }
   },
 )
-
-test('R35 R46 R81 an alert URL gets retries by the ladder, and none once the alert is deleted (A45)', async () => {
-  await using hook = await createTestReceiver(answerStatus(200))
-  await using own = await createTestReceiver(answerStatus(500))
-  await using started = await start(hook)
-  const { emulator, token, priceMove } = started
-  const threshold = token.price_usd * 1.03
-  const alertId = await createAlert(started, { type: 'price_above', threshold, webhook_url: own.url })
-  priceMove(threshold * 1.01)
-  await emulator.deliveries.idle()
-  expect(own.requests).toHaveLength(1)
-  await emulator.advance(60_000)
-  expect(own.requests).toHaveLength(2)
-  await stageOf(emulator).rest(`/alerts/${alertId}`, { method: 'DELETE' })
-  await emulator.advance(24 * hourMs)
-  expect(own.requests).toHaveLength(2)
-  expect(emulator.deliveries.list({ endpoint: alertId }, 1)).toMatchObject([{ state: 'cancelled' }])
-})
 
 test('A17 a one-shot alert fires once, and its status is triggered from then on', async () => {
   await using hook = await createTestReceiver(answerStatus(200))

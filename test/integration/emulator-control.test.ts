@@ -101,19 +101,6 @@ describe('requests', () => {
   })
 })
 
-test('the clock is shown, set, and advanced while it is manual', async () => {
-  await using own = await startStage()
-  const now = '2026-01-01T00:00:00.000Z'
-  expect((await own.control('GET', '/clock')).json.data).toEqual({ mode: 'manual', speed: 0, now })
-  const advanced = await own.control('POST', '/clock/advance', { ms: 90_000 })
-  expect(advanced.json.data.now).toBe('2026-01-01T00:01:30.000Z')
-  expect((await own.rest('/networks')).json.meta.timestamp).toBe('2026-01-01T00:01:30.000Z')
-  const scaled = await own.control('POST', '/clock', { mode: 'scaled', speed: 3600 })
-  expect(scaled.json.data).toMatchObject({ mode: 'scaled', speed: 3600 })
-  const { status, json } = await own.control('POST', '/clock/advance', { ms: 1 })
-  expect([status, json.error.message]).toEqual([409, expect.stringContaining('advance needs a manual clock')])
-})
-
 test('commands change the world and cause events', async () => {
   const act = async (kind: string, body: object) => {
     const answer = await stage.control('POST', `/world/${kind}`, body)

@@ -17,15 +17,6 @@ async function trigger(stage: DashboardStage): Promise<void> {
   expect([status, text]).toEqual([200, text])
 }
 
-test('publishes events as they arise, as /events lists them', async () => {
-  await using stage = await startStreaming('event')
-  await trigger(stage)
-  await trigger(stage)
-  const listed = (await stage.browser.ask('GET', '/events')).json.data as unknown[]
-  expect(listed.length).toBeGreaterThanOrEqual(2)
-  for (const data of listed) expect(await stage.stream.next()).toEqual({ kind: 'event', data })
-})
-
 test('publishes the clock when it is set, advanced or restored', async () => {
   await using stage = await startStreaming('clock')
   const changes: [string, unknown][] = [
@@ -56,20 +47,4 @@ test('R87 publishes attempts as they end, as the log of the delivery lists them'
   expect([message.kind, log, outcome]).toEqual(['attempt', [attempt], 'failed'])
   expect(delivery).toMatchObject({ deliveryId, eventId, eventType, endpointId, url: receiver.url, lastStatus: 503 })
   expect(url).toBe(receiver.url)
-})
-
-test('ends with the first heartbeat after the session is signed out', async () => {
-  await using stage = await startStreaming('event')
-  await stage.wall.advance(15_000)
-  expect(await stage.stream.next()).toBe('alive')
-  await stage.browser.ask('DELETE', '/session')
-  await stage.wall.advance(15_000)
-  expect(await stage.stream.next()).toBeNull()
-})
-
-test('ends in order when the emulator stops, without delaying it', async () => {
-  await using stage = await startStreaming('event,clock')
-  const stopped = stage.emulator.stop()
-  expect(await stage.stream.next()).toBeNull()
-  await stopped
 })

@@ -13,7 +13,7 @@ import {
   startSignedIn,
   type DashboardStage,
 } from './emulator-dashboard-stage.ts'
-import { apiKey, controlToken, testSeed } from './emulator-stage.ts'
+import { apiKey, controlToken } from './emulator-stage.ts'
 
 const unauthorized = { status: 401, json: { success: false, error: { code: 'unauthorized' } } }
 const forbidden = { status: 403, json: { success: false, error: { code: 'forbidden' } } }
@@ -81,13 +81,6 @@ describe('A65 signing in', () => {
     const { headers } = await stage.browser.ask('POST', '/session', login)
     expect(headers['set-cookie']).toEqual([expect.stringMatching(/; Max-Age=43200; Secure$/)])
     expect(await stage.browser.ask('GET', '/clock')).toMatchObject({ status: 200 })
-  })
-
-  test('needs a generated password if the seed has no login', async () => {
-    await using stage = await startDashboard({}, { seed: testSeed() })
-    for (const password of [...Object.values(demoCredentials), login.password, controlToken])
-      expect(await stage.browser.ask('POST', '/session', { user: 'admin', password })).toMatchObject(unauthorized)
-    expect((await stage.browser.ask('GET', '/session')).json.data.demo).toBeNull()
   })
 
   test.each<[string, Record<string, string>]>([

@@ -1,11 +1,11 @@
 import Sqlite from 'better-sqlite3'
-import { copyFile, readdir, readFile, stat } from 'node:fs/promises'
+import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createEmulator, type Begun, type EmulatorOptions } from '../../src/emulator/emulator.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { apiKey, postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
+import { postJson, stageOf, testSeed, type Stage } from './emulator-stage.ts'
 
 const closedPort = 'http://127.0.0.1:9/hook'
 
@@ -68,23 +68,6 @@ test('R7 a restarted world continues like a world that never stopped', async () 
   expect(one.events.length).toBeGreaterThan(10)
   expect(other.events).toEqual(one.events)
   expect(other.digest).toBe(one.digest)
-})
-
-test('R68 no file contains a key, and only the owner can read the files', async () => {
-  await using dir = await createTempDir()
-  await using stage = await open(join(dir.path, 'emulator.db'))
-  const { value } = (await stage.control('POST', '/keys', { account: 'desk', name: 'k', scopes: 'all' })).json.data
-  await stage.control('POST', '/snapshot', { name: 'kept' })
-  const look = async () => {
-    for (const name of await readdir(dir.path)) {
-      const content = await readFile(join(dir.path, name), 'latin1')
-      expect([name, content.includes(value), content.includes(apiKey)]).toEqual([name, false, false])
-      expect([name, (await stat(join(dir.path, name))).mode & 0o777]).toEqual([name, 0o600])
-    }
-  }
-  await look()
-  await stage.emulator.stop()
-  await look()
 })
 
 test('a file is locked while a process uses it', async () => {

@@ -46,24 +46,6 @@ test.each([
   expect((await stage.control('GET', '/world')).json.data.now).toBe(now)
 })
 
-test('a process killed during an advance restarts at the moment that was seen', async () => {
-  await using dir = await createTempDir()
-  await using receiver = await createHoldingReceiver()
-  const endpoints = [{ url: receiver.url, secret }]
-  await using stage = await startStage({ dataFile: join(dir.path, 'emulator.db'), endpoints })
-  const span = 3_600_000
-  const advanced = stage.control('POST', '/clock/advance', { ms: span })
-  await receiver.received(1)
-  const at = stage.emulator.clock.now()
-  const found = Date.parse(await nowInCopy(dir.path, { endpoints }))
-  expect(found).toBeGreaterThanOrEqual(at)
-  expect(found - at).toBeLessThanOrEqual(10 * 60_000)
-  receiver.letGo()
-  const { now } = (await advanced).json.data
-  expect(Date.parse(now) - Date.parse(startAt)).toBe(span)
-  expect(await nowInCopy(dir.path, { endpoints })).toBe(now)
-})
-
 /** A clock that can leap, as for a process that can't keep up. */
 function createLeapingClock() {
   const clock = createTestClock()

@@ -1,13 +1,7 @@
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createFaults } from '../../src/emulator/faults/faults.ts'
 import { faultRuleSchema, type FaultRuleInput } from '../../src/emulator/faults/rules.ts'
-import { tlsPair } from '../fixtures/tls.ts'
 import { busiestWallet, createRestStage, type RestStage, type StageOptions } from './emulator-rest-stage.ts'
-
-const certificates = getCACertificates('default')
-beforeAll(() => setDefaultCACertificates([...certificates, tlsPair.cert]))
-afterAll(() => setDefaultCACertificates(certificates))
 
 /** The REST service with faults. */
 async function startFaulty(options: StageOptions = {}) {
@@ -52,40 +46,6 @@ test.each([
   },
 )
 
-test('2.8 empty processes the request and responds 200 without a body', async () => {
-  const { rest, faults, ask, exchanges } = await startFaulty({ hours: 1 })
-  faults.add(rule({ kind: 'empty' }))
-  const answer = await ask('/v1/alerts', { body: alertOf(rest) })
-  expect(answer).toMatchObject({ status: 200, text: '' })
-  expect([answer.headers.get('content-length'), answer.headers.has('x-ratelimit-limit')]).toEqual(['0', true])
-  expect(rest.accounts.alerts(rest.accountId)).toHaveLength(1)
-  expect(exchanges).toMatchObject([{ status: 200, faults: ['empty'] }])
-})
-
-test('2.8 malformed cuts the JSON; the framing is correct', async () => {
-  const { faults, ask } = await startFaulty()
-  faults.add(rule({ kind: 'malformed' }))
-  const answer = await ask('/v1/networks')
-  expect(answer.status).toBe(200)
-  expect(answer.text).toMatch(/^\{"success":true,"data":\[/)
-  expect(answer.body).toBeUndefined()
-  expect(answer.headers.has('x-ratelimit-remaining')).toBe(true)
-})
-
-test('2.8 malformed-chunk breaks the framing', async () => {
-  const { faults, ask } = await startFaulty()
-  faults.add(rule({ kind: 'malformed-chunk' }))
-  await expect(ask('/v1/networks')).rejects.toThrow()
-})
-
-test.each([false, true])('2.8 reset processes the request and resets the connection (TLS: %s)', async (tls) => {
-  const { rest, faults, ask, exchanges } = await startFaulty({ hours: 1, tls })
-  faults.add(rule({ kind: 'reset' }))
-  await expect(ask('/v1/alerts', { body: alertOf(rest) })).rejects.toThrow('fetch failed')
-  expect(rest.accounts.alerts(rest.accountId)).toHaveLength(1)
-  expect(exchanges).toMatchObject([{ status: 201, faults: ['reset'] }])
-})
-
 test('2.8 R12 latency delays the response on the wall clock, as latency_ms shows', async () => {
   const { rest, faults, ask } = await startFaulty()
   faults.add(rule({ kind: 'latency', ms: 1_500 }))
@@ -99,38 +59,6 @@ test('2.8 R12 latency delays the response on the wall clock, as latency_ms shows
   expect(isDone).toBe(false)
   await rest.wall.advance(1)
   expect((await asked).body).toMatchObject({ success: true, meta: { latency_ms: 1_500 } })
-})
-
-test('R120 cursor-loop returns the same page again, from the second page on', async () => {
-  const { rest, faults, ask } = await startFaulty({ hours: 6 })
-  const { path, query } = busiestWallet(rest)
-  const page = async (cursor = '') => (await ask(`${path}/trades?${query}&limit=1${cursor}`)).body
-  faults.add(rule({ kind: 'cursor-loop' }))
-  const first = await page()
-  const second = await page(`&cursor=${first.meta.next_cursor}`)
-  expect(second.data).not.toEqual(first.data)
-  expect(second.meta.next_cursor).toBe(first.meta.next_cursor)
-})
-
-test('R120 cursor-missing omits next_cursor, though more items exist', async () => {
-  const { rest, faults, ask, exchanges } = await startFaulty({ hours: 6 })
-  const { path, query } = busiestWallet(rest)
-  faults.add(rule({ kind: 'cursor-missing' }, { path: '/v1/wallets*' }))
-  const { data, meta } = (await ask(`${path}/trades?${query}&limit=1`)).body
-  expect(data).toHaveLength(1)
-  expect(meta.total).toBeGreaterThan(1)
-  expect(meta).not.toHaveProperty('next_cursor')
-  expect(exchanges[0]?.faults).toEqual(['cursor-missing'])
-})
-
-test('R125 extra-members adds members to meta, and to data or each of its items', async () => {
-  const { rest, faults, ask } = await startFaulty({ hours: 1 })
-  const { path, query } = busiestWallet(rest)
-  faults.add(rule({ kind: 'extra-members' }))
-  for (const target of ['/v1/networks', `${path}?${query}`]) {
-    const { data, meta } = (await ask(target)).body
-    for (const part of [meta, ...[data].flat()]) expect(part.added_later).toMatchObject({ version: 2 })
-  }
 })
 
 test('R66, R110 faults apply to requests under /v1 with a valid key within its limit', async () => {

@@ -59,26 +59,6 @@ test('a failed start frees the port', async () => {
   await emulator.stop()
 })
 
-test('with a count it is finished once that many events are acknowledged or undelivered', async () => {
-  await using receiver = await createTestReceiver((response, { body }) => {
-    response.writeHead(body.includes('wallet.') ? 500 : 200).end()
-  })
-  // Without spontaneous trades, simulating a day is quick.
-  const seed = testSeed({ world: { seed: 'test', history: '0s', activity: 0 } })
-  await using emulator = createEmulator({ seed, count: 12, endpoints: [{ url: receiver.url, secret }] })
-  await emulator.start()
-  let isFinished = false
-  const finished = emulator.finished().then(() => (isFinished = true))
-  emulator.tour()
-  await emulator.advance(3_600_000)
-  const { pending, acknowledged } = emulator.deliveries.counts()
-  expect(pending).toBeGreaterThan(0)
-  expect([acknowledged + pending, isFinished]).toEqual([12, false])
-  await emulator.advance(24 * 3_600_000)
-  await finished
-  expect(emulator.deliveries.counts()).toMatchObject({ acknowledged, undelivered: pending, pending: 0, inFlight: 0 })
-})
-
 test('in mode real the world follows the given clock, after its history', async () => {
   const clock = createTestClock()
   const seed = testSeed({ clock: { mode: 'real' }, world: { seed: 'real', history: '2h' } })

@@ -1,13 +1,10 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { connect as connectTls } from 'node:tls'
 import { expect, test } from 'vitest'
 import { createEmulator } from '../../src/emulator/emulator.ts'
 import { storedCertificate, readCertificate } from '../../src/emulator/tls.ts'
 import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
-import { RawConnection } from '../support/raw-http.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { apiKey, controlToken, testSeed } from './emulator-stage.ts'
 
@@ -53,21 +50,6 @@ test('R5 R108 plain HTTP gets no data', async () => {
     await expect(fetch(`http://127.0.0.1:${secure.port}${path}`, init)).rejects.toThrow()
     expect(secure.emulator.accounts.allWebhooks()).toEqual([])
   }
-})
-
-test('R5 garbage or silent connections do not block other clients', async () => {
-  await using secure = await startSecure()
-  using garbage = await RawConnection.open(secure.port)
-  garbage.send('\u0000\u0001\u0002 rubbish\r\n\r\n')
-  using silent = await RawConnection.open(secure.port)
-  silent.send('')
-  const broken = connectTls({ port: secure.port, host: '127.0.0.1', minVersion: 'TLSv1.3', ca: '' })
-  await new Promise((resolve) => broken.once('error', resolve))
-  const reset = connect({ port: secure.port, host: '127.0.0.1' })
-  reset.once('connect', () => reset.resetAndDestroy())
-  await new Promise((resolve) => reset.once('close', resolve))
-  await garbage.closed()
-  expect((await get(secure.port, 'localhost', tlsPair.cert)).status).toBe(200)
 })
 
 test('R5 the generated certificate is valid for this machine, kept, renewed, and readable by its owner only', async () => {

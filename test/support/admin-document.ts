@@ -1,8 +1,7 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { default as addFormats } from 'ajv-formats'
 import { toAdminOpenApi } from '../../src/admin/openapi.ts'
 import { describedRoutes } from '../../src/admin/routes.ts'
 import { resolve, type Json } from './api-document.ts'
+import { createJudge } from './openapi-document.ts'
 
 // Checks answers by the OpenAPI document only.
 
@@ -27,12 +26,8 @@ export interface GivenAnswer {
 /** Reads the document strictly: objects may have documented members only. */
 export function readAdminDocument() {
   const text = JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))) as object
-  const document: Json = strict(text)
-  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false })
-  addFormats.default(ajv)
-  ajv.addSchema(withDocument({ $id: 'document', $defs: document['components']['schemas'] }))
-  const compiled = new Map<string, ValidateFunction>()
-
+  const document = strict(text)
+  const judge = createJudge(document)
   const operations = Object.entries(document['paths'] as Json).flatMap(([path, item]) =>
     Object.entries(item as Json).map(([method, value]): AdminOperation => {
       return {
@@ -45,16 +40,6 @@ export function readAdminDocument() {
       }
     }),
   )
-
-  function judge(name: string, schema: Json, value: unknown): readonly string[] {
-    const validate = compiled.get(name) ?? ajv.compile(withDocument(schema))
-    compiled.set(name, validate)
-    validate(value)
-    return (validate.errors ?? []).map(
-      ({ instancePath, message, params }) => `${instancePath || '/'} ${message} ${JSON.stringify(params)}`,
-    )
-  }
-
   return {
     text,
     operations,
@@ -65,11 +50,10 @@ export function readAdminDocument() {
       const [[mediaType, { schema }] = ['', {} as Json]] = Object.entries(resolve(document, answer)['content'] as Json)
       if (type?.split(';')[0] !== mediaType) return [`${id} ${status} came as ${type}, not as ${mediaType}`]
       if (mediaType !== 'application/json') return []
-      return judge(`${id} ${status}`, schema, JSON.parse(text)).map((problem) => `${id} ${status}: ${problem}`)
+      return judge(schema, JSON.parse(text)).map((problem) => `${id} ${status}: ${problem}`)
     },
     /** True if a body matches the document. */
-    isBody: ({ id, body }: AdminOperation, value: unknown) =>
-      body !== null && judge(`${id} body`, body, value).length === 0,
+    isBody: ({ body }: AdminOperation, value: unknown) => body !== null && judge(body, value).length === 0,
   }
 }
 
@@ -79,9 +63,4 @@ function strict(value: object): Json {
     const isClosable = 'properties' in member && 'type' in member && !('additionalProperties' in member)
     return isClosable ? { ...member, additionalProperties: false } : member
   })
-}
-
-/** Resolves references to the document. */
-function withDocument(schema: Json): Json {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"document#/$defs/')) as Json
 }

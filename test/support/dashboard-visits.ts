@@ -1,71 +1,26 @@
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { launchBrowser, openPage, type WatchedPage } from './browser.ts'
-import { shared } from './shared.ts'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Locator, Page } from 'playwright-core'
+import { setUpVisits } from './visits.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
+import { createTestReceiver, type TestReceiver } from '../integration/emulator-receiver.ts'
 
-export interface Visits {
-  readonly stage: DashboardStage
-  /** The page that the test opened last. */
-  readonly opened: WatchedPage
-  /** A page that is not signed in. */
-  open(): Promise<Page>
-  /** A signed-in page at a place. */
-  visit(path: string): Promise<Page>
-}
-
-/**
- * One emulator for the tests of a file, and a page per test. After each test the page must show no error and no refusal of its content
- * policy.
- */
-export function setUpVisits(): Visits {
-  let browser: Browser
-  let stage: DashboardStage
-  let opened: WatchedPage | undefined
-
-  beforeAll(async () => {
-    browser = await launchBrowser()
-    stage = await startDashboardStage(await shared('dashboard'))
-  }, 120_000)
-  afterAll(async () => {
-    await stage[Symbol.asyncDispose]()
-    await browser.close()
-  })
-  afterEach(async () => {
-    stage.endpoint.status = 200
-    const complaints = opened?.complaints ?? []
-    await opened?.[Symbol.asyncDispose]()
-    opened = undefined
-    expect(complaints).toEqual([])
-  })
-
-  async function open(path: string): Promise<Page> {
-    // The browser itself reports a 401.
-    opened = await openPage(browser, { url: `${stage.url}/#${path}`, expected: ['401'] })
-    return opened.page
-  }
-
-  return {
-    get stage() {
-      return stage
-    },
-    get opened() {
-      if (opened === undefined) throw new Error('no page is open')
-      return opened
-    },
-    open: () => open('/'),
-    async visit(path) {
-      const page = await open(path)
-      await signIn(page, stage.login)
+/** One page for the tests of a file; for each test an emulator, which serves the built dashboard. */
+export function setUpDashboard() {
+  const visits = setUpVisits('dashboard', '/_emulator', startDashboardStage)
+  const { visit } = visits
+  return Object.assign(visits, {
+    /** Loads the dashboard at a path without a session. */
+    visitSignedOut: visit,
+    /** Signs in, and loads the dashboard at a path. */
+    async visit(path: string) {
+      const { url, login } = visits.stage
+      await visits.page.context().request.post(`${url}/_emulator/session`, { data: login, headers: { Origin: url } })
+      const page = await visit(path)
       // Earlier messages of the stream would be missed.
       await page.getByText('Live', { exact: true }).waitFor()
       return page
     },
-  }
+  })
 }
 
 /** The dialog that is open. */
@@ -77,16 +32,8 @@ export interface DashboardStage extends AsyncDisposable {
   readonly url: string
   readonly login: { readonly user: string; readonly password: string }
   readonly emulator: Emulator
-  /** Receives all events. */
-  readonly endpoint: Endpoint
-}
-
-export interface Endpoint extends AsyncDisposable {
-  readonly url: string
-  /** Status of the next responses. */
-  status: number
-  /** Requests, oldest first. */
-  readonly received: readonly { readonly body: string; readonly signature: string }[]
+  /** Receives all events. Tests change the status of its next responses. */
+  readonly endpoint: { status: number; readonly received: TestReceiver['requests']; readonly url: string }
 }
 
 /** Acknowledgements don't time out on a busy machine: with a manual clock, such a delivery would not be retried. */
@@ -98,7 +45,10 @@ const wall = {
 /** An emulator with a short history, a manual clock and no spontaneous events. It serves the built dashboard and sends to one endpoint. */
 async function startDashboardStage(folder: string): Promise<DashboardStage> {
   const login = { user: 'ada', password: 'password-of-the-test-0001' }
-  const endpoint = await startEndpoint()
+  const receiver = await createTestReceiver((response) => {
+    response.writeHead(endpoint.status, { 'Content-Type': 'text/html' }).end('<b>not today</b>')
+  })
+  const endpoint = { status: 200, received: receiver.requests, url: receiver.url }
   const emulator = createEmulator({
     seed: {
       world: { seed: 'dashboard', startAt: '2026-01-31T00:00:00Z', history: '4h' },
@@ -127,7 +77,7 @@ async function startDashboardStage(folder: string): Promise<DashboardStage> {
     endpoint,
     async [Symbol.asyncDispose]() {
       await emulator.stop()
-      await endpoint[Symbol.asyncDispose]()
+      await receiver[Symbol.asyncDispose]()
     },
   }
 }
@@ -138,35 +88,6 @@ export async function signIn(page: Page, { user, password }: DashboardStage['log
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
-}
-
-async function startEndpoint(): Promise<Endpoint> {
-  const received: { body: string; signature: string }[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      received.push({
-        body: Buffer.concat(chunks).toString(),
-        signature: String(request.headers['x-service-signature']),
-      })
-      response.writeHead(endpoint.status, { 'Content-Type': 'text/html' })
-      response.end('<b>not today</b>')
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const endpoint = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
-    status: 200,
-    received,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-  return endpoint
 }
 
 /** The control API of a stage, with its token. */

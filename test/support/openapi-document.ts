@@ -136,7 +136,8 @@ function readDocument(name: string): Json {
   return JSON.parse(readFileSync(`schema/${name}.json`, 'utf8'))
 }
 
-function createJudge(document: Json): ApiDocument['problemsOf'] {
+/** Validates values against schemas of a document. */
+export function createJudge(document: Json): ApiDocument['problemsOf'] {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false })
   addFormats.default(ajv)
   ajv.addVocabulary(['x-assumption', 'x-extensible-enum', 'example'])

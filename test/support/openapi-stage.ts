@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
 import type { RestSettings } from '../../src/emulator/rest/input.ts'
-import type { World } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { createSamples } from './openapi-samples.ts'
 import type { createContract } from './openapi-contract.ts'
 import type { DocumentedOperation } from './openapi-document.ts'
@@ -63,7 +63,8 @@ export async function createContractStage(
       ...(body !== undefined && { body }),
     })
     const header = (name: string) => answer.headers.get(name) ?? undefined
-    const problems = contract.check({ method, target, body }, { status: answer.status, header, text: answer.text })
+    const sent = { method, body, params: asked.params ?? {}, query: asked.query ?? {} }
+    const problems = contract.check(operation, sent, { status: answer.status, header, text: answer.text })
     if (problems.length === 0) return answer
     throw new Error(`${method} ${target} ${JSON.stringify(body)}: ${problems.join('; ')}\n${answer.text}`)
   }

@@ -66,21 +66,6 @@ test.each([
   expect(detail).toContain(`got: ${status} after 1 ms\nfix: ${fix}`)
 })
 
-test('of two concurrent deliveries of an event, the second must be answered 200, too', () => {
-  const fix = scenarios['at-once']?.[0]?.checks[0]?.fix
-  const answers = [200, 500].map((status) => ({ status, failure: null, isLate: false, ms: 1 }))
-  const { detail } = judge(accepted, { sent: '', answers, timeoutMs: 5_000, fix })
-  expect(detail).toContain('fix: answer 200 to a delivery that loses the race')
-})
-
-test('the advice on missing effects is to do the work of every acknowledged event', async () => {
-  const { signal } = new AbortController()
-  const effects = createEffects({ location: 'true', isInsecure: false, signal, settleMs: 0, prefix: 'evt_' })
-  const { detail } = await effects.judge({ sent: '', rule: 'once', ids: ['evt_1'], fix: 'let a unique key decide' })
-  expect(detail).toContain('1 of 1 acknowledged events not done')
-  expect(detail).toContain('fix: do the work of every acknowledged event')
-})
-
 test.each([
   ['lines of JSON', '{"id":"evt_1"}\n{"id":"evt_2","at":7}\n{"id":"evt_1"}\n'],
   ['plain ids', 'evt_1\r\n  evt_2 done\nevt_1'],

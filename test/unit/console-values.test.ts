@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
-import { driftKinds, quarantineReasons, rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
 import { isFailing, stateOf } from '../../src/web/console/handlers/handler.ts'
-import { handlerOf, handlers } from '../support/console-samples/b.ts'
+import type { HandlerJson } from '../../src/admin/handlers.ts'
 
 describe('the filter of events', () => {
   test('reads names with values, durations and words', () => {
@@ -32,6 +31,9 @@ describe('the filter of events', () => {
   })
 })
 
+const idle = { loaded: true, paused: false, shut: null, running: 0, waiting: 0, ready: 0, suspect: 0 }
+const open = { shut: { reason: 'breaker' } }
+
 test.each([
   ['Running', { ready: 1 }, 0.49],
   ['Running', {}, 1, []],
@@ -41,18 +43,11 @@ test.each([
   ['Failing', { ready: 1 }, 0.5],
   ['Failing', { running: 1 }, 1],
   ['Paused', { ready: 1, paused: true }, 1],
-  ['Breaker open', { ...handlers.data[2], ready: 1 }, 1],
-  ['Breaker open, paused', { ...handlers.data[2], paused: true }, 1],
+  ['Breaker open', { ...open, ready: 1 }, 1],
+  ['Breaker open, paused', { ...open, paused: true }, 1],
 ] as const)('a handler is %s with %j and an error rate of %s', (state, change, rate, series?: readonly []) => {
-  const { pace, ...rest } = handlerOf('x', change)
-  const handler = { ...rest, pace: pace && { ...pace, error_rate: rate, series: [...(series ?? [1])] } }
+  const pace = { error_rate: rate, series: series ?? [1] }
+  const handler = { ...idle, ...change, pace } as unknown as HandlerJson
   expect(stateOf(handler)[0]).toBe(state)
   expect(isFailing(handler)).toBe(/^(?:Failing|Breaker open)/.test(state))
 })
-
-test.each(Object.entries({ ...quarantineReasons, ...rejectReasons, ...driftKinds }))(
-  'the text of %s says what to do',
-  (_code, text) => {
-    expect(text.length).toBeGreaterThan(20)
-  },
-)

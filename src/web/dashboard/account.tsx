@@ -1,4 +1,4 @@
-import type { Scope } from '../../../schema/rest/scopes.ts'
+import type { Scope } from '../../../schema/rest/routes.ts'
 import { Action } from '../ui/action.tsx'
 import { useGet, type ListJson } from '../ui/api.tsx'
 import { textColumn, timeColumn, DataTable, type Column } from '../ui/table.tsx'

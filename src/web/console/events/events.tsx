@@ -40,7 +40,7 @@ const columns: readonly Column<EventRowJson>[] = [
     isName: true,
     cell: ({ type, source }) => (
       <>
-        <SourceBadge source={source} />
+        <SourceBadge source={source} />{' '}
         <code>
           <Line value={type} />
         </code>
