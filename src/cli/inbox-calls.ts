@@ -6,13 +6,14 @@ import type { AdminContext } from '../admin/route.ts'
 import { callOperation, type AdminCalls, operations, type AnswerOf } from '../admin/routes.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
-import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/readers.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import { resolveSources, type SourceSettings } from '../sources/settings.ts'
 import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
+import { callServer, readBytes, type ServerKind } from './server-call.ts'
 import { readSettings, type ConfigOption } from './settings.ts'
 import { parseExactJson } from '../admin/exact-json.ts'
 import type { Query } from '../admin/parse.ts'
@@ -151,12 +152,9 @@ const actionTimeoutMs = 280_000
 function createAdminClient(options: AdminClientOptions): AdminCalls {
   const base = parseAdminUrl(options.url)
 
-  async function send(path: string, init: RequestInit, limitMs: number): Promise<Buffer> {
-    const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
-    const { response, bytes } = await exchange(new URL(`api/v1${path}`, base), { headers, ...init }, limitMs)
-    if (!response.ok) throw toError(response.status, bytes, base)
-    return bytes
-  }
+  const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
+  const send = (path: string, init: RequestInit, limitMs: number) =>
+    fetchBytes(new URL(`api/v1${path}`, base), { headers, ...init }, limitMs)
 
   return {
     async call(operation, { id, query = {}, body } = {}) {
@@ -174,27 +172,24 @@ function createAdminClient(options: AdminClientOptions): AdminCalls {
 /** True if a sidecar answers at this URL. Sends nothing secret. */
 async function isSidecarAt(url: string): Promise<boolean> {
   try {
-    const { bytes } = await exchange(new URL('healthz', parseAdminUrl(url)), {})
+    const bytes = await fetchBytes(new URL('healthz', parseAdminUrl(url)), {}, timeoutMs)
     return bytes.toString() === '{"status":"alive"}'
   } catch (error) {
-    if (error instanceof InboxError && error.code === 'admin_unreachable') return false
+    if (error instanceof InboxError && error.code !== 'usage') return false
     throw error
   }
 }
 
-async function exchange(url: URL, init: RequestInit, limitMs = timeoutMs) {
-  try {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(limitMs) })
-    return { response, bytes: Buffer.from(await response.arrayBuffer()) }
-  } catch (error) {
-    const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : messageOf(error)
-    throw new InboxError(
-      'admin_unreachable',
-      `no answer from the admin API at ${url.origin} (${reason}): start \`onchain-inbox serve\`, or set its URL with ` +
-        '--admin-url',
-      { cause: error },
-    )
-  }
+const adminApi: ServerKind = {
+  code: 'admin_unreachable',
+  name: 'an admin API',
+  advice: 'start `onchain-inbox serve`, or set its URL with --admin-url',
+  tokenAdvice: 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the token of the sidecar',
+}
+
+async function fetchBytes(url: URL, init: RequestInit, limitMs: number): Promise<Buffer> {
+  const response = await callServer(adminApi, url, { ...init, signal: AbortSignal.timeout(limitMs) })
+  return readBytes(adminApi, url, response)
 }
 
 function parseAdminUrl(text: string): URL {
@@ -205,28 +200,6 @@ function parseAdminUrl(text: string): URL {
     'usage',
     '--admin-url must be a URL such as http://127.0.0.1:8081, without user name and password',
   )
-}
-
-function toError(status: number, bytes: Buffer, base: URL): InboxError {
-  const { code, message } = readError(bytes)
-  if (status === 401) {
-    const advice = 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the token of the sidecar'
-    return new InboxError('unauthorized', `the admin API at ${base.origin} rejected the token: ${advice}`)
-  }
-  if (code !== undefined) return new InboxError(code, message)
-  return new InboxError('admin_unreachable', `${base.origin} is not an admin API (status ${status})`)
-}
-
-function readError(bytes: Buffer): { code: ErrorCode | undefined; message: string } {
-  try {
-    const { error } = JSON.parse(bytes.toString()) as { error: { code: string; message: string } }
-    return {
-      code: Object.hasOwn(errorCatalogue, error.code) ? (error.code as ErrorCode) : undefined,
-      message: error.message,
-    }
-  } catch {
-    return { code: undefined, message: '' }
-  }
 }
 
 function search(query: Query): string {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
-import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
+import { joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
 import { createSinkTries } from '../../src/inbox/postgres/sink-tries.ts'
 import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await ask(url, `INSERT INTO inbox.handler (name) VALUES ('h')`)
 })
 
-interface Joined extends Cluster {
+interface Joined extends Awaited<ReturnType<typeof joinCluster>> {
   readonly db: Database
   readonly warnings: string[]
   reaped: number

@@ -20,6 +20,7 @@ import {
   slackRules,
   telegramRules,
 } from '../support/fake-chat-rules.ts'
+import { kcat, startKafkaMock } from '../support/kafka-mock.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
 import { startSmtp } from '../support/smtp.ts'
 import { freePort } from '../support/stream-sinks.ts'
@@ -71,6 +72,7 @@ test('one id from two sources has two effects in every sink', async () => {
       await startServer(redis, ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', ''], Number(port)),
     )
   }
+  const kafka = kcat && (await startKafkaMock(kcat, 'events'))
   const connection = nats === null ? null : await connect({ servers: natsUrl })
   const manager = connection && (await jetstreamManager(connection))
   await manager?.streams.add({ name: 'ONCHAIN', subjects: ['onchain.>'] })
@@ -94,6 +96,7 @@ test('one id from two sources has two effects in every sink', async () => {
     file: { kind: 'file', path: join(folder, 'events.ndjson') },
     sql: { kind: 'sql', url: `sqlite:${join(folder, 'sink.db')}` },
     ...(nats !== null && { nats: { kind: 'nats', servers: natsUrl, stream: 'ONCHAIN' } }),
+    ...(kafka !== null && { kafka: { kind: 'kafka', brokers: kafka.brokers, topic: 'events' } }),
     ...(redis !== null && { redis: { kind: 'redis', url: redisUrl, stream: 'events' } }),
   }
   const ofAll = Object.fromEntries(
@@ -152,6 +155,10 @@ test('one id from two sources has two effects in every sink', async () => {
     expect(received.toSorted()).toEqual(ids.toSorted())
     expect((await manager.streams.info('ONCHAIN')).state.messages).toBe(2)
     await connection.close()
+  }
+  if (kafka !== null) {
+    const records = (await kafka.records(2)) as readonly { readonly headers: readonly string[] }[]
+    expect(records.map(({ headers }) => headers[headers.indexOf('event-id') + 1]).toSorted()).toEqual(ids.toSorted())
   }
   if (redis !== null) {
     const client = await createClient({ url: redisUrl }).connect()

@@ -1,5 +1,6 @@
 import { eventTypes, type NetworkId } from '../../schema/index.ts'
-import type { Token, Trade, WalletRef, World, WorldEvent, WorldSnapshot } from '../../src/emulator/world/port.ts'
+import type { Token, Trade, WalletRef, WorldEvent, WorldSnapshot } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import {
   asOfNow,
   dayMs,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createAccounts, type AccountsOptions } from '../../src/emulator/accounts/accounts.ts'
-import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
+import { scopeNames as scopes } from '../../schema/rest/routes.ts'
 import { KeyTaken } from '../../src/emulator/accounts/accounts.ts'
 
 function setUp(options: Partial<AccountsOptions> = {}) {

@@ -1,6 +1,5 @@
 import Sqlite from 'better-sqlite3'
 import {
-  linkSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -211,21 +210,6 @@ describe('a file that changes while it is served', () => {
     expect(readFileSync(join(moved, 'inbox.db-wal'))).toEqual(log)
     await using next = await open(join(moved, 'inbox.db'))
     expect(next.integrity).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
-  })
-
-  test('a hard link causes one warning', async () => {
-    const warnings: unknown[] = []
-    const file = await aClosedFile()
-    linkSync(file, `${file}.copy`)
-    const opened = await openFileStore(file, {
-      clock: systemClock,
-      onWarning: (...warning) => void warnings.push(warning),
-    })
-    const inbox = createLocalSqliteInbox(opened, { clock: systemClock })
-    expect(await inbox.accept([anEvent('a')])).toEqual(['accepted'])
-    expect(await inbox.accept([anEvent('b')])).toEqual(['accepted'])
-    await inbox.close()
-    expect(warnings).toEqual([['database file has hard links', expect.objectContaining({ file, names: 2 })]])
   })
 })
 

@@ -1,12 +1,12 @@
 import Sqlite from 'better-sqlite3'
-import { sql } from 'kysely'
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { createUpgradeLog } from '../../src/inbox/open.ts'
-import { migrate, migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
+import { migrate } from '../../src/inbox/sqlite/migrate.ts'
+import { migrations, type Migration } from '../../src/inbox/sqlite/migrations.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'
 import { anEvent } from '../conformance/stage.ts'
@@ -17,35 +17,24 @@ const { copyDatabase, newDatabaseFile } = databaseFiles()
 /** The number of the next migration. */
 const nextNumber = String(migrations.length + 1).padStart(4, '0')
 
-const later: NumberedMigration = {
+const later: Migration = {
   name: `${nextNumber}-note`,
   oldest: 2,
-  load: async () => ({
-    async up(db) {
-      await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
-      await sql`CREATE INDEX event_note ON event (note)`.execute(db)
-    },
-  }),
+  up: ['ALTER TABLE event ADD COLUMN note TEXT', 'CREATE INDEX event_note ON event (note)'],
 }
 
-const failing: NumberedMigration = {
+const failing: Migration = {
   name: `${nextNumber}-failing`,
   oldest: 2,
-  load: async () => ({
-    async up(db) {
-      await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
-      await sql`DELETE FROM event`.execute(db)
-      await sql`CREATE INDEX event_note ON nowhere (note)`.execute(db)
-    },
-  }),
+  up: ['ALTER TABLE event ADD COLUMN note TEXT', 'DELETE FROM event', 'CREATE INDEX event_note ON nowhere (note)'],
 }
 
-async function open(file: string, known: readonly NumberedMigration[] = migrations) {
+async function open(file: string, known: readonly Migration[] = migrations) {
   const opened = await openFileStore(file, { clock: systemClock, known })
   return { ...opened, [Symbol.dispose]: () => opened.close() }
 }
 
-async function aFile(known: readonly NumberedMigration[] = migrations): Promise<string> {
+async function aFile(known: readonly Migration[] = migrations): Promise<string> {
   const file = newDatabaseFile()
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('a'), anEvent('b')]))
@@ -72,7 +61,7 @@ async function aFileOf(known: number): Promise<string> {
 }
 
 /** A file after a kill, with the last commit in the -wal. */
-async function aKilledFile(known: readonly NumberedMigration[]): Promise<string> {
+async function aKilledFile(known: readonly Migration[]): Promise<string> {
   const file = await aFile(known)
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('c')]))
@@ -173,6 +162,21 @@ describe('the schema of a file', () => {
     expect(contentOf(file)).toEqual(before)
     using opened = await open(file)
     expect(opened.integrity).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
+  })
+
+  test('is complete or absent after an interrupted first start', async () => {
+    const interrupted: Migration = {
+      name: '0001-initial',
+      oldest: 1,
+      up(db) {
+        db.exec('CREATE TABLE event (seq INTEGER PRIMARY KEY)')
+        throw new Error('killed')
+      },
+    }
+    const file = newDatabaseFile()
+    await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })
+    using opened = await open(file)
+    expect(opened.integrity).toMatchObject({ lastSeq: 0, missingSeqs: 0 })
   })
 })
 

@@ -126,7 +126,7 @@ describe('ctx.state', () => {
   })
 
   test('cannot be used once the run is over, and neither can the outbox', async () => {
-    const context = aContext({ sinks: new Map([['mail', { order: 'key' }]]) })
+    const context = aContext({ sinks: new Map([['mail', 'key']]) })
     const { state } = context
     expect(context.end()).toBeUndefined()
     await expect(state.get('k')).rejects.toThrow(/after its run had ended/)
@@ -244,8 +244,8 @@ test('of runs that all change one value, some get done all the time, though the 
 
 describe('ctx.enqueue', () => {
   const sinks = new Map([
-    ['mail', { order: 'key' }],
-    ['bulk', { order: 'none' }],
+    ['mail', 'key'],
+    ['bulk', 'none'],
   ] as const)
 
   test('leaves items with their place in the run, in the order of the event, or of the key that is given', () => {

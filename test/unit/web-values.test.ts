@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { toHex } from '../../src/web/console/events/body.tsx'
 import { largestSeries } from '../../src/web/ui/chart.tsx'
 import { exactDigits, parseExact } from '../../src/web/ui/exact-json.ts'
 import { explorerLink } from '../../src/web/ui/explorers.ts'
@@ -16,8 +17,7 @@ import {
   formatUsd,
   shortAddress,
 } from '../../src/web/ui/format.ts'
-import { toHexLines } from '../../src/web/ui/hex-view.tsx'
-import { indentJson } from '../../src/web/ui/indent-json.ts'
+import { indentJson } from '../../src/web/ui/json-view.tsx'
 import { shortText } from '../../src/web/ui/text.tsx'
 
 const minuteMs = 60_000
@@ -176,7 +176,7 @@ test('a chart has the largest series, and the sum of the others', () => {
 })
 
 test('a hex dump has offset, bytes and ASCII', () => {
-  expect(toHexLines(Uint8Array.from([0x7b, 0x22, 0xff, ...Array.from({ length: 14 }, () => 0x41)]))).toBe(
+  expect(toHex(Uint8Array.from([0x7b, 0x22, 0xff, ...Array.from({ length: 14 }, () => 0x41)]))).toBe(
     `00000000  7b 22 ff ${'41 '.repeat(13).trim()}  {".AAAAAAAAAAAAA\n00000010  41${' '.repeat(45)}  A`,
   )
 })

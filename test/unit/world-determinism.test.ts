@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { serialize } from '../../src/emulator/serialize.ts'
-import type { World, WorldCommand, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { WorldCommand, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { collectEvents, hourMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
 
 const bodiesOf = (events: readonly WorldEvent[]) => events.map(({ event }) => serialize(event).toString())

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventSchema, eventTypes, type EventType } from '../../schema/index.ts'
-import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { WorldEvent } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { worldCounts, worldSeeds } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { collectEvents, dataOf, minuteMs, openWorld, refusalOf, setPriceAlerts } from '../support/world.ts'

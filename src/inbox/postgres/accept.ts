@@ -18,15 +18,6 @@ export interface AcceptOptions {
   readonly work: Pick<Work, 'offer' | 'wake'>
 }
 
-export interface Accept {
-  /** See `AcceptPort`. Throws `store_full`, `store_unavailable` or `shutting_down`. */
-  accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]>
-  /** Accepts one event within a transaction. Doesn't count it as late: call `gaps.arrived` after the commit. */
-  acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult>
-  /** Resolves when no call is in progress. */
-  ended(): Promise<void>
-}
-
 interface Call {
   readonly batch: readonly IncomingDelivery[]
   readonly resolve: (results: readonly AcceptResult[]) => void
@@ -53,7 +44,7 @@ const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw
  * Group commit: calls that arrive during a statement go into the next one. This keeps their order. Parallel statements would not be
  * faster, because they wait for each other at the counter.
  */
-export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptions): Accept {
+export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptions) {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
   let committing: Promise<void> | undefined
@@ -132,18 +123,21 @@ export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptio
   }
 
   return {
-    accept(batch) {
+    /** See `AcceptPort`. Throws `store_full`, `store_unavailable` or `shutting_down`. */
+    accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]> {
       if (batch.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         waiting.push({ batch, resolve, reject })
         committing ??= commitAll()
       })
     },
-    async acceptIn(trx, event) {
+    /** Accepts one event within a transaction. Doesn't count it as late: call `gaps.arrived` after the commit. */
+    async acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> {
       const [result] = await store(trx, [event], noOffer)
       if (result === undefined) throw new InboxError('internal', `no result for the event ${JSON.stringify(event.id)}`)
       return result
     },
+    /** Resolves when no call is in progress. */
     ended: async () => committing,
   }
 }
