@@ -54,17 +54,19 @@ export function setPriceAlerts(world: World, percent = 5): void {
 }
 
 /** Adds alerts on the volume of each token, on its trades by whales, and on the trades of each wallet. */
-export function setOtherAlerts(world: World, percent = 100, usd = 5000): void {
+export function setOtherAlerts(world: World): void {
   const { views } = world
   const places = [
     ...views
       .tokens()
       .flatMap((token) => [
-        [token, 'volume_spike', percent] as const,
-        [token, 'whale_buy', usd] as const,
-        [token, 'whale_sell', usd] as const,
+        [token, 'volume_spike', 100] as const,
+        [token, 'whale_buy', 5000] as const,
+        [token, 'whale_sell', 5000] as const,
       ]),
-    ...views.wallets().flatMap((wallet) => [[wallet, 'whale_buy', usd] as const, [wallet, 'whale_sell', usd] as const]),
+    ...views
+      .wallets()
+      .flatMap((wallet) => [[wallet, 'whale_buy', 5000] as const, [wallet, 'whale_sell', 5000] as const]),
   ]
   for (const [{ network, address }, type, threshold] of places) {
     const alertId = `alrt_${type}_${network}_${address}`
@@ -140,7 +142,6 @@ export function quietWorld(seed: string, options: Partial<WorldOptions> = {}) {
     track: (wallet = newWallet, isTracked = true) => act({ kind: 'track', network, wallet, isTracked }),
     alert: (alertId: string, type: AlertType, address: string, threshold: number, isOneShot = false) =>
       act({ kind: 'add-alert', alertId, type, network, address, threshold, isOneShot }),
-    removeAlert: (alertId: string) => act({ kind: 'remove-alert', alertId }),
     wait: (minutes: number) => world.advanceTo(world.now() + minutes * minuteMs),
     refOf: (wallet = newWallet) => world.views.findWallet(network, wallet)!,
   }

@@ -132,12 +132,6 @@ describe('an attempt that times out', () => {
     expect(clock.nextTimerAt()).toBeNull()
   })
 
-  it('is a timeout even if the handler returns after the abort', async () => {
-    const { clock, attempt } = attemptOf(async (_event, ctx) => untilAborted(ctx).catch(() => {}))
-    await clock.advance(timeoutMs)
-    expect(await attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
-  })
-
   it('resolves 5 s later if the handler ignores its signal, and ends with the handler', async () => {
     const handler = Promise.withResolvers<void>()
     const { clock, startedAt, attempt } = attemptOf(() => handler.promise)

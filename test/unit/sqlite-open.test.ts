@@ -1,14 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
@@ -140,16 +131,6 @@ describe('a file that cannot be opened', () => {
     expect(readFileSync(file)).toEqual(before)
   })
 
-  test('is unlocked: it opens once it is repaired', async () => {
-    const file = await aFile()
-    copyFileSync(file, `${file}.good`)
-    damage(file, 0, 40, 4_000)
-    await expect(open(file)).rejects.toMatchObject({ code: 'database_corrupt' })
-    copyFileSync(`${file}.good`, file)
-    using opened = await open(file)
-    expect(opened.integrity.lastSeq).toBe(50)
-  })
-
   test('is reported if it is a folder', async () => {
     const file = newDatabaseFile()
     mkdirSync(file, { recursive: true })
@@ -204,9 +185,3 @@ describe('a file that cannot be opened', () => {
     expect(opened.integrity.lastSeq).toBe(50)
   })
 })
-
-function damage(file: string, page: number, from: number, length: number): void {
-  const bytes = readFileSync(file)
-  bytes.fill(0xa5, page * 4096 + from, page * 4096 + from + length)
-  writeFileSync(file, bytes)
-}

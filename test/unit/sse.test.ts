@@ -133,22 +133,6 @@ test('a client that does not read is closed at 1 MB of backlog, others continue'
   idle.destroy()
 })
 
-test('hasSubscribers follows the subscribers, and onLastLeft is called after the last one left', async () => {
-  await using stage = await startStream()
-  expect(stage.stream.hasSubscribers('clock')).toBe(false)
-  const [one, other] = [await stage.open(['clock']), await stage.open(['clock', 'event'])]
-  expect(streamKinds.map((kind) => stage.stream.hasSubscribers(kind))).toEqual([true, false, true])
-  const closed = stage.responses.map((response) => once(response, 'close'))
-  await one.leave()
-  await Promise.race(closed)
-  expect(stage.silences.count).toBe(0)
-  await other.leave()
-  await Promise.all(closed)
-  expect(stage.silences.count).toBe(1)
-  expect(stage.stream.hasSubscribers('clock')).toBe(false)
-  expect(stage.wall.nextTimerAt()).toBeNull()
-})
-
 test('close ends every subscription, rejects new ones, and leaves no timer', async () => {
   await using stage = await startStream()
   const readers = [await stage.open(), await stage.open(['clock'])]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { otherWallet, dataOf, hourMs, quietWorld, newWallet } from '../support/world.ts'
+import { otherWallet, dataOf, quietWorld, newWallet } from '../support/world.ts'
 
 /** A quiet world. `list` returns the address of a new token on Base. */
 function stage(options = {}) {
@@ -83,23 +83,6 @@ describe('thresholds of events', () => {
     expect(milestones()).toEqual([])
     round(20_000, 25)
     expect(milestones()).toEqual([5000])
-  })
-
-  it('R26 R98 a milestone is checked when a position closes, at the coin price of that moment', () => {
-    const { world, act, track, buy, sell, round, realized, milestones, events } = stage()
-    track()
-    round(9000, 90)
-    const closedWith = realized()
-    while (realized() < closedWith * 1.01) world.advanceTo(world.now() + hourMs)
-    // The coin price alone brought the gain past this milestone.
-    const line = Math.round(closedWith * 1.002)
-    act({ kind: 'thresholds', milestonesUsd: [line] })
-    buy(20)
-    sell(0.5)
-    expect(milestones()).not.toContain(line)
-    sell()
-    const last = dataOf(events, 'wallet.pnl_milestone').at(-1)
-    expect(last).toMatchObject({ milestone_usd: line, realized_pnl_usd: realized() })
   })
 
   it('R96 a large trade is a trade of a tracked wallet above the threshold', () => {
