@@ -45,7 +45,6 @@ const retried = component('Retried', {
 
 export type QuarantinedJson = z.output<typeof quarantined>
 export type QuarantinedDetailJson = z.output<typeof quarantinedDetail>
-export type QuarantineGroupsJson = z.output<typeof quarantineGroups>
 export type DroppedBodiesJson = z.output<typeof droppedBodies>
 export type RetriedJson = z.output<typeof retried>
 

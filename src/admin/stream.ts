@@ -135,7 +135,7 @@ export function createLiveStream(polls: Polls, clock: Pick<Clock, 'after'>) {
 
 const maxEvents = 50
 
-export function pollEvents(inbox: Pick<AdminContext['inbox'], 'events'>): Poll {
+function pollEvents(inbox: Pick<AdminContext['inbox'], 'events'>): Poll {
   let seen: number | null = null
   return async () => {
     const { data } = await inbox.events({ limit: seen === null ? 1 : maxEvents })
