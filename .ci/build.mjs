@@ -11,7 +11,7 @@ rmSync(out, { recursive: true, force: true })
 run('typescript/bin/tsc', '-p', 'src/tsconfig.json', '--outDir', out)
 for (const page of ['src/web/console', 'src/web/dashboard']) {
   const outOptions = ['--outDir', join(out, page), '--emptyOutDir', '--logLevel', 'warn']
-  run('vite/bin/vite.js', 'build', '--config', `${page}/vite.config.ts`, ...outOptions)
+  run('vite/bin/vite.js', 'build', page, '--config', 'src/web/vite.config.ts', ...outOptions)
 }
 chmodSync(join(out, 'src/cli.js'), 0o755)
 if (process.argv[2] === undefined) {

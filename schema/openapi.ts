@@ -3,7 +3,7 @@ import { failures, headers } from './openapi/responses.ts'
 import { paths } from './openapi/paths.ts'
 import { eventComponents, exampleSignature, signature, webhooks } from './openapi/webhooks.ts'
 import { components } from './rest/components.ts'
-import { scopes } from './rest/scopes.ts'
+import { scopes } from './rest/routes.ts'
 
 /** The service as an OpenAPI 3.1 document. `x-assumption` marks choices of the emulator where the service documents none. */
 export function toOpenApi(): JsonObject {

@@ -5,7 +5,6 @@ export type {
   HandlerContext,
   HandlerDefinition,
   HandlerEvent,
-  ProviderName,
   RetryOptions,
   SourceSelector,
 } from './dispatch/define.ts'
@@ -13,7 +12,7 @@ export { defineSink, type SinkContext, type SinkDefinition, type SinkItem } from
 export type { EnqueueOptions } from './dispatch/outbox.ts'
 export type { HandlerState, ListStateOptions, SetStateOptions } from './dispatch/run-state.ts'
 export { InboxError, RetryableError, TerminalError, type ErrorCode } from './base/errors.ts'
-export type { AnyEvent, EventOf, EventType, KnownEvent, UnknownEvent } from '../schema/index.ts'
+export type { AnyEvent, EventOf, EventType, KnownEvent, ProviderName, UnknownEvent } from '../schema/index.ts'
 export { createInbox, type EmbeddedInbox } from './app/library/create-inbox.ts'
 export type { EmbeddedInboxOptions } from './app/library/options.ts'
 export type { InboxEvents, DeliveryReport, RunReport } from './app/library/events.ts'

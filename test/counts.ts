@@ -3,21 +3,19 @@ const long = Boolean(process.env['LONG'])
 /** Sizes of tests without a natural end: small by default, large with LONG=1. */
 export const counts = {
   killRounds: long ? 200 : 3,
-  /** Kills while handlers write state and leave items in the outbox. */
-  effectKillRounds: long ? 100 : 2,
   /** Bodies of 1 MB each, sent to a process with a small heap. */
-  largeBodies: long ? 5_000 : 300,
+  largeBodies: long ? 5_000 : 150,
   overloadConnections: long ? 2_000 : 400,
   /** Duration of idle uploads, and deliveries sent during them. */
   idleUploadMs: long ? 60_000 : 5_000,
   idleUploadDeliveries: long ? 2_000 : 200,
   envelopeRuns: long ? 50_000 : 500,
   /** Open runs in the database of a start. */
-  backlogRuns: long ? 1_000_000 : 100_000,
+  backlogRuns: long ? 1_000_000 : 20_000,
   /** Power cuts under load, each followed by a start on the remaining data. */
   powerCuts: long ? 40 : 2,
-  /** Kills: the first before the first fsync of a process, the second before the second, and so on. A first start has about 14 fsyncs. */
-  killsBeforeFsync: long ? 80 : 14,
+  /** Fsyncs of a process before which it is killed. A first start has about 14. */
+  killedFsyncs: long ? Array.from({ length: 80 }, (_, n) => 1 + n) : [2, 7, 13, 16, 19],
   /** Good events around one that kills the thread of its handler. */
   innocentsBesidePoison: long ? 2_000 : 30,
   /** Consecutive events that kill the thread of the handlers. */
@@ -33,19 +31,17 @@ export const counts = {
   /** Backups under load, with kills in between. */
   backups: long ? 60 : 2,
   /** Open runs at the start of an upgrade, and kills during that upgrade. */
-  upgradeBacklog: long ? 50_000 : 2_000,
-  upgradeKills: long ? 60 : 3,
+  upgradeBacklog: long ? 50_000 : 1_000,
+  upgradeKills: long ? 60 : 2,
   partitions: long ? 40 : 2,
-  /** Duration of a stall that exceeds the timeout of a forward attempt; 0: test skipped. */
+  /** Duration of a stall that exceeds the timeout of a forward attempt; 0: a short stall instead. */
   longStallMs: long ? 40_000 : 0,
   /** Duration of the test with alternating faults (0: skipped, because each fault has its own test), and pause between two faults. */
   soakMs: long ? 3_600_000 : 0,
   soakRestMs: long ? 3_000 : 0,
   /** Sequences of random calls to an inbox, compared with a model. */
   sqliteWalks: long ? 1_000 : 80,
-  postgresWalks: long ? 200 : 8,
-  /** Steps in which a replica starts, stops, hangs or accepts, while the replicas have different handlers. */
-  rollingSteps: long ? 400 : 14,
+  postgresWalks: long ? 200 : 16,
   /** Events sent to three replicas while they and their database are killed, stopped and disconnected. */
   clusterEvents: long ? 100_000 : 800,
   /** Pending items of a sink whose breaker is open. */
@@ -61,7 +57,7 @@ export const counts = {
   /** Rows of the console's event list to scroll through. */
   scrolledRows: long ? 10_000 : 1_000,
   /** Kills of an emulator during deliveries. */
-  emulatorSendingKills: long ? 40 : 3,
+  emulatorSendingKills: long ? 40 : 2,
   /** Events written by each profile of the serializer. */
   serializerRuns: long ? 20_000 : 500,
 }

@@ -18,10 +18,8 @@ const alias = {
 
 /** More than cores: most tests wait for processes and timers. */
 const maxWorkers = availableParallelism() + 1
-/** Faults that load the whole machine, set clocks or check times. All others have a folder and processes of their own. */
-const loneFaults = ['clock-jump', 'cluster', 'idle-uploads', 'process-limits', 'soak'].map(
-  (name) => `test/faults/${name}.test.ts`,
-)
+/** Faults that load the whole machine or check times. All others have a folder and processes of their own. */
+const loneFaults = ['idle-uploads', 'soak'].map((name) => `test/faults/${name}.test.ts`)
 
 /** The longest files begin first, so that none runs alone at the end. */
 class LongestFirst extends BaseSequencer {

@@ -1,24 +1,16 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
-import { shownOption, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { createIncidentSink, cut, incidentOptions, text } from './common/incident.ts'
+import { shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 import type { Severity } from 'onchain-inbox/format'
 
-const options = z
-  .strictObject({
-    apiKey: z.string().regex(/^[\w-]{8,200}$/, { error: 'expected the key of an API integration' }),
-    minSeverity,
-    /** Default: the team of the integration. */
-    team: z.string().min(1).max(100).optional(),
-    tags: z.array(z.string().min(1).max(50)).max(18).default([]),
-    region,
-    /** Default: the API of the region. */
-    baseUrl: secretBaseUrl.optional(),
-  })
-  .transform(({ region: where, baseUrl, ...rest }) => ({
-    ...rest,
-    baseUrl: baseUrl ?? `https://api.${where === 'eu' ? 'eu.' : ''}opsgenie.com`,
-  }))
+const options = z.strictObject({
+  apiKey: z.string().regex(/^[\w-]{8,200}$/, { error: 'expected the key of an API integration' }),
+  ...incidentOptions,
+  /** Default: the team of the integration. */
+  team: z.string().min(1).max(100).optional(),
+  tags: z.array(z.string().min(1).max(50)).max(18).default([]),
+})
 
 type Options = z.output<typeof options>
 
@@ -30,6 +22,7 @@ export default {
   create,
 } satisfies SinkKind<typeof options>
 
+const regionUrls = { us: 'https://api.opsgenie.com', eu: 'https://api.eu.opsgenie.com' }
 const maxMessageLength = 130
 const maxDescriptionLength = 15_000
 const maxTagLength = 50
@@ -50,7 +43,8 @@ const payload = z
   .refine(({ action, message, alias }) => (action === 'create' ? message : alias) !== undefined)
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
-  const { apiKey, baseUrl, team, tags } = options
+  const { apiKey, team, tags } = options
+  const baseUrl = options.baseUrl ?? regionUrls[options.region]
   const request = (path: string, body: object) => ({
     url: `${baseUrl}/v2/alerts${path}`,
     headers: { Authorization: `GenieKey ${apiKey}` },

@@ -1,22 +1,14 @@
 import type { SinkDefinition } from 'onchain-inbox'
 import { z } from 'zod'
-import { createIncidentSink, cut, minSeverity, region, text } from './common/incident.ts'
-import { shownOption, secretBaseUrl, type SinkKind, type SinkSetup } from './common/kind.ts'
+import { createIncidentSink, cut, incidentOptions, text } from './common/incident.ts'
+import { shownOption, type SinkKind, type SinkSetup } from './common/kind.ts'
 
-const options = z
-  .strictObject({
-    routingKey: z.string().regex(/^[A-Za-z0-9]{32}$/, { error: 'expected the 32 characters of an integration key' }),
-    minSeverity,
-    /** Source of the alerts. */
-    source: z.string().min(1).max(255).default('onchain-inbox'),
-    region,
-    /** Default: the API of the region. */
-    baseUrl: secretBaseUrl.optional(),
-  })
-  .transform(({ region: where, baseUrl, ...rest }) => ({
-    ...rest,
-    baseUrl: baseUrl ?? `https://events.${where === 'eu' ? 'eu.' : ''}pagerduty.com`,
-  }))
+const options = z.strictObject({
+  routingKey: z.string().regex(/^[A-Za-z0-9]{32}$/, { error: 'expected the 32 characters of an integration key' }),
+  ...incidentOptions,
+  /** Source of the alerts. */
+  source: z.string().min(1).max(255).default('onchain-inbox'),
+})
 
 type Options = z.output<typeof options>
 
@@ -28,6 +20,7 @@ export default {
   create,
 } satisfies SinkKind<typeof options>
 
+const regionUrls = { us: 'https://events.pagerduty.com', eu: 'https://events.eu.pagerduty.com' }
 const maxSummaryLength = 1_024
 /** PagerDuty accepts half a megabyte per request. */
 const maxDataBytes = 100_000
@@ -43,7 +36,8 @@ const payload = z
   .refine(({ action, summary, dedupKey }) => (action === 'trigger' ? summary : dedupKey) !== undefined)
 
 function create({ options }: SinkSetup<Options>): Readonly<SinkDefinition> {
-  const { routingKey, source, baseUrl } = options
+  const { routingKey, source } = options
+  const baseUrl = options.baseUrl ?? regionUrls[options.region]
   const request = (action: string, id: string, alert: object = {}) => ({
     url: `${baseUrl}/v2/enqueue`,
     body: { routing_key: routingKey, event_action: action, dedup_key: id, ...alert },

@@ -14,8 +14,7 @@ import {
   walletParameter,
 } from './parameters.ts'
 import { exampleNetwork, networkInfo } from './network.ts'
-import { routes, type OperationId, type Route } from './routes.ts'
-import type { Scope } from './scopes.ts'
+import { routes, type OperationId, type Route, type Scope } from './routes.ts'
 import { token } from './token.ts'
 import { pnlSummary, position, trade, walletOverview } from './wallet.ts'
 import { createdWebhook, deletedWebhook, exampleWebhook, newWebhook, webhook, webhookChange } from './webhook.ts'

@@ -9,6 +9,9 @@ export type SourceEvents = {
   [P in keyof Schemas]: { [T in keyof Schemas[P]]: Declared<z.infer<Schemas[P][T]>> }
 }
 
+/** A known sender, as in the setting `sources`. */
+export type ProviderName = keyof SourceEvents
+
 /** The body of an event of this provider and type. Undocumented types have what all types share. */
 export type SourceEventOf<P extends keyof SourceEvents, T extends string> = T extends keyof SourceEvents[P]
   ? SourceEvents[P][T]

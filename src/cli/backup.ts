@@ -6,9 +6,8 @@ import { systemClock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
 import { commandLine, fromCwd } from './host.ts'
-import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
-import { renderTable } from './table.ts'
-import { createProgress } from './screen.ts'
+import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
+import { renderRecord } from './table.ts'
 import { readDatabaseSetting, withConfigOption } from './settings.ts'
 
 interface BackupOptions extends OutputOptions {
@@ -106,16 +105,6 @@ function judge({ events, lastSeq }: BackupReport): string {
     : `the file is intact, but ${missing} accepted events are missing from it`
 }
 
-function render(report: BackupReport): string {
-  const missing = report.lastSeq - report.events
-  return renderTable(
-    ['backup', ''],
-    [
-      ['events', String(report.events)],
-      ['highest number', `${report.lastSeq}${missing === 0 ? '' : ` (${missing} missing)`}`],
-      ['open runs', String(report.openRuns)],
-      ['dead letters', String(report.deadLetters)],
-      ['last written', report.seenAt === null ? '-' : new Date(report.seenAt).toISOString()],
-    ],
-  )
+function render({ seenAt, file: _file, ...report }: BackupReport): string {
+  return renderRecord('backup', { ...report, seenAt: seenAt === null ? null : new Date(seenAt).toISOString() })
 }

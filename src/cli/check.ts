@@ -1,14 +1,10 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loadConfig, type Config } from '../config/config.ts'
 import type { ConfiguredSource } from '../config/sources.ts'
 import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
-import { parseSettings } from '../config/parse.ts'
-import { collectSettings, type ConfigInputs } from '../config/collect.ts'
-import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
-import { locationsOf, type HandlerLocations } from '../dispatch/handler-locations.ts'
 import { InboxError } from '../base/errors.ts'
+import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
+import { locationsOf } from '../dispatch/handler-locations.ts'
 import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderTable } from './table.ts'
 import { configInputs, withConfigOption, type ConfigOption } from './settings.ts'
@@ -26,63 +22,25 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function run(options: CheckOptions): Promise<void> {
-  const inputs = configInputs(options)
-  // Checks handlers even if settings are invalid, so one run shows all problems.
-  const problems: InboxError[] = []
-  const config = await orNull(loadConfig(inputs), problems)
-  const locations = config === null ? await findHandlersAlone(inputs) : locationsOf(config)
-  const checked = locations === null ? null : await orNull(checkHandlers(locations), problems)
-  // Invalid settings may name handlers that are not in the folder, so no handlers here doesn't mean none at all.
-  const handlers = config === null && checked?.length === 0 ? null : checked
-
-  const warnings = [
-    ...(config?.warnings ?? []),
-    ...(handlers === null ? [] : findConfigWarnings(locations?.handlersDir ?? null, handlers)),
-  ]
-  if (config !== null || handlers !== null) {
-    const values = config && Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
-    const sinks = config && config.sinks.map(({ name, description }) => ({ name, description }))
-    const sources = config && config.sources.map(describeSource)
-    printResult({ config: values, sources, sinks, handlers, warnings }, options, () =>
-      [
-        ...(config === null ? [] : [renderSettings(config)]),
-        ...(handlers === null ? [] : [renderHandlers(handlers)]),
-        ...warnings.map((warning) => `warning: ${warning}`),
-      ].join('\n\n'),
-    )
-  }
-  const [first, ...others] = problems
-  if (first === undefined) return
-  const messages = [first.message, ...others.map(({ code, message }) => `${code}: ${message}`)]
-  throw new InboxError(first.code, messages.join('\n'), { cause: first })
-}
-
-async function orNull<T>(work: Promise<T>, problems: InboxError[]): Promise<T | null> {
-  try {
-    return await work
-  } catch (error) {
+  const config = await loadConfig(configInputs(options))
+  let failure: InboxError | undefined
+  const handlers = await checkHandlers(locationsOf(config)).catch((error: unknown) => {
     if (!(error instanceof InboxError)) throw error
-    problems.push(error)
+    failure = error
     return null
-  }
-}
-
-/** Handlers to check when other settings are invalid; null if their folder is unknown or may be missing. */
-export async function findHandlersAlone(inputs: ConfigInputs): Promise<HandlerLocations | null> {
-  const settings = await collectSettings(inputs)
-  const handlersDir = findHandlersDir(settings, inputs.cwd)
-  const { INBOX_HANDLERS, INBOX_SINKS, INBOX_FORWARD_URL } = settings.values
-  // With sinks the folder is optional, unless it is set.
-  const isNeeded = INBOX_HANDLERS !== undefined || (INBOX_SINKS ?? INBOX_FORWARD_URL) === undefined
-  return handlersDir !== null && (isNeeded || existsSync(handlersDir)) ? { handlersDir } : null
-}
-
-/** The handlers folder; null if an invalid setting or config file may name it. */
-function findHandlersDir(settings: Awaited<ReturnType<typeof collectSettings>>, cwd: string): string | null {
-  const { INBOX_HANDLERS } = settings.values
-  if (INBOX_HANDLERS === undefined && settings.problems.length > 0) return null
-  const { values, problems } = parseSettings({ INBOX_HANDLERS })
-  return problems.length > 0 ? null : resolve(cwd, values.INBOX_HANDLERS)
+  })
+  const warnings = [...config.warnings, ...(handlers === null ? [] : findConfigWarnings(config.handlersDir, handlers))]
+  const values = Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
+  const sinks = config.sinks.map(({ name, description }) => ({ name, description }))
+  const sources = config.sources.map(describeSource)
+  printResult({ config: values, sources, sinks, handlers, warnings }, options, () =>
+    [
+      renderSettings(config),
+      ...(handlers === null ? [] : [renderHandlers(handlers)]),
+      ...warnings.map((warning) => `warning: ${warning}`),
+    ].join('\n\n'),
+  )
+  if (failure !== undefined) throw failure
 }
 
 function renderSettings({ settings, sources, sinks }: Config): string {

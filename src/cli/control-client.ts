@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { InboxError, messageOf, type ErrorCode } from '../base/errors.ts'
-import { safeText } from '../base/log.ts'
+import { InboxError } from '../base/errors.ts'
 import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
 import type { ShownTriggered, TriggerBody } from '../emulator/control/trigger.ts'
@@ -13,6 +12,7 @@ import { host } from './host.ts'
 import { segment } from './arguments.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
+import { callServer, otherServer, readBytes, type ServerKind } from './server-call.ts'
 
 interface DeliveriesQuery {
   readonly type?: string
@@ -47,52 +47,16 @@ export function createControlClient({ url, token }: ControlAccess) {
   const authorization = { Authorization: `Bearer ${token}` }
 
   async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
-    const limitMs = method === 'GET' ? timeoutMs : actionTimeoutMs
-    const response = await reach(`_emulator/${path}`, {
+    const url = new URL(`_emulator/${path}`, base)
+    const response = await callServer(emulatorServer, url, {
       method,
       headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
       ...(body !== null && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(limitMs),
+      signal: AbortSignal.timeout(method === 'GET' ? timeoutMs : actionTimeoutMs),
     })
-    // The emulator is the same program, so its answers aren't validated.
-    const { data } = (await readEnvelope(response)) as { readonly data: T }
-    return data
-  }
-
-  async function reach(path: string, init: RequestInit): Promise<Response> {
-    try {
-      return await fetch(new URL(path, base), { ...init, redirect: 'error' })
-    } catch (error) {
-      throw unreachable(error)
-    }
-  }
-
-  /** The envelope of a successful answer. Throws the error of any other. */
-  async function readEnvelope(response: Response): Promise<unknown> {
-    const text = await response.text().catch((error: unknown) => {
-      throw unreachable(error)
-    })
-    const envelope = parseEnvelope(text)
-    if (envelope === null) {
-      throw new InboxError(
-        'emulator_unreachable',
-        `${base.origin} is not an emulator (status ${response.status}): set its URL with --emulator`,
-      )
-    }
-    if (!('error' in envelope)) return envelope
-    throw toError(response.status, envelope.error, base)
-  }
-
-  function unreachable(error: unknown): InboxError {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    const advice = isUntrusted(cause)
-      ? 'its certificate is not trusted: set NODE_EXTRA_CA_CERTS to the certificate file that the emulator prints'
-      : 'start `onchain-inbox emulator`, or set its URL with --emulator'
-    return new InboxError(
-      'emulator_unreachable',
-      `no answer from an emulator at ${base.origin} (${messageOf(cause)}): ${advice}`,
-      { cause: error },
-    )
+    const envelope = envelopeIn<T>((await readBytes(emulatorServer, url, response)).toString())
+    if (envelope !== null) return envelope.data
+    throw otherServer(emulatorServer, url, response)
   }
 
   return {
@@ -119,13 +83,31 @@ export function createControlClient({ url, token }: ControlAccess) {
     drawAlertSecret: (account?: string) =>
       call<{ readonly alertSecret: string }>('alert-secret', 'POST', account === undefined ? {} : { account }),
     /** Opens the live stream of Server-Sent Events. */
-    async stream(types: readonly string[], signal: AbortSignal): Promise<Response> {
-      const path = `_emulator/stream?types=${types.join(',')}`
-      const headers = { ...authorization, Accept: 'text/event-stream' }
-      const response = await reach(path, { headers, signal })
-      if (!response.ok) await readEnvelope(response)
-      return response
-    },
+    stream: (types: readonly string[], signal: AbortSignal) =>
+      callServer(emulatorServer, new URL(`_emulator/stream?types=${types.join(',')}`, base), {
+        headers: { ...authorization, Accept: 'text/event-stream' },
+        signal,
+      }),
+  }
+}
+
+const emulatorServer: ServerKind = {
+  code: 'emulator_unreachable',
+  name: 'an emulator',
+  advice:
+    'start `onchain-inbox emulator`, or set its URL with --emulator. For HTTPS set NODE_EXTRA_CA_CERTS to the certificate that the emulator prints',
+  tokenAdvice:
+    'set EMULATOR_CONTROL_TOKEN or --token; the emulator prints its token at start, and draws a new one at each start unless ' +
+    'its seed file sets controlToken',
+}
+
+/** The emulator is the same program, so its data isn't validated. */
+function envelopeIn<T>(text: string): { readonly data: T } | null {
+  try {
+    const envelope = JSON.parse(text) as { readonly success?: unknown; readonly data: T }
+    return envelope.success === true ? envelope : null
+  } catch {
+    return null
   }
 }
 
@@ -134,56 +116,6 @@ function emulatorOrigin(text: string): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   if (url !== null) return url.origin
   throw new InboxError('usage', '--emulator must be a URL that begins with http:// or https://')
-}
-
-const untrustedCodes: readonly unknown[] = [
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]
-
-function isUntrusted(error: unknown): boolean {
-  return error instanceof Error && untrustedCodes.includes((error as NodeJS.ErrnoException).code)
-}
-
-interface ErrorBody {
-  readonly code: string
-  readonly message: string
-}
-
-function parseEnvelope(text: string): { readonly data: unknown } | { readonly error: ErrorBody } | null {
-  try {
-    const envelope = JSON.parse(text) as {
-      readonly success?: unknown
-      readonly data: unknown
-      readonly error: ErrorBody
-    }
-    if (envelope.success === true) return { data: envelope.data }
-    return envelope.success === false && typeof envelope.error.message === 'string' ? { error: envelope.error } : null
-  } catch {
-    return null
-  }
-}
-
-const codes: Readonly<Record<number, ErrorCode>> = {
-  401: 'unauthorized',
-  403: 'forbidden',
-  404: 'not_found',
-  405: 'method_not_allowed',
-  413: 'body_too_large',
-  429: 'overloaded',
-  500: 'internal',
-  503: 'overloaded',
-}
-
-function toError(status: number, { message }: ErrorBody, { origin }: URL): InboxError {
-  if (status === 401) {
-    const advice =
-      'set EMULATOR_CONTROL_TOKEN or --token; the emulator prints its token at start, and draws a new one at each start unless ' +
-      'its seed file sets controlToken'
-    return new InboxError('unauthorized', `the emulator at ${origin} rejected the control token: ${advice}`)
-  }
-  return new InboxError(codes[status] ?? 'bad_request', safeText(message, 1_000))
 }
 
 function search(query: Readonly<Record<string, string>>): string {

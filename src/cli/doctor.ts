@@ -2,20 +2,15 @@ import type { Command } from 'commander'
 import type { AcknowledgedJson } from '../admin/upkeep.ts'
 import type { HealthJson, GapJson } from '../admin/health.ts'
 import { systemClock } from '../base/clock.ts'
-import type { LabelledSubscribe } from '../config/subscribe.ts'
 import { examineMachine } from './doctor/examine.ts'
 import { check, type Finding } from './doctor/machine.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { withInboxOptions, inboxCommandLine, withInbox, type InboxOptions } from './inbox-command.ts'
-import { commandLine, host } from './host.ts'
+import { host } from './host.ts'
 import type { InboxCallsOptions } from './inbox-calls.ts'
-import { counted, printResult } from './output.ts'
-import { screenOf } from './screen.ts'
+import { counted, printResult, screenOf } from './output.ts'
 import { configInputs } from './settings.ts'
-import type { SubscriptionJson } from '../admin/subscription.ts'
-import { describeCheck, withoutQuery } from '../client/registration/describe.ts'
-import { digestOf, inFlightMs } from '../client/registration/register.ts'
 
 interface DoctorOptions extends InboxOptions {
   readonly acknowledge?: boolean
@@ -49,14 +44,12 @@ export function addDoctorCommand(program: Command): void {
 
 /** Checks this machine and the inbox of its settings. */
 async function examine(options: DoctorOptions): Promise<DoctorJson> {
-  const { findings, database, handlers, subscribe } = await examineMachine(configInputs(options), () =>
-    systemClock.now(),
-  )
+  const { findings, database, handlers } = await examineMachine(configInputs(options), () => systemClock.now())
   // Opening it would create, upgrade or repair the file.
   if (database.isServed === false && !database.isReadable) return { checks: findings, health: null }
   try {
     const health = await readHealth({ ...options, ...(handlers && { handlers }) })
-    return { checks: [...findings, ...judge(health, subscribe, options)], health }
+    return { checks: [...findings, judgeHealth(health, options)], health }
   } catch (error) {
     if (!(error instanceof InboxError)) throw error
     // The findings already have it.
@@ -69,15 +62,11 @@ async function examine(options: DoctorOptions): Promise<DoctorJson> {
 /** Checks only the inbox: the sidecar may run on another machine. */
 async function examineRemote(options: DoctorOptions): Promise<DoctorJson> {
   const health = await readHealth(options)
-  return { checks: judge(health, null, options), health }
+  return { checks: [judgeHealth(health, options)], health }
 }
 
 function readHealth(options: InboxCallsOptions): Promise<HealthJson> {
   return withInbox(options, (opened) => opened.call('getHealth'))
-}
-
-function judge(health: HealthJson, wanted: LabelledSubscribe | null, options: DoctorOptions): readonly Finding[] {
-  return [...judgeRegistration(health.subscription, wanted, systemClock.now()), judgeHealth(health, options)]
 }
 
 function render({ checks, health }: DoctorJson): string {
@@ -178,27 +167,4 @@ function renderGap(gap: GapJson): string {
     ...(until === null ? [] : [`retried by the sender until ${until}: ${arrived(gap.arrived - gap.arrived_lost)}`]),
     ...(last === null ? [] : [`latest arrival ${last}`]),
   ].join('\n  ')
-}
-
-/** The registration with the service as one finding, or none. `wanted`: the setting `subscribe`; null if unset or unknown. */
-export function judgeRegistration(
-  registration: SubscriptionJson | null,
-  wanted: LabelledSubscribe | null,
-  now: number,
-): readonly Finding[] {
-  const { ok, warn } = check('registration')
-  if (registration === null) {
-    const advice = `\`serve\` registers it after start and logs errors; to do it by hand: ${commandLine('subscribe')}`
-    return wanted === null ? [] : [warn('not registered with the service, though subscribe is set', advice)]
-  }
-  const { state, at, url } = withoutQuery(registration)
-  if (state === 'begun') {
-    if (Math.abs(now - Date.parse(at)) < inFlightMs) return [ok(`begun at ${at}: ${url}`)]
-    return [warn(`begun at ${at}, outcome unknown: the receiver may be registered`, describeCheck(url))]
-  }
-  if (wanted !== null && digestOf({ ...wanted, secretLabel: wanted.secret }) !== registration.digest) {
-    const advice = `for the difference and what to do: ${commandLine('subscribe')}`
-    return [warn(`registered since ${at}, but differs from the setting subscribe`, advice)]
-  }
-  return [ok(`registered since ${at}: ${url}`)]
 }

@@ -15,15 +15,13 @@ interface TailOptions extends ControlOptions {
 
 const kinds: readonly string[] = ['event', 'attempt', 'clock']
 const retryMs = 500
-/** The emulator sends at least a comment every 15 s. */
-const maxSilenceMs = 45_000
 
-/** `onchain-inbox emulator tail`: prints events, delivery attempts and clock changes as they happen. */
+/** `onchain-inbox emulator tail`: prints events and delivery attempts as they happen. */
 export function addEmulatorTailCommand(emulator: Command): void {
   const tail = emulator
     .command('tail')
-    .description('Print events, attempts and clock changes of a running emulator')
-    .option('--types <types>', `any of ${kinds.join(',')}`, parseKinds, kinds)
+    .description('Print events and attempts of a running emulator')
+    .option('--types <types>', `any of ${kinds.join(',')}`, parseKinds, ['event', 'attempt'])
   asControlCommand(tail, ['emulator tail', 'emulator tail --types attempt --json']).action(
     async (options: TailOptions) => {
       await withControl(options, (client) => runUntilSignal((ending) => listen(client, options, ending)))
@@ -33,16 +31,14 @@ export function addEmulatorTailCommand(emulator: Command): void {
 
 /** Listens until aborted, and reconnects to an emulator that comes back. */
 async function listen(client: ControlClient, options: TailOptions, ending: AbortSignal): Promise<void> {
-  const print = createPrinter(options)
   let isLost = false
   for (let wasConnected = false; !ending.aborted; await wait(retryMs, undefined, { signal: ending }).catch(() => {})) {
-    using silence = createSilence()
     try {
-      const { body } = await client.stream(options.types, AbortSignal.any([ending, silence.signal]))
+      const { body } = await client.stream(options.types, ending)
       if (isLost) printNote(`${client.origin} is back`)
       wasConnected = true
       isLost = false
-      if (body !== null) for await (const message of readEventStream(body, silence.rearm)) print(message)
+      if (body !== null) for await (const message of readEventStream(body)) print(message, options)
     } catch (error) {
       if (ending.aborted) return
       if (!wasConnected || !(error instanceof InboxError) || error.exitCode !== 75) throw error
@@ -52,49 +48,17 @@ async function listen(client: ControlClient, options: TailOptions, ending: Abort
   }
 }
 
-/** A signal that aborts after too long a silence. */
-function createSilence() {
-  const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(), maxSilenceMs)
-  return {
-    signal: controller.signal,
-    rearm: () => void timer.refresh(),
-    [Symbol.dispose]: () => clearTimeout(timer),
-  }
-}
-
-/**
- * Prints stream messages. For people, the first line of a day begins with its date, and clock messages are printed only when mode
- * or speed changed or the clock went back: one long advance sends many. `--types clock` prints all of them.
- */
-function createPrinter(options: TailOptions): (message: StreamMessage) => void {
-  const areAllClocksShown = options.json === true || options.types.every((kind) => kind === 'clock')
-  let day: string | undefined
-  let last: ShownClock | undefined
-  const dated = (at: string, line: string) => {
-    const isSame = at.slice(0, 10) === day
-    day = at.slice(0, 10)
-    return isSame ? line : `${day} ${line}`
-  }
-  // The emulator is the same program, so its messages aren't validated.
-  return ({ name, data }) => {
-    if (name === 'event') {
-      const { event } = JSON.parse(data) as WorldEvent
-      const { id, type, created_at } = event
-      printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () =>
-        dated(created_at, eventLine(event)),
-      )
-    } else if (name === 'attempt') {
-      const attempt = JSON.parse(data) as ShownReport
-      printResult({ msg: 'attempt', ...attempt }, options, () => dated(attempt.at, attemptLine(attempt, true)))
-    } else if (name === 'clock') {
-      const clock = JSON.parse(data) as ShownClock
-      const isOther = last?.mode !== clock.mode || last.speed !== clock.speed || clock.now < last.now
-      last = clock
-      if (isOther || areAllClocksShown) {
-        printResult({ msg: 'clock', ...clock }, options, () => dated(clock.now, clockLine(clock)))
-      }
-    }
+/** Prints a message. The emulator is the same program, so its messages aren't validated. */
+function print({ name, data }: StreamMessage, options: TailOptions): void {
+  if (name === 'event') {
+    const { event } = JSON.parse(data) as WorldEvent
+    const { id, type, created_at } = event
+    printResult({ msg: 'event', id, type, created_at, data: event.data }, options, () => eventLine(event))
+  } else if (name === 'attempt') {
+    const attempt = JSON.parse(data) as ShownReport
+    printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(attempt, true))
+  } else if (name === 'clock') {
+    printResult({ msg: 'clock', ...(JSON.parse(data) as ShownClock) }, options, clockLine)
   }
 }
 
@@ -115,18 +79,14 @@ interface StreamMessage {
   readonly data: string
 }
 
-/** Reads Server-Sent Events until the stream ends or breaks. `onBytes` is called with each chunk, comments included. Lines end with `\n`. */
-async function* readEventStream(
-  body: ReadableStream<Uint8Array>,
-  onBytes: () => void,
-): AsyncGenerator<StreamMessage, void> {
+/** Reads Server-Sent Events until the stream ends or breaks. Lines end with `\n`. */
+async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamMessage, void> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
   let text = ''
   for (;;) {
     const chunk = await reader.read().catch(() => null)
     if (chunk === null || chunk.done) return
-    onBytes()
     text += decoder.decode(chunk.value, { stream: true })
     const messages = text.split('\n\n')
     text = messages.pop() ?? ''

@@ -4,12 +4,12 @@ import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { systemClock } from '../base/clock.ts'
 import { durationForm, formatDuration } from '../emulator/duration.ts'
-import { createEmulator, type Emulator, type StartEndpoint } from '../emulator/emulator.ts'
+import { createEmulator } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName, readSeedFile } from '../emulator/seed/parse-seed.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
 import { storedCertificate, temporaryCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
 import { InboxError } from '../base/errors.ts'
-import { createLogger } from '../base/log.ts'
+import { createLogger, safeText } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
 import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
@@ -18,11 +18,9 @@ import { printListening, startEmulator } from './emulator-listening.ts'
 import { addEmulatorReplayCommand } from './emulator-replay.ts'
 import type { Counts } from '../emulator/deliveries/delivery.ts'
 import { drawSecret } from '../emulator/random.ts'
-import { safeText } from '../base/log.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { fromCwd, host, untilSignal } from './host.ts'
-import { counted, printNote, printResult, type OutputOptions } from './output.ts'
-import { createProgress } from './screen.ts'
+import { counted, printNote, printResult, type OutputOptions, createProgress } from './output.ts'
 import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { readEndpoint, readSecretArgument } from './secret-argument.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
@@ -97,7 +95,8 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   const endpoints = (webhook ?? secret) === undefined ? [] : [await readEndpoint('--webhook', webhook, secret)]
   const tls = await readTls(options, cleanup)
   const { host, port, rate, count, duplicates } = options
-  warn(warningsBefore(seed, endpoints, host))
+  if (seed.controlToken === demoCredentials.controlToken && !isLoopback(host))
+    printNote('warning: other machines can reach this emulator, and the keys of the demo seed are public')
   let eventCount = 0
 
   await using emulator = createEmulator({
@@ -122,7 +121,6 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     ...(count !== undefined && { count }),
   })
   const begun = await startEmulator(emulator)
-  warn(warningsAfter(emulator, seed, count))
   printListening({ emulator, seed, begun, certFile: tls?.certFile }, options)
   await untilSignal(emulator.finished())
 
@@ -136,10 +134,6 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
       : `${counted(eventCount, 'event')} arose; no webhook was registered`,
   )
   return count === undefined || !hasReceiver || acknowledged >= count ? 0 : 1
-}
-
-function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) printNote(`warning: ${warning}`)
 }
 
 function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCommandOptions): Seed {
@@ -175,39 +169,6 @@ const maxSeedNameLength = 200
 function seedName(text: string): string {
   if (text.length >= 1 && text.length <= maxSeedNameLength) return text
   throw new InvalidArgumentError(`Expected text of 1 to ${maxSeedNameLength} characters.`)
-}
-
-const minSecretLength = 16
-const shownWallets = 3
-
-/** Warnings about the options. */
-function warningsBefore(seed: Seed, endpoints: readonly StartEndpoint[], address: string): readonly string[] {
-  const isDemo = seed.controlToken === demoCredentials.controlToken
-  const short = endpoints.flatMap(({ secret }) => secret?.length ?? []).filter((length) => length < minSecretLength)
-  return [
-    ...(isDemo && !isLoopback(address)
-      ? ['other machines can reach this emulator, and the keys of the demo seed are public']
-      : []),
-    ...short.map((length) => `--secret has ${length} characters; receivers need ${minSecretLength} or more`),
-  ]
-}
-
-/** Warnings about the world, once it exists. */
-function warningsAfter({ accounts, world }: Emulator, seed: Seed, count: number | undefined): readonly string[] {
-  const untraded = seed.tracked.filter(({ network, wallet }) => world.views.findWallet(network, wallet) === null)
-  const names = untraded.slice(0, shownWallets).map(({ network, wallet }) => `${wallet} (${network})`)
-  const others = untraded.length > shownWallets ? ` and ${untraded.length - shownWallets} more` : ''
-  return [
-    ...(untraded.length > 0 && seed.world.history > 0
-      ? [
-          `tracked wallets that never traded in this world: ${names.join(', ')}${others}; REST answers 404 for them until they do. ` +
-            'GET /_emulator/world lists tracked wallets of this world',
-        ]
-      : []),
-    ...(count !== undefined && accounts.allWebhooks().length === 0
-      ? ['--count without a webhook: stops after this many events, none of them delivered']
-      : []),
-  ]
 }
 
 /** World time per request, so that no request takes too long. */

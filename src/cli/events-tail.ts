@@ -2,18 +2,15 @@ import type { Command, Option } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
 import { toPlainNumbers } from '../admin/exact-json.ts'
-import type { EventSummaryJson, EventListJson } from '../admin/events.ts'
+import type { EventRowJson, EventListJson } from '../admin/events.ts'
 import type { Query } from '../admin/parse.ts'
 import { formatEvent } from '../dispatch/format.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
-import { defaultSource } from '../inbox/port.ts'
 import { wholeNumberFrom } from './arguments.ts'
 import { addInboxCommand, collect, definedOf, noteUnknownNames, option, type InboxOptions } from './inbox-command.ts'
 import { host, runUntilSignal } from './host.ts'
-import type { InboxCalls } from './inbox-calls.ts'
-import { printNote, printResult } from './output.ts'
-import { hasColors, screenOf } from './screen.ts'
+import { printNote, printResult, hasColors, screenOf } from './output.ts'
 
 interface TailOptions extends InboxOptions {
   readonly follow?: boolean
@@ -38,11 +35,12 @@ export function addEventsTailCommand(events: Command, filters: readonly Option[]
     example: 'events tail --follow --type wallet.large_trade',
   }
   addInboxCommand<undefined, TailOptions>(events, 'tail', usage, (_, options) => {
-    const query = definedOf(
+    const wanted = definedOf(
       options,
       filters.map((filter) => filter.attributeName()),
     )
-    noteUnknownNames(query)
+    noteUnknownNames(wanted)
+    const query = { ...wanted, details: 'true' }
     return async (opened) => {
       if (options.follow && !opened.isLive) {
         throw new InboxError(
@@ -56,35 +54,24 @@ export function addEventsTailCommand(events: Command, filters: readonly Option[]
       if (options.follow) await readNew()
       const list = await collect(listEvents, query, Math.max(1, options.limit))
       const newest = list.data.slice(0, options.limit).toReversed()
-      for (const event of newest) await printEvent(opened, event, options)
+      for (const event of newest) printEvent(event, options)
       const printed = new Set(newest.map(({ seq }) => seq))
       const next = async () => (await readNew()).filter(({ seq }) => !printed.has(seq))
-      if (options.follow) await runUntilSignal((signal) => follow(opened, next, options, signal))
+      if (options.follow) await runUntilSignal((signal) => follow(next, options, signal))
     }
   })
 }
 
-type EventFollower = () => Promise<readonly EventSummaryJson[]>
+type EventFollower = () => Promise<readonly EventRowJson[]>
 
 /** Follows until a signal, or until standard output has no reader. */
-async function follow(
-  opened: InboxCalls,
-  readNew: EventFollower,
-  options: TailOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function follow(readNew: EventFollower, options: TailOptions, signal: AbortSignal): Promise<void> {
   let isLost = false
-  const waiting: EventSummaryJson[] = []
   for (; !signal.aborted; await wait(pollMs, undefined, { signal }).catch(() => {})) {
     try {
-      waiting.push(...(await readNew()))
+      for (const event of await readNew()) printEvent(event, options)
       if (isLost) printNote('the sidecar is back')
       isLost = false
-      // If the sidecar stops now, the remaining events stay in `waiting` until it is back.
-      for (let [event] = waiting; event !== undefined; [event] = waiting) {
-        await printEvent(opened, event, options)
-        waiting.shift()
-      }
     } catch (error) {
       if (!(error instanceof InboxError) || error.exitCode !== 75) throw error
       if (!isLost) printNote('lost the sidecar: reconnecting')
@@ -93,27 +80,12 @@ async function follow(
   }
 }
 
-async function printEvent(opened: InboxCalls, event: EventSummaryJson, options: TailOptions): Promise<void> {
-  const shown = { ...event, envelope: await envelopeOf(opened, event.id) }
-  printResult(shown, options, () => renderLine(event, shown.envelope))
-}
-
-/** Null if the body is deleted. */
-async function envelopeOf(opened: InboxCalls, id: string): Promise<unknown> {
-  try {
-    return (await opened.call('getEvent', { id })).envelope
-  } catch (error) {
-    if (error instanceof InboxError && error.code === 'not_found') return null
-    throw error
-  }
-}
-
-function renderLine(event: EventSummaryJson, envelope: unknown): string {
-  const color = hasColors(host().stdout)
-  const body = toPlainNumbers(envelope)
-  const isEnvelope = event.source === defaultSource && body !== null
-  const line = formatEvent((isEnvelope ? body : { ...event, data: body ?? {} }) as AnyEvent, { color })
-  return `${line}  ${screenOf(host().stdout).paint('gray', safeText(event.id))}`
+function printEvent(event: EventRowJson, options: TailOptions): void {
+  printResult(event, options, ({ id, type, created_at, data }) => {
+    const plain = { id, type, created_at, data: toPlainNumbers(data ?? {}) }
+    const line = formatEvent(plain as AnyEvent, { color: hasColors(host().stdout) })
+    return `${line}  ${screenOf(host().stdout).paint('gray', safeText(id))}`
+  })
 }
 
 /** Events of one batch may be stored after events with a slightly later receipt. */
@@ -131,7 +103,7 @@ export function createEventFollower(
   let seen: ReadonlySet<string> | undefined
   let from = ''
 
-  async function read(): Promise<readonly EventSummaryJson[]> {
+  async function read(): Promise<readonly EventRowJson[]> {
     if (filters['status'] !== undefined) return (await listEvents({ ...filters, limit: '200' })).data
     const [newest] = (await listEvents({ limit: '1' })).data
     const next = new Date(newest === undefined ? 0 : Date.parse(newest.received_at) - overlapMs).toISOString()

@@ -2,8 +2,7 @@ import PQueue from 'p-queue'
 import { setTimeout as wait } from 'node:timers/promises'
 import { safeText } from '../base/log.ts'
 import type { ShownDelivery, ShownReport } from '../emulator/control/deliveries.ts'
-import { printResult, type OutputOptions } from './output.ts'
-import { createProgress } from './screen.ts'
+import { printResult, type OutputOptions, createProgress } from './output.ts'
 import type { PlainEvent } from '../emulator/emulator.ts'
 
 export interface FollowOptions<T> {
@@ -45,41 +44,38 @@ export function printDelivery(delivery: ShownDelivery, options: OutputOptions): 
 }
 
 function deliveryLine(delivery: ShownDelivery): string {
-  const { eventType, eventId, lastStatus, lastFailure, state, url, attempts, createdAt, nextAttemptAt } = delivery
-  const notes = [
-    ...(attempts > 1 ? [`${attempts} attempts`] : []),
-    ...(lastFailure !== null && lastStatus === null ? [safeText(lastFailure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(createdAt, nextAttemptAt)}`]),
-  ]
+  const { eventType, eventId, lastStatus, lastFailure, state, url, attempts, createdAt } = delivery
+  const notes = notesOf(createdAt, lastStatus, lastFailure, delivery.nextAttemptAt)
   const columns = [eventType.padEnd(27), eventId, String(lastStatus ?? '---'), state.padEnd(12), safeText(url)]
-  return [...columns, notes.join(', ')].join('  ').trimEnd()
+  return lineOf(columns, [...(attempts > 1 ? [`${attempts} attempts`] : []), ...notes])
 }
 
 /** An event without a webhook, as a line for people. */
 export function eventLine({ id, type, created_at }: PlainEvent): string {
-  return `${created_at.slice(11, 19)}  ${type.padEnd(27)}  ${id}`
+  return lineOf([created_at.slice(11, 19), type.padEnd(27), id], [])
 }
 
 /** An attempt as a line for people. It names the endpoint if there are several. */
 export function attemptLine(report: ShownReport, hasSeveral: boolean): string {
-  const { at, url, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure, nextAttemptAt } = report
-  const notes = [
-    ...(isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []),
-    ...(failure !== null && status === null ? [safeText(failure)] : []),
-    ...(nextAttemptAt === null ? [] : [`next at ${timeSeenFrom(at, nextAttemptAt)}`]),
-  ]
+  const { at, url, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure } = report
+  const which = isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []
+  const endpoint = hasSeveral ? [shortUrl(url)] : []
+  const result = [String(status ?? '---'), outcome.padEnd(12), `${latencyMs} ms`.padStart(7)]
+  return lineOf(
+    [at.slice(11, 19), eventType.padEnd(27), eventId, ...endpoint, ...result],
+    [...which, ...notesOf(at, status, failure, report.nextAttemptAt)],
+  )
+}
+
+function lineOf(columns: readonly string[], notes: readonly string[]): string {
+  return [...columns, notes.join(', ')].join('  ').trimEnd()
+}
+
+function notesOf(at: string, status: number | null, failure: string | null, nextAt: string | null): string[] {
   return [
-    at.slice(11, 19),
-    eventType.padEnd(27),
-    eventId,
-    ...(hasSeveral ? [shortUrl(url)] : []),
-    String(status ?? '---'),
-    outcome.padEnd(12),
-    `${latencyMs} ms`.padStart(7),
-    notes.join(', '),
+    ...(failure !== null && status === null ? [safeText(failure)] : []),
+    ...(nextAt === null ? [] : [`next at ${timeSeenFrom(at, nextAt)}`]),
   ]
-    .join('  ')
-    .trimEnd()
 }
 
 const shownUrl = 36

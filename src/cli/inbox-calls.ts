@@ -6,12 +6,14 @@ import type { AdminContext } from '../admin/route.ts'
 import { callOperation, type AdminCalls, operations, type AnswerOf } from '../admin/routes.ts'
 import type { DatabaseSetting } from '../config/values.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
-import { InboxError, errorCatalogue, messageOf, type ErrorCode } from '../base/errors.ts'
+import { InboxError } from '../base/errors.ts'
 import { createSqliteInbox } from '../inbox/sqlite/inbox.ts'
 import { readAsEvent } from '../receiver/readers.ts'
 import { readSecretFile } from '../base/secret-file.ts'
+import { resolveSources, type SourceSettings } from '../sources/settings.ts'
 import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
+import { callServer, readBytes, type ServerKind } from './server-call.ts'
 import { readSettings, type ConfigOption } from './settings.ts'
 import { parseExactJson } from '../admin/exact-json.ts'
 import type { Query } from '../admin/parse.ts'
@@ -38,7 +40,7 @@ export interface InboxCalls extends AdminCalls {
  * @throws InboxError `admin_unreachable` if a process holds the file and its admin API doesn't answer
  */
 export async function openInboxCalls(options: InboxCallsOptions): Promise<InboxCalls> {
-  const { url, token, database } = await readNeeded(options)
+  const { url, token, database, sources } = await readNeeded(options)
   const connect = (secret: string) => ({
     ...createAdminClient({ url, token: secret }),
     isLive: true,
@@ -48,23 +50,30 @@ export async function openInboxCalls(options: InboxCallsOptions): Promise<InboxC
   if (options.adminUrl !== undefined) return connect(token ?? (await readTokenFile(database)))
   if (token !== undefined && (await isSidecarAt(url))) return connect(token)
 
-  const opened = database.kind === 'sqlite' ? await openFile(database.file, url, options.handlers) : 'in use'
+  const opened = database.kind === 'sqlite' ? await openFile(database.file, url, { ...options, sources }) : 'in use'
   if (opened !== 'in use') return opened
   if (!(await isSidecarAt(url))) throw unreachable(url, database)
   // Send the token file's content only while a process holds the database: else another program may own the port.
   return connect(await readTokenFile(database))
 }
 
-const neededSettings = ['INBOX_ADMIN_HOST', 'INBOX_ADMIN_PORT', 'INBOX_ADMIN_TOKEN', 'INBOX_DATABASE_URL'] as const
+const neededSettings = [
+  'INBOX_ADMIN_HOST',
+  'INBOX_ADMIN_PORT',
+  'INBOX_ADMIN_TOKEN',
+  'INBOX_DATABASE_URL',
+  'INBOX_SOURCES',
+] as const
 
 /** Reads only the settings needed here: no webhook secret is required. */
 async function readNeeded(options: InboxCallsOptions) {
   const values = await readSettings(neededSettings, options)
-  const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database } = values
+  const { INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: database, INBOX_SOURCES: sources = {} } = values
   return {
     url: options.adminUrl ?? urlOf(values.INBOX_ADMIN_HOST, values.INBOX_ADMIN_PORT),
     token,
     database: database.kind === 'sqlite' ? { kind: database.kind, file: fromCwd(database.file) } : database,
+    sources: resolveSources(sources, []).sources,
   }
 }
 
@@ -77,7 +86,7 @@ export function urlOf(address: string, port: number, protocol: 'http' | 'https' 
 async function openFile(
   file: string,
   url: string,
-  handlers: readonly HandlerInfo[] | undefined,
+  { handlers, sources }: Pick<InboxCallsOptions, 'handlers'> & { readonly sources: readonly SourceSettings[] },
 ): Promise<InboxCalls | 'in use'> {
   if (!existsSync(file)) {
     throw new InboxError(
@@ -89,7 +98,7 @@ async function openFile(
     const inbox = await createSqliteInbox({ file })
     const context: AdminContext = {
       inbox,
-      readEvent: readAsEvent,
+      readEvent: (body) => readAsEvent(body, sources),
       now: () => systemClock.now(),
       ...(handlers && { handlers: () => handlers }),
     }
@@ -143,12 +152,9 @@ const actionTimeoutMs = 280_000
 function createAdminClient(options: AdminClientOptions): AdminCalls {
   const base = parseAdminUrl(options.url)
 
-  async function send(path: string, init: RequestInit, limitMs: number): Promise<Buffer> {
-    const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
-    const { response, bytes } = await exchange(new URL(`api/v1${path}`, base), { headers, ...init }, limitMs)
-    if (!response.ok) throw toError(response.status, bytes, base)
-    return bytes
-  }
+  const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
+  const send = (path: string, init: RequestInit, limitMs: number) =>
+    fetchBytes(new URL(`api/v1${path}`, base), { headers, ...init }, limitMs)
 
   return {
     async call(operation, { id, query = {}, body } = {}) {
@@ -166,27 +172,24 @@ function createAdminClient(options: AdminClientOptions): AdminCalls {
 /** True if a sidecar answers at this URL. Sends nothing secret. */
 async function isSidecarAt(url: string): Promise<boolean> {
   try {
-    const { bytes } = await exchange(new URL('healthz', parseAdminUrl(url)), {})
+    const bytes = await fetchBytes(new URL('healthz', parseAdminUrl(url)), {}, timeoutMs)
     return bytes.toString() === '{"status":"alive"}'
   } catch (error) {
-    if (error instanceof InboxError && error.code === 'admin_unreachable') return false
+    if (error instanceof InboxError && error.code !== 'usage') return false
     throw error
   }
 }
 
-async function exchange(url: URL, init: RequestInit, limitMs = timeoutMs) {
-  try {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(limitMs) })
-    return { response, bytes: Buffer.from(await response.arrayBuffer()) }
-  } catch (error) {
-    const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : messageOf(error)
-    throw new InboxError(
-      'admin_unreachable',
-      `no answer from the admin API at ${url.origin} (${reason}): start \`onchain-inbox serve\`, or set its URL with ` +
-        '--admin-url',
-      { cause: error },
-    )
-  }
+const adminApi: ServerKind = {
+  code: 'admin_unreachable',
+  name: 'an admin API',
+  advice: 'start `onchain-inbox serve`, or set its URL with --admin-url',
+  tokenAdvice: 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the token of the sidecar',
+}
+
+async function fetchBytes(url: URL, init: RequestInit, limitMs: number): Promise<Buffer> {
+  const response = await callServer(adminApi, url, { ...init, signal: AbortSignal.timeout(limitMs) })
+  return readBytes(adminApi, url, response)
 }
 
 function parseAdminUrl(text: string): URL {
@@ -197,28 +200,6 @@ function parseAdminUrl(text: string): URL {
     'usage',
     '--admin-url must be a URL such as http://127.0.0.1:8081, without user name and password',
   )
-}
-
-function toError(status: number, bytes: Buffer, base: URL): InboxError {
-  const { code, message } = readError(bytes)
-  if (status === 401) {
-    const advice = 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the token of the sidecar'
-    return new InboxError('unauthorized', `the admin API at ${base.origin} rejected the token: ${advice}`)
-  }
-  if (code !== undefined) return new InboxError(code, message)
-  return new InboxError('admin_unreachable', `${base.origin} is not an admin API (status ${status})`)
-}
-
-function readError(bytes: Buffer): { code: ErrorCode | undefined; message: string } {
-  try {
-    const { error } = JSON.parse(bytes.toString()) as { error: { code: string; message: string } }
-    return {
-      code: Object.hasOwn(errorCatalogue, error.code) ? (error.code as ErrorCode) : undefined,
-      message: error.message,
-    }
-  } catch {
-    return { code: undefined, message: '' }
-  }
 }
 
 function search(query: Query): string {

@@ -10,7 +10,6 @@ import { InboxError, messageOf } from '../base/errors.ts'
 import { makeFolder } from '../base/files.ts'
 
 interface InitOptions extends OutputOptions {
-  readonly dryRun?: boolean
   readonly package?: string
 }
 
@@ -18,7 +17,6 @@ interface CreatedProject {
   readonly folder: string
   /** Relative to the folder. */
   readonly files: readonly string[]
-  readonly written: boolean
 }
 
 /** User id of the container if root created the project. */
@@ -30,7 +28,6 @@ export function addInitCommand(program: Command): void {
     .command('init')
     .description('Write a project: settings, handler, test, container files, secret')
     .argument('[folder]', 'an empty or new folder', '.')
-    .option('--dry-run', 'only list the files')
     .option('--package <spec>', 'the version of onchain-inbox to depend on, or any other npm spec', version)
     .addHelpText('after', '\nExample:\n  $ onchain-inbox init my-inbox')
   withOutputOptions(init).action(async (folder: string, options: InitOptions) => {
@@ -49,14 +46,12 @@ async function createProject(folder: string, options: InitOptions): Promise<Crea
     secret: newSecret(),
   })
   await refuseUsedFolder(folder)
-  const isWritten = options.dryRun !== true
-  if (isWritten) await writeProject(folder, files, { owner, user })
-  return { folder, files: files.map(({ path }) => path), written: isWritten }
+  await writeProject(folder, files, { owner, user })
+  return { folder, files: files.map(({ path }) => path) }
 }
 
-function render({ folder, files, written }: CreatedProject): string {
+function render({ folder, files }: CreatedProject): string {
   const list = files.map((file) => `  ${file}`).join('\n')
-  if (!written) return `would write to ${folder}:\n${list}`
   const place = relative(host().cwd(), folder)
   const steps = [...(place === '' ? [] : [`cd ${place}`]), 'npm install', 'npm test', 'npm start']
   return `wrote to ${folder}:\n${list}\n\nNext:\n${steps.map((step) => `  ${step}`).join('\n')}\n\nMore is in README.md.`
@@ -64,17 +59,15 @@ function render({ folder, files, written }: CreatedProject): string {
 
 /** Names ignored in an empty folder. */
 const ignoredNames: ReadonlySet<string> = new Set(['.git', '.DS_Store'])
-const maxListed = 10
 
 /** @throws InboxError `usage` that lists the files, unless the folder is missing, empty, or an empty repository */
 export async function refuseUsedFolder(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   const names = (await list(folder)).filter((name) => !ignoredNames.has(name)).toSorted()
   if (names.length === 0) return
-  const more = names.length > maxListed ? `, and ${names.length - maxListed} more` : ''
   throw new InboxError(
     'usage',
-    `${folder} is not empty (${names.slice(0, maxListed).join(', ')}${more}), and init overwrites nothing: ` +
+    `${folder} is not empty (${names.slice(0, 10).join(', ')}), and init overwrites nothing: ` +
       `name a new folder: ${commandLine('init my-inbox')}`,
   )
 }

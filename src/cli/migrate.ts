@@ -6,8 +6,7 @@ import { InboxError } from '../base/errors.ts'
 import { migrateSchema, type SchemaChange } from '../inbox/postgres/migrate.ts'
 import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/inspect.ts'
 import type { OnUpgrade } from '../inbox/types.ts'
-import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
-import { createProgress } from './screen.ts'
+import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { readDatabaseSetting, withConfigOption, type ConfigOption } from './settings.ts'
 
 interface MigrateOptions extends OutputOptions, ConfigOption {}

@@ -5,9 +5,8 @@ import { InboxError } from '../base/errors.ts'
 import { parseDatabaseUrl } from '../base/database-url.ts'
 import { moveInbox, undoMove, type MoveReport } from '../inbox/move/move.ts'
 import { fromCwd } from './host.ts'
-import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { renderTable } from './table.ts'
-import { createProgress } from './screen.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 interface MoveCommandOptions extends OutputOptions {

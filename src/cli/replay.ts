@@ -14,9 +14,8 @@ import {
   type InboxOptions,
 } from './inbox-command.ts'
 import type { InboxCalls } from './inbox-calls.ts'
-import { asGroup, counted, printResult } from './output.ts'
+import { asGroup, counted, printResult, createProgress } from './output.ts'
 import { renderRecord } from './table.ts'
-import { createProgress } from './screen.ts'
 
 const filters = [
   option('--source <name>', 'events of this source'),

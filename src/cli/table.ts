@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type StringWidth from 'string-width'
 import { safeText } from '../base/log.ts'
 import { host } from './host.ts'
-import { screenOf, toneOf, type Screen } from './screen.ts'
+import { screenOf, toneOf, type Screen } from './output.ts'
 
 /** A table of the rows' fields. Fields of inner objects are named by paths, such as `token_in.symbol`. */
 export function renderList(
@@ -48,27 +48,10 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
-/** Columns that are never shortened: values that people copy into commands. The untitled column holds the values of a record. */
-const wholeColumns: ReadonlySet<string> = new Set([
-  '',
-  'id',
-  'webhook_id',
-  'alert_id',
-  'token_address',
-  'tx_hash',
-  'run_id',
-  'event_id',
-  'replay',
-  'handler',
-  'name',
-  'type',
-  'event types',
-  'network',
-  'address',
-  'setting',
-  'value',
-  'file',
-])
+/** Columns that may be shortened. People copy values of the others into commands. */
+const proseColumns: ReadonlySet<string> = new Set(
+  'error reason preview filter description origin url events label features location'.split(' '),
+)
 const stateColumns: ReadonlySet<string> = new Set(['status', 'state', 'outcome'])
 /** Columns up to this width, such as times, are never shortened. */
 const shortCell = 24
@@ -76,8 +59,8 @@ const minColumnWidth = 12
 const gap = '  '
 
 /**
- * Formats a table with two spaces between columns. On a terminal the widest cells are shortened until a line fits, except in
- * `wholeColumns`. Control characters are escaped in every cell.
+ * Formats a table with two spaces between columns. On a terminal the widest cells of `proseColumns` are shortened until a line
+ * fits. Control characters are escaped in every cell.
  */
 export function renderTable(
   head: readonly string[],
@@ -111,7 +94,7 @@ function fitColumns(
   const widths = head.map((title, column) =>
     Math.max(textWidth(title), ...cells.map((row) => textWidth(row[column] ?? ''))),
   )
-  const canShrink = head.map((title, column) => !wholeColumns.has(title) && (widths[column] ?? 0) > shortCell)
+  const canShrink = head.map((title, column) => proseColumns.has(title) && (widths[column] ?? 0) > shortCell)
   let excess = widths.reduce((sum, width) => sum + width, gap.length * (head.length - 1)) - columns
   for (; excess > 0; excess--) {
     const shrinkable = widths.map((width, column) => (canShrink[column] && width > minColumnWidth ? width : 0))

@@ -21,9 +21,9 @@ export interface Config extends DirectSettings {
     /** Additional names allowed in the Host header. */
     readonly hosts: readonly string[]
     /** Absent only on loopback with a database file: then a token is generated at start and stored in the same folder. */
-    readonly token?: string
+    readonly token?: string | undefined
     /** Token for read-only access; absent = none. Never the same as `token`. */
-    readonly viewerToken?: string
+    readonly viewerToken?: string | undefined
   }
   readonly database: DatabaseSetting
   /** Null if the folder is missing and not set. */
@@ -31,20 +31,20 @@ export interface Config extends DirectSettings {
   /** Sinks of the settings, INBOX_FORWARD_URL among them. */
   readonly sinks: readonly ConfiguredSink[]
   /** Base URL of console links, without a trailing slash; absent = unknown. */
-  readonly consoleUrl?: string
+  readonly consoleUrl?: string | undefined
   /** Absolute folder where relative paths in options of sinks start. */
   readonly baseDir: string
   /** Registration at start, with the label of its secret. */
-  readonly subscribe?: LabelledSubscribe
+  readonly subscribe?: LabelledSubscribe | undefined
   /** Access to the REST service. `url` ends in `/v1`. */
-  readonly api?: { readonly url: string; readonly key: string }
+  readonly api?: { readonly url: string; readonly key: string } | undefined
   readonly retention: {
     /** Days to keep bodies of finished events; 0 = no limit. */
     readonly days: number
     /** Above this database size the oldest bodies are deleted earlier. */
-    readonly maxBytes?: number
+    readonly maxBytes?: number | undefined
   }
-  readonly tls?: TlsFiles
+  readonly tls?: TlsFiles | undefined
   /** Secrets of the default source; null: there is none, and INBOX_PATH is not served. */
   readonly webhookSecrets: SecretsOrigin | null
   readonly sources: readonly ConfiguredSource[]
@@ -83,7 +83,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     allowDemoCredentials: options.allowDemoCredentials ?? false,
   })
   const { webhookSecrets, viewerToken, tls } = credentials
-  const { INBOX_ADMIN_TOKEN: token, INBOX_API_KEY: apiKey } = values
+  const { INBOX_ADMIN_TOKEN: token, INBOX_API_URL: apiUrl, INBOX_API_KEY: apiKey } = values
   const { sources, problems: sourceProblems } = await loadSources({
     sources: values.INBOX_SOURCES,
     takenPaths: [values.INBOX_PATH, '/healthz', '/readyz'],
@@ -109,7 +109,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   ]
   const { INBOX_SUBSCRIBE: subscribe } = values
   const labels = webhookSecrets?.secrets.map(({ label }) => label) ?? []
-  const hasApi = values.INBOX_API_URL !== undefined && apiKey !== undefined
+  const hasApi = apiUrl !== undefined && apiKey !== undefined
   const isDurable = values.INBOX_DATABASE_URL.kind !== 'memory'
   const problems = [
     ...raw.problems,
@@ -143,22 +143,18 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
       host: values.INBOX_ADMIN_HOST,
       port: values.INBOX_ADMIN_PORT,
       hosts: values.INBOX_ADMIN_HOSTS,
-      ...(token === undefined ? {} : { token }),
-      ...(viewerToken === undefined ? {} : { viewerToken }),
+      token,
+      viewerToken,
     },
     database,
     handlersDir,
     sinks,
-    ...(values.INBOX_CONSOLE_URL !== undefined && { consoleUrl: values.INBOX_CONSOLE_URL }),
+    consoleUrl: values.INBOX_CONSOLE_URL,
     baseDir: options.cwd,
-    ...(labelledSubscribe !== undefined && { subscribe: labelledSubscribe }),
-    ...(values.INBOX_API_URL !== undefined &&
-      apiKey !== undefined && { api: { url: values.INBOX_API_URL, key: apiKey } }),
-    retention: {
-      days: values.INBOX_RETENTION_DAYS,
-      ...(values.INBOX_RETENTION_BYTES !== undefined && { maxBytes: values.INBOX_RETENTION_BYTES }),
-    },
-    ...(tls === undefined ? {} : { tls }),
+    subscribe: labelledSubscribe,
+    api: apiUrl !== undefined && apiKey !== undefined ? { url: apiUrl, key: apiKey } : undefined,
+    retention: { days: values.INBOX_RETENTION_DAYS, maxBytes: values.INBOX_RETENTION_BYTES },
+    tls,
     webhookSecrets,
     sources,
     settings: describeSettings(effective, raw),

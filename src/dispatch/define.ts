@@ -1,5 +1,5 @@
 import type { EventOf, EventType } from '../../schema/index.ts'
-import type { SourceEventOf, SourceEvents } from '../../schema/sources/index.ts'
+import type { ProviderName, SourceEventOf } from '../../schema/sources/index.ts'
 import type { ApiClient } from '../client/api.ts'
 import type { Logger } from '../base/log.ts'
 import type { EnqueueOptions } from './outbox.ts'
@@ -45,11 +45,8 @@ export type RetryPolicy = (failure: RetryFailure) => number | null
 /** Names of sources, or `*` for all: one or a list. `default` is the source that the INBOX_* settings describe. */
 export type SourceSelector = string | readonly string[]
 
-/** A known sender, as in the setting `sources`. */
-export type ProviderName = keyof SourceEvents
-
 /** An event of another source than the default one. `data` is the parsed body. */
-interface SourceEvent<P extends EventSelector, V extends ProviderName | undefined> {
+interface EventOfSource<P extends EventSelector, V extends ProviderName | undefined> {
   /** Given by the sender; else `sha256:` and the digest of the body. */
   id: string
   /** `unknown` if the sender gave none. */
@@ -69,7 +66,7 @@ export type HandlerEvent<
   P extends EventSelector,
   S extends SourceSelector = 'default',
   V extends ProviderName | undefined = undefined,
-> = ([S] extends ['default'] ? EventOf<P> : SourceEvent<P, V>) & {
+> = ([S] extends ['default'] ? EventOf<P> : EventOfSource<P, V>) & {
   /** Name of the source. */
   readonly source: string
   /** Unique over all sources: the id of the default source, `<source>/<id>` of others. */

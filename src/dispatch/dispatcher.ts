@@ -10,7 +10,7 @@ import { Attempt } from './attempt.ts'
 import { RunContext } from './context.ts'
 import { attemptNameOf, createFailureLog, type FailureLog } from './run-error.ts'
 import { createHandlerQueue, roomOf, targetOf, type HandlerQueue } from './handler-queue.ts'
-import { sinksOf, toKnownSinks, type KnownSinks, type SinkInfo } from './outbox.ts'
+import { sinksOf, type KnownSinks } from './outbox.ts'
 import { StateCache } from './state-cache.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
 
@@ -97,7 +97,7 @@ export class Dispatcher {
     const groups = options.suspects ? [options.handlers] : options.handlers.map((handler) => [handler])
     this.#queues = groups.map((handlers) => createHandlerQueue(handlers, options))
     this.#failureLog = createFailureLog(options)
-    this.#sinks = toKnownSinks(sinksOf(options.handlers))
+    this.#sinks = sinksOf(options.handlers)
     // On PostgreSQL, each batch is one statement. On SQLite, it saves a tenth of the processor time per event.
     this.#settler = createBatcher((outcomes) => this.#settleBatch(outcomes))
     for (const queue of this.#queues) queue.breaker?.onChange(() => this.#breakerChanged(queue))
@@ -153,8 +153,8 @@ export class Dispatcher {
   }
 
   /** Sets the sinks that runs can enqueue to. Until the first call: the sinks among its own handlers. */
-  useSinks(sinks: readonly SinkInfo[]): void {
-    this.#sinks = toKnownSinks(sinks)
+  useSinks(sinks: KnownSinks): void {
+    this.#sinks = sinks
   }
 
   /** Longest timeout of the attempts in flight, in milliseconds; 0 if there are none. */

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 import type { Config } from '../config/config.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Secret } from '../signature/keys.ts'
-import { findSourceProblems, type KnownSource } from './handler-sources.ts'
 import { parseDefinition } from './parse-definition.ts'
 import { loadHandlers, refuseSameName } from './registry.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
@@ -13,6 +12,8 @@ import { siblingModule } from '../base/sibling-module.ts'
 import { sign } from '../signature/sign.ts'
 import type { SinkDefinition } from './define-sink.ts'
 import { sourcesOf, toMatch, typesOf } from './route-match.ts'
+import { nearest } from '../base/edit-distance.ts'
+import { defaultSource } from '../inbox/port.ts'
 
 /** Origins of handlers and sinks. */
 export interface HandlerLocations {
@@ -143,4 +144,34 @@ function underSettings(definition: Readonly<SinkDefinition>, { name, kind, commo
     ...(retry && { retry: typeof definition.retry === 'object' ? { ...definition.retry, ...retry } : retry }),
     ...(breaker !== undefined && { breaker: breaker === false ? undefined : { ...definition.breaker, ...breaker } }),
   }
+}
+
+/** A source of the settings. */
+export interface KnownSource {
+  readonly name: string
+  /** Null: the settings describe the sender themselves. */
+  readonly provider: string | null
+}
+
+/** One line per handler or sink with an unknown source, or with another provider than that of its source. */
+export function findSourceProblems(
+  handlers: readonly Pick<ResolvedHandler, 'file' | 'sources' | 'provider'>[],
+  known: readonly KnownSource[],
+): string[] {
+  const names = [defaultSource, '*', ...known.map(({ name }) => name)]
+  return handlers.flatMap(({ file, sources = [defaultSource], provider }) => [
+    ...sources
+      .filter((name) => !names.includes(name))
+      .map((name) => `${file}: source must be one of ${names.join(', ')} (got "${name}")${nearest(name, names)}`),
+    ...sources
+      .filter((name) => provider !== undefined && names.includes(name) && providerOf(name, known) !== provider)
+      .map(
+        (name) =>
+          `${file}: provider must be that of the source ${name}: ${providerOf(name, known) ?? 'none'} (got "${provider}")`,
+      ),
+  ])
+}
+
+function providerOf(source: string, known: readonly KnownSource[]): string | null {
+  return known.find(({ name }) => name === source)?.provider ?? null
 }

@@ -24,7 +24,7 @@ export interface HandlerThreadOptions {
   readonly onSettled: (counts: readonly SettledCount[]) => void
   /** Called for each user file before it is read. `stamp` identifies its state. */
   readonly onImport: (file: string, stamp: string) => void
-  /** Takes the standard output of the handlers. Default: it goes to the standard output of this process. */
+  /** Takes the output and log lines of the handlers. Default: they go to the standard output of this process. */
   readonly onOutput?: ((output: Readable) => void) | undefined
   /** Called if the thread is stuck in a native call and does not end. `ended` resolves once it has. */
   readonly onStuck: (ended: Promise<unknown>) => void

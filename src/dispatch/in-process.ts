@@ -20,22 +20,13 @@ export interface InProcessOptions {
   readonly api?: ApiFactory | undefined
 }
 
-export interface InProcessRunner {
-  /** Number of attempts in flight. */
-  readonly running: number
-  /**
-   * Stops claiming, lets runs in flight finish for `graceMs` milliseconds, aborts them and releases them. Rejects with
-   * `handler_stuck` if handlers ignore the abort: only the end of the process ends them. A second call with a shorter
-   * time shortens the first.
-   */
-  stop(graceMs: number): Promise<void>
-}
+export type InProcessRunner = Awaited<ReturnType<typeof startInProcess>>
 
 /**
  * Runs handlers on the caller's event loop, without a separate thread. Runs that were in flight when an earlier process
  * died are suspects: they run one at a time, in parallel to all other runs.
  */
-export async function startInProcess(options: InProcessOptions): Promise<InProcessRunner> {
+export async function startInProcess(options: InProcessOptions) {
   const { work, handlers, concurrency, clock, log } = options
   const concurrencies = await work.register(handlers.map(toRoute))
   const observer: DispatcherObserver = { starting() {}, yielded() {}, ended() {}, ...options.observer }
@@ -80,10 +71,16 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
   }
 
   return {
-    get running() {
+    /** Number of attempts in flight. */
+    get running(): number {
       return dispatchers.reduce((sum, dispatcher) => sum + dispatcher.running, 0)
     },
-    stop(graceMs) {
+    /**
+     * Stops claiming, lets runs in flight finish for `graceMs` milliseconds, aborts them and releases them. Rejects with
+     * `handler_stuck` if handlers ignore the abort: only the end of the process ends them. A second call with a shorter
+     * time shortens the first.
+     */
+    stop(graceMs: number): Promise<void> {
       const ended = Promise.all(dispatchers.map((dispatcher) => dispatcher.stop(graceMs, abortGraceMs)))
       return (stopping ??= ended.then((unfinished) => end(unfinished.flat())))
     },

@@ -1,22 +1,14 @@
 import { TerminalError, messageOf } from '../base/errors.ts'
 import type { Lease, NewItem } from '../inbox/port.ts'
 
-/** Known sinks by name. */
-export type KnownSinks = ReadonlyMap<string, Pick<SinkInfo, 'order'>>
-
-/** The properties of a sink that runs need to enqueue items. */
-export interface SinkInfo {
-  readonly name: string
-  readonly order: 'key' | 'none'
-}
+/** The order of items at each known sink, by its name. */
+export type KnownSinks = ReadonlyMap<string, 'key' | 'none'>
 
 /** The sinks among handlers. */
-export function sinksOf(handlers: readonly (SinkInfo & { readonly kind: 'handler' | 'sink' })[]): SinkInfo[] {
-  return handlers.filter(({ kind }) => kind === 'sink').map(({ name, order }) => ({ name, order }))
-}
-
-export function toKnownSinks(sinks: readonly SinkInfo[]): KnownSinks {
-  return new Map(sinks.map((sink) => [sink.name, sink]))
+export function sinksOf(
+  handlers: readonly { readonly kind: 'handler' | 'sink'; readonly name: string; readonly order: 'key' | 'none' }[],
+): KnownSinks {
+  return new Map(handlers.filter(({ kind }) => kind === 'sink').map(({ name, order }) => [name, order]))
 }
 
 export interface EnqueueOptions {
@@ -58,14 +50,14 @@ export class RunOutbox {
   enqueue(sink: string, payload: unknown, options: EnqueueOptions = {}): void {
     if (this.#run.hasEnded)
       throw new TerminalError('ctx.enqueue was called after its run had ended: is an `await` missing?')
-    const known = this.#sinks.get(sink)
-    if (known === undefined) throw new TerminalError(`unknown sink ${String(sink)}; ${this.#listSinks()}`)
+    const order = this.#sinks.get(sink)
+    if (order === undefined) throw new TerminalError(`unknown sink ${String(sink)}; ${this.#listSinks()}`)
     if (this.#items.length >= maxItems) throw new TerminalError(`a run can enqueue at most ${maxItems} items`)
     const text = toJson(payload, `the payload for the sink ${sink}`, maxPayloadLength)
     this.#enqueued += text.length
     if (this.#enqueued > maxEnqueued)
       throw new TerminalError(`a run can enqueue at most ${maxEnqueued} characters of JSON`)
-    const key = known.order === 'none' ? null : this.#keyOf(options)
+    const key = order === 'none' ? null : this.#keyOf(options)
     const idempotencyKey = `${this.#run.idempotencyKey}:${this.#items.length}`
     this.#items.push({ sink, key, payload: text, idempotencyKey })
   }

@@ -63,12 +63,6 @@ export interface HandlerPace {
   readonly lastError: FailedAttempt | null
 }
 
-/** Collects the counts of runners, and computes the pace of each handler with attempts since the start. */
-export interface Paces {
-  add(counts: readonly SettledCount[]): void
-  current(): ReadonlyMap<string, HandlerPace>
-}
-
 const slotMs = 10_000
 const rateSlots = 6
 const latencySlots = 30
@@ -85,7 +79,8 @@ interface Slot {
 const notRun: ReadonlySet<SettledCount['kind']> = new Set(['expired', 'unmatched'])
 const failed: ReadonlySet<SettledCount['kind']> = new Set(['retry', 'dead'])
 
-export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
+/** Collects the counts of runners, and computes the pace of each handler with attempts since the start. */
+export function createPaces({ now }: Pick<Clock, 'now'>) {
   /** Slots by handler, oldest first. */
   const slots = new Map<string, Slot[]>()
 
@@ -103,7 +98,7 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
   }
 
   return {
-    add(counts) {
+    add(counts: readonly SettledCount[]): void {
       for (const { handler, kind, count, durations, error } of counts) {
         if (notRun.has(kind)) continue
         const slot = slotOf(handler)
@@ -113,7 +108,7 @@ export function createPaces({ now }: Pick<Clock, 'now'>): Paces {
         if (error !== undefined && error.at >= (slot.error?.at ?? 0)) slot.error = error
       }
     },
-    current() {
+    current(): ReadonlyMap<string, HandlerPace> {
       const at = slotAt(now())
       const paces = new Map<string, HandlerPace>()
       for (const [handler, ofHandler] of slots) {

@@ -1,3 +1,4 @@
+import type { ProviderName } from '../../schema/index.ts'
 import { z } from 'zod'
 import { InboxError } from '../base/errors.ts'
 import { eventPatterns, oneOrMore } from '../../schema/event-patterns.ts'
@@ -8,7 +9,6 @@ import {
   type RetryPolicy,
   type EventSelector,
   type HandlerContext,
-  type ProviderName,
   type SourceSelector,
 } from './define.ts'
 import type { SinkDefinition, SinkContext } from './define-sink.ts'

@@ -4,7 +4,7 @@ import type { ApiAccess } from './api.ts'
 import type { RetryOptions } from './define.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import type { UnfinishedAttempt } from './dispatcher.ts'
-import type { SinkInfo } from './outbox.ts'
+import type { KnownSinks } from './outbox.ts'
 import type { SettledCount } from './pace.ts'
 import type { HandlerLocations, Selection } from './handler-locations.ts'
 import type { ResolvedHandler } from './resolved-handler.ts'
@@ -103,7 +103,7 @@ export interface StartData {
   /** Number of processes that share the rates of handlers. */
   readonly processes: number
   /** The sinks of all threads. */
-  readonly sinks: readonly SinkInfo[]
+  readonly sinks: KnownSinks
 }
 
 export type ToRunner =
@@ -114,7 +114,7 @@ export type ToRunner =
 /** A change for running threads. */
 export type RunnerOrder =
   /** Runs can enqueue to these sinks. */
-  | { readonly kind: 'sinks'; readonly sinks: readonly SinkInfo[] }
+  | { readonly kind: 'sinks'; readonly sinks: KnownSinks }
   /** Bundled sinks sign with these secrets. */
   | { readonly kind: 'secrets'; readonly secrets: readonly Secret[] }
   /** Concurrency of a handler; null: its own. */

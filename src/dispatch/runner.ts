@@ -31,26 +31,14 @@ export interface RunnerOptions extends ThreadOptions {
 /** Maximum number of threads stuck in native calls. Only the end of the process frees them. */
 const maxStuck = 4
 
-export interface Runner {
-  readonly handlers: readonly HandlerInfo[]
-  /** The handlers that have runs in flight. */
-  readonly inFlight: readonly string[]
-  /** Sinks that send nothing for now, by name. */
-  readonly openBreakers: ReadonlyMap<string, OpenBreaker>
-  /** Sends an order to all threads: `secrets` after a change, `recall` after a pause or a cancelled replay. */
-  send(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void
-  /** Call this when another process may have died with runs in flight. */
-  lookForSuspects(): void
-  /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads. Idempotent. */
-  stop(graceMs: number): Promise<void>
-}
+export type Runner = Awaited<ReturnType<typeof startRunner>>
 
 /**
  * Starts the handler threads and keeps them running: one for all handlers, plus one per isolated handler. After a
  * change of files (with `watch`), or when other handlers are isolated than before, everything is loaded again. The new
  * threads take over once they have loaded; the old ones finish their runs.
  */
-export async function startRunner(options: RunnerOptions): Promise<Runner> {
+export async function startRunner(options: RunnerOptions) {
   const { inbox, locations, clock, log } = options
   const timing = { ...runnerTiming, ...options.timing }
   /** All groups with threads: current, loading and draining ones. */
@@ -241,24 +229,29 @@ export async function startRunner(options: RunnerOptions): Promise<Runner> {
     throw error
   }
   return {
-    get handlers() {
+    get handlers(): readonly HandlerInfo[] {
       return handlersOf(current)
     },
-    get inFlight() {
+    /** The handlers that have runs in flight. */
+    get inFlight(): readonly string[] {
       return [...groups].flatMap((group) => group.inFlight)
     },
-    get openBreakers() {
+    /** Sinks that send nothing for now, by name. */
+    get openBreakers(): ReadonlyMap<string, OpenBreaker> {
       const now = clock.now()
       // Threads don't report the end of a pause.
       const hasExpired = ({ reason, until }: OpenBreaker) => reason === 'pause' && until <= now
       return new Map(current.flatMap((group) => group.openBreakers).filter(([, open]) => !hasExpired(open)))
     },
-    send(order) {
+    /** Sends an order to all threads: `secrets` after a change, `recall` after a pause or a cancelled replay. */
+    send(order: Exclude<RunnerOrder, { kind: 'sinks' }>): void {
       if (order.kind === 'share') ({ processes } = order)
       for (const group of groups) group.send(order)
     },
+    /** Call this when another process may have died with runs in flight. */
     lookForSuspects,
-    stop: (graceMs) => (stopping ??= stop(graceMs)),
+    /** Lets runs in flight finish for `graceMs` milliseconds, aborts them, releases the rest, ends the threads. Idempotent. */
+    stop: (graceMs: number): Promise<void> => (stopping ??= stop(graceMs)),
   }
 }
 

@@ -1,19 +1,15 @@
-import type { Readable } from 'node:stream'
 import type { MessagePort } from 'node:worker_threads'
-import type { Clock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Inbox } from '../inbox/port.ts'
-import type { Logger } from '../base/log.ts'
 import type { Secret } from '../signature/keys.ts'
 import type { ApiAccess } from './api.ts'
 import type { OpenBreaker } from './circuit-breaker.ts'
 import { nameFields } from './blockage.ts'
-import { HandlerThread, type UnusableReason } from './handler-thread.ts'
-import type { SettledCount } from './pace.ts'
-import type { HandlerInfo, RunnerOrder, RunnerTiming, StartData } from './runner-protocol.ts'
+import { HandlerThread, type HandlerThreadOptions, type UnusableReason } from './handler-thread.ts'
+import type { HandlerInfo, RunnerOrder, StartData } from './runner-protocol.ts'
 import { withoutChecks, type HandlerLocations, type Selection } from './handler-locations.ts'
 
-export interface ThreadOptions {
+export interface ThreadOptions extends Pick<HandlerThreadOptions, 'clock' | 'log' | 'onSettled' | 'onOutput'> {
   readonly inbox: Pick<Inbox, 'settle' | 'release' | 'reap' | 'stats' | 'retire'>
   readonly openDispatchChannel: () => Promise<MessagePort>
   readonly locations: HandlerLocations
@@ -25,23 +21,15 @@ export interface ThreadOptions {
   readonly concurrency: number
   readonly logLevel: string
   readonly prettyLog: boolean
-  readonly clock: Clock
-  readonly log: Logger
-  readonly onSettled: (counts: readonly SettledCount[]) => void
-  /** Takes the output and log lines of handlers. Default: they go to the standard output of this process. */
-  readonly onOutput?: ((output: Readable) => void) | undefined
   /** Called once for each thread that was lost. */
   readonly onReplaced: (reason: string) => void
 }
 
-export interface ThreadGroupOptions extends ThreadOptions {
+export interface ThreadGroupOptions
+  extends ThreadOptions, Pick<HandlerThreadOptions, 'timing' | 'onImport' | 'onStuck'> {
   readonly selection: Selection
-  readonly timing: RunnerTiming
   /** Returns a unique owner for the leases of a thread. */
   readonly nextOwner: (role: Role) => string
-  readonly onImport: (file: string, stamp: string) => void
-  /** Called for each thread that is stuck in a native call. `ended` resolves once it has ended. */
-  readonly onStuck: (ended: Promise<unknown>) => void
   /** Called when the runs of a lost thread were released: some may be suspects. */
   readonly onRunsReleased: () => void
   /** Called after a lost thread was loaded again, maybe with other handlers. Throws if it must not start. */
@@ -65,7 +53,7 @@ export class ThreadGroup {
   readonly #draining: HandlerThread[] = []
   #handlers: readonly HandlerInfo[] = []
   #first: HandlerThread | undefined
-  #sinks: StartData['sinks'] = []
+  #sinks: StartData['sinks'] = new Map()
   #isStopping = false
   #mayHaveSuspects = false
   #isRunningSuspects = false

@@ -2,16 +2,15 @@ import { hash } from 'node:crypto'
 import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
-import { type Accounts, createAccounts } from './accounts/accounts.ts'
+import { createAccounts } from './accounts/accounts.ts'
 import { type PreviousRun, type WorldIdentity, openDataFile } from './data/data-file.ts'
 import type { SavedState } from './data/saved-states.ts'
-import type { DeliveryStore } from './deliveries/delivery.ts'
 import { formatDuration } from './duration.ts'
-import { type LoggedWorld, type OnProgress, createLoggedWorld } from './logged-world.ts'
+import { type OnProgress, createLoggedWorld } from './logged-world.ts'
 import type { RandomBytes } from './random.ts'
 import { type DrawnSecret, applySeed, prepareWorld } from './seed/apply-seed.ts'
 import type { Seed } from './seed/schema.ts'
-import { type WorldClock, advanceEnded, createWorldClock } from './world-clock.ts'
+import { advanceEnded, createWorldClock } from './world-clock.ts'
 import { createWorld } from './world/world.ts'
 
 export interface EmulatorStateOptions {
@@ -42,36 +41,6 @@ export interface Begun {
   readonly reachedAt: number
   /** World time at which this process continues. Nothing between `reachedAt` and `takenUpAt` was seen. */
   readonly takenUpAt: number
-}
-
-/** The world, its clock and the accounts. They survive restarts if there is a data file. */
-export interface EmulatorState {
-  readonly world: LoggedWorld
-  readonly clock: WorldClock
-  readonly accounts: Accounts
-  readonly cursorSecret: string
-  readonly deliveryStore: DeliveryStore
-  /** Number of restores so far. Cursors and deliveries of an earlier epoch are void. */
-  epoch(): number
-  /**
-   * Creates the world or loads the previous one, and brings it to the present. Call it once, before anything else.
-   * Events that arise in it are history and are sent to no endpoint.
-   */
-  begin(onProgress?: OnProgress): Promise<Begun>
-  /** Starts running world tasks as the clock reaches them. */
-  run(): void
-  /** Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored during the call. */
-  advance(ms: number): Promise<void>
-  /** Saves the present state under a name; returns its world time. Throws `bad_request` beyond 100 saved states. */
-  save(name: string): number
-  /** Deletes a saved state. False if there is none of this name. */
-  forget(name: string): boolean
-  /** Saved states, oldest first. */
-  saved(): readonly { readonly name: string; readonly at: number }[]
-  /** Restores world, accounts and clock. False if there is no saved state of this name. */
-  restore(name: string): boolean
-  /** Writes a checkpoint and closes the file. Idempotent. */
-  close(): void
 }
 
 /** Name of the saved state that a reset restores: the world as it began. */
@@ -108,8 +77,10 @@ function identityOf({ world, accounts, tracked, thresholds, networks, stories }:
   return { seed, settings, contents: hash('sha256', contents) }
 }
 
-/** Opens the data file, if any, and creates world, clock and accounts. Throws InboxError if the file can't be used. */
-export function createEmulatorState(options: EmulatorStateOptions): EmulatorState {
+export type EmulatorState = ReturnType<typeof createEmulatorState>
+
+/** Opens the data file, if any, and creates world, clock and accounts, which survive restarts in it. Throws InboxError if the file can't be used. */
+export function createEmulatorState(options: EmulatorStateOptions) {
   const { seed, base, wall, randomBytes, dataFile: file, settle, onEndpointDeleted, prepare, onRestore, log } = options
   const { seed: name, startAt: pinnedAt, history, ...settings } = seed.world
   const begunAt = pinnedAt ?? (seed.clock.mode === 'manual' ? manualStartAt : base.now()) - history
@@ -212,10 +183,15 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
     world,
     clock,
     accounts,
+    /** Number of restores so far. Cursors and deliveries of an earlier epoch are void. */
     epoch: data.epoch,
     deliveryStore: data.deliveries,
     cursorSecret: data.secret,
-    async begin(onProgress) {
+    /**
+     * Creates the world or loads the previous one, and brings it to the present. Call it once, before anything else.
+     * Events that arise in it are history and are sent to no endpoint.
+     */
+    async begin(onProgress?: OnProgress): Promise<Begun> {
       const previous = data.previousRun()
       const begun =
         previous === null
@@ -231,11 +207,13 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       checkpoint()
       return begun
     },
+    /** Starts running world tasks as the clock reaches them. */
     run() {
       world.start()
       if (file !== undefined) checkpointLater()
     },
-    async advance(ms) {
+    /** Advances a manual clock by `ms`. Throws `bad_request` in another mode, or if the clock is set or the world restored during the call. */
+    async advance(ms: number): Promise<void> {
       const epoch = clock.epoch()
       advances++
       try {
@@ -247,7 +225,8 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       }
       if (clock.epoch() !== epoch) throw advanceEnded()
     },
-    save(stateName) {
+    /** Saves the present state under a name; returns its world time. Throws `bad_request` beyond 100 saved states. */
+    save(stateName: string): number {
       const others = states.list().filter((state) => state.name !== stateName && state.name !== originName)
       if (others.length >= maxSavedStates) {
         const message = `expected at most ${maxSavedStates} saved states; delete one, or overwrite one`
@@ -257,9 +236,12 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       states.put(stateName, state)
       return state.at
     },
+    /** Deletes a saved state. False if there is none of this name. */
     forget: states.remove,
+    /** Saved states, oldest first. */
     saved: states.list,
-    restore(stateName) {
+    /** Restores world, accounts and clock. False if there is no saved state of this name. */
+    restore(stateName: string): boolean {
       const state = states.get(stateName)
       if (state === null) return false
       data.replace(state)
@@ -269,6 +251,7 @@ export function createEmulatorState(options: EmulatorStateOptions): EmulatorStat
       onRestore()
       return true
     },
+    /** Writes a checkpoint and closes the file. Idempotent. */
     close() {
       if (isClosed) return
       isClosed = true

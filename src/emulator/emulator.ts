@@ -24,7 +24,7 @@ import type { DashboardLogin } from './control/sessions.ts'
 import { createTriggering } from './triggering.ts'
 import type { WorldClock } from './world-clock.ts'
 import type { OnProgress } from './logged-world.ts'
-import type { World } from './world/port.ts'
+import type { World } from './world/world.ts'
 
 export type { AttemptReport, Begun, Deliveries, PlainEvent, SeedInput }
 

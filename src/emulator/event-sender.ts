@@ -5,7 +5,8 @@ import type { DeliveryEngine } from './deliveries/deliveries.ts'
 import type { Begun } from './emulator-state.ts'
 import type { PlainEvent } from './overrides.ts'
 import { serialize, type SerializerProfile } from './serialize.ts'
-import type { World, WorldEvent } from './world/port.ts'
+import type { WorldEvent } from './world/port.ts'
+import type { World } from './world/world.ts'
 
 interface EventSenderOptions {
   readonly world: World

@@ -1,4 +1,5 @@
-import { type CommandResult, type World, type WorldCommand, WorldRefusal } from './world/port.ts'
+import { type CommandResult, type WorldCommand, WorldRefusal } from './world/port.ts'
+import type { World } from './world/world.ts'
 import type { AccountsState, AccountsChange } from './accounts/accounts.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
@@ -24,22 +25,6 @@ export interface LoggedWorldOptions {
 /** Progress of creating or catching up a world, in world time. */
 export type OnProgress = (at: number, until: number) => void
 
-export interface LoggedWorld extends World {
-  /** Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; nothing has changed then. */
-  execute(command: WorldCommand, change?: AccountsChange): CommandResult
-  /** Applies commands of the log again at their moments, without logging them. Yields to the event loop. */
-  replay(
-    commands: readonly { readonly at: number; readonly command: WorldCommand }[],
-    onProgress?: OnProgress,
-  ): Promise<void>
-  /** Brings the world to the present of its clock. Yields to the event loop. */
-  catchUp(onProgress?: OnProgress): Promise<void>
-  /** Starts running tasks as the clock reaches them. Errors are thrown to the clock, and the tasks are retried. */
-  start(): void
-  /** Idempotent. */
-  stop(): void
-}
-
 /** Tasks that run at once, before a read or a turn of the event loop: about 10 ms of work. */
 const stepsAtOnce = 200
 /** Delay after a failure, for example with a full disk. */
@@ -50,7 +35,7 @@ const retryMs = 5_000
  * the same commands at the same moments give the same world. `advanceTo` is bounded: readers of a world that lags far
  * behind its clock see the moment it has reached.
  */
-export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOptions): LoggedWorld {
+export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOptions) {
   let isBusy = false
   let isRunning = false
   let timer: Timer | undefined
@@ -126,7 +111,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
     }
   }
 
-  return {
+  const logged: World = {
     ...world,
     advanceTo: (at) => void step(at),
     commands: { apply: (command) => execute(command) },
@@ -134,8 +119,16 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
       world.restore(snapshot)
       setTimer()
     },
+  }
+  return {
+    ...logged,
+    /** Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; nothing has changed then. */
     execute,
-    async replay(commands, onProgress) {
+    /** Applies commands of the log again at their moments, without logging them. Yields to the event loop. */
+    async replay(
+      commands: readonly { readonly at: number; readonly command: WorldCommand }[],
+      onProgress?: OnProgress,
+    ): Promise<void> {
       for (const { at, command } of commands) {
         await advanceInSteps(() => at, onProgress)
         try {
@@ -146,14 +139,17 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
         }
       }
     },
-    async catchUp(onProgress) {
+    /** Brings the world to the present of its clock. Yields to the event loop. */
+    async catchUp(onProgress?: OnProgress): Promise<void> {
       await advanceInSteps(() => clock.now(), onProgress)
       setTimer()
     },
+    /** Starts running tasks as the clock reaches them. Errors are thrown to the clock, and the tasks are retried. */
     start() {
       isRunning = true
       setTimer()
     },
+    /** Idempotent. */
     stop() {
       isRunning = false
       retry?.cancel()

@@ -1,7 +1,8 @@
 import { networkIds } from '../../schema/index.ts'
 import { LimitReached, type Account, type Accounts } from './accounts/accounts.ts'
 import type { RandomStream } from './random.ts'
-import type { Token, World } from './world/port.ts'
+import type { Token } from './world/port.ts'
+import type { World } from './world/world.ts'
 
 /** Minimum liquidity: below it a single trade moves the price too far. */
 const minLiquidityUsd = 20_000

@@ -1,11 +1,8 @@
-import http, { type RequestListener } from 'node:http'
-import https from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
+import type { RequestListener } from 'node:http'
 import type { Clock } from '../base/clock.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
-import { InboxError } from '../base/errors.ts'
 import { type Pages, builtFolder, createPages as createPagesOf } from '../base/http/page-files.ts'
-import { listenErrorOf } from '../base/http/server.ts'
+import { startHttpServer } from '../base/http/server.ts'
 import type { Logger } from '../base/log.ts'
 import { createControlApp } from './control/app.ts'
 import type { ControlContext } from './control/route.ts'
@@ -38,29 +35,14 @@ interface ServingOptions extends Omit<ControlContext, 'journal' | 'sessions'> {
   readonly log: Logger
 }
 
-export interface EmulatorServer {
-  readonly url: string
-  /** Waits up to a second for responses in flight, then closes their connections. Idempotent. */
-  close(): Promise<void>
-}
+export type EmulatorServer = Awaited<ReturnType<typeof startServing>>
 
-const settings = {
-  headersTimeout: 5_000,
-  requestTimeout: 10_000,
-  connectionsCheckingInterval: 1_000,
-  maxHeaderSize: 16 * 1024,
-  keepAliveTimeout: 15_000,
-  // Requests without a Host header are rejected in the envelope, not by Node.
-  requireHostHeader: false,
-}
-const maxConnections = 1_000
-const socketTimeoutMs = 30_000
 const graceMs = 1_000
 /** Requests in the journal. */
 const journalCapacity = 1_000
 
 /** Serves the REST service, the control routes and the dashboard. Throws `port_unavailable`. */
-export async function startServing(listen: ListenOptions, options: ServingOptions): Promise<EmulatorServer> {
+export async function startServing(listen: ListenOptions, options: ServingOptions) {
   const { seed, wall, controlToken, login, isReady, log, ...context } = options
   const { state, faults, stream, randomBytes } = context
   const { world, clock, accounts, cursorSecret } = state
@@ -90,48 +72,28 @@ export async function startServing(listen: ListenOptions, options: ServingOption
     else if (pages.isFor(request)) pages.handle(request, response)
     else rest(request, response)
   }
-  const { host, tls } = listen
-  const server =
-    tls === undefined
-      ? http.createServer(settings, handler)
-      : https.createServer({ ...settings, ...tls, handshakeTimeout: settings.headersTimeout }, handler)
-  // By default Node sends 100 Continue before any check, and answers other expectations without a body.
-  server.on('checkContinue', handler)
-  server.on('checkExpectation', handler)
-  server.on('clientError', rest.onClientError)
-  server.on('connect', rest.onConnect)
-  server.maxConnections = maxConnections
-  server.timeout = socketTimeoutMs
-  const { port } = await startListening(server, listen)
-  let closing: Promise<void> | undefined
-
-  function close(): Promise<void> {
-    // Streams never end on their own and would use up the grace period of all other responses.
-    stream.close()
-    return new Promise((resolve) => {
-      const force = setTimeout(() => server.closeAllConnections(), graceMs)
-      server.close(() => {
-        clearTimeout(force)
-        resolve()
-      })
-      server.closeIdleConnections()
-    })
-  }
-
-  return {
-    url: `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    close: () => (closing ??= close()),
-  }
-}
-
-function startListening(server: Server, { host, port }: ListenOptions): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      const message = `cannot listen on ${host}:${port}: ${listenErrorOf(error)}; ${remedyOf(error)}`
-      reject(new InboxError('port_unavailable', message, { cause: error }))
-    })
-    server.listen(port, host, () => resolve(server.address() as AddressInfo))
+  const { host, port, tls } = listen
+  const server = await startHttpServer({
+    host,
+    port,
+    handler,
+    maxConnections: 1_000,
+    keepAliveMs: 15_000,
+    // Requests without a Host header are rejected in the envelope, not by Node.
+    settings: { maxHeaderSize: 16 * 1024, requireHostHeader: false },
+    prepare: (server) => server.on('clientError', rest.onClientError).on('connect', rest.onConnect),
+    portSetting: remedyOf,
+    ...(tls && { tls }),
   })
+  return {
+    url: server.url,
+    /** Waits up to a second for responses in flight, then closes their connections. Idempotent. */
+    close(): Promise<void> {
+      // Streams never end on their own and would use up the grace period of all other responses.
+      stream.close()
+      return server.close(graceMs)
+    },
+  }
 }
 
 /** Error codes that the host causes; the port causes all others. */
@@ -154,7 +116,7 @@ const notBuilt = `<!doctype html>
 `
 
 /** Output folder of the dashboard build, from source or from a built file. */
-export function builtDashboard(): string {
+function builtDashboard(): string {
   return builtFolder('dashboard')
 }
 

@@ -7,7 +7,8 @@ import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
 import { largerTokens, setAlertToTrigger } from './price-alerts.ts'
 import { type RandomBytes, createRandomStream } from './random.ts'
 import { toEventId } from './world/addresses.ts'
-import { type CommandResult, type World, WorldRefusal } from './world/port.ts'
+import { type CommandResult, WorldRefusal } from './world/port.ts'
+import type { World } from './world/world.ts'
 
 interface TriggeringOptions {
   readonly world: Pick<World, 'commands' | 'views' | 'onEvent' | 'rehearse'>

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { addDue, takeDue, type Due } from './sorted-list.ts'
 
@@ -30,27 +30,14 @@ export interface WorldClockOptions {
   readonly onError?: (error: unknown) => void
 }
 
-/** The world clock, independent of the wall clock (A43, A54). It goes back only by `moveTo`, and by `set` to manual while the world lags. */
-export interface WorldClock extends Clock {
-  state(): ClockState
-  /** Increases when the clock is set or moved. Callers compare it to detect that their work is stale. */
-  epoch(): number
-  /** Sets mode and speed from now on. `speed` is required for mode `scaled` only. */
-  set(mode: ClockMode, speed?: number): void
-  /**
-   * Advances a manual clock by `ms`: fires due timers in order and waits for the work they start. Calls are queued.
-   * Throws `bad_request` in another mode, or if the clock is set or moved during the call.
-   */
-  advance(ms: number): Promise<void>
-  /** Jumps to a moment, even an earlier one. Armed timers keep their due times. */
-  moveTo(at: number): void
-}
-
 interface ArmedTimer extends Due {
   readonly fn: () => void
 }
 
-export function createWorldClock(options: WorldClockOptions): WorldClock {
+export type WorldClock = ReturnType<typeof createWorldClock>
+
+/** The world clock, independent of the wall clock (A43, A54). It goes back only by `moveTo`, and by `set` to manual while the world lags. */
+export function createWorldClock(options: WorldClockOptions) {
   const { base, settle = () => undefined, stopAt = (at) => at, onError = rethrow } = options
   const timers: ArmedTimer[] = []
   let armed = 0
@@ -131,7 +118,7 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
 
   return {
     now,
-    after(ms, fn) {
+    after(ms: number, fn: () => void): Timer {
       const timer = { at: Math.ceil(now() + Math.max(0, ms)), priority: 0, order: armed++, fn }
       addDue(timers, timer)
       if (timers[0] === timer) arm()
@@ -144,9 +131,11 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
       }
     },
     random: () => base.random(),
-    state: () => ({ mode, speed, now: now() }),
+    state: (): ClockState => ({ mode, speed, now: now() }),
+    /** Increases when the clock is set or moved. Callers compare it to detect that their work is stale. */
     epoch: () => epoch,
-    set(newMode, newSpeed) {
+    /** Sets mode and speed from now on. `speed` is required for mode `scaled` only. */
+    set(newMode: ClockMode, newSpeed?: number): void {
       const at = now()
       const stoppedAt = newMode === 'manual' ? Math.min(at, stopAt(at)) : at
       epoch++
@@ -155,13 +144,18 @@ export function createWorldClock(options: WorldClockOptions): WorldClock {
       speed = speedOf(newMode, newSpeed)
       arm()
     },
-    advance(ms) {
+    /**
+     * Advances a manual clock by `ms`: fires due timers in order and waits for the work they start. Calls are queued.
+     * Throws `bad_request` in another mode, or if the clock is set or moved during the call.
+     */
+    advance(ms: number): Promise<void> {
       const begunIn = epoch
       const advanced = advancing.then(() => advanceBy(ms, begunIn))
       advancing = advanced.catch(() => {})
       return advanced
     },
-    moveTo(at) {
+    /** Jumps to a moment, even an earlier one. Armed timers keep their due times. */
+    moveTo(at: number): void {
       epoch++
       anchorTo(at)
       arm()

@@ -1,44 +1,37 @@
 import { InboxError } from '../base/errors.ts'
 
-/** Encodes the position where a page ended, one or more integers ≥ 0, as an opaque cursor. */
-export function encodeCursor(...position: readonly number[]): string {
+/** Encodes the position where a page ended, integers ≥ 0 and digests in hex, as an opaque cursor. */
+export function encodeCursor(...position: readonly (number | string)[]): string {
   return Buffer.from(position.join('.')).toString('base64url')
 }
 
 /** Decodes a cursor of one number. Throws `bad_request` for anything else. */
 export function decodeCursor(text: string): number {
-  const [n = 0] = decodePosition(text, 1)
-  return n
+  return Number(decodePosition(text, /^(\d{1,16})$/)[0])
 }
 
 /** Decodes a cursor of two numbers. Throws `bad_request` for anything else. */
 export function decodeCursorPair(text: string): readonly [number, number] {
-  const [a = 0, b = 0] = decodePosition(text, 2)
-  return [a, b]
+  const [a, b] = decodePosition(text, /^(\d{1,16})\.(\d{1,16})$/)
+  return [Number(a), Number(b)]
 }
 
-const digitsPerPart = 12
-const sha256Digits = 64
-
-/** Encodes two numbers and a SHA-256 in hex as a cursor. */
-export function encodeDigestCursor(a: number, b: number, digest: string): string {
-  const parts = Array.from({ length: Math.ceil(digest.length / digitsPerPart) }, (_, index) => {
-    return parseInt(digest.slice(index * digitsPerPart, (index + 1) * digitsPerPart), 16)
-  })
-  return encodeCursor(a, b, ...parts)
-}
-
-/** Decodes a cursor of `encodeDigestCursor`. Throws `bad_request` for anything else. */
+/** Decodes a cursor of two numbers and a SHA-256 in hex. Throws `bad_request` for anything else. */
 export function decodeDigestCursor(text: string): readonly [number, number, string] {
-  const [a = 0, b = 0, ...parts] = decodePosition(text, 2 + Math.ceil(sha256Digits / digitsPerPart))
-  const digits = parts.map((part) => part.toString(16).padStart(digitsPerPart, '0'))
-  const last = digits.at(-1)?.slice(-(sha256Digits % digitsPerPart)) ?? ''
-  return [a, b, digits.slice(0, -1).join('') + last]
+  const [a, b, digest = ''] = decodePosition(text, /^(\d{1,16})\.(\d{1,16})\.([0-9a-f]{64})$/)
+  return [Number(a), Number(b), digest]
 }
 
-function decodePosition(text: string, length: number): readonly number[] {
-  const position = Buffer.from(text, 'base64url').toString('latin1').split('.').map(Number)
-  const isValid = position.length === length && position.every((n) => Number.isSafeInteger(n) && n >= 0)
-  if (isValid && encodeCursor(...position) === text) return position
+function decodePosition(text: string, form: RegExp): readonly string[] {
+  const [position, ...parts] = form.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
+  const isSafe = parts.every((part) => part.length === 64 || Number.isSafeInteger(Number(part)))
+  if (position !== undefined && isSafe && encodeCursor(position) === text) return parts
   throw new InboxError('bad_request', 'invalid cursor: pass the next_cursor of the previous page unchanged')
+}
+
+/** A page of rows that were read with one more than its limit. `positionOf`: the arguments of `encodeCursor`. */
+export function toPage<T>(rows: readonly T[], limit: number, positionOf: (last: T) => readonly (number | string)[]) {
+  const data = rows.slice(0, limit)
+  const last = rows.length > limit ? data.at(-1) : undefined
+  return { data, nextCursor: last === undefined ? null : encodeCursor(...positionOf(last)) }
 }

@@ -93,6 +93,19 @@ export interface ActionStep {
  */
 export type Step<Trx> = (from: number) => Awaitable<ActionStep | ((trx: Trx) => Awaitable<ActionStep>)>
 
+/** Bounds of pruning. */
+export const pruneBounds = {
+  /** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
+  maxPruned: 200,
+  /** Maximum bodies read per step. */
+  maxScanned: 1_000,
+  /** Younger bodies are not pruned for size: they may be inspected or delivered again. */
+  minAgeMs: 3_600_000,
+  /** Shares of the maximum size that are reserved for the newest bodies. */
+  eventsShare: 1 / 2,
+  quarantineShare: 1 / 4,
+} as const
+
 /** One pruning: two actions of many steps. */
 export interface Pruning<Trx> {
   readonly pruneEvents: Step<Trx>

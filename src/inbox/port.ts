@@ -46,7 +46,6 @@ import type { OperatorActions } from './operator-actions.ts'
 import type { DeadLetter, QueryStore } from './query-store.ts'
 
 export type { OperatorActions } from './operator-actions.ts'
-export * from './source.ts'
 export * from './types.ts'
 export * from './query-store.ts'
 

@@ -1,5 +1,13 @@
 import { InboxError } from '../base/errors.ts'
-import { maxReplayIds, sourceOf, type EventStatus, type ReplayFilter, replayStates, type ReplayRecord } from './port.ts'
+import {
+  maxReplayIds,
+  replayStates,
+  sourceOf,
+  type EventStatus,
+  type HandlerRoute,
+  type ReplayFilter,
+  type ReplayRecord,
+} from './port.ts'
 
 /** The fields of a stored event that a filter compares. `status` is lazy, because it has to read the runs. */
 export interface FilteredEvent {
@@ -25,6 +33,15 @@ export function checkReplayFilter(filter: ReplayFilter): void {
   if (filter.ids !== undefined && filter.ids.length > maxReplayIds) {
     throw new InboxError('bad_request', `expected at most ${maxReplayIds} ids, received ${filter.ids.length}`)
   }
+}
+
+/** Routes of an event that get a run of it: all, or only the filter's handler; null if that handler doesn't take the event. */
+export function replayedRoutes(
+  all: readonly HandlerRoute[],
+  { handler }: Pick<ReplayFilter, 'handler'>,
+): readonly HandlerRoute[] | null {
+  const routes = handler === undefined ? all : all.filter(({ name }) => name === handler)
+  return routes.length === 0 && handler !== undefined ? null : routes
 }
 
 /** Compares all members of the filter except `handler`. */

@@ -1,5 +1,4 @@
-import type { SourceEvents } from '../../schema/index.ts'
-import type { ProviderName } from './providers/index.ts'
+import type { ProviderName, SourceEvents } from '../../schema/index.ts'
 
 /** Values that are new in each sample, so that two samples are two events. */
 export interface Fresh {

@@ -1,9 +1,10 @@
+import type { ProviderName } from '../../schema/index.ts'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { nearest } from '../base/edit-distance.ts'
 import { InboxError } from '../base/errors.ts'
 import { signWithSecret } from './sign.ts'
 import type { VerifiedSource } from './verify.ts'
-import { providers, type ProviderName } from './providers/index.ts'
+import { providers } from './providers/index.ts'
 import { sampleBodies, type Fresh } from './sample-bodies.ts'
 
 /** A delivery to be signed: the options `raw` and `headers` of `signSource`. */

@@ -1,8 +1,9 @@
+import type { ProviderName } from '../../schema/index.ts'
 import { z } from 'zod'
 import { nearest } from '../base/edit-distance.ts'
 import { messageOf } from '../base/errors.ts'
 import { defineProvider, type KeyEndpoint, type Provider, type Verification } from './provider.ts'
-import { isProviderName, providerNames, providers, type ProviderName } from './providers/index.ts'
+import { isProviderName, providerNames, providers } from './providers/index.ts'
 import type { ParsedVerification } from './read-signature.ts'
 import { parseTemplate } from './template.ts'
 

@@ -42,7 +42,7 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--stored 10000000]   also measure on a store of this many events
                  [--backlog 1000000]   also measure a start with this many pending runs
                  [--replay 1000000]    also measure a replay of this many events, and its memory
-                 [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench`
+                 [--postgres]          measure one to three replicas on PostgreSQL instead`
 
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))

@@ -2,14 +2,11 @@ import { createHmac } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 
-interface Connections {
+/** Signed deliveries. */
+export interface DeliveryLoad {
   /** Connections are spread over them. */
   readonly ports: readonly number[]
   readonly connections: number
-}
-
-/** Signed deliveries. */
-export interface DeliveryLoad extends Connections {
   readonly path: string
   readonly secret: string
   readonly events: number
@@ -21,14 +18,6 @@ export interface DeliveryLoad extends Connections {
   readonly keys: number
 }
 
-/** Reads of the REST service. */
-export interface ReadLoad extends Connections {
-  readonly apiKey: string
-  readonly requests: number
-  /** Read in turn. */
-  readonly paths: readonly string[]
-}
-
 export interface LoadResult {
   readonly seconds: number
   readonly perSecond: number
@@ -37,8 +26,6 @@ export interface LoadResult {
   readonly maxMs: number
   /** Number of responses other than 200. */
   readonly refused: number
-  /** Mean size of a response body; 0 for deliveries. */
-  readonly bodyBytes: number
 }
 
 /** Signs a delivery with 400 to 600 bytes of body. */
@@ -72,45 +59,23 @@ function toDelivery(options: DeliveryLoad, index: number): Buffer {
   )
 }
 
-function toReads({ apiKey, paths, requests }: ReadLoad): Buffer[] {
-  const distinct = paths.map((path) =>
-    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`),
-  )
-  return Array.from({ length: requests }, (_, index) => distinct[index % distinct.length] ?? Buffer.alloc(0))
-}
-
-const headEnd = Buffer.from('\r\n\r\n')
-
-/** Size of the body of a complete response; undefined while bytes are missing. */
-function bodyLength(response: Buffer): number | undefined {
-  const end = response.indexOf(headEnd)
-  if (end < 0) return undefined
-  const length = Number(/content-length: (\d+)/i.exec(response.toString('latin1', 0, end))?.[1])
-  return response.length < end + headEnd.length + length ? undefined : length
-}
-
 /**
  * Sends on keep-alive connections, each with one request in flight. Requests are made before the clock starts, so that
  * the generator takes as little of the machine as it can.
  */
-async function run(options: DeliveryLoad | ReadLoad): Promise<LoadResult> {
-  const isReading = 'paths' in options
-  const requests = isReading
-    ? toReads(options)
-    : Array.from({ length: options.events }, (_, index) => toDelivery(options, index))
+async function run(options: DeliveryLoad): Promise<LoadResult> {
+  const requests = Array.from({ length: options.events }, (_, index) => toDelivery(options, index))
   const { ports, connections } = options
   const sockets = await Promise.all(Array.from({ length: connections }, (_, n) => open(ports[n % ports.length] ?? 0)))
   const histogram = createHistogram()
   let next = 0
   let answered = 0
   let refused = 0
-  let bodyBytes = 0
   const { promise: finished, resolve: finish, reject } = Promise.withResolvers<void>()
 
   const startedAt = process.hrtime.bigint()
   for (const socket of sockets) {
     let sentAt = 0n
-    let received: Buffer = Buffer.alloc(0)
     const send = () => {
       const request = requests[next++]
       if (request === undefined) return
@@ -118,13 +83,8 @@ async function run(options: DeliveryLoad | ReadLoad): Promise<LoadResult> {
       socket.write(request)
     }
     socket.on('data', (chunk: Buffer) => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
-      // Responses to deliveries fit in one packet: each chunk is one.
-      const length = isReading ? bodyLength(received) : 0
-      if (length === undefined) return
-      if (received.toString('latin1', 9, 12) !== '200') refused++
-      bodyBytes += length
-      received = Buffer.alloc(0)
+      // A response fits in one packet, so each chunk is one response.
+      if (chunk.toString('latin1', 9, 12) !== '200') refused++
       histogram.record(process.hrtime.bigint() - sentAt)
       if (++answered === requests.length) finish()
       else send()
@@ -146,7 +106,6 @@ async function run(options: DeliveryLoad | ReadLoad): Promise<LoadResult> {
     p99Ms: histogram.percentile(99) / 1e6,
     maxMs: histogram.max / 1e6,
     refused,
-    bodyBytes: Math.round(bodyBytes / requests.length),
   }
 }
 
@@ -158,7 +117,7 @@ function open(port: number): Promise<Socket> {
 }
 
 // The generator is a process of its own: it takes its options as a message and answers with the result.
-process.once('message', (options: DeliveryLoad | ReadLoad) => {
+process.once('message', (options: DeliveryLoad) => {
   run(options).then(
     (result) => process.send?.(result),
     (error: unknown) => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { DeliveryLoad, LoadResult, ReadLoad } from './load.ts'
+import type { DeliveryLoad, LoadResult } from './load.ts'
 
 /** An open console: the requests of its pages, as often as the pages send them, and the live stream. */
 interface Visitor {
@@ -159,7 +159,7 @@ function describe(child: ChildProcess, port: number, startMs: number): ServerPro
 }
 
 /** Runs one load in a process of its own. */
-export async function runLoad(options: DeliveryLoad | ReadLoad): Promise<LoadResult> {
+export async function runLoad(options: DeliveryLoad): Promise<LoadResult> {
   const child = fork(new URL('./load.ts', import.meta.url))
   child.send(options)
   const [result] = (await once(child, 'message')) as [LoadResult]

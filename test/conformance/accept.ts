@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type ConformanceHarness, Stage, stageTest, aQuarantined, anEvent, bytes, hex } from './stage.ts'
+import { type ConformanceHarness, Stage, stageTest, aQuarantined, anEvent, bytes, hex, odd } from './stage.ts'
 
 /** `accept` and `register`. */
 export function describeAccept(harness: ConformanceHarness): void {
@@ -15,21 +15,19 @@ export function describeAccept(harness: ConformanceHarness): void {
       expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 3, missingSeqs: 0 })
     })
 
-    test('stores all fields of an event', async ({ stage }) => {
-      const given = {
-        network: 'solana',
-        address: 'Abc',
-        key: 'solana:Abc',
-        createdAt: ' 2026-13-99 ',
-        secretLabel: 'old',
-      }
-      const event = anEvent('a', { ...given, type: 'token.migrated', receivedAt: 1_234_567_890_123 })
+    test('stores all fields of an event, with any text', async ({ stage }) => {
+      const place = { network: 'solana', address: 'Abc' }
+      const given = { ...place, key: 'solana:Abc', createdAt: ' 2026-13-99 ', secretLabel: odd }
+      const event = anEvent(odd, { ...given, type: odd, trace: odd, headers: `{"a":"${odd}"}`, receivedAt: 123_456 })
       await stage.accept(event, anEvent('b'))
-      const { raw, ...detail } = await stage.detail('a')
-      expect(detail).toMatchObject({ ...given, seq: 1, id: 'a', type: 'token.migrated', receivedAt: 1_234_567_890_123 })
-      expect(detail).toMatchObject({ duplicates: 0, conflicts: 0 })
+      const { raw, ...detail } = await stage.detail(odd)
+      const { kind: _, raw: __, ...stored } = event
+      expect(detail).toMatchObject({ ...stored, seq: 1, duplicates: 0, conflicts: 0 })
       expect(hex(raw)).toBe(hex(event.raw))
       expect(await stage.detail('b')).toMatchObject({ network: null, address: null })
+      const { data } = await stage.inbox.events({ limit: 9, type: odd, ...place, q: 'id' })
+      expect(data).toMatchObject([{ id: odd, type: odd, ...place }])
+      expect(await stage.inbox.unknownIds([odd, `${odd}!`])).toEqual([`${odd}!`])
     })
 
     test('stores any bytes unchanged', async ({ stage }) => {

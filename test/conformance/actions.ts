@@ -10,7 +10,6 @@ import {
   noRuns,
   ordered,
 } from './stage.ts'
-import { readAll } from './views.ts'
 
 interface LargeAction {
   readonly stage: Stage
@@ -42,32 +41,6 @@ export function describeActions(harness: ConformanceHarness): void {
       expect((await stage.inbox.audit({ limit: 1 })).data).toMatchObject([
         { action: 'dead.drop', at: stage.clock.now(), detail: { reason: 'all of them' } },
       ])
-    })
-
-    test('unblocks its key when it is dropped', async () => {
-      await using stage = await Stage.open(harness, [{ ...ordered, onDead: 'hold' }])
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      await stage.killReady()
-      const claim = stage.claim()
-      expect(await stage.inbox.dropDead('all', 'no')).toBe(1)
-      expect(idsOf(await claim)).toEqual(['b'])
-    })
-  })
-
-  describe('discardPendingRuns', () => {
-    test('drops the open runs of the handler, except running ones', async () => {
-      await using stage = await Stage.open(harness, [ordered, loose])
-      await stage.accept(...['a', 'b', 'c'].map((id) => anEvent(id, { key: 'k' })), anEvent('d'), anEvent('e'))
-      await stage.crashRun(1)
-      const running = await stage.claimOne()
-      await stage.inbox.register([loose])
-      expect(await stage.inbox.discardPendingRuns('ordered', 'it is gone')).toBe(4)
-      expect(await stage.inbox.discardPendingRuns('unknown', 'x')).toBeNull()
-      expect(await stage.stats()).toEqual({ ...noRuns, running: 1 })
-      expect(await stage.stats('loose')).toEqual({ ...noRuns, ready: 5 })
-      expect(await stage.done(running)).toEqual(['applied'])
-      expect(await stage.inbox.discardPendingRuns('ordered', 'x')).toBe(0)
-      expect(await actions(stage)).toEqual(['handler.drop'])
     })
   })
 
@@ -144,18 +117,6 @@ export function describeActions(harness: ConformanceHarness): void {
     const leftDead = async ({ inbox }: Stage) => (await inbox.stats()).handlers[0]!.dead
     /** Each opens a stage. `detailOf`: the audit detail after `done` of them. `left`: how many are left. */
     const acts: Record<string, () => Promise<LargeAction>> = {
-      'requeueDead of all': async () => {
-        const { stage } = await dead()
-        const act = () => stage.inbox.requeueDead('all', by)
-        return {
-          stage,
-          count,
-          act,
-          action: 'dead.requeue',
-          detailOf: (done) => ({ runs: 'all', count: done }),
-          left: leftDead,
-        }
-      },
       'requeueDead of many ids': async () => {
         const { stage, runIds } = await dead()
         const act = () => stage.inbox.requeueDead(runIds.toReversed(), by)
@@ -236,30 +197,5 @@ export function describeActions(harness: ConformanceHarness): void {
       expect(await notes(stage)).toHaveLength(3)
       expect(await act()).toBe(0)
     })
-  })
-
-  test('lists audit records newest first, page by page, without actions that changed nothing', async ({ stage }) => {
-    await stage.accept(anEvent('a'))
-    await stage.killReady()
-    await stage.inbox.setPaused('ordered', true)
-    await stage.inbox.setPaused('unknown', true)
-    await stage.inbox.setPaused(null, true)
-    await stage.inbox.setPaused(null, false)
-    await stage.inbox.requeueDead('all')
-    await stage.inbox.requeueDead('all')
-    await stage.inbox.dropDead('all', 'x')
-    const filter = { ids: ['a'] }
-    const { id } = await stage.inbox.startReplay({ filter, perSecond: null, newKeys: true })
-    await stage.inbox.cancelReplay(id)
-    const seen = await readAll((cursor) => stage.inbox.audit({ ...cursor, limit: 2 }))
-    expect(seen.map(({ action }) => action).toReversed()).toEqual([
-      'handler.pause',
-      'handler.pause',
-      'handler.resume',
-      'dead.requeue',
-      'replay.start',
-      'replay.cancel',
-    ])
-    expect(seen[1]).toMatchObject({ detail: { replay: id, filter, newKeys: true } })
   })
 }

@@ -81,28 +81,6 @@ export function describeClaim(harness: ConformanceHarness): void {
       expect(idsOf(await claim)).toEqual(['soon'])
     })
 
-    testSetBack(
-      'returns runs that were due before the clock was set back; a retry keeps its delay',
-      async ({ stage }) => {
-        await stage.accept(anEvent('retried'), anEvent('crashed'))
-        await stage.retry(await stage.claimOne(), stage.clock.now() + 10_000)
-        await stage.crashRun(1)
-        await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-        await stage.clock.advance(-3_600_000)
-
-        const [a] = await stage.claim()
-        expect(a).toMatchObject({ event: { id: 'a' } })
-        expect(idsOf(await stage.claim({ suspects: true }))).toEqual(['crashed'])
-        const claim = stage.claim()
-        await stage.done(a!)
-        expect(idsOf(await claim)).toEqual(['b'])
-        const next = stage.claim()
-        await stage.accept(anEvent('c'))
-        expect(idsOf(await next)).toEqual(['c'])
-        expect(await stage.run('retried')).toMatchObject({ runAt: stage.clock.now() + 10_000 })
-      },
-    )
-
     testSetBack('keeps the delay of an outcome from before the clock was set back', async ({ stage }) => {
       await stage.accept(anEvent('retried'), anEvent('snoozed'))
       const [retried, snoozed] = await stage.claim()
@@ -115,46 +93,6 @@ export function describeClaim(harness: ConformanceHarness): void {
       ])
       for (const id of ['retried', 'snoozed']) {
         expect(await stage.run(id)).toMatchObject({ runAt: stage.clock.now() + 10_000 })
-      }
-    })
-
-    test('ignores runs of other handlers', async () => {
-      const routes = [ordered, { name: 'other', types: ['token.migrated'], order: 'key' }] as const
-      await using stage = await Stage.open(harness, routes)
-      const other = stage.claim({ handlers: ['other'] })
-      const unknown = stage.claim({ handlers: ['unknown'] })
-      await stage.accept(anEvent('a'))
-      expect(idsOf(await stage.claim())).toEqual(['a'])
-      expect(await stage.isWaiting(Promise.race([other, unknown]))).toBe(true)
-      await stage.accept(anEvent('b', { type: 'token.migrated' }))
-      expect(idsOf(await other)).toEqual(['b'])
-    })
-
-    test('returns runs of all its handlers, at most max in total', async () => {
-      const handlers = ['ordered', 'second', 'unknown']
-      await using stage = await Stage.open(harness, [ordered, { ...ordered, name: 'second' }])
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }), anEvent('c'))
-      const taken = [...(await stage.claim({ handlers, max: 3 })), ...(await stage.claim({ handlers, max: 3 }))]
-      const names = taken.map(({ handler, event }) => `${handler} ${event.id}`)
-      expect(names.toSorted()).toEqual(['ordered a', 'ordered c', 'second a', 'second c'])
-      const claim = stage.claim({ handlers })
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.done(...taken.filter(({ handler }) => handler === 'second'))
-      expect((await claim).map(({ handler, event }) => `${handler} ${event.id}`)).toEqual(['second b'])
-    })
-
-    test('returns the first due run of any of its handlers', async () => {
-      const routes = ['x', 'y', 'z'].map((name) => ({ name, types: [name], order: 'key' }) as const)
-      await using stage = await Stage.open(harness, routes)
-      const handlers = ['x', 'y', 'z']
-      for (const type of handlers) await stage.accept(anEvent(type, { type }))
-      const now = stage.clock.now()
-      for (const lease of await stage.claim({ handlers })) await stage.retry(lease, now + 100 * (4 - lease.event.seq))
-      for (const id of ['z', 'y', 'x']) {
-        const claim = stage.claim({ handlers })
-        expect(await stage.isWaiting(claim)).toBe(true)
-        await stage.clock.advance(100)
-        expect(idsOf(await claim)).toEqual([id])
       }
     })
 

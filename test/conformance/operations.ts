@@ -9,6 +9,7 @@ import {
   hex,
   idsOf,
   loose,
+  odd,
   ordered,
 } from './stage.ts'
 
@@ -19,11 +20,11 @@ export function describeOperations(harness: ConformanceHarness): void {
     test('lists bodies newest first, byte for byte', async ({ stage }) => {
       const raw = Uint8Array.of(0, 0xff, 0x7b)
       await stage.accept(aQuarantined('old'))
-      await stage.accept(aQuarantined('new', { raw, reason: 'too_deep', receivedAt: 77, secretLabel: 'next' }))
+      await stage.accept(aQuarantined('new', { raw, reason: odd, receivedAt: 77, secretLabel: odd }))
       const { data, nextCursor } = await stage.inbox.quarantine({ limit: 10 })
       expect(data.map(({ id }) => id)).toEqual(['sha256:new', 'sha256:old'])
       expect(nextCursor).toBeNull()
-      expect(data[0]).toMatchObject({ reason: 'too_deep', receivedAt: 77, secretLabel: 'next', sizeBytes: 3, count: 1 })
+      expect(data[0]).toMatchObject({ reason: odd, receivedAt: 77, secretLabel: odd, sizeBytes: 3, count: 1 })
       expect(hex(data[0]!.raw)).toBe(hex(raw))
     })
   })
@@ -67,6 +68,21 @@ export function describeOperations(harness: ConformanceHarness): void {
       expect(await oldest()).toBeNull()
       await stage.inbox.requeueDead('all')
       expect(await oldest()).toBe(20)
+    })
+  })
+
+  test("a paused handler is shown in the stats, and does not pause others; an unknown one can't be paused", async () => {
+    await using stage = await Stage.open(harness, [ordered, loose])
+    expect(await stage.inbox.setPaused('unknown', true)).toBe(false)
+    await stage.inbox.setPaused('ordered', true)
+    const claim = stage.claim({ handlers: ['ordered', 'loose'] })
+    await stage.accept(anEvent('a'))
+    expect((await claim).map(({ handler }) => handler)).toEqual(['loose'])
+    const { paused, handlers } = await stage.inbox.stats()
+    expect(paused).toBe(false)
+    expect(Object.fromEntries(handlers.map((row) => [row.handler, row.paused]))).toEqual({
+      loose: false,
+      ordered: true,
     })
   })
 

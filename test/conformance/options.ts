@@ -47,22 +47,6 @@ export function describeOptions(harness: ConformanceHarness): void {
     })
   })
 
-  describe('latestOnly', () => {
-    test('keeps only the newest pending run of a key behind the running one, and counts superseded runs', async () => {
-      await using stage = await Stage.open(harness, [latest])
-      const event = (id: string, key = 'k') => anEvent(id, { key })
-      await stage.accept(event('a'))
-      const a = await stage.claimOne()
-      await stage.accept(event('b'), event('other', 'l'), event('c'))
-      await stage.accept(event('d'))
-      expect(await stage.states('a', 'b', 'c', 'd')).toEqual(['running', 'superseded', 'superseded', 'waiting'])
-      expect((await stage.detail('b')).status).toBe('superseded')
-      await stage.done(a)
-      expect(idsOf(await stage.claim()).toSorted()).toEqual(['d', 'other'])
-      expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 2 }])
-    })
-  })
-
   test('latestOnly supersedes an outdated run instead of a release, a retry and a conflict', async () => {
     await using stage = await Stage.open(harness, [latest])
     const keys = ['released', 'retried', 'outdated']
@@ -82,7 +66,7 @@ export function describeOptions(harness: ConformanceHarness): void {
     expect((await stage.inbox.stats()).handlers).toMatchObject([{ superseded: 3 }])
   })
 
-  describe('latestOnly with older runs', () => {
+  describe('latestOnly', () => {
     test('supersedes a large backlog in steps, and runs the newest last', async () => {
       await using stage = await Stage.open(harness, [ordered])
       await stage.accept(...Array.from({ length: 1_300 }, (_, n) => anEvent(`e${n}`, { key: 'k' })))
@@ -99,38 +83,9 @@ export function describeOptions(harness: ConformanceHarness): void {
       expect(order.length).toBeLessThan(1_300)
       expect(await stage.stats()).toEqual(noRuns)
     })
-
-    test('an older requeued run supersedes nothing', async () => {
-      await using stage = await Stage.open(harness, [latest])
-      await stage.accept(anEvent('old', { key: 'k' }))
-      await stage.killReady()
-      await stage.accept(anEvent('new', { key: 'k' }))
-      const lease = await stage.claimOne()
-      await stage.inbox.requeueDead('all')
-      await stage.retry(lease)
-      expect(await stage.states('old', 'new')).toEqual(['waiting', 'ready'])
-    })
   })
 
   describe('onDead: hold', () => {
-    test('a dead letter blocks its key and no other, until it is requeued and done', async () => {
-      await using stage = await Stage.open(harness, [holding])
-      const event = (id: string, key: string) => anEvent(id, { key })
-      await stage.accept(event('a', 'k'), event('b', 'k'), event('c', 'l'))
-      await stage.dead(await stage.claimOne())
-      await stage.accept(event('d', 'k'))
-      expect(idsOf(await stage.claim())).toEqual(['c'])
-      expect(await stage.states('a', 'b', 'd')).toEqual(['held', 'waiting', 'waiting'])
-      expect((await stage.detail('a')).status).toBe('held')
-      expect(await stage.stats()).toEqual({ ...noRuns, held: 1, waiting: 2, running: 1 })
-      expect((await stage.inbox.deadLetters({ limit: 9 })).data).toMatchObject([{ eventId: 'a', held: true }])
-      expect(await stage.inbox.requeueDead('all')).toBe(1)
-      const a = await stage.claimOne()
-      expect(idsOf([a])).toEqual(['a'])
-      await stage.done(a)
-      expect(idsOf(await stage.claim())).toEqual(['b'])
-    })
-
     test('applies to crashes before the handlers are registered, and survives a reopen', async () => {
       await using stage = await Stage.open(harness, [holding])
       await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
@@ -143,20 +98,6 @@ export function describeOptions(harness: ConformanceHarness): void {
       await stage.accept(anEvent('c', { key: 'k' }))
       expect(await stage.isWaiting(stage.claim())).toBe(true)
       expect(await stage.states('a', 'b', 'c')).toEqual(['held', 'waiting', 'waiting'])
-    })
-  })
-
-  describe('an outcome', () => {
-    test('snooze postpones a run, charges no attempt and clears the suspect', async ({ stage }) => {
-      await stage.accept(anEvent('a', { key: 'k' }), anEvent('b', { key: 'k' }))
-      await stage.crashRun(1)
-      const lease = await stage.claimOne({ suspects: true })
-      expect(await stage.settle(lease, 'snooze', stage.clock.now() + 100)).toEqual(['applied'])
-      expect(await stage.run('a')).toMatchObject({ state: 'ready', attempt: 1, crashed: 0 })
-      const claim = stage.claim()
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.clock.advance(100)
-      expect(await claim).toMatchObject([{ event: { id: 'a' }, attempt: 2, failed: 0 }])
     })
   })
 }

@@ -53,24 +53,6 @@ export function describePrune(harness: ConformanceHarness): void {
       expect((await stage.inbox.audit({ limit: 9 })).data).toEqual([])
     })
 
-    test('keeps open runs and dead letters until they have ended, at any age', async () => {
-      await using stage = await withOld('ready', 'running', 'retrying', 'suspect', 'dead', 'done')
-      const leases = await stage.claim()
-      const [ready, running, retrying, , dead, done] = leases
-      await stage.release(ready!)
-      await stage.retry(retrying!, stage.clock.now() + 100 * dayMs)
-      await stage.dead(dead!)
-      await stage.done(done!)
-      await stage.clock.advance(10 * dayMs)
-      expect(await olderThan(stage, 1)).toEqual(pruned(1))
-      expect(await stage.done(running!)).toEqual(['applied'])
-      expect(await olderThan(stage, 1)).toEqual(pruned(1))
-      expect(await stage.inbox.dropDead('all', 'x')).toBe(1)
-      expect(await olderThan(stage, 1)).toEqual(pruned(1))
-      expect((await stage.detail('dead')).status).toBe('dropped')
-      expect(idsOf(await stage.claim())).toEqual(['ready'])
-    })
-
     test('deletes old bodies from quarantine, with an audit record if requested; they may be delivered again', async ({
       stage,
     }) => {

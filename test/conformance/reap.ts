@@ -69,39 +69,9 @@ export function describeReap(harness: ConformanceHarness): void {
       expect(await stage.claim({ owner: 'x' })).toEqual([])
       expect(await stage.states('c')).toEqual(['ready'])
     })
-
-    test('returns the runs that became dead letters, and no others', async ({ stage }) => {
-      await stage.accept(anEvent('a'), anEvent('b'))
-      await stage.crashRun(2)
-      await stage.claimOne({ owner: 'x' })
-      await stage.claimOne({ owner: 'x', suspects: true })
-      const { runs, dead } = await stage.inbox.reap('x')
-      expect(runs).toBe(2)
-      const { data } = await stage.inbox.deadLetters({ limit: 9 })
-      expect(data).toMatchObject([{ eventId: 'a', attempt: 3, crashed: 3 }])
-      const { handler, eventId, attempt, error } = data[0]!
-      expect(dead).toMatchObject([{ handler, eventId, attempt, error: { name: error.name } }])
-    })
   })
 
   describe('suspects', () => {
-    test('are the only runs that a claim for suspects returns', async ({ stage }) => {
-      const claim = stage.claim({ suspects: true, owner: 'isolated' })
-      await stage.accept(anEvent('a'), anEvent('b'))
-      expect(await stage.isWaiting(claim)).toBe(true)
-      await stage.claimOne({ owner: 'x' })
-      await stage.inbox.reap('x')
-      expect(idsOf(await claim)).toEqual(['a'])
-    })
-
-    test('stay suspects after a release', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(2)
-      await stage.release(await stage.claimOne({ suspects: true }))
-      expect(await stage.run('a')).toMatchObject({ state: 'suspect', attempt: 2, crashed: 2 })
-      expect(await stage.claimOne({ suspects: true })).toMatchObject({ attempt: 3, crashed: 2 })
-    })
-
     test('go behind the others when they crash again', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       await stage.claim({ owner: 'x' })

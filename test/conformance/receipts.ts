@@ -123,29 +123,6 @@ export function describeReceipts(harness: ConformanceHarness): void {
       const { payload, idempotencyKey } = item
       expect(await stage.run('a', 'sink')).toMatchObject({ stateKeys: [], item: { payload, idempotencyKey } })
     })
-
-    test('lists no expired keys, at most 100, and none of a large state', async ({ stage }) => {
-      const settle = async (id: string, keys: readonly string[], expiresAt: number | null) => {
-        await stage.accept(anEvent(id))
-        const writes = keys.map((key) => ({ key, value: '1', expiresAt }))
-        const effects = { reads: [], writes, items: [] }
-        await stage.inbox.settle([{ ...(await stage.claimOne()), startedAt: 0, endedAt: 0, kind: 'done', effects }])
-      }
-      const keysOf = async (id: string) => (await stage.run(id)).stateKeys
-      await settle('short', ['s'], stage.clock.now() + 10)
-      expect(await keysOf('short')).toEqual(['s'])
-      await stage.clock.advance(10)
-      expect(await keysOf('short')).toEqual([])
-      const many = Array.from({ length: 9_990 }, (_, n) => `k${String(n).padStart(5, '0')}`)
-      await settle('many', many, null)
-      expect(await keysOf('many')).toEqual(many.slice(0, 100))
-      await settle(
-        'more',
-        Array.from({ length: 20 }, (_, n) => `l${n}`),
-        null,
-      )
-      expect(await keysOf('more')).toEqual([])
-    })
   })
 
   describe('events of the inbox itself', () => {

@@ -140,24 +140,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect((await stage.inbox.replays({ limit: 9 })).data).toEqual([])
     })
 
-    test('creates additional runs with their own order', async () => {
-      await using stage = await handled()
-      await stage.inbox.startReplay(replayOf({ network: 'solana' }, { newKeys: true }))
-      const lease = await stage.claimOne({ max: 9 })
-      expect(lease).toMatchObject({ event: { id: 'e0' }, attempt: 1, replay: { id: 1, newKeys: true } })
-      await stage.accept(anEvent('live', { network: 'solana', address: 'A0' }))
-      // Live runs and replayed runs of a key don't wait for each other.
-      const live = await stage.claimOne()
-      expect(live).toMatchObject({ event: { id: 'live' }, replay: null })
-      await stage.done(lease)
-      expect(await stage.claimOne()).toMatchObject({ event: { id: 'e2' }, replay: { id: 1 } })
-      const { runs } = await stage.detail('e0')
-      expect(runs.map(({ state, replay }) => [state, replay])).toEqual([
-        ['done', null],
-        ['done', 1],
-      ])
-    })
-
     test('creates at most 1,000 open runs, and more as they end', async () => {
       await using stage = await handled(1_500)
       await stage.inbox.startReplay(replayOf({ status: 'done' }))
@@ -177,13 +159,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       expect(idsOf(await stage.claim())).toEqual(['other'])
     })
 
-    test('finds few matches in many events', async () => {
-      await using stage = await handled(2_600)
-      await stage.inbox.startReplay(replayOf({ network: 'base', from: Date.UTC(2026, 0, 1) + 2_500 }))
-      expect(await workOff(stage)).toHaveLength(50)
-      expect(await ended(stage, 1)).toMatchObject({ events: 50, runs: 50, scannedSeq: 2_600 })
-    })
-
     test('keeps its rate', async () => {
       await using stage = await handled(30)
       const begunAt = stage.clock.now()
@@ -194,30 +169,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       // The runs of one second may be created at once.
       const runs = await created()
       expect(runs).toBeLessThanOrEqual(10 + (stage.clock.now() - begunAt) / 100 + 1)
-    })
-
-    test('creates no runs after cancel and drops pending ones; running runs and outbox items continue', async () => {
-      await using stage = await handled()
-      await stage.inbox.startReplay(replayOf({ status: 'done' }))
-      await stage.clock.advance(100)
-      const [lease] = await stage.claim({ max: 1 })
-      const { runId, token } = lease!
-      const item = { sink: 'mail', key: null, payload: '1', idempotencyKey: 'i' }
-      const effects = { reads: [], writes: [], items: [item] }
-      await stage.inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'done', effects }])
-      const running = await stage.claimOne()
-      expect(await stage.inbox.cancelReplay(1)).toBe(true)
-      expect(await stage.inbox.cancelReplay(1)).toBe(false)
-      expect(await stage.inbox.cancelReplay(2)).toBe(false)
-      expect(await stage.inbox.replay(1)).toMatchObject({ state: 'cancelled', openRuns: 2 })
-      const states = await Promise.all(
-        ['e0', 'e1', 'e2', 'e3'].map(async (id) => (await stage.detail(id)).runs[1]?.state),
-      )
-      expect(new Set(states)).toEqual(new Set(['done', 'dropped', 'running']))
-      expect(await stage.done(running)).toEqual(['applied'])
-      expect(idsOf(await stage.claim({ handlers: ['mail'] }))).toEqual([lease!.event.id])
-      await stage.accept(anEvent('next', { network: 'solana', address: 'A0' }))
-      expect(idsOf(await stage.claim())).toEqual(['next'])
     })
 
     const mail = { name: 'mail', types: [], order: 'key' } as const
@@ -347,16 +298,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       ])
     })
 
-    test('gets stored events of other keys while one is blocked', async () => {
-      await using stage = await withOneLongKey()
-      await stage.inbox.register([holding, { ...late('beginning'), onDead: 'hold' }])
-      await stage.until(async () => (await stage.stats('late')).ready > 0)
-      await stage.dead(await stage.claimOne(claimLate(stage)))
-      await stage.accept(anEvent('new', { network: 'base', address: 'new' }))
-      await stage.until(async () => (await stage.stats('late')).ready === 2)
-      expect(idsOf(await stage.claim(claimLate(stage)))).toEqual(['other', 'new'])
-    })
-
     test('gets no stored events after its pending runs were discarded', async () => {
       await using stage = await handled(1_500)
       await stage.inbox.register([ordered, late('beginning')])
@@ -369,22 +310,6 @@ export function describeReplays(harness: ConformanceHarness): void {
       await stage.inbox.register([ordered, late('now')])
       await stage.clock.advance(1_000)
       expect(await stage.isWaiting(stage.claim(claimLate(stage)))).toBe(true)
-    })
-
-    test('continues its backfill after a crash', async () => {
-      await using stage = await handled(1_200)
-      const routes = [ordered, late('beginning')]
-      await stage.inbox.register(routes)
-      await stage.clock.advance(100)
-      await stage.crash(routes)
-      const seen = new Set<string>()
-      while (seen.size < 1_200) {
-        await stage.clock.advance(50)
-        const leases = await stage.claim(claimLate(stage))
-        for (const id of idsOf(leases)) seen.add(id)
-        await stage.done(...leases)
-      }
-      expect(seen.size).toBe(1_200)
     })
   })
 }

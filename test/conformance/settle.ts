@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { type ConformanceHarness, stageTest, anEvent, boom, idsOf } from './stage.ts'
+import { type ConformanceHarness, stageTest, anEvent, boom, idsOf, odd } from './stage.ts'
 
 /** `settle` and `release`. */
 export function describeSettle(harness: ConformanceHarness): void {
@@ -20,20 +20,6 @@ export function describeSettle(harness: ConformanceHarness): void {
       expect(results).toEqual(['applied', 'stale', 'applied', 'stale', 'applied', 'stale'])
       expect(await stage.inbox.settle([])).toEqual([])
       expect(await stage.states('a', 'b', 'c')).toEqual(['done', 'ready', 'dead'])
-    })
-
-    test('counts failures separately: crashes and releases do not count, and a requeue resets them', async ({
-      stage,
-    }) => {
-      await stage.accept(anEvent('a'))
-      await stage.crashRun(1)
-      await stage.retry(await stage.claimOne({ suspects: true }))
-      await stage.release(await stage.claimOne())
-      const lease = await stage.claimOne()
-      expect(lease).toMatchObject({ attempt: 3, failed: 1, crashed: 0 })
-      await stage.dead(lease)
-      await stage.inbox.requeueDead('all')
-      expect(await stage.claimOne()).toMatchObject({ attempt: 1, failed: 0, crashed: 0 })
     })
 
     test('numbers attempts from 1 and stores a record of each', async ({ stage }) => {
@@ -57,11 +43,14 @@ export function describeSettle(harness: ConformanceHarness): void {
 
     test('stores an error without a stack, with any text', async ({ stage }) => {
       await stage.accept(anEvent('a'))
-      const error = { name: 'TypeError', message: 'line\nbreak \u0000 \u{1F600} "quoted"' }
+      const error = { name: odd, message: `line\nbreak "quoted" ${odd}` }
       const { runId, token } = await stage.claimOne()
       await stage.inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'dead', error }])
       expect((await stage.run('a')).attempts).toMatchObject([{ outcome: 'dead', error }])
-      expect((await stage.inbox.deadLetters({ limit: 1 })).data).toMatchObject([{ error }])
+      const { groups } = await stage.inbox.deadGroups({})
+      expect(groups).toMatchObject([{ sample: { error } }])
+      const { data } = await stage.inbox.deadLetters({ limit: 1, group: groups[0]!.group })
+      expect(data).toMatchObject([{ error }])
     })
   })
 

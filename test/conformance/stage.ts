@@ -45,6 +45,9 @@ export const boom: RunError = { name: 'Error', message: 'boom', stack: 'Error: b
 
 export const noRuns = { waiting: 0, ready: 0, suspect: 0, running: 0, held: 0, dead: 0 }
 
+/** PostgreSQL can't store U+0000, and its adapter escapes it with U+0001. */
+export const odd = 'a\0b\u0001c \u{1f600}'
+
 const startOfTests = Date.UTC(2026, 0, 1)
 
 /** An event with its own bytes. `given` replaces fields. Its key is its network and address, or else its id. */

@@ -7,7 +7,6 @@ import { describeEffects } from './effects.ts'
 import { describeFindings } from './findings.ts'
 import { describeOperations } from './operations.ts'
 import { describeOptions } from './options.ts'
-import { describePause } from './pause.ts'
 import { describePrune } from './prune.ts'
 import { describeReap } from './reap.ts'
 import { describeReceipts } from './receipts.ts'
@@ -31,7 +30,6 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeReap(harness)
     describeEffects(harness)
     describeOptions(harness)
-    describePause(harness)
     describePrune(harness)
     describeActions(harness)
     describeReplays(harness)

@@ -1,73 +1,10 @@
 import { describe, expect } from 'vitest'
-import type { EventStatus, Page } from '../../src/inbox/port.ts'
+import type { Page } from '../../src/inbox/port.ts'
 import { type ConformanceHarness, Stage, stageTest, anEvent, boom } from './stage.ts'
 
-/** The status of events, their list, and dead letters. */
+/** Events, and dead letters. */
 export function describeViews(harness: ConformanceHarness): void {
   const test = stageTest(harness)
-  describe('status of an event', () => {
-    const route = { types: ['*'], order: 'key' } as const
-    const routes = [
-      { ...route, name: 'ordered' },
-      { ...route, name: 'second' },
-    ]
-    const second = { handlers: ['second'] }
-    const cases: [EventStatus, string, (stage: Stage) => Promise<unknown>][] = [
-      ['pending', 'no run was claimed', async () => {}],
-      ['running', 'a run has a lease', (stage) => stage.claimOne()],
-      ['pending', 'a lease was released', async (stage) => stage.release(await stage.claimOne())],
-      ['retrying', 'a run is to be retried', async (stage) => stage.retry(await stage.claimOne())],
-      ['retrying', 'a run is a crash suspect', (stage) => stage.crashRun(1)],
-      ['pending', 'one run is done, one is not', async (stage) => stage.done(await stage.claimOne())],
-      ['pending', 'one run is dead, one is open', (stage) => stage.killReady()],
-      ['done', 'all runs are done', async (stage) => stage.done(await stage.claimOne(), await stage.claimOne(second))],
-      [
-        'dropped',
-        'one run is dropped, one is done',
-        async (s) => {
-          await s.killReady()
-          await s.done(await s.claimOne(second))
-          await s.inbox.dropDead('all', 'x')
-        },
-      ],
-      [
-        'dead',
-        'one run is dropped, one is dead',
-        async (s) => {
-          await s.inbox.discardPendingRuns('second', 'x')
-          await s.killReady()
-        },
-      ],
-      ['dead', 'one run is dead, one is done', async (s) => (await s.killReady(), s.done(await s.claimOne(second)))],
-      [
-        'running',
-        'one run is running, one is to be retried',
-        async (s) => (await s.claimOne(), s.retry(await s.claimOne(second))),
-      ],
-      ['pending', 'a dead letter was requeued', async (s) => (await s.killReady(), s.inbox.requeueDead('all'))],
-    ]
-
-    test.each(cases)('is %s when %s', async (status, _, act) => {
-      await using stage = await Stage.open(harness, routes)
-      await stage.accept(anEvent('a'))
-      await act(stage)
-      expect(await stage.detail('a')).toMatchObject({ status })
-      expect((await stage.inbox.events({ limit: 10 })).data).toMatchObject([{ id: 'a', status }])
-      expect((await stage.inbox.events({ limit: 10, status })).data).toHaveLength(1)
-    })
-  })
-
-  describe('a cancelled replay', () => {
-    test('does not change the status of an event', async ({ stage }) => {
-      await stage.accept(anEvent('a'))
-      await stage.done(await stage.claimOne())
-      await stage.inbox.startReplay({ filter: { ids: ['a'] }, perSecond: null, newKeys: false })
-      await stage.until(async () => (await stage.detail('a')).status === 'pending')
-      await stage.inbox.cancelReplay(1)
-      expect(await stage.detail('a')).toMatchObject({ status: 'done', runs: [{ state: 'done' }, { state: 'dropped' }] })
-    })
-  })
-
   describe('events', () => {
     test('lists newest first', async ({ stage }) => {
       await stage.accept(anEvent('b', { receivedAt: 30 }), anEvent('a', { receivedAt: 10 }))
@@ -158,17 +95,6 @@ export function describeViews(harness: ConformanceHarness): void {
       })
       expect(seen.slice(0, 3).map(({ eventId }) => eventId)).toEqual(['e', 'd', 'c'])
       expect(new Set(seen.map(({ runId }) => runId)).size).toBe(seen.length)
-    })
-
-    test('are requeued by run id; other ids are ignored', async () => {
-      await using stage = await withDead()
-      await stage.accept(anEvent('open'))
-      const open = await stage.run('open')
-      const b = await stage.run('b')
-      expect(await stage.inbox.requeueDead([b.runId, open.runId, b.runId, 4_711])).toBe(1)
-      expect(await stage.inbox.requeueDead([])).toBe(0)
-      expect(await stage.states('a', 'b', 'c')).toEqual(['dead', 'ready', 'dead'])
-      expect(await stage.run('open')).toEqual(open)
     })
 
     test('start again when requeued, and keep their attempts', async ({ stage }) => {

@@ -318,6 +318,13 @@ class Walker {
   async compare(): Promise<void> {
     const { inbox } = this.#stage
     const { runs, events, routes: registered, replays, superseded } = this.#model
+    const { data: listed } = await inbox.events({ limit: 1_000 })
+    expect(listed.map(({ id, status }) => [id, status]).toReversed()).toEqual(
+      events.map((event) => [event.id, this.#model.statusOf(event)]),
+    )
+    for (const [status, those] of Map.groupBy(listed, (event) => event.status)) {
+      expect((await inbox.events({ limit: 1_000, status })).data, status).toEqual(those)
+    }
     for (const event of events) {
       const expected = runs.filter(({ eventId }) => eventId === event.id)
       const detail = await this.#stage.detail(event.id)

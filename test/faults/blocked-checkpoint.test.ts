@@ -77,19 +77,3 @@ test(`a reader that blocks checkpoints for ${counts.blockedCheckpointMs / 1_000}
   expect(findings).toEqual([])
   console.log(`the -wal grew to ${Math.round(largest / mib)} MiB`)
 })
-
-test('a kill and a start while checkpoints are blocked lose nothing', async () => {
-  await using stage = await createStage({ seed })
-  const { sidecar, load } = stage
-  await sidecar.start()
-  await stage.acknowledge(200)
-  await using _reading = await blockCheckpoints(sidecar.databaseFile)
-  const acknowledged = load.acknowledgements(300)
-  const sending = load.run()
-  await acknowledged
-  await sidecar.kill()
-  await sending
-  await sidecar.start()
-  const { findings } = await stage.examine()
-  expect(findings).toEqual([])
-})

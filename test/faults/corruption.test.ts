@@ -50,19 +50,9 @@ const damages: readonly Damage[] = [
     file: '',
     damage: (old, random) => overwrite(old, aPage(old, random), garbage(pageBytes, random)),
   },
-  {
-    what: 'a page is zeros',
-    file: '',
-    damage: (old, random) => overwrite(old, aPage(old, random), Buffer.alloc(4_096)),
-  },
   { what: 'it is truncated', file: '', damage: (old, random) => old.subarray(0, aPage(old, random)) },
   { what: 'it is empty', file: '', damage: () => Buffer.alloc(0) },
   { what: 'a byte has flipped', file: '-wal', damage: flipInTheMiddle },
-  {
-    what: 'it is truncated',
-    file: '-wal',
-    damage: (old, random) => old.subarray(0, random.integer(1, old.length - 1)),
-  },
   { what: 'its header is zeros', file: '-wal', damage: (old) => overwrite(old, 0, Buffer.alloc(walHeaderBytes)) },
   { what: 'it is garbage', file: '-wal', damage: (old, random) => garbage(Math.max(old.length, 50_000), random) },
   {

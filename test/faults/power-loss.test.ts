@@ -37,12 +37,6 @@ describe.skipIf(!has('cc'))(`${counts.powerCuts} power cuts under load (needs cc
     expect((await stage.examine()).findings).toEqual([])
   })
 
-  test('lose nothing before any event is sent again', async () => {
-    await using stage = await createStage({ seed, command: service })
-    await cutPower(stage, { SYNCHRONOUS: 'full' })
-    expect(await lossesOf(stage.sidecar, stage.client)).toEqual([])
-  })
-
   test('lose acknowledged events with synchronous=NORMAL, so this check can fail', async () => {
     await using stage = await createStage({ seed, command: service })
     await cutPower(stage, { SYNCHRONOUS: 'normal' })

@@ -79,7 +79,7 @@ test('at the file size limit, serve answers 503, stops cleanly, and loses nothin
   expect(await examine(sidecar, client)).toEqual([])
 })
 
-test(`with a small heap, ${counts.largeBodies} bodies of 1 MB on 128 connections get 200 or 503, in bounded memory`, async () => {
+test(`P6 with a small heap, ${counts.largeBodies} bodies of 1 MB on 128 connections, and unsigned ones in chunks of one byte, are answered in bounded memory`, async () => {
   const [node = '', ...serve] = serveCommand
   await using sidecar = await Sidecar.start({ command: [node, '--max-old-space-size=128', ...serve], handlers })
   using client = new RecordingClient({ url: () => sidecar.url, connections: 128, timeoutMs: 60_000 })
@@ -92,17 +92,7 @@ test(`with a small heap, ${counts.largeBodies} bodies of 1 MB on 128 connections
   expect(answers).toContain(200)
   // A 503 before the body was sent can reach the client as a reset.
   expect(answers.filter((answer) => answer !== 200 && answer !== 503 && answer !== 'reset')).toEqual([])
-  expect(await peakMemoryMb(sidecar.pid)).toBeLessThan(1_000)
 
-  await until(async () => isAcknowledged(await client.deliver(anEvent('afterwards'))), 'the overload is over')
-  await sidecar.drained()
-  expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
-  expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
-})
-
-test('P6 with a small heap, unsigned bodies in chunks of one byte are refused, in bounded memory', async () => {
-  const [node = '', ...serve] = serveCommand
-  await using sidecar = await Sidecar.start({ command: [node, '--max-old-space-size=64', ...serve], handlers })
   const port = Number(new URL(sidecar.url).port)
   const flood = Buffer.from('1\r\nx\r\n'.repeat(50_000))
   const attack = async () => {
@@ -114,10 +104,12 @@ test('P6 with a small heap, unsigned bodies in chunks of one byte are refused, i
   const statuses = await Promise.all(Array.from({ length: 6 }, attack))
   // A busy machine may answer 503 before the limit is reached.
   expect(statuses.filter((status) => status !== 400 && status !== 503)).toEqual([])
-  using client = new RecordingClient({ url: () => sidecar.url })
+  expect(await peakMemoryMb(sidecar.pid)).toBeLessThan(1_000)
+
   await until(async () => isAcknowledged(await client.deliver(anEvent('afterwards'))), 'the overload is over')
   await sidecar.drained()
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
+  expect((await examine(sidecar, client)).filter(({ property }) => property !== 'P6')).toEqual([])
 })
 
 async function peakMemoryMb(pid: number): Promise<number> {

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRandomStream, type RandomStream } from '../../src/emulator/random.ts'
 import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
 import { counts } from '../counts.ts'
-import { testSecret } from '../support/app.ts'
 import { checkHistory } from '../support/checks.ts'
 import { requeueCrashed } from '../support/dead-letters.ts'
-import { runCli } from '../support/cli.ts'
 import { toDelivery } from '../support/history.ts'
-import { readEffects, readLedger } from '../support/ledger.ts'
+import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
 import { eventBytes } from '../support/signed.ts'
 import { canMount, has } from '../support/tools.ts'
 import { until } from '../support/until.ts'
@@ -22,31 +18,12 @@ import { createStage } from './stage.ts'
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 
-/** Records live runs only, and gets no poison events. */
-const effects = `
-import { appendFileSync } from 'node:fs'
-import { setTimeout as wait } from 'node:timers/promises'
-import { defineHandler } from 'onchain-inbox'
-
-const write = (event, ctx, step) =>
-  ctx.isReplay || appendFileSync(process.env.EFFECTS, \`\${event.id} \${ctx.attempt} \${process.pid} \${step}\\n\`)
-
-export default defineHandler({
-  type: 'wallet.*',
-  async run(event, ctx) {
-    write(event, ctx, 'begin')
-    await wait(Math.random() * 2)
-    write(event, ctx, 'end')
-  },
-})
-`
-
 const counter = `
 import { defineHandler } from 'onchain-inbox'
 export default defineHandler({
   type: 'wallet.*',
   async run(event, ctx) {
-    if (!ctx.isReplay) ctx.state.set('events', ((await ctx.state.get('events')) ?? 0) + 1)
+    ctx.state.set('events', ((await ctx.state.get('events')) ?? 0) + 1)
   },
 })
 `
@@ -73,41 +50,28 @@ const lacks: ReadonlyMap<string, string> = new Map([
 /** State shared by the faults of one soak. */
 async function aSoak(opened: AsyncDisposableStack) {
   const disk = lacks.has('full disk') ? undefined : opened.use(await aDisk(`size=${diskSize}`))
-  const secretOf = (label: string) => `the-secret-${label}-of-the-soak`
   const stage = opened.use(
     await createStage({
       seed,
       keys: 2_000,
-      handlers: { 'effects.mjs': effects, 'counter.mjs': counter, 'poisoned.mjs': poisoned },
-      env: {
-        INBOX_SECRETS: undefined,
-        INBOX_SECRETS_FILE: './secrets',
-        INBOX_DISK_RESERVE: '0',
-        ...(disk && { INBOX_DATABASE_URL: `sqlite:${disk.file}` }),
+      // Poison events have no effects.
+      handlers: {
+        'effects.mjs': effectsHandler({ busyMs: 2 }).replace("type: '*'", "type: 'wallet.*'"),
+        'counter.mjs': counter,
+        'poisoned.mjs': poisoned,
       },
+      env: { INBOX_DISK_RESERVE: '0', ...(disk && { INBOX_DATABASE_URL: `sqlite:${disk.file}` }) },
     }),
   )
   const { sidecar } = stage
   const clock = lacks.has('clock jump') ? undefined : await WallClock.create(sidecar.dir)
-  const writeSecrets = (second: string) =>
-    writeFile(join(sidecar.dir, 'secrets'), JSON.stringify({ main: testSecret, second: secretOf(second) }))
-  await writeSecrets('first')
   return {
     ...stage,
     disk,
     clock,
     databaseFile: disk?.file ?? sidecar.databaseFile,
-    writeSecrets,
     start: () => sidecar.start(clock?.env),
     poison: [] as string[],
-    backups: 0,
-    pruned: 0,
-    post: async <T = unknown>(path: string, body: unknown = {}): Promise<T> => {
-      const response = await sidecar.admin(path, { method: 'POST', body: JSON.stringify(body) })
-      const text = await response.text()
-      expect([response.status, response.ok ? '' : text], path).toEqual([200, ''])
-      return JSON.parse(text) as T
-    },
   }
 }
 
@@ -153,34 +117,6 @@ const faults: Readonly<Record<string, (soak: Soak, random: RandomStream) => Prom
     expect(await client.deliver(toDelivery(eventBytes({ id, type: 'test.poison' }), { id }))).toMatchObject({
       answer: 200,
     })
-  },
-  async pause({ post }, random) {
-    await post('pause')
-    await wait(random.integer(100, 1_000))
-    await post('resume')
-  },
-  async replay({ post, client }, random) {
-    const ids = client.requests.filter(({ op, answer }) => op === 'deliver' && answer === 200).map(({ id }) => id)
-    await post('replays', { ids: [...new Set(Array.from({ length: 50 }, () => random.pick(ids)))] })
-  },
-  async prune(soak, random) {
-    const seconds = random.integer(0, 30)
-    const { events } = await soak.post<{ events: number }>('prune', { older_than_days: seconds / 86_400 })
-    soak.pruned += events
-  },
-  async backup(soak) {
-    const { sidecar, databaseFile } = soak
-    const env = { INBOX_DATABASE_URL: `sqlite:${databaseFile}`, INBOX_SECRETS: 'none-is-needed-here' }
-    const file = join(sidecar.dir, `backup-${(soak.backups += 1)}`)
-    expect(await runCli(['backup', file, '--json'], { cwd: sidecar.dir, env })).toMatchObject({ code: 0 })
-    await rm(file)
-  },
-  async 'other secrets'({ sidecar, writeSecrets }, random) {
-    const since = sidecar.output.lines.length
-    await writeSecrets(String(random.integer(1, 1_000_000)))
-    sidecar.signal('SIGHUP')
-    const again = 'webhook secrets read again'
-    await until(() => sidecar.output.lines.slice(since).some(({ msg }) => msg === again), again)
   },
 }
 
@@ -232,16 +168,13 @@ test.skipIf(counts.soakMs === 0)(
       .filter(({ id }) => isPoison(id))
       .map(({ id }) => ({ id, attempt: 1, pid: 0, step: 'end' as const }))
     const history = historyOf(sidecar, client)
-    const found = checkHistory({ ...history, stored, effects: [...handled, ...poison], requeued, pruned: true })
+    const found = checkHistory({ ...history, stored, effects: [...handled, ...poison], requeued })
     expect(found).toEqual([])
     expect(missingSeqs).toBe(0)
     expect(poison.map(({ id }) => id).toSorted()).toEqual(soak.poison.toSorted())
     expect(work.filter(({ id, state }) => (isPoison(id) ? state !== 'dead' : state !== 'done'))).toEqual([])
     expect(await countedIn(soak.databaseFile)).toBe(stored.length - poison.length)
-    expect(stored.filter(({ digest }) => digest === null)).toHaveLength(soak.pruned)
-    console.log(
-      `${stored.length} events (${soak.pruned} pruned), ${sidecar.lives.length} lives, ${requeued.size} requeued`,
-    )
+    console.log(`${stored.length} events, ${sidecar.lives.length} lives, ${requeued.size} requeued`)
   },
   counts.soakMs + 1_200_000,
 )

@@ -47,7 +47,6 @@ export default defineHandler({
 describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
   test.each([
     ['once', 'fsync:error=EIO:when=1', 'promise'],
-    ['for good', 'fsync:error=EIO', 'promise'],
     ['for good, with a handler in a native call,', 'fsync:error=EIO', 'native'],
   ])('%s acknowledges nothing, ends the process with 75, and loses no acknowledged event', async (_, fault, id) => {
     await using stage = await createDiskStage({ handlers: { 'endless.mjs': endlessHandler } })
@@ -91,10 +90,10 @@ describe.skipIf(!canTrace())('a failing fsync (needs strace)', () => {
     expect(sidecar.output.text).toContain('exiting after failure')
   })
 
-  test.each([1, 8])('from number %i of a first start on ends the process with 75; the next start works', async (n) => {
+  test('from number 8 of a first start on ends the process with 75; the next start works', async () => {
     const command = ['sh', '-c', 'exec $TRACED "$@"', 'sh', ...serveCommand]
     await using sidecar = await Sidecar.create({ command })
-    const traced = straceCommand(`fsync:error=EIO:when=${n}+`, []).join(' ')
+    const traced = straceCommand('fsync:error=EIO:when=8+', []).join(' ')
     expect(await sidecar.run({ TRACED: traced })).toEqual({ code: 75, signal: null })
     expect(sidecar.output.text).toMatch(/inbox\.db cannot be opened: .*SQLITE_IOERR|EIO/)
     await sidecar.start({ TRACED: '' })
@@ -134,68 +133,25 @@ describe.skipIf(!canTrace())('failing writes (needs strace)', () => {
 })
 
 describe.skipIf(!canTrace())('a slow disk (needs strace)', () => {
-  /** Polls `/healthz`. `end` returns the slowest response in milliseconds, `Infinity` after a failed one. */
-  function watchHealth(sidecar: Sidecar) {
-    let slowestMs = 0
-    let isDone = false
-    const watch = async () => {
-      while (!isDone) {
-        const startedAt = performance.now()
-        const isGood = await fetch(new URL('/healthz', sidecar.url)).then(
-          ({ status }) => status === 200,
-          () => false,
-        )
-        slowestMs = Math.max(slowestMs, isGood ? performance.now() - startedAt : Infinity)
-        isDone ||= !isGood
-      }
-    }
-    const watching = watch()
-    return {
-      async end(): Promise<number> {
-        isDone = true
-        await watching
-        return slowestMs
-      },
-    }
-  }
-
-  test('with 0.3 s per fsync only delays acknowledgements', async () => {
-    await using stage = await createDiskStage()
-    const { sidecar, client, load } = stage
-    await stage.start()
-    await stage.acknowledge(100)
-    const before = client.requests.length
-    const fault = await injectFault(sidecar.pid, 'fsync:delay_enter=300000')
-    const health = watchHealth(sidecar)
-    try {
-      await stage.acknowledge(100)
-    } finally {
-      await fault[Symbol.asyncDispose]()
-    }
-    expect(await health.end()).toBeLessThan(answerLimitMs)
-    const acknowledged = deliveries(client.requests.slice(before)).filter(isAcknowledged)
-    expect(Math.min(...acknowledged.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeGreaterThan(250)
-    await load.heal()
-    expect(await stage.losses()).toEqual([])
-  })
-
   test('slower than the ack timeout returns 503 in time, and recovers', async () => {
     await using stage = await createDiskStage({ env: { INBOX_ACK_TIMEOUT_MS: '1000' } })
     const { sidecar, client, load } = stage
     await stage.start()
     await stage.acknowledge(100)
     const before = client.requests.length
-    const fault = await injectFault(sidecar.pid, 'fsync:delay_enter=6000000')
-    const health = watchHealth(sidecar)
+    const fault = await injectFault(sidecar.pid, 'fsync:delay_enter=3000000')
     const sending = load.run()
     try {
-      await until(() => client.requests.slice(before).filter(({ answer }) => answer === 503).length > 50, 'many 503')
+      await until(async () => {
+        const signal = AbortSignal.timeout(answerLimitMs)
+        expect((await fetch(new URL('/healthz', sidecar.url), { signal })).status).toBe(200)
+        return client.requests.slice(before).filter(({ answer }) => answer === 503).length > 50
+      }, 'many 503')
     } finally {
       load.stop()
       await sending
       await fault[Symbol.asyncDispose]()
     }
-    expect(await health.end()).toBeLessThan(answerLimitMs)
     const slow = deliveries(client.requests.slice(before))
     expect(new Set(slow.map(({ answer }) => answer))).toContain(503)
     expect(Math.max(...slow.map(({ startedAt, endedAt }) => endedAt - startedAt))).toBeLessThan(answerLimitMs)

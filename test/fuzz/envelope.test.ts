@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { envelopeSchema } from '../../schema/envelope.ts'
-import { readEnvelope, keyOf } from '../../src/receiver/envelope.ts'
+import { readEnvelope } from '../../src/receiver/envelope.ts'
 import { counts } from '../counts.ts'
 
 const numRuns = counts.envelopeRuns
@@ -120,38 +120,6 @@ test(
     expect(accepted).toBeGreaterThan(numRuns / 20)
   },
 )
-
-test('A9 a key is network:address, in lower case for EVM only, or else the id of the event', () => {
-  const type = fc.constantFrom('token.a', 'wallet.a', 'contract.a', 'pump.graduation', 'pump.a', 'nft.a', 'token', '')
-  const evm = fc.stringMatching(/^0x[0-9a-fA-F]{40}$/)
-  const address = fc.oneof(evm, fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{44}$/), orAnything(text))
-  const network = fc.oneof(fc.constantFrom('ethereum', 'solana', 'a:b', ':'), orAnything(text))
-  const fields = fc.record(
-    { network, token_address: address, wallet_address: address, contract_address: address },
-    { requiredKeys: [] },
-  )
-  fc.assert(
-    fc.property(text, type, fields, (id, type, data) => {
-      const { key, network, address } = keyOf({ id, type, data })
-      if (network === null || address === null) {
-        expect([key, network, address]).toEqual([id, null, null])
-        return
-      }
-      expect(key).toBe(`${network}:${address}`)
-      expect(network).not.toContain(':')
-      expect(network).toBe(type === 'pump.graduation' ? 'solana' : data.network)
-      const { token_address, wallet_address, contract_address } = data
-      const family = type.split('.')[0] ?? ''
-      const given = { token: token_address, pump: token_address, wallet: wallet_address, contract: contract_address }[
-        family
-      ]
-      expect(address).toBe(
-        /^0x[0-9a-f]{40}$/i.test(String(given)) && String(given)[1] === 'x' ? String(given).toLowerCase() : given,
-      )
-    }),
-    { numRuns },
-  )
-})
 
 function pick({ id, type, created_at, data }: NonNullable<ReturnType<typeof bySchema>>) {
   return { id, type, created_at, data }

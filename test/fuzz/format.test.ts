@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
-import { describeEvent, formatEvent, formatUsd } from '../../src/dispatch/format.ts'
+import { describeEvent, formatEvent } from '../../src/dispatch/format.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
 // eslint-disable-next-line no-control-regex
@@ -51,22 +51,5 @@ describe('formatEvent and describeEvent', () => {
       }),
     )
     fc.assert(fc.property(event, expectSafe), { numRuns: 1000 })
-  })
-})
-
-describe('formatUsd', () => {
-  it('has no exponent below 10^15 and rounds to the last shown digit', () => {
-    const amount = fc.double({ min: 1e-18, max: 1e14, noNaN: true })
-    fc.assert(
-      fc.property(amount, (value) => {
-        const text = formatUsd(value)
-        expect(text).toMatch(/^\$[\d,]+\.\d{2,}$/)
-        const shown = Number(text.replaceAll(/[$,]/g, ''))
-        // The shown digits are parsed as the nearest double.
-        const tolerance = value < 1 ? value * 0.0005 : 0.0051 + value * Number.EPSILON
-        expect(Math.abs(shown - value)).toBeLessThanOrEqual(tolerance)
-        expect(formatUsd(-value)).toBe(`-${text}`)
-      }),
-    )
   })
 })

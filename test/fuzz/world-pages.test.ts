@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { networkIds } from '../../schema/index.ts'
 import { coinAddress } from '../../src/emulator/world/addresses.ts'
-import type { AsOf, Page, PageRequest, WalletRef } from '../../src/emulator/world/port.ts'
+import type { Page, PageRequest, WalletRef } from '../../src/emulator/world/port.ts'
 import { worldCounts } from '../counts.ts'
 import { activeWallets, asOfNow, hourMs, minuteMs, openWorld, readAll, startAt } from '../support/world.ts'
 
@@ -116,31 +116,6 @@ describe('pages show the world as of the first one', () => {
       { numRuns: pageRuns },
     )
   })
-})
-
-it('A59 a portfolio as of a moment stays the same, across graduations, removals and falling prices', () => {
-  const seen: { readonly wallet: WalletRef; readonly asOf: AsOf; readonly items: readonly unknown[] }[] = []
-  const look = () => {
-    const asOf = asOfNow(world)
-    for (const wallet of activeWallets(world)) {
-      if (wallet.index % 7 !== seen.length % 7) continue
-      seen.push({ wallet, asOf, items: views.portfolio(wallet, { limit: 100, after: null, asOf }).items })
-    }
-  }
-  for (const network of networkIds) {
-    const [token] = views.tokens().filter((one) => one.network === network)
-    commands.apply({ kind: 'rug', network, token: token!.address, percent: 40 })
-    look()
-    commands.apply({ kind: 'price-move', network, token: token!.address, percent: -30 })
-    look()
-  }
-  commands.apply({ kind: 'graduate' })
-  look()
-  world.advanceTo(world.now() + hourMs / 2)
-  expect(seen.length).toBeGreaterThan(100)
-  for (const { wallet, asOf, items } of seen) {
-    expect(views.portfolio(wallet, { limit: 100, after: null, asOf }).items).toEqual(items)
-  }
 })
 
 it('A20 a search finds a token by its exact address, on EVM networks in any case', () => {

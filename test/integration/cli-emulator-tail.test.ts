@@ -30,7 +30,7 @@ async function refuseOne(port: number): Promise<void> {
 
 test('emulator tail prints events and attempts as they happen until Ctrl-C', async () => {
   await using steered = await startSteered(answerStatus(500), quiet)
-  const tail = steered.start('emulator tail --json')
+  const tail = steered.start('emulator tail --types event,attempt,clock --json')
   await untilListening(steered, tail)
   await steered.stage.control('POST', '/trigger', { type: 'contract.ownership_changed' })
   const find = (msg: string) => linesOf(tail.text).find((line) => line.msg === msg)
@@ -74,7 +74,7 @@ test('emulator tail --types prints these kinds, and reconnects to a restarted em
   expect(out).toMatch(
     /^00:00:00 {2}contract\.ownership_changed {2} *evt_\w{26} {2}127\.0\.0\.1:\d+\/webhooks +200 {2}acknowledged +\d+ ms$/m,
   )
-  expect(out).toMatch(/^2026-01-01 00:00:00 {2}clock: manual/)
+  expect(out).toMatch(/^00:00:00 {2}clock: manual/)
   expect(out).toMatch(/^00:00:00 {2}clock: scaled, 60 × real time$/m)
   expect(errors).toBe(`lost ${url}: reconnecting\n${url} is back\n`)
 })

@@ -16,12 +16,12 @@ const idsOf = (out: string) =>
     .slice(0, -1)
     .map((line) => (JSON.parse(line) as { id: string }).id)
 
-test('R93 events tail prints the newest events in order, with their envelope', async () => {
+test('R93 events tail prints the newest events in order, with their data', async () => {
   await stage.inbox.accept([arrivalOf('evt_1'), arrivalOf('evt_2'), arrivalOf('evt_3', 'token.price_alert')])
   const { code, out, errors } = await runCli(args('-n 2 --json'), options)
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   expect(idsOf(out)).toEqual(['evt_2', 'evt_3'])
-  expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ seq: 2, envelope: { data: { amount: 1 } } })
+  expect(JSON.parse(out.split('\n')[0] ?? '')).toMatchObject({ seq: 2, data: { amount: 1 } })
   const typed = await runCli(args('--type token.price_alert'), options)
   expect(typed.out).toMatch(/^\S+ UTC {2}token\.price_alert .* {2}evt_3\n$/)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
-import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 

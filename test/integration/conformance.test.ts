@@ -77,7 +77,7 @@ test('R71 R72 R73 R75 R79 R88 R89 R90 R92 R103 R127 our sidecar passes every rul
   expect(report.verdicts).toContainEqual(
     expect.objectContaining({ scenario: 'burst', detail: expect.stringMatching(/^200 × 200, slowest/) }),
   )
-  const again = await conformance(sidecar.url, 'repeated,order', { effects })
+  const again = await conformance(sidecar.url, 'repeated,out-of-order', { effects })
   expect(again).toMatchObject({ outcome: 'passed', failed: 0 })
 }, 180_000)
 
@@ -85,9 +85,9 @@ test('unreadable effects fail the rule', async () => {
   await using app = await AppServer.start()
   let reads = 0
   app.answer = ({ method }) => ({ status: method === 'GET' && ++reads > 1 ? 500 : 200 })
-  const report = await conformance(app.url, 'order', { effects: app.url, settleMs: 500 })
+  const report = await conformance(app.url, 'repeated', { effects: app.url, settleMs: 500 })
   const reason = 'a GET of the effects was answered 500, expected 200'
-  expect(report.verdicts[0]?.detail).toContain(`can't read the effects: ${reason}`)
+  expect(report.verdicts[1]?.detail).toContain(`can't read the effects: ${reason}`)
 })
 
 test('R79 a conformance run follows no redirects, and ends if the receiver stops responding', async () => {
@@ -124,7 +124,13 @@ test('R92 a receiver that always answers late or 503 fails', async () => {
 
 test('a receiver that acknowledges everything fails forgery, tampering, methods and sizes', async () => {
   await using app = await AppServer.start()
-  const report = await conformance(app.url, null, { many: 10, skip: ['slow'] })
+  const report = await conformance(
+    app.url,
+    Object.keys(scenarios)
+      .filter((name) => name !== 'slow')
+      .join(','),
+    { many: 10 },
+  )
   const expected = [...Array<string>(15).fill('forgery'), 'tampering', 'methods', 'sizes']
   expect(failedScenarios(report)).toEqual(expected)
   expect(JSON.stringify(report)).not.toContain(testSecret)
@@ -165,7 +171,6 @@ async function listen(server: net.Server): Promise<number> {
 
 test.each([
   ['exit 3', 'the command exited with 3; run it by hand to see its output'],
-  ['echo \'{"event":1}\'', 'entry 1 of effects is invalid'],
   ['http://127.0.0.1:9/effects', 'the connection was refused'],
   ['the app', 'a GET of the effects was answered 500, expected 200'],
 ])('unreadable effects of %j are a usage error before the first event', async (effects, reason) => {
@@ -222,7 +227,7 @@ async function withEffects(only: string, behaviour: Behaviour) {
 
 test('a receiver that reports its effects at a URL passes, even if effects of earlier runs are among them', async () => {
   const earlier = ['evt_conf_of_an_earlier_run_1', 'evt_conf_of_an_earlier_run_1', 'evt_7']
-  const report = await withEffects('forgery,tampering,order,burst', { report: (ids) => [...earlier, ...ids] })
+  const report = await withEffects('forgery,tampering,out-of-order,burst', { report: (ids) => [...earlier, ...ids] })
   expect(report).toMatchObject({ outcome: 'passed', failed: 0, notChecked: 0 })
 })
 
@@ -269,12 +274,10 @@ function droppingLateEvents(): Behaviour {
   }
 }
 
-const reversed = { report: (ids: readonly string[]) => ids.toReversed() }
 const lossy = { report: (ids: readonly string[]) => ids.slice(0, -3) }
 const doubled = { report: (ids: readonly string[]) => [...ids, ...ids] }
 
 test.each<[string, string, Behaviour, RegExp]>([
-  ['P4', 'order', reversed, /got: evt_conf_\S+ was done before an event that was sent earlier/],
   ['P1', 'burst', lossy, /got: 3 of 20 acknowledged events not done within 2 s: evt_conf_\S+, evt_conf_/],
   ['R75', 'forgery', { isCareless: true }, /got: done: (evt_conf_\S+, ){2}evt_conf_\S+ and 12 more\nfix: do nothing/],
   ['R75', 'tampering', { isCareless: true }, /got: done: evt_conf_/],

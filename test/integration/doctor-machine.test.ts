@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { judgeFileSystem, judgeSpace, judgeSync, measureSync, roughBytes } from '../../src/cli/doctor/disk.ts'
 import { examineMachine } from '../../src/cli/doctor/examine.ts'
-import { examineClock, examineVersions, judgeClock, judgeLimits, openFilesLimit } from '../../src/cli/doctor/machine.ts'
+import { examineClock, judgeClock } from '../../src/cli/doctor/machine.ts'
 import { openWriterConnection } from '../../src/inbox/sqlite/connection.ts'
 import { lockDatabase } from '../../src/inbox/sqlite/lock.ts'
-import { migrations } from '../../src/inbox/sqlite/migrate.ts'
+import { migrations } from '../../src/inbox/sqlite/migrations.ts'
 import { AppServer } from '../support/app-server.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -99,15 +99,6 @@ test('measures 20 durable writes, and removes the file', async () => {
   expect(writes).toBe(20)
   expect(0 < medianMs && medianMs <= worstMs).toBe(true)
   expect(readdirSync(dir.path)).toEqual([])
-})
-
-test('compares the limit of open files with the connections, and the Node version with the oldest', () => {
-  expect(judgeLimits(1_024, 1_000)).toMatchObject({ result: 'warn', advice: expect.stringContaining('ulimit -n') })
-  expect(judgeLimits(20_000, 1_000)).toMatchObject({ result: 'ok' })
-  expect(judgeLimits(null, 1_000)).toMatchObject({ result: 'ok', found: expect.stringContaining('unknown') })
-  expect(openFilesLimit()).toBeGreaterThan(100)
-  expect(examineVersions('22.11.0')).toMatchObject({ result: 'fail' })
-  expect(examineVersions()).toMatchObject({ result: 'ok', found: expect.stringMatching(/Node [\d.]+, SQLite 3/) })
 })
 
 describe('examines the machine', () => {

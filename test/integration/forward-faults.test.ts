@@ -27,7 +27,7 @@ beforeAll(async () => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it'))
     }),
   )
-  for (const name of ['slow', 'refusing', 'down', 'huge', 'echoing']) {
+  for (const name of ['slow', 'refusing', 'huge', 'echoing']) {
     servers.set(name, opened.use(await AppServer.start()))
   }
   const options: Readonly<Record<string, object>> = {
@@ -42,7 +42,6 @@ beforeAll(async () => {
     huge: { url: serverOf('huge').url },
     slow: { url: serverOf('slow').url, timeoutMs: 300 },
     refusing: { url: serverOf('refusing').url, terminalStatuses: [410, 422] },
-    down: { url: serverOf('down').url, breaker: { failures: 3, cooldownMs: 400, capMs: 400 } },
   }
   const sinks = Object.entries(options).map(([name, specific]) => {
     return [name, { kind: 'forward', types: `wallet.${name}`, retry: soon, ...specific }]
@@ -136,26 +135,5 @@ describe('a forward to a failing app', () => {
     await send('echoing', 'echo_1')
     await becomes('echo_1', 'dead')
     expect(await errorsOf('echo_1')).toEqual(['the app answered 401: bad signature [hidden]; [hidden] [hidden]'])
-  })
-
-  test('sends single trials while the app is down, then everything in key order', async () => {
-    const server = serverOf('down')
-    let isDown = true
-    server.answer = () => ({ status: isDown ? 503 : 200 })
-    const wallets = 'ABCDEFGHIJKL'.split('')
-    const rounds = [1, 2, 3]
-    for (const round of rounds) for (const wallet of wallets) await send('down', `${wallet}${round}`, wallet)
-    await until(() => server.requests.length >= 12, 'a few trials')
-    // Sends in flight and a few trials; without the breaker there would be hundreds.
-    expect(server.requests.length).toBeLessThan(20)
-    const attempts = await Promise.all(wallets.map(async (wallet) => (await runOf(`${wallet}3`)).attempt))
-    expect(attempts).toEqual(wallets.map(() => 0))
-    isDown = false
-    const from = server.requests.length
-    await Promise.all(wallets.map((wallet) => becomes(`${wallet}3`, 'done')))
-    const since = server.requests.slice(from).map(idOf)
-    for (const wallet of wallets) {
-      expect(since.filter((id) => id.startsWith(wallet))).toEqual(rounds.map((round) => `${wallet}${round}`))
-    }
   })
 })

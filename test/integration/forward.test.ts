@@ -43,26 +43,11 @@ describe('INBOX_FORWARD_URL', () => {
     })
   })
 
-  test('works without a handlers folder, with one, and for enqueued items', async () => {
-    await using server = await AppServer.start()
-    const enqueuing = `
-      import { defineHandler } from 'onchain-inbox'
-      export default defineHandler({ type: 'wallet.*', run: (event, ctx) => ctx.enqueue('forward', { seen: event.id }) })`
-    await using app = await startTestApp({
-      settings: { INBOX_FORWARD_URL: server.url },
-      handlers: { 'enqueuing.mjs': enqueuing },
-    })
-    await deliver(app, eventBytes({ id: 'evt_1' }))
-    const requests = await server.received(2)
-    const item = requests.find(({ headers }) => headers['idempotency-key'] === 'enqueuing:evt_1:0')
-    expect(item?.body.toString()).toBe('{"seen":"evt_1"}')
-    expect(item?.headers['x-service-signature']).toBe(sign(item!.body, testSecret))
+  test('works without a handlers folder', async () => {
     await using dir = await createTempDir()
-    await using alone = await startTestApp({
-      dir: dir.path,
-      settings: { INBOX_FORWARD_URL: server.url, INBOX_HANDLERS: '' },
-    })
-    expect(alone.handlers.map(({ kind, name }) => [kind, name])).toEqual([['sink', 'forward']])
+    const settings = { INBOX_FORWARD_URL: 'http://127.0.0.1:9/', INBOX_HANDLERS: '' }
+    await using app = await startTestApp({ dir: dir.path, settings })
+    expect(app.handlers.map(({ kind, name }) => [kind, name])).toEqual([['sink', 'forward']])
   })
 
   test('retries until a 2xx, not before Retry-After, with the same key, and records the answers', async () => {

@@ -18,7 +18,6 @@ import { testSecret } from '../support/app.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
-import { until } from '../support/until.ts'
 
 const defaults = { secrets: testSecret, database: 'memory:', handlers: [], log: false } as const
 const mebibyte = 1024 * 1024
@@ -124,23 +123,6 @@ describe('inbox.receive', () => {
     expect(brief(await answered)).toEqual([200, { status: 'accepted', id: 'a' }])
     await stopped
     expect(order).toEqual(['stored', 'answered', 'stopped'])
-  })
-
-  test('emits and logs a rejected request with its address, without the body', async () => {
-    const rejected: unknown[] = []
-    const { log, lines } = recordingLog()
-    await using inbox = await started({ log })
-    inbox.events.on('rejected', (report) => rejected.push(report))
-    const given = request(eventBytes({ id: 'a' }), { 'X-Service-Signature': 'no hex' })
-    await inbox.receive({ ...given, remoteAddress: '192.0.2.7' })
-    await until(() => rejected.length > 0, 'the event')
-    expect(lines).toEqual([
-      {
-        level: 'warn',
-        message: 'request rejected',
-        fields: { client: '192.0.2.7', method: 'POST', reason: 'signature_malformed' },
-      },
-    ])
   })
 })
 

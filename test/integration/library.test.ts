@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import express, { type Express } from 'express'
 import { createInbox, defineHandler, type EmbeddedInbox, type EmbeddedInboxOptions } from 'onchain-inbox'
 import { describe, expect, test } from 'vitest'
@@ -212,31 +210,6 @@ describe('runs', () => {
     await inbox.close()
   })
 })
-
-test('an event whose handler exits becomes a dead letter after three crashes, and others are handled', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'inbox.db')
-  const program = join(import.meta.dirname, '../fixtures/library/crashing-app.ts')
-  const lines: string[] = []
-  const start = (...ids: string[]) => {
-    const app = spawn(process.execPath, [program, file, ...ids], { stdio: ['ignore', 'pipe', 'inherit'] })
-    createInterface({ input: app.stdout }).on('line', (line) => lines.push(line))
-    return app
-  }
-  expect(await once(start('good-1', 'bad'), 'exit')).toEqual([3, null])
-  expect(await once(start(), 'exit')).toEqual([3, null])
-  expect(await once(start(), 'exit')).toEqual([3, null])
-  lines.length = 0
-  const last = start('good-2')
-  await until(() => lines.includes('handled good-2') && lines.includes('started'), 'the last event')
-  last.kill()
-  expect(await once(last, 'exit')).toEqual([0, null])
-  const inbox = await createSqliteInbox({ file })
-  const { data } = await inbox.deadLetters({ limit: 10 })
-  expect(data).toMatchObject([{ eventId: 'bad', crashed: 3, error: { name: 'handler_crashed' } }])
-  expect(await inbox.event('good-1')).toMatchObject({ status: 'done' })
-  await inbox.close()
-}, 120_000)
 
 describe('events', () => {
   test('are emitted in order after the commit, even if listeners throw', async () => {

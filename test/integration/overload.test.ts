@@ -46,39 +46,3 @@ test('P6 under 10x overload every request is answered or closed soon, and the re
   using connection = await RawConnection.open(app.port)
   expect(statusOf(await connection.request(delivery(eventBytes({ id: 'evt_after' }))))).toBe('accepted')
 })
-
-/** Takes an hour, unless it is aborted. */
-const slowHandler = `
-import { setTimeout as delay } from 'node:timers/promises'
-import { defineHandler } from 'onchain-inbox'
-export default defineHandler({
-  type: '*',
-  order: 'none',
-  timeoutMs: 3_600_000,
-  run: (event, ctx) => delay(3_600_000, undefined, { signal: ctx.signal }),
-})
-`
-
-test('R79 1,000 events are acknowledged while none of their handlers has finished', async () => {
-  const events = 1_000
-  const senders = 50
-  await using app = await startTestApp({
-    settings: { INBOX_DATABASE_URL: sqliteUrl, INBOX_SHUTDOWN_MS: '1000' },
-    handlers: { 'slow.ts': slowHandler },
-  })
-  const statuses: number[] = []
-  async function runSender(sender: number): Promise<void> {
-    using connection = await RawConnection.open(app.port)
-    for (let count = sender; count < events; count += senders) {
-      const answer = await connection.request(delivery(eventBytes({ id: `evt_${count}` })))
-      statuses.push(answer.status)
-    }
-  }
-  await Promise.all(Array.from({ length: senders }, (_, sender) => runSender(sender)))
-
-  expect(statuses).toEqual(Array.from({ length: events }, () => 200))
-  const { lastSeq, handlers } = await app.inbox.stats()
-  expect(lastSeq).toBe(events)
-  const [slow] = handlers
-  expect(slow!.ready + slow!.running).toBe(events)
-})

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
-import { maxOpenRuns, type StepResult } from '../../src/inbox/jobs.ts'
-import type { HandlerRoute, Lease, NewReplay } from '../../src/inbox/port.ts'
+import type { StepResult } from '../../src/inbox/jobs.ts'
+import type { HandlerRoute, NewReplay } from '../../src/inbox/port.ts'
 import type { Database } from '../../src/inbox/postgres/database.ts'
 import { createActions } from '../../src/inbox/postgres/operator-actions.ts'
 import { measureSize } from '../../src/inbox/postgres/prune.ts'
 import { createReplays } from '../../src/inbox/postgres/replays.ts'
-import { anEvent, boom, bytes, loose, ordered } from '../conformance/stage.ts'
+import { anEvent, bytes, loose, ordered } from '../conformance/stage.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
-import { done, openStage, runState } from './postgres-stage.ts'
+import { openStage, runState } from './postgres-stage.ts'
 
 const server = usePostgres()
 const { ready, waiting } = runState
@@ -23,7 +23,7 @@ async function open(routes: readonly HandlerRoute[], clock: TestClock = createTe
   const { db, accept, definitions, work } = stage
   const wake = () => work.wake()
   const actionsOn = (on: Database) => createActions({ db: on, clock, accept, definitions, wake })
-  const replaysOn = (on: Database, isLeader = () => true) => createReplays({ db: on, definitions, isLeader, wake })
+  const replaysOn = (on: Database) => createReplays({ db: on, definitions, isLeader: () => true, wake })
   const replays = replaysOn(db)
   return {
     ...stage,
@@ -57,60 +57,6 @@ function before(db: Database, work: () => Promise<unknown>): Database {
 /** Keys with open runs, of which not exactly one is at the head. */
 const wrongKeys = `SELECT handler_id, replay_id, key, array_agg(state ORDER BY id) FROM inbox.run WHERE state < 5 AND key IS NOT NULL
   GROUP BY handler_id, replay_id, key HAVING count(*) FILTER (WHERE state >= 1) <> 1`
-
-test('random actions leave running runs alone and exactly one run at the head of each key', async () => {
-  const seed = Math.trunc(Math.random() * 2 ** 32)
-  const clock = createTestClock(0, seed)
-  const random = () => clock.random()
-  const pick = (below: number) => Math.trunc(random() * below)
-  const stage = await open([ordered, { ...ordered, name: 'holding', onDead: 'hold' }], clock)
-  const handlers = ['ordered', 'holding']
-  let count = 0
-  let leases: readonly Lease[] = []
-  const some = <T>(items: readonly T[]) => items.filter(() => random() < 0.6)
-  const someRuns = async () => some((await stage.runs('r.state < 6')).map(({ id }) => id))
-  /** Claims without waiting. */
-  async function claim(max: number): Promise<void> {
-    const found = await stage.runs('r.state = 1')
-    if (found.length > 0) leases = [...leases, ...(await stage.claim({ handlers, max: Math.min(max, found.length) }))]
-  }
-  async function settle(ending: readonly Lease[], kind: 'done' | 'dead'): Promise<void> {
-    leases = leases.filter((lease) => !ending.includes(lease))
-    await stage.work.settle(
-      ending.map(({ runId, token }) =>
-        kind === 'done' ? done({ runId, token }) : { runId, token, startedAt: 1, endedAt: 2, kind, error: boom },
-      ),
-    )
-  }
-  const actions: (() => Promise<unknown>)[] = [
-    () => stage.acceptNew(...Array.from({ length: 1 + pick(4) }, () => anEvent(`e${count++}`, { key: `k${pick(3)}` }))),
-    () => claim(1 + pick(3)),
-    () => settle(some(leases), 'done'),
-    () => settle(some(leases), 'dead'),
-    async () => stage.actions.requeueDead(await someRuns()),
-    async () => stage.actions.dropDead(await someRuns(), 'x'),
-    () => (pick(6) === 0 ? stage.actions.discardPendingRuns('ordered', 'x') : stage.actions.requeueDead('all')),
-    async () => {
-      const { id } = await stage.replays.start(all)
-      await stage.replays.jobs.step(id, 1 + pick(20))
-      if (pick(2) === 0) await stage.replays.cancel(id)
-    },
-  ]
-  for (let n = 0; n < 150; n += 1) {
-    const at = pick(actions.length)
-    const runningBefore = await stage.runs('r.state = 3')
-    await actions[at]!()
-    const step = `seed ${seed}, step ${n}, action ${at}`
-    if (at > 3) expect(await stage.runs('r.state = 3'), step).toEqual(runningBefore)
-    expect(await stage.db.query(wrongKeys), step).toEqual([])
-  }
-  for (let open = -1; open !== 0;) {
-    await claim(99)
-    await settle(leases, 'done')
-    await stage.actions.dropDead('all', 'x')
-    open = (await stage.runs('r.state < 6')).length
-  }
-})
 
 describe('prune', () => {
   const limits = { receivedBefore: Date.UTC(2100, 0, 1), maxBytes: null }
@@ -180,22 +126,6 @@ describe('replays', () => {
     expect(await stage.db.query(`SELECT state, events, runs, skipped, next_seq AS next FROM inbox.replay`)).toEqual([
       { state: 1, events: 1_500, runs: runs.length, skipped: 0, next: 1_501 },
     ])
-  })
-
-  test('stop at the limit of open runs, and only the leader runs them', async () => {
-    const stage = await open([loose, { ...loose, name: 'second' }])
-    await stage.acceptIds(...many(700))
-    await stage.endAll()
-    const { id } = await stage.replays.start(all)
-    let isLeader = false
-    const replays = stage.replaysOn(stage.db, () => isLeader)
-    const { jobs } = replays
-    await replays.refresh()
-    expect(jobs.running()).toEqual([])
-    isLeader = true
-    expect(jobs.running()).toMatchObject([{ id, perSecond: null }])
-    while ((await jobs.step(id, 201)).next === 'more');
-    expect(await stage.runs(`r.replay_id = ${id}`)).toHaveLength(maxOpenRuns)
   })
 
   test('create nothing if they are cancelled during a step', async () => {

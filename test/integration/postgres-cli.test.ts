@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { migrations } from '../../src/inbox/postgres/migrate.ts'
+import { migrations } from '../../src/inbox/postgres/migrations.ts'
 import { runCli } from '../support/cli.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
 import { createTempDir } from '../support/temp-dir.ts'

@@ -66,21 +66,6 @@ test.each(['a slow statement', 'an error', 'a slow commit'])('%s rolls its trans
   expect(db.health()).toEqual({ ok: true })
 })
 
-test('runs exclusive transactions one after the other', async () => {
-  const { db } = await open()
-  let [inside, maxInside] = [0, 0]
-  await Promise.all(
-    Array.from({ length: 5 }, () =>
-      db.exclusively(async (trx) => {
-        maxInside = Math.max(maxInside, ++inside)
-        await trx.query(`SELECT 1`)
-        inside--
-      }),
-    ),
-  )
-  expect(maxInside).toBe(1)
-})
-
 test('retries after a deadlock', async () => {
   const { db } = await open()
   await db.query(`INSERT INTO inbox.meta VALUES ('left', 0), ('right', 0)`)
@@ -156,17 +141,6 @@ test('detects a silent database within a second, and its return within another',
 test('a slow database does not count as unavailable', async () => {
   const { db } = await open()
   expect(await db.query(`SELECT pg_sleep(1.5)`)).toHaveLength(1)
-  expect(db.health()).toEqual({ ok: true })
-})
-
-test('a distant database does not count as unavailable during a reconnect', async () => {
-  const url = await server.createDatabase()
-  await using far = await startProxy(Number(new URL(url).port), { delayMs: 150 })
-  const { db } = await open({ url: throughPort(url, far.port), applicationName: 'far away' })
-  await db.query(`SELECT 1`)
-  const slow = db.query(`SELECT pg_sleep(3)`)
-  expect(await terminate(url, 'far away', `query LIKE 'SELECT current_setting%'`)).toHaveLength(1)
-  expect(await slow).toHaveLength(1)
   expect(db.health()).toEqual({ ok: true })
 })
 

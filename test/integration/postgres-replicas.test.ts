@@ -1,6 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Database, createDatabase } from '../../src/inbox/postgres/database.ts'
-import { type Cluster, joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
+import { joinCluster, newReplicaId } from '../../src/inbox/postgres/replicas.ts'
 import { createSinkTries } from '../../src/inbox/postgres/sink-tries.ts'
 import type { OnWarning } from '../../src/inbox/types.ts'
 import { version } from '../../src/base/version.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await ask(url, `INSERT INTO inbox.handler (name) VALUES ('h')`)
 })
 
-interface Joined extends Cluster {
+interface Joined extends Awaited<ReturnType<typeof joinCluster>> {
   readonly db: Database
   readonly warnings: string[]
   reaped: number
@@ -50,7 +50,7 @@ async function join({ to = url, id = newReplicaId(), connections = 10 }: JoinOpt
 }
 
 /** Creates a running run of an owner. */
-async function giveRun(run: number, owner: string): Promise<void> {
+async function giveRun(run: number, owner: string, crashed = 0): Promise<void> {
   const event = [run, `event ${run}`]
   await ask(
     url,
@@ -59,8 +59,9 @@ async function giveRun(run: number, owner: string): Promise<void> {
   )
   await ask(
     url,
-    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, owner) SELECT $1, $1, id, 0, $2, 3, 0, $3 FROM inbox.handler`,
-    [run, `key ${run}`, owner],
+    `INSERT INTO inbox.run (id, event_seq, handler_id, replay_id, key, state, run_at, owner, crashed)
+     SELECT $1, $1, id, 0, $2, 3, 0, $3, $4 FROM inbox.handler`,
+    [run, `key ${run}`, owner, crashed],
   )
 }
 
@@ -117,21 +118,13 @@ test('reaps the runs of silent and unknown replicas, and no others', async () =>
   ])
 })
 
-test('reaps runs that a dead replica claimed late', async () => {
+test('reaps runs that a dead replica claimed late, and warns of a dead letter after too many crashes', async () => {
   const one = await join()
   await giveRun(1, 'dead 1')
   await untilReaped(1)
-  await giveRun(2, 'dead 1')
-  await untilReaped(2)
-  expect(one.reaped).toBe(2)
-})
-
-test('warns of a run that becomes a dead letter after too many crashes', async () => {
-  const one = await join()
-  await giveRun(1, 'dead 1')
-  await ask(url, `UPDATE inbox.run SET crashed = 2`)
-  await until(() => one.warnings.length === 2, 'it warns')
-  expect(one.warnings[1]).toMatch(/^run became a dead letter h event 1 .*\(crash 3 of 3\)$/)
+  await giveRun(2, 'dead 1', 2)
+  await until(() => one.warnings.length === 3, 'it warns')
+  expect(one.warnings[2]).toMatch(/^run became a dead letter h event 2 .*\(crash 3 of 3\)$/)
 })
 
 test('after an outage, living replicas are not reaped', async () => {
@@ -156,16 +149,6 @@ test('after an outage, living replicas are not reaped', async () => {
   await untilReaped(4)
   expect([await stateOf(1), await stateOf(2)]).toEqual([running, running])
   await until(() => one.isLeader(), 'the first leads again')
-})
-
-test('calls listeners after heartbeats; one that fails stops nothing', async () => {
-  const one = await join()
-  const calls: string[] = []
-  one.onBeat(() => Promise.reject(new Error('no')))
-  one.onBeat(async () => void calls.push('called'))
-  await until(() => calls.length >= 2, 'it was called twice')
-  expect(one.warnings).toContain('heartbeat task failed no')
-  expect(one.health()).toEqual({ ok: true })
 })
 
 test('a replica with busy connections and slow listeners still sends heartbeats', async () => {
@@ -212,12 +195,6 @@ test('a replica that leaves ends its own runs, and no others', async () => {
   await giveRun(2, `${one.id}x 1`)
   await one.leave()
   expect([await stateOf(1), await stateOf(2)]).toEqual([suspect, running])
-})
-
-test('ids are unique and contain no spaces', () => {
-  const ids = Array.from({ length: 100 }, newReplicaId)
-  expect(new Set(ids).size).toBe(100)
-  for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9.-]{1,60}$/)
 })
 
 test('a request to try a sink reaches every replica at its next heartbeat, and has each result', async () => {

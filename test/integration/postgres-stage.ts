@@ -1,6 +1,6 @@
 import { type Clock, createTestClock, type TestClock } from '../../src/base/clock.ts'
 import type { ClaimRequest, Effects, HandlerRoute, Lease, NewEvent, Outcome } from '../../src/inbox/port.ts'
-import { type Accept, createAccept } from '../../src/inbox/postgres/accept.ts'
+import { createAccept } from '../../src/inbox/postgres/accept.ts'
 import { createWork, type Work } from '../../src/inbox/postgres/claims.ts'
 import { createDatabase, type Database } from '../../src/inbox/postgres/database.ts'
 import { createDefinitions, type Definitions } from '../../src/inbox/postgres/definitions.ts'
@@ -25,7 +25,7 @@ export interface Stage<C extends Clock = TestClock> extends AsyncDisposable {
   readonly db: Database
   readonly clock: C
   readonly definitions: Definitions
-  readonly accept: Accept
+  readonly accept: ReturnType<typeof createAccept>
   readonly work: Work
   readonly warnings: readonly string[]
   register(...routes: readonly HandlerRoute[]): Promise<void>

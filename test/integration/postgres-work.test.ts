@@ -177,26 +177,6 @@ describe('settle', () => {
     expect(await stage.work.readState('ordered', { key: 'n' })).toEqual([])
   })
 
-  test('stores text with U+0000 and lone surrogates', async () => {
-    await using stage = await open()
-    await stage.acceptNew(anEvent('a'), anEvent('b'))
-    const [a, b] = (await stage.claim()) as [Lease, Lease]
-    const odd = '\0 \u0001 \ud800 \u{1f600}'
-    const long = `${'x'.repeat(1_999)}\u{1f600}`
-    const [reads, key] = [[{ query: { prefix: '\u0001', after: null, limit: 9 }, found: [] }], '\u0001\u0001']
-    const items = [{ sink: 'mail', key: odd, payload: JSON.stringify(odd), idempotencyKey: odd }]
-    const results = await stage.work.settle([
-      { ...a, startedAt: 1, endedAt: 2, kind: 'dead', error: { name: odd, message: long, stack: odd } },
-      done(b, { reads, writes: [{ key, value: JSON.stringify(odd), expiresAt: null }], items }),
-    ])
-    expect(results).toEqual(['applied', 'applied'])
-    expect(await stage.work.readState('ordered', { prefix: '\u0001', after: '\u0001', limit: 1 })).toMatchObject([
-      { key, value: JSON.stringify(odd) },
-    ])
-    const [mail] = await stage.claim({ handlers: ['mail'] })
-    expect(mail?.item).toEqual({ payload: JSON.stringify(odd), idempotencyKey: odd.toWellFormed() })
-  })
-
   test('deletes a few expired entries of any handler for each write of an expiring entry', async () => {
     await using stage = await open()
     await stage.acceptNew(anEvent('a'), anEvent('b'), anEvent('c'))

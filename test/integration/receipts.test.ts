@@ -1,9 +1,4 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/base/clock.ts'
-import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { embedInbox } from '../../src/app/library/create-inbox.ts'
-import { parseOptions } from '../../src/app/library/options.ts'
-import { testSecret } from '../support/app.ts'
 import { rawRequest } from '../support/raw-http.ts'
 import { startTestReceiver } from '../support/receiver.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -28,21 +23,4 @@ test('an event received by HTTP keeps its headers, without secret ones, and its 
     expect.arrayContaining(['host', 'user-agent', 'content-type']),
   )
   expect(event?.headers).not.toMatch(/secret|signature|cookie|traceparent|request-id|content-length/i)
-})
-
-test('an event received from a framework keeps headers and trace', async () => {
-  const store = await createMemoryInbox({ clock: systemClock })
-  const options = parseOptions({ secrets: testSecret, database: 'memory:', handlers: [], log: false })
-  await using inbox = embedInbox(options, async () => store)
-  await inbox.start()
-  const body = eventBytes({ id: 'a' })
-  const { headers } = delivery(body, { headers: sent })
-  const answer = await inbox.receive({ method: 'POST', body, headers: new Headers(headers as Record<string, string>) })
-  expect(answer.status).toBe(200)
-  const event = await store.event('a')
-  expect(event?.trace).toBe(trace)
-  expect(JSON.parse(event?.headers ?? '{}')).toEqual({
-    'content-type': 'application/json',
-    'user-agent': 'sender/1 \u00e9',
-  })
 })

@@ -144,53 +144,27 @@ describe('a handler file', () => {
 })
 
 describe('an unusable folder', () => {
-  it('is refused with the problems of all files', async () => {
-    const { code, message } = await refusalOf({
-      'a.ts': 'enum A { B }',
-      'b.mjs': plain,
-      'c.ts': `export default { type: '*', run() {}, timeoutMs: 0 }`,
-      'd.ts': `export default { name: 'b', type: '*', run() {} }`,
-    })
+  it('is refused with path and reason of all files', async () => {
+    const twins = { 'twin.mjs': plain, 'other.ts': `export default { name: 'twin', type: '*', run() {} }` }
+    const files: Readonly<Record<string, readonly [source: string, problem: RegExp]>> = {
+      'syntax.mjs': ['export default {', /cannot be loaded: SyntaxError: Unexpected end of input/],
+      'types.ts': ['\nconst a: = 1', /cannot be loaded: invalid TypeScript \(line 2\): /],
+      'enum.ts': ['enum A { B }', /cannot be loaded: handlers run without a build, so .* \(enum, namespace/],
+      'throws.js': [`throw new Error('no database')`, /cannot be loaded: Error: no database\s+at /],
+      'nothing.ts': ['export const x = 1', /is not a usable handler: .* received no default export/],
+      'option.js': [`export default { type: '*', run() {}, conc: 1 }`, /.* unknown option `conc`/],
+      'timeout.ts': [`export default { type: '*', run() {}, timeoutMs: 0 }`, /.*timeoutMs/],
+      'package.js': [`import 'nowhere'`, /.*'nowhere'.*from the handler's folder/],
+      'extension.ts': [`import './_b'`, /.*relative imports need a file extension/],
+      'common.js': ['module.exports = {}', /cannot be loaded: .*module is not defined in ES module scope/],
+      'export.js': [`import { x } from 'onchain-inbox'`, /[^]*provide an export named 'x'/],
+    }
+    const sources = Object.entries(files).map(([name, [source]]) => [name, source])
+    const { code, message } = await refusalOf({ ...twins, ...Object.fromEntries(sources) })
     expect(code).toBe('handler_invalid')
-    expect(message).toMatch(/\/a\.ts cannot be loaded: handlers run without a build, so .* \(enum, namespace/)
-    expect(message).toMatch(/c\.ts.*timeoutMs/)
-    expect(message).toMatch(/two handlers have the name b: /)
-  })
-
-  it.each([
-    [
-      'a syntax error in JavaScript',
-      'a.mjs',
-      'export default {',
-      /a\.mjs cannot be loaded: SyntaxError: Unexpected end of input$/,
-    ],
-    [
-      'a syntax error in TypeScript',
-      'a.ts',
-      '\nconst a: = 1',
-      /a\.ts cannot be loaded: invalid TypeScript \(line 2\): /,
-    ],
-    [
-      'a file that throws',
-      'a.js',
-      `throw new Error('no database')`,
-      /a\.js cannot be loaded: Error: no database\s+at /,
-    ],
-    ['no default export', 'a.ts', 'export const x = 1', /a\.ts is not a usable handler: .* received no default export/],
-    ['an unknown option', 'a.js', `export default { type: '*', run() {}, conc: 1 }`, /a\.js .* unknown option `conc`/],
-    ['a missing package', 'a.js', `import 'nowhere'`, /a\.js .*'nowhere'.*from the handler's folder/],
-    ['an import without extension', 'a.ts', `import './_b'`, /a\.ts .*relative imports need a file extension/],
-    ['CommonJS', 'a.js', `module.exports = {}`, /a\.js cannot be loaded: .*module is not defined in ES module scope/s],
-    [
-      'an unknown export of the package',
-      'a.js',
-      `import { x } from 'onchain-inbox'`,
-      /a\.js .*provide an export named 'x'/s,
-    ],
-  ])('is refused with path and reason because of %s', async (_what, name, source, expected) => {
-    const { code, message } = await refusalOf({ [name]: source })
-    expect(code).toBe('handler_invalid')
-    expect(message).toMatch(expected)
+    expect(message).toContain('two handlers have the name twin: ')
+    for (const [name, [, problem]] of Object.entries(files))
+      expect(message).toMatch(new RegExp(`/${name} ?${problem.source}`))
   })
 
   it('is refused if it is missing or a file', async () => {
@@ -216,16 +190,10 @@ describe('an unusable folder', () => {
     90_000,
   )
 
-  it.each([
-    ['never finishes', 'for (;;);'],
-    ['never returns from a native call', `import { execSync } from 'node:child_process'; execSync('sleep 12')`],
-  ])(
-    'is refused if a file %s',
-    async (_what, source) => {
-      const { code, message } = await refusalOf({ 'a.mjs': source }, 5_000)
-      expect(code).toBe('handler_invalid')
-      expect(message).toMatch(/did not load within 5000 ms; last file read: .*\/a\.mjs$/)
-    },
-    30_000,
-  )
+  it('is refused if a file never returns from a native call', { timeout: 30_000 }, async () => {
+    const source = `import { execSync } from 'node:child_process'; execSync('sleep 12')`
+    const { code, message } = await refusalOf({ 'a.mjs': source }, 5_000)
+    expect(code).toBe('handler_invalid')
+    expect(message).toMatch(/did not load within 5000 ms; last file read: .*\/a\.mjs$/)
+  })
 })

@@ -124,26 +124,21 @@ describe('the sink `email`', () => {
     ['data', 554, true],
     ['recipient', 450, false],
     ['data', 451, false],
-    ['data', 503, false],
-  ] as const)('a refusal of the %s with %i is permanent: %s', async ([at, code, isForGood]) => {
-    await using smtp = await startSmtp()
-    await using sink = aMailSink(smtp)
-    smtp.refusals.push({ at, code })
-    const error = await sink.send([trade('evt_1')]).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(Error)
-    expect(error instanceof TerminalError).toBe(isForGood)
-    await sink.send([trade('evt_1')])
-    expect(smtp.mails).toHaveLength(1)
-  })
-
-  test('a refused digest is retried', async () => {
-    await using smtp = await startSmtp()
-    await using sink = aMailSink(smtp)
-    smtp.refusals.push({ at: 'data', code: 554 })
-    const error = await sink.send([trade('evt_1'), trade('evt_2')]).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(Error)
-    expect(error).not.toBeInstanceOf(TerminalError)
-  })
+    // A digest is retried.
+    ['data', 554, false, [trade('evt_1'), trade('evt_2')]],
+  ] as const)(
+    'a refusal of the %s with %i is permanent: %s',
+    async ([at, code, isForGood, items = [trade('evt_1')]]) => {
+      await using smtp = await startSmtp()
+      await using sink = aMailSink(smtp)
+      smtp.refusals.push({ at, code })
+      const error = await sink.send([...items]).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(Error)
+      expect(error instanceof TerminalError).toBe(isForGood)
+      await sink.send([...items])
+      expect(smtp.mails).toHaveLength(1)
+    },
+  )
 
   test('refused recipients are logged', async () => {
     await using smtp = await startSmtp()

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -152,23 +152,6 @@ describe('the sink `file`', () => {
     expect(ids.length).toBeGreaterThanOrEqual(4 * 3 + 1)
     expect(ids.at(-1)).toBe('evt_1')
     expect(new Set(ids.slice(0, -1))).toEqual(new Set(['x'.repeat(300_000)]))
-  })
-
-  test('an unwritable path is an error until it becomes writable', async () => {
-    await using dir = await createTempDir()
-    await using sink = aFileSink(dir, { path: 'sub/events.ndjson' })
-    await mkdir(join(dir.path, 'sub/events.ndjson'), { recursive: true })
-    await expect(sink.send([event('evt_1')])).rejects.toThrow()
-    await rm(join(dir.path, 'sub'), { recursive: true })
-    await sink.send([event('evt_1')])
-    expect(idsIn(await read(dir, 'sub/events.ndjson'))).toEqual(['evt_1'])
-  })
-
-  test('writes to a device without a lock', async () => {
-    await using dir = await createTempDir()
-    await using sink = aFileSink(dir, { path: '/dev/null' })
-    await sink.send([event('evt_1')])
-    await expect(stat('/dev/null.lock')).rejects.toThrow('ENOENT')
   })
 
   test('a pipe without a reader is an error; a slow reader gets everything', async () => {

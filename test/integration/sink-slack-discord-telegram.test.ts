@@ -1,16 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
-import { createTestClock } from '../../src/base/clock.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 import { TerminalError } from '../../src/base/errors.ts'
-import { createEvent } from '../../src/app/testing/create-event.ts'
-import { createTestInbox } from '../../src/app/testing/test-inbox.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 import { counts } from '../counts.ts'
 import { discordRules } from '../support/fake-chat-rules.ts'
-import { FakeChat, items, services, stageService } from '../support/fake-chat.ts'
-import { until } from '../support/until.ts'
+import { items, type services, stageService } from '../support/fake-chat.ts'
 
 const text = (said: string) => ({ payload: { text: said } })
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => text(`message ${index + 1}.`))
@@ -147,31 +143,6 @@ describe('a chat sink', () => {
     expect(error).not.toBeInstanceOf(TerminalError)
     expect(to.fake.rejected.length).toBeLessThanOrEqual(3)
   })
-
-  test('sends digests while it waits, each event once, with a dispatcher', async () => {
-    await using fake = await FakeChat.start(services.slack.rules)
-    const clock = createTestClock()
-    const sleep = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
-    const timing = { now: () => clock.now(), sleep }
-    const sink = {
-      ...services.slack.create(fake, { templates: { '*': '{id}.' } }, timing),
-      name: 'chat',
-      type: '*' as const,
-    }
-    await using inbox = await createTestInbox({ handlers: [sink], clock })
-    const ids = Array.from({ length: 60 }, (_, index) => `evt${index}`)
-    for (const id of ids) await inbox.deliver(createEvent('token.price_alert', { id }))
-    const shown = () => fake.shown.flatMap((one) => one.replaceAll('.', '').split('\n'))
-    fake.next.push({ tooMany: 3 })
-    await until(async () => {
-      await inbox.idle()
-      if (shown().length < ids.length) await inbox.advance(500)
-      return shown().length >= ids.length
-    }, 'all events are shown')
-    expect(shown().toSorted()).toEqual(ids.toSorted())
-    expect(fake.accepted.length).toBeLessThanOrEqual(20)
-    expect(await inbox.deadLetters()).toEqual([])
-  })
 })
 
 const toTelegram = (options: object = {}) => start('telegram', { chatId: -42, ...options })
@@ -201,11 +172,14 @@ test('discord: allows no mentions or previews, waits for the result, keeps the t
   expect(to.fake.server.requests[0]?.path).toBe(`${discordRules.path}?thread_id=77&wait=true`)
 })
 
-test('discord: waits for the fraction of a second in retry_after', async () => {
+test.each([
+  ['the fraction of a second in retry_after', { tooMany: 0.35 }, 350],
+  ['Retry-After of Cloudflare', { status: 429, headers: { 'Retry-After': '12' }, body: '<html>error 1015' }, 12_000],
+] as const)('discord: waits for %s', async (_, answer, retryAfterMs) => {
   await using to = await start('discord')
-  to.fake.next.push({ tooMany: 0.35 })
-  expect(await to.say('a')).toMatchObject({ retryAfterMs: 350 })
-  expect(to.pauses).toEqual([350])
+  to.fake.next.push(answer)
+  expect(await to.say('a')).toMatchObject({ retryAfterMs })
+  expect(to.pauses).toEqual([retryAfterMs])
 })
 
 test('discord: waits after the last allowed message, as the headers say', async () => {
@@ -216,12 +190,6 @@ test('discord: waits after the last allowed message, as the headers say', async 
   to.fake.headers = { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset-After': '1.5' }
   expect(await to.say('b')).toBeUndefined()
   expect(to.pauses).toEqual([1_500])
-})
-
-test('discord: uses Retry-After of an answer from Cloudflare', async () => {
-  await using to = await start('discord')
-  to.fake.next.push({ status: 429, headers: { 'Retry-After': '12' }, body: '<html>error 1015</html>' })
-  expect(await to.say('a')).toMatchObject({ retryAfterMs: 12_000 })
 })
 
 test('telegram: writes to a chat and topic, without preview or sound', async () => {

@@ -187,16 +187,6 @@ describe('the sink `sql` on Postgres', () => {
     expect(await ask(url, 'SELECT count(*)::int AS n FROM onchain_wallet_large_trade')).toEqual([{ n: 3 }])
   })
 
-  test('a missing database is an error without the password, until it exists', async () => {
-    const later = `${new URL(database).pathname.slice(1)}_later`
-    await using sink = aSqlSink(`${database}_later`)
-    const error = await sink.send([trade('evt_1', '1')]).catch((thrown: unknown) => thrown)
-    expect(String(error)).toContain('does not exist')
-    expect(JSON.stringify(error)).not.toContain('of-the-test')
-    await ask(database, `CREATE DATABASE ${later}`)
-    await sink.send([trade('evt_1', '1')])
-  })
-
   test('the view of docs/sinks.md returns the last price of each token', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)

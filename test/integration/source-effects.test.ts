@@ -20,6 +20,7 @@ import {
   slackRules,
   telegramRules,
 } from '../support/fake-chat-rules.ts'
+import { kcat, startKafkaMock } from '../support/kafka-mock.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
 import { startSmtp } from '../support/smtp.ts'
 import { freePort } from '../support/stream-sinks.ts'
@@ -36,6 +37,11 @@ const desk = {
   id: 'body.id',
   type: 'body.type',
 } as const
+
+interface CloudEvent {
+  readonly id: string
+  readonly source: string
+}
 
 /** The same id and type from two sources, each delivered twice: two events, so two effects in each sink. */
 test('one id from two sources has two effects in every sink', async () => {
@@ -66,6 +72,7 @@ test('one id from two sources has two effects in every sink', async () => {
       await startServer(redis, ['--port', port, '--bind', '127.0.0.1', '--dir', folder, '--save', ''], Number(port)),
     )
   }
+  const kafka = kcat && (await startKafkaMock(kcat, 'events'))
   const connection = nats === null ? null : await connect({ servers: natsUrl })
   const manager = connection && (await jetstreamManager(connection))
   await manager?.streams.add({ name: 'ONCHAIN', subjects: ['onchain.>'] })
@@ -89,6 +96,7 @@ test('one id from two sources has two effects in every sink', async () => {
     file: { kind: 'file', path: join(folder, 'events.ndjson') },
     sql: { kind: 'sql', url: `sqlite:${join(folder, 'sink.db')}` },
     ...(nats !== null && { nats: { kind: 'nats', servers: natsUrl, stream: 'ONCHAIN' } }),
+    ...(kafka !== null && { kafka: { kind: 'kafka', brokers: kafka.brokers, topic: 'events' } }),
     ...(redis !== null && { redis: { kind: 'redis', url: redisUrl, stream: 'events' } }),
   }
   const ofAll = Object.fromEntries(
@@ -111,11 +119,13 @@ test('one id from two sources has two effects in every sink', async () => {
 
   const ids = ['same', 'desk/same']
   const ofPath = (path: string) => server.requests.filter((request) => request.path === path)
-  expect(ofPath('/raw').map(({ headers }) => headers['x-inbox-event-id'])).toEqual(expect.arrayContaining(ids))
-  expect(ofPath('/raw')).toHaveLength(2)
-  expect(
-    new Set(ofPath('/cloudevents').map((sent) => (JSON.parse(sent.body.toString()) as { id: string }).id)),
-  ).toEqual(new Set(ids))
+  const ofRaw = ofPath('/raw').map(({ headers }) => [headers['idempotency-key'], headers['x-inbox-event-id']].join(' '))
+  expect(ofRaw.toSorted()).toEqual(['raw:desk/same desk/same', 'raw:same same'])
+  const ofCloudEvents = ofPath('/cloudevents').map((sent) => JSON.parse(sent.body.toString()) as CloudEvent)
+  expect(ofCloudEvents.map(({ id, source }) => `${id} ${source}`).toSorted()).toEqual([
+    'desk/same urn:onchain-inbox/desk',
+    'same urn:onchain-inbox',
+  ])
   expect(new Set(ofPath('/standard-webhooks').map(({ headers }) => headers['webhook-id'])).size).toBe(2)
   for (const { shown } of [slack, discord, telegram]) expect(shown.join('\n').match(/is a honeypot/g)).toHaveLength(2)
   expect(new Set(pagerduty.accepted.map((accepted) => accepted.body['dedup_key']))).toEqual(new Set(ids))
@@ -130,14 +140,13 @@ test('one id from two sources has two effects in every sink', async () => {
     },
   })
   const tables = database
-    .prepare(
+    .prepare<[], string>(
       `SELECT s.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND c.name = 'event_id'`,
     )
     .pluck()
-    .all() as string[]
-  expect(tables.flatMap((name) => database.prepare(`SELECT event_id FROM "${name}"`).pluck().all()).toSorted()).toEqual(
-    ids.toSorted(),
-  )
+    .all()
+  const rows = tables.flatMap((name) => database.prepare<[], string>(`SELECT event_id FROM "${name}"`).pluck().all())
+  expect(rows.toSorted((a, b) => a.localeCompare(b))).toEqual(ids.toSorted())
   if (connection !== null && manager !== null) {
     const consumer = await jetstream(connection).consumers.get('ONCHAIN')
     const messages = await consumer.fetch({ max_messages: 2 })
@@ -147,10 +156,14 @@ test('one id from two sources has two effects in every sink', async () => {
     expect((await manager.streams.info('ONCHAIN')).state.messages).toBe(2)
     await connection.close()
   }
+  if (kafka !== null) {
+    const records = (await kafka.records(2)) as readonly { readonly headers: readonly string[] }[]
+    expect(records.map(({ headers }) => headers[headers.indexOf('event-id') + 1]).toSorted()).toEqual(ids.toSorted())
+  }
   if (redis !== null) {
     const client = await createClient({ url: redisUrl }).connect()
     const entries = (await client.xRange('events', '-', '+')) ?? []
-    expect(entries.map(({ message }) => message['id']).toSorted()).toEqual(ids.toSorted())
+    expect(entries.map(({ message }) => String(message['id'])).toSorted()).toEqual(ids.toSorted())
     await client.close()
   }
 })

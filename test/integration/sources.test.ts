@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import express from 'express'
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
@@ -7,10 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import type { HealthJson } from '../../src/admin/health.ts'
 import { createInbox, defineHandler } from '../../src/index.ts'
+import { createSourceReader } from '../../src/receiver/readers.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import { signSource } from '../../src/sources/sign.ts'
-import { AppServer } from '../support/app-server.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { rawRequest } from '../support/raw-http.ts'
 import { delivery, eventBytes } from '../support/signed.ts'
@@ -198,6 +198,49 @@ describe('a source', () => {
     expect((await post(app, delivery(eventBytes({ id: 'other/same' })))).text).toContain('accepted')
   })
 
+  test('has its own health and metrics', async () => {
+    await using app = await startTestApp({ settings })
+    await post(app, signed.desk())
+    await post(app, { ...signed.desk(), headers: signed.alchemy().headers })
+    await post(app, signed.payments())
+    const get = async (path: string) =>
+      fetch(`${app.adminUrl}${path}`, { headers: { authorization: `Bearer ${app.adminToken}` } })
+    const { sources: shown } = (await (await get('/api/v1/health')).json()) as HealthJson
+    expect(shown.map(({ source }) => source)).toEqual(['default', ...Object.keys(sources)])
+    expect(shown.find(({ source }) => source === 'desk')).toMatchObject({
+      sender: { deliveries: 1, acknowledged: 1, budget_ms: null },
+      retries: expect.stringContaining('not documented'),
+    })
+    expect(shown.find(({ source }) => source === 'nodes')).toMatchObject({
+      sender: { deliveries: 0, budget_ms: 1_000 },
+      retries: 'The sender retries a failed delivery 3 times within 3 s, then drops the event.',
+    })
+    const metrics = await (await get('/metrics')).text()
+    expect(metrics).toContain('inbox_deliveries_total{source="desk",result="acknowledged"} 1')
+    expect(metrics).toContain('inbox_rejects_total{source="desk",reason="missing"} 1')
+    expect(metrics).toContain('inbox_events_total{source="payments",type="unknown",outcome="accepted"} 1')
+    expect(metrics).toContain('inbox_ack_duration_seconds_count{source="default"} 0')
+  })
+
+  test('counts signatures with a time, and old ones', async () => {
+    const source = resolved.find(({ name }) => name === 'desk')
+    const secret = { label: 'main', key: createSecretKey(Buffer.from(secrets.desk)) }
+    const observed: boolean[] = []
+    let now = Date.now()
+    const read = createSourceReader(
+      { ...source!, secrets: () => [secret], keys: null },
+      { clock: { now: () => now }, observer: { signed: (isOld) => observed.push(isOld) } },
+    )
+    const { headers, body } = signed.desk()
+    const rawHeaders = Object.entries(headers).flat()
+    for (const passedMs of [0, 600_000]) {
+      now += passedMs
+      await read({ raw: body, headers, rawHeaders }, () => ({ headers: null, trace: null }))
+    }
+    await read({ raw: Buffer.from('{}'), headers, rawHeaders }, () => ({ headers: null, trace: null }))
+    expect(observed).toEqual([false, true])
+  })
+
   test('takes a new secret from its file without a restart', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'secret')
@@ -218,12 +261,6 @@ describe('a source', () => {
     expect(await post(app, signed.desk())).toMatchObject({ status: 200 })
   })
 })
-
-interface CloudEvent {
-  readonly id: string
-  readonly source: string
-  readonly data: unknown
-}
 
 describe('handlers and sinks', () => {
   const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
@@ -291,51 +328,6 @@ describe('handlers and sinks', () => {
     ])
     expect(await linesOf(at('archive'))).toEqual([eventBytes({ id: 'same' }).toString()])
     expect((await linesOf(at('fills'))).toSorted()).toEqual([bodies.desk, bodies.payments].toSorted())
-  })
-
-  test('one id from two sources has its effects in every sink once per source', async () => {
-    await using dir = await createTempDir()
-    await using own = await AppServer.start()
-    const url = `http://127.0.0.1:${own.port}/`
-    const all = { types: '*', source: '*' }
-    const sinks = {
-      archive: { kind: 'file', path: join(dir.path, 'all.ndjson'), ...all },
-      warehouse: { kind: 'sql', url: `sqlite:${join(dir.path, 'warehouse.db')}`, ...all },
-      plain: { kind: 'forward', url: `${url}plain`, ...all },
-      cloud: { kind: 'forward', url: `${url}cloud`, format: 'cloudevents', ...all },
-    }
-    await using app = await startTestApp({
-      dir: dir.path,
-      settings: { ...(settings as object), INBOX_SINKS: JSON.stringify(sinks) } as never,
-    })
-    for (let repeat = 0; repeat < 2; repeat++) {
-      await post(app, delivery(eventBytes({ id: 'same' })))
-      for (const name of ['alchemy', 'desk'] as const) await post(app, signed[name]())
-    }
-    await until(async () => (await app.inbox.stats()).oldestOpenAt === null, 'every run has ended')
-    const uids = ['alchemy/same', 'desk/same', 'same']
-    const sentTo = (path: string) => own.requests.filter((sent) => sent.path === path)
-    expect((await linesOf(join(dir.path, 'all.ndjson'))).length).toBe(3)
-    const plain = sentTo('/plain').map(({ headers }) =>
-      [headers['idempotency-key'], headers['x-inbox-event-id']].join(' '),
-    )
-    expect(plain.toSorted()).toEqual(uids.map((uid) => `plain:${uid} ${uid}`))
-    const cloud = sentTo('/cloud').map(({ body }) => JSON.parse(body.toString()) as CloudEvent)
-    expect(cloud.map(({ id, source }) => `${id} ${source}`).toSorted()).toEqual([
-      'alchemy/same urn:onchain-inbox/alchemy',
-      'desk/same urn:onchain-inbox/desk',
-      'same urn:onchain-inbox',
-    ])
-    expect(cloud.find(({ id }) => id === 'desk/same')?.data).toEqual(JSON.parse(bodies.desk))
-    const db = new Sqlite(join(dir.path, 'warehouse.db'), { readonly: true })
-    const tables = ['onchain_other', 'onchain_wallet_large_trade'].map((table) => `SELECT event_id FROM ${table}`)
-    expect(
-      db
-        .prepare(`${tables.join(' UNION ALL ')} ORDER BY 1`)
-        .pluck()
-        .all(),
-    ).toEqual(uids)
-    db.close()
   })
 
   test.each([

@@ -53,9 +53,6 @@ export interface Report {
   readonly trace: readonly string[]
   /** Hash of the trace. */
   readonly digest: string
-  readonly events: number
-  readonly runs: number
-  readonly starts: number
 }
 
 const secrets = parseSecrets('main:a-secret-of-the-simulation')
@@ -224,9 +221,6 @@ export class Simulation {
       violations: chronicle.violations,
       trace: this.#trace,
       digest: createHash('sha256').update(this.#trace.join('\n')).digest('hex'),
-      events: chronicle.events.size,
-      runs: chronicle.runs.size,
-      starts: this.#starts,
     }
   }
 }

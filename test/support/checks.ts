@@ -12,8 +12,6 @@ export interface Evidence {
   readonly output: string
   /** Events with requeued dead letters: without order, and with attempts counted from 0. */
   readonly requeued?: ReadonlySet<string>
-  /** True if bodies may be pruned. */
-  readonly pruned?: boolean
   /** Texts that must not occur in the output. */
   readonly secrets: readonly string[]
 }
@@ -46,14 +44,13 @@ export function checkHistory(evidence: Evidence): Finding[] {
 }
 
 /** P1: every acknowledged id is stored with its exact bytes. */
-function* noAcknowledgedLoss({ requests, stored, pruned }: Evidence): Iterable<Finding> {
+function* noAcknowledgedLoss({ requests, stored }: Evidence): Iterable<Finding> {
   const digests = new Map(stored.map(({ id, digest }) => [id, digest]))
   for (const request of firstAcknowledgements(requests).values()) {
     const digest = digests.get(request.id)
     if (digest === undefined) yield { property: 'P1', what: `${request.id} was acknowledged and is not stored` }
-    else if (digest === null) {
-      if (!pruned) yield { property: 'P1', what: `${request.id} is stored without its bytes` }
-    } else if (digest !== request.digest) yield { property: 'P1', what: `${request.id} is stored with other bytes` }
+    else if (digest === null) yield { property: 'P1', what: `${request.id} is stored without its bytes` }
+    else if (digest !== request.digest) yield { property: 'P1', what: `${request.id} is stored with other bytes` }
   }
 }
 

@@ -21,15 +21,11 @@ export function ledgerSource(label: string): string {
   return `
 import { defineHandler } from 'onchain-inbox'
 
-const fields = { wallet: 'wallet_address', contract: 'contract_address', token: 'token_address', pump: 'token_address' }
-
 export default defineHandler({
-  type: ['wallet.*', 'contract.*', 'token.*', 'pump.graduation'],
-  async run(event, ctx) {
-    const { data, id } = event
-    const key = \`\${data.network ?? 'solana'}:\${data[fields[event.type.split('.')[0]]]}\`
-    const entries = (await ctx.state.get(key)) ?? []
-    ctx.state.set(key, [...entries, [id, ctx.attempt, '${label}']])
+  type: 'wallet.*',
+  async run({ id, data }, ctx) {
+    const entries = (await ctx.state.get(data.wallet_address)) ?? []
+    ctx.state.set(data.wallet_address, [...entries, [id, ctx.attempt, '${label}']])
   },
 })
 `

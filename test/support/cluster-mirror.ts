@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import http, { createServer, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
+import { sign } from '../../src/signature/sign.ts'
+import { testSecret } from './app.ts'
 import { digestOf, type Delivery, type RecordedRequest } from './history.ts'
 
 /** A request that was passed to one replica, and its result. */
@@ -43,7 +45,8 @@ export async function startMirroringBalancer(targets: () => readonly number[]): 
     const startedAt = performance.now()
     const note = (answer: PassedRequest['answer'], became: string | null) => {
       const digest = digestOf(raw)
-      passed.push({ op: 'deliver', delivery, id, digest, startedAt, endedAt: performance.now(), answer, port, became })
+      const op = signature === sign(raw, testSecret) ? 'deliver' : 'forge'
+      passed.push({ op, delivery, id, digest, startedAt, endedAt: performance.now(), answer, port, became })
     }
     const headers = { 'X-Service-Signature': signature, 'Content-Length': raw.length }
     const request = http.request({ host: '127.0.0.1', port, path: '/webhooks', method: 'POST', agent, headers })

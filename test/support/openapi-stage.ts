@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
 import type { RestSettings } from '../../src/emulator/rest/input.ts'
-import type { World } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { createSamples } from './openapi-samples.ts'
 import type { createContract } from './openapi-contract.ts'
 import type { DocumentedOperation } from './openapi-document.ts'

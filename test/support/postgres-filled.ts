@@ -42,6 +42,7 @@ async function fillBetween(db: Rows, first: number, last: number): Promise<void>
     `INSERT INTO inbox.replay (filter, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
      SELECT '{}', false, 1, n, 1, 1, 0, 0, 0 FROM ${numbers(0.025)}`,
     `UPDATE inbox.counter SET last_seq = ${last}`,
+    `SELECT setval('inbox.run_id', ${2 * last + 1})`,
   ]
   for (const statement of statements) await db.query(statement)
 }

@@ -12,21 +12,15 @@ export interface Proxy extends AsyncDisposable {
 }
 
 export interface ProxyOptions {
-  /** Delay of each direction. Default 0. */
-  readonly delayMs?: number
   /** Changes what the server sends, chunk by chunk. */
   readonly change?: (chunk: Buffer) => Buffer
 }
 
 /** A TCP proxy in front of a local port. */
-export async function startProxy(
-  targetPort: number,
-  { delayMs = 0, change = (chunk) => chunk }: ProxyOptions = {},
-): Promise<Proxy> {
+export async function startProxy(targetPort: number, { change = (chunk) => chunk }: ProxyOptions = {}): Promise<Proxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let isStalled = false
   let connections = 0
-  const later = (work: () => void) => void (delayMs === 0 ? work() : setTimeout(work, delayMs))
   const destroyAll = () => {
     for (const socket of [...pairs].flat()) socket.destroy()
     pairs.clear()
@@ -38,9 +32,9 @@ export async function startProxy(
     const pair = [client, target] as const
     pairs.add(pair)
     for (const [from, to] of [pair, [target, client] as const]) {
-      from.on('data', (chunk: Buffer) => later(() => to.writable && to.write(from === target ? change(chunk) : chunk)))
+      from.on('data', (chunk: Buffer) => to.writable && to.write(from === target ? change(chunk) : chunk))
       from.on('error', () => {})
-      from.on('close', () => later(() => !isStalled && to.destroy()))
+      from.on('close', () => !isStalled && to.destroy())
       if (isStalled) from.pause()
     }
   })

@@ -1,4 +1,5 @@
-import type { Trade, WalletRef, World } from '../../src/emulator/world/port.ts'
+import type { Trade, WalletRef } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { readAll } from './world.ts'
 
 /** A position as derived from the list of trades only. Dollars. */

@@ -3,7 +3,8 @@ import { eventTypes, networkIds, type NetworkId } from '../../schema/index.ts'
 import { alertTypes } from '../../schema/rest/alert.ts'
 import { networkStatuses } from '../../schema/rest/network.ts'
 import { toAddress } from '../../src/emulator/world/addresses.ts'
-import { honeypotTypes, storyNames, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
+import { honeypotTypes, storyNames, type WorldCommand } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { asOfNow } from './world.ts'
 
 export interface PlannedCommand {

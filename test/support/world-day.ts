@@ -1,5 +1,6 @@
 import { eventTypes, type NetworkId } from '../../schema/index.ts'
-import type { Token, Trade, WalletRef, World, WorldEvent, WorldSnapshot } from '../../src/emulator/world/port.ts'
+import type { Token, Trade, WalletRef, WorldEvent, WorldSnapshot } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import {
   asOfNow,
   dayMs,
@@ -14,10 +15,7 @@ import {
 
 type Pairs = readonly (readonly [reported: unknown, read: unknown])[]
 
-export function walletOf(
-  { views }: World,
-  data: { readonly network: string; readonly wallet_address: string },
-): WalletRef {
+function walletOf({ views }: World, data: { readonly network: string; readonly wallet_address: string }): WalletRef {
   return views.findWallet(data.network as NetworkId, data.wallet_address)!
 }
 
@@ -36,15 +34,11 @@ const readings: { readonly [T in EventName]: (world: World, data: DataOf<T>, cre
     return [
       [data.current_price_usd, token.price_usd],
       [data.change_pct_24h, token.change_pct_24h],
-      [data.symbol, token.symbol],
     ]
   },
   'token.volume_spike'(world, data) {
     const token = tokenOf(world, data.network, data.token_address)
-    return [
-      [data.symbol, token.symbol],
-      [data.volume_1h_usd <= token.volume_24h_usd, true],
-    ]
+    return [[data.volume_1h_usd <= token.volume_24h_usd, true]]
   },
   'token.new_listing'(world, data, createdAt) {
     const token = tokenOf(world, data.network, data.token_address)
@@ -53,17 +47,11 @@ const readings: { readonly [T in EventName]: (world: World, data: DataOf<T>, cre
     return [
       // A graduated token is older than its pool (R94, A66).
       [delayMs >= 1000 && (hasGraduated || delayMs <= 5000), true],
-      [data.name, token.name],
-      [data.symbol, token.symbol],
       [data.initial_liquidity_usd > 0, true],
     ]
   },
   'token.risk_change'(world, data) {
-    const token = tokenOf(world, data.network, data.token_address)
-    return [
-      [data.current_risk_score, token.risk_score],
-      [data.risk_level, token.risk_level],
-    ]
+    return [[data.current_risk_score, tokenOf(world, data.network, data.token_address).risk_score]]
   },
   'wallet.large_trade'(world, data, createdAt) {
     const trade = newestTrade(world, walletOf(world, data))
@@ -73,7 +61,6 @@ const readings: { readonly [T in EventName]: (world: World, data: DataOf<T>, cre
       [createdAt, trade?.timestamp],
       [data.trade_type, trade?.type],
       [data.token_address, isSale ? trade?.token_in.address : trade?.token_out.address],
-      [data.token_symbol, isSale ? trade?.token_in.symbol : trade?.token_out.symbol],
       [data.amount_usd, isSale ? trade?.token_out.value_usd : trade?.token_in.value_usd],
     ]
   },
@@ -86,11 +73,9 @@ const readings: { readonly [T in EventName]: (world: World, data: DataOf<T>, cre
     return [
       [data.tx_hash, trade?.tx_hash],
       [createdAt, trade?.timestamp],
-      [data.token_address, trade?.token_out.address],
       [data.amount_usd, position?.cost_basis_usd],
       [trade?.token_out.amount, position?.balance],
       [Math.abs(paid - data.amount_usd) <= 0.01, true],
-      [data.amount_usd, trade?.token_in.value_usd],
     ]
   },
   'wallet.pnl_milestone'(world, data) {
@@ -106,25 +91,17 @@ const readings: { readonly [T in EventName]: (world: World, data: DataOf<T>, cre
       [data.risk_score, token.risk_score],
       [data.liquidity_usd, token.liquidity_usd],
       [data.holder_count, token.holder_count],
-      [data.ai_summary.includes(data.honeypot_type), true],
     ]
   },
   'contract.liquidity_removed'(world, data) {
-    const token = tokenOf(world, data.network, data.contract_address)
-    return [
-      [data.remaining_liquidity_usd, token.liquidity_usd],
-      [data.symbol, token.symbol],
-    ]
+    return [[data.remaining_liquidity_usd, tokenOf(world, data.network, data.contract_address).liquidity_usd]]
   },
   'contract.ownership_changed'(world, data) {
     return [[data.symbol, tokenOf(world, data.network, data.contract_address).symbol]]
   },
   'pump.graduation'(world, data) {
     const token = tokenOf(world, 'solana', data.token_address)
-    return [
-      [data.name, token.name],
-      [data.symbol, token.symbol],
-    ]
+    return [[`${data.symbol} ${data.name}`, `${token.symbol} ${token.name}`]]
   },
 }
 

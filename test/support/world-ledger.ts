@@ -1,7 +1,7 @@
 import { networkIds } from '../../schema/index.ts'
 import { migrationTokens } from '../../src/emulator/world/exchange.ts'
 import type { TokenState, WorldState } from '../../src/emulator/world/state.ts'
-import type { World } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { readLedger } from './world.ts'
 
 /** Violations of the ledger: coins and tokens that don't add up, or negative amounts. */

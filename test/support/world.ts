@@ -3,7 +3,6 @@ import type { AlertType } from '../../schema/rest/alert.ts'
 import {
   WorldRefusal,
   type WalletRef,
-  type World,
   type WorldCommand,
   type WorldEvent,
   type WorldOptions,
@@ -11,7 +10,7 @@ import {
 import { expect } from 'vitest'
 import type { WorldState } from '../../src/emulator/world/state.ts'
 import { TradeLog } from '../../src/emulator/world/trade-log.ts'
-import { createWorld } from '../../src/emulator/world/world.ts'
+import { createWorld, type World } from '../../src/emulator/world/world.ts'
 
 export const startAt = Date.UTC(2026, 0, 1)
 export const minuteMs = 60_000

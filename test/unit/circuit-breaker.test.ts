@@ -37,20 +37,6 @@ describe('a breaker', () => {
     expect(breaker.waitMs(9_000_000)).toBe(0)
   })
 
-  it('counts only the trial while it is open', () => {
-    const { breaker, log } = stageGate()
-    breaker.failed([1], 0, log)
-    breaker.failed([2], 0, log)
-    breaker.failed([7], 500, log)
-    expect(breaker.waitMs(500)).toBe(500)
-    breaker.enter(3)
-    expect(breaker.room(1_000)).toBe(0)
-    breaker.failed([8], 1_000, log)
-    expect(breaker.room(1_000)).toBe(0)
-    breaker.leave(3)
-    expect(breaker.room(1_000)).toBe(1)
-  })
-
   it('reports reason, times and the last error', () => {
     const { breaker, log } = stageGate()
     expect(breaker.openState(0)).toBeNull()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Screen } from '../../src/cli/screen.ts'
+import type { Screen } from '../../src/cli/output.ts'
 import { renderTable } from '../../src/cli/table.ts'
 
 const screen = (columns: number): Screen => ({ columns, paint: (tone, text) => `<${tone}>${text}</>` })

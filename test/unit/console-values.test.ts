@@ -1,8 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../../src/web/console/events/filter.ts'
-import { driftKinds, quarantineReasons, rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
-import { diffLines, maxLines } from '../../src/web/console/deliveries/diff.ts'
 import { isFailing, stateOf } from '../../src/web/console/handlers/handler.ts'
 import type { HandlerJson } from '../../src/admin/handlers.ts'
 
@@ -54,28 +51,3 @@ test.each([
   expect(stateOf(handler)[0]).toBe(state)
   expect(isFailing(handler)).toBe(/^(?:Failing|Breaker open)/.test(state))
 })
-
-describe('a line diff', () => {
-  test('has both texts in their order, equal lines once', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'b', 'c')), fc.array(fc.constantFrom('a', 'b', 'c')), (a, b) => {
-        const lines = diffLines(a.join('\n'), b.join('\n'))
-        const textOf = (side: string) => lines.filter((line) => line.side !== side).map(({ text }) => text)
-        expect(textOf('other').join('\n')).toBe(a.join('\n'))
-        expect(textOf('kept').join('\n')).toBe(b.join('\n'))
-      }),
-    )
-  })
-
-  test('compares a limited number of lines', () => {
-    const many = (word: string) => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n')
-    expect(diffLines(many('a'), many('b'))).toHaveLength(2 * maxLines)
-  })
-})
-
-test.each(Object.entries({ ...quarantineReasons, ...rejectReasons, ...driftKinds }))(
-  'the text of %s says what to do',
-  (_code, text) => {
-    expect(text.length).toBeGreaterThan(20)
-  },
-)

@@ -74,10 +74,8 @@ describe('parseDefinition', () => {
 
   it.each([
     ['nothing', undefined, 'received no default export'],
-    ['null', null, 'received null'],
     ['a bare function', run, 'received a function'],
     ['a list', [], 'received a list'],
-    ['a string', 'x', 'received a string'],
   ])('refuses %s and shows an example', (_what, value, part) => {
     const error = problemsOf(value)
     expect(error.code).toBe('handler_invalid')
@@ -89,10 +87,7 @@ describe('parseDefinition', () => {
   it.each([
     ['no type', { run }, 'type: expected a type such as'],
     ['an empty list of types', { type: [], run }, 'type: expected a type such as'],
-    ['a star in the middle', { type: 'wal*', run }, 'type: expected a type such as'],
-    ['a prefix without a name', { type: '.*', run }, 'type: expected a type such as'],
     ['a bad type in a list', { type: ['wallet.*', '*.x'], run }, 'type: expected a type such as'],
-    ['an empty type', { type: '', run }, 'type: expected a type such as'],
     ['no run', { type: '*' }, 'run: expected a function'],
     ['an unknown order', { type: '*', run, order: 'fifo' }, 'order: '],
     ['no concurrency', { type: '*', run, concurrency: 0 }, 'concurrency: '],

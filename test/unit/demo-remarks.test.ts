@@ -36,11 +36,6 @@ test.each<[string, Partial<AttemptReport>, string]>([
     'wrong signature, on purpose; answered 401; next attempt in 1 min',
   ],
   [
-    'a changed byte',
-    { ...refused, faults: ['tamper', 'duplicate'] },
-    'a byte changed after signing, on purpose; answered 401; next attempt in 1 min',
-  ],
-  [
     'a lost acknowledgement',
     { ...refused, status: 200, faults: ['drop-ack'], failure: 'answered 200; the fault drop-ack discarded it' },
     'acknowledgement lost, on purpose; answered 200; next attempt in 1 min',
@@ -54,12 +49,6 @@ test.each<[string, Partial<AttemptReport>, string]>([
     'the last failure (R86)',
     { ...refused, outcome: 'undelivered', status: 503, nextAttemptAt: null },
     'answered 503; not retried',
-  ],
-  ['a retry that is handled', { attempt: 2 }, 'delivered again (retry 1); answered 200'],
-  [
-    'a retry of a stored event',
-    { ...duplicate, attempt: 3 },
-    'delivered again (retry 2); answered 200 as a duplicate; not handled again',
   ],
 ])('describes %s', (_what, changes, text) => {
   const line = remark({ ...attempt, ...changes }) ?? ''

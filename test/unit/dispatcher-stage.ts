@@ -90,6 +90,13 @@ export async function stageDispatcher(options: StageOptions) {
       )
       await turns()
     },
+    /** Ends runs of the gates until `count` outcomes are settled in all. */
+    async drain(count: number, ...gates: readonly ReturnType<typeof gatedHandler>[]): Promise<void> {
+      await this.until(() => {
+        for (const { running } of gates) for (const end of running.values()) end.resolve()
+        return settled.length === count
+      })
+    },
     /** Waits for a condition without advancing the clock. */
     async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
       for (let n = 0; n < 2_000; n++) {
@@ -104,6 +111,14 @@ export async function stageDispatcher(options: StageOptions) {
       return run
     },
   }
+}
+
+/** A started dispatcher that has accepted `evt_1`. */
+export async function stageRun(...handlers: readonly TestHandler[]) {
+  const stage = await stageDispatcher({ handlers })
+  stage.dispatcher.start()
+  await stage.accept({ id: 'evt_1' })
+  return stage
 }
 
 /** A handler whose runs end on request, and that counts concurrent runs. */

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { HandlerContext } from '../../src/dispatch/define.ts'
-import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
 
 const graceMs = 10_000
 const abortGraceMs = 500
-
-const untilAborted = (_event: unknown, ctx: HandlerContext) =>
-  new Promise<never>((_end, fail) => ctx.signal.addEventListener('abort', () => fail(ctx.signal.reason as Error)))
 
 describe('a dispatcher that stops', () => {
   it('lets runs finish, and releases the others uncharged', async () => {
@@ -26,36 +22,9 @@ describe('a dispatcher that stops', () => {
     expect(await stage.run('evt_2')).toMatchObject({ state: 'done' })
   })
 
-  it('aborts runs after the grace period, and releases them uncharged', async () => {
-    const stage = await stageDispatcher({ handlers: [{ run: untilAborted }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
-    await stage.pass(graceMs - 1)
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'running' })
-    await stage.pass(1)
-    expect(await stopped).toEqual([])
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
-  })
-
-  it('returns the runs of handlers that ignore the abort', async () => {
-    const stage = await stageDispatcher({ handlers: [{ run: () => new Promise<never>(() => {}) }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
-    const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
-    await stage.pass(graceMs + abortGraceMs)
-    const leftovers = await stopped
-    expect(leftovers.map(({ lease, outcome }) => [lease.event.id, outcome])).toEqual([['evt_1', 'interrupted']])
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'running' })
-    await stage.inbox.release(leftovers.map(({ lease }) => lease))
-    expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, attempts: [] })
-  })
-
   it('returns the outcome of a handler that ignores its timeout', async () => {
     const handler = { run: () => new Promise<never>(() => {}), timeoutMs: 9_000 }
-    const stage = await stageDispatcher({ handlers: [handler] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
+    const stage = await stageRun(handler)
     const stopped = stage.dispatcher.stop(graceMs, abortGraceMs)
     await stage.pass(graceMs + 2 * abortGraceMs)
     const outcome = { kind: 'retry', error: { name: 'handler_timeout' } }

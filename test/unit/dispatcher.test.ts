@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { InboxError, TerminalError } from '../../src/base/errors.ts'
-import type { ClaimRequest } from '../../src/inbox/port.ts'
 import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
 
 describe('the dispatcher', () => {
@@ -19,29 +18,8 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers, concurrency: 10 })
     stage.dispatcher.start()
     await stage.accept(...numbered(60))
-    await stage.until(() => {
-      for (const gate of [narrow, wide]) for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 120
-    })
+    await stage.drain(120, narrow, wide)
     expect([narrow.most, most]).toEqual([3, 10])
-  })
-
-  it('applies a lowered concurrency to runs that already waited', async () => {
-    const [first, second] = [gatedHandler(), gatedHandler()]
-    const handlers = [
-      { run: first.run, concurrency: 2 },
-      { run: second.run, concurrency: 2 },
-    ]
-    const stage = await stageDispatcher({ handlers, concurrency: 2 })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(2))
-    expect([first.running.size, second.running.size]).toEqual([2, 0])
-    stage.dispatcher.setConcurrency('h2', 1)
-    await stage.until(() => {
-      for (const gate of [first, second]) for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 4
-    })
-    expect(second.most).toBe(1)
   })
 
   it.each([
@@ -86,18 +64,12 @@ describe('the dispatcher', () => {
     await stage.accept(...numbered(20))
     await stage.inbox.setPaused('h1', true)
     await stage.dispatcher.recall('h1')
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 24
-    })
+    await stage.drain(24, gate)
     await stage.turns()
     expect(gate.started).toHaveLength(4)
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
     await stage.inbox.setPaused('h1', false)
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 40
-    })
+    await stage.drain(40, gate)
     expect(await stage.run('evt_20')).toMatchObject({ state: 'done', attempt: 1 })
   })
 
@@ -121,10 +93,7 @@ describe('the dispatcher', () => {
     const recalled = stage.dispatcher.recall('h1')
     claimed.resolve()
     await recalled
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 4
-    })
+    await stage.drain(4, gate)
     await stage.turns()
     expect(gate.started).toHaveLength(4)
     expect((await stage.inbox.stats()).handlers[0]).toMatchObject({ running: 0 })
@@ -156,17 +125,14 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers: [{ run: async (event) => run(event), concurrency: 4 }] })
     stage.dispatcher.start()
     await stage.accept(...numbered(2_000))
-    await stage.until(() => stage.settled.length === 2_000)
+    await stage.drain(2_000)
     isSlow = true
     await stage.accept(...Array.from({ length: 600 }, (_, n) => ({ id: `slow_${n}` })))
     const running = async () => (await stage.inbox.stats()).handlers[0]?.running
     expect(await running()).toBeGreaterThan(100)
     await stage.pass(2_000)
     expect(await running()).toBeLessThanOrEqual(16)
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 2_600
-    })
+    await stage.drain(2_600, gate)
   })
 
   it('prefetches little if bodies are large', async () => {
@@ -180,10 +146,7 @@ describe('the dispatcher', () => {
     for (let n = 0; n < 6; n++) await stage.accept(...numbered(10).map(({ id }) => ({ id: `${n}_${id}`, padding })))
     const { handlers } = await stage.inbox.stats()
     expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBeLessThan(100)
-    await stage.until(() => {
-      for (const gate of gates) for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 180
-    })
+    await stage.drain(180, ...gates)
   })
 
   it('starts live runs before claimed replays', async () => {
@@ -197,7 +160,7 @@ describe('the dispatcher', () => {
     stage.dispatcher.start()
     // Fast runs first, so that the prefetch grows.
     await stage.accept(...numbered(200))
-    await stage.until(() => stage.settled.length === 200)
+    await stage.drain(200)
     await stage.accept({ id: 'slow' })
     await stage.inbox.startReplay({ filter: { ids: ['evt_1', 'evt_2'] }, perSecond: null, newKeys: false })
     const handedOut = async () => (await stage.inbox.stats()).handlers[0]?.running
@@ -205,7 +168,7 @@ describe('the dispatcher', () => {
     await stage.accept({ id: 'live' })
     await stage.until(async () => (await handedOut()) === 4)
     gate.running.get('slow')?.resolve()
-    await stage.until(() => stage.settled.length === 204)
+    await stage.drain(204)
     expect(order.slice(200)).toEqual(['slow', 'live', 'evt_1 again', 'evt_2 again'])
   })
 
@@ -225,39 +188,10 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({ handlers: names.map((name) => ({ name, run })) })
     await stage.accept(...numbered(20))
     stage.dispatcher.start()
-    await stage.until(() => stage.settled.length === 100)
+    await stage.drain(100)
     clearImmediate(immediate)
     // 500 ms of work, in turns of a little more than 20 ms.
     expect(turns.size).toBeGreaterThan(15)
-  })
-
-  it('P4: keeps the order of a key across retries, while other keys continue', async () => {
-    const ran: string[] = []
-    const fails = new Map([
-      ['a1', 3],
-      ['a2', 1],
-    ])
-    const run = ({ id }: { id: string }) => {
-      const left = fails.get(id) ?? 0
-      ran.push(left > 0 ? `${id} failed` : id)
-      fails.set(id, left - 1)
-      if (left > 0) throw new Error('not yet')
-    }
-    const stage = await stageDispatcher({ handlers: [{ run }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'a1', address: '0xa' }, { id: 'b1', address: '0xb' }, { id: 'a2', address: '0xa' })
-    await stage.accept({ id: 'b2', address: '0xb' }, { id: 'a3', address: '0xa' })
-    expect(ran).toEqual(['a1 failed', 'b1', 'b2'])
-    await stage.pass(60_000)
-    expect(ran.filter((entry) => entry.startsWith('a'))).toEqual([
-      'a1 failed',
-      'a1 failed',
-      'a1 failed',
-      'a1',
-      'a2 failed',
-      'a2',
-      'a3',
-    ])
   })
 
   it('logs failed attempts and dead letters, at most ten in ten seconds', async () => {
@@ -280,31 +214,10 @@ describe('the dispatcher', () => {
       { ...failed, eventId: 'evt_2', error: 'handler_terminal: no such pair', message: 'run became a dead letter' },
     ])
     await stage.accept(...numbered(100).slice(2))
-    await stage.until(() => stage.settled.length === 100)
+    await stage.drain(100)
     expect(stage.lines).toHaveLength(10)
     await stage.pass(20_000)
     expect(stage.lines[10]).toHaveProperty('leftOut')
-  })
-
-  it('L5: retries to store outcomes, and loses and repeats nothing', async () => {
-    const ran: string[] = []
-    let refusals = 5
-    const stage = await stageDispatcher({
-      handlers: [{ run: ({ id }) => void ran.push(id) }],
-      work: (inbox) => ({
-        async settle(outcomes) {
-          if (refusals-- > 0) throw new InboxError('store_full', 'no space')
-          return inbox.settle(outcomes)
-        },
-      }),
-    })
-    stage.dispatcher.start()
-    await stage.accept(...numbered(5))
-    expect(stage.settled).toEqual([])
-    expect(stage.dispatcher.isIdle).toBe(false)
-    await stage.pass(10_000)
-    expect(stage.settled).toHaveLength(5)
-    expect(ran).toEqual(numbered(5).map(({ id }) => id))
   })
 
   it('claims again after a claim failed', async () => {
@@ -312,7 +225,7 @@ describe('the dispatcher', () => {
     const stage = await stageDispatcher({
       handlers: [{ run: () => {} }],
       work: (inbox) => ({
-        async claim(request: ClaimRequest) {
+        async claim(request) {
           if (isDown) throw new InboxError('store_unavailable', 'not now')
           return inbox.claim(request)
         },
@@ -343,10 +256,7 @@ describe('a dispatcher for suspects', () => {
     // A crash of its thread must affect one run only.
     const { handlers } = await stage.inbox.stats()
     expect(handlers.reduce((sum, { running }) => sum + running, 0)).toBe(1)
-    await stage.until(() => {
-      for (const end of gate.running.values()) end.resolve()
-      return stage.settled.length === 4
-    })
+    await stage.drain(4, gate)
     await stage.turns()
     expect(gate.most).toBe(1)
     expect(gate.started).toHaveLength(4)

@@ -1,3 +1,4 @@
+import type { ProviderName } from '../../schema/index.ts'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -6,9 +7,10 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { settingNames, settings } from '../../src/config/settings.ts'
 import { errorCatalogue } from '../../src/base/errors.ts'
 import type { Provider } from '../../src/sources/provider.ts'
-import { providerNames, providers, type ProviderName } from '../../src/sources/providers/index.ts'
+import { providerNames, providers } from '../../src/sources/providers/index.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import type { InboxStats } from '../../src/inbox/port.ts'
+import { handlerStats, inboxStats } from '../support/stats.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -100,36 +102,11 @@ test('git ignores the secrets folder of docs/compose.yaml', () => {
 })
 
 test('docs/operations.md names the metrics that are missing while the store cannot be read', async () => {
-  const empty = {
-    lastSeq: 0,
-    quarantined: 0,
-    conflicts: 0,
-    oldestOpenAt: null,
-    sizeBytes: 4096,
-    missingSeqs: 0,
-    paused: false,
-  }
-  const handlers = [
-    {
-      handler: 'a',
-      paused: false,
-      oldestOpenAt: null,
-      superseded: 0,
-      backfillSeq: null,
-      concurrency: null,
-      waiting: 0,
-      ready: 0,
-      suspect: 0,
-      running: 0,
-      held: 0,
-      dead: 0,
-    },
-  ]
   const namesOf = async (stats: () => Promise<InboxStats>) => {
     const text = await createMetrics({ inbox: { stats }, clock: createTestClock() }).scrape()
     return new Set([...text.matchAll(/^(inbox_\w+)[ {]/gm)].map(([, name = '']) => name))
   }
-  const all = await namesOf(async () => ({ ...empty, handlers }))
+  const all = await namesOf(async () => inboxStats({ handlers: [handlerStats('a')] }))
   const remaining = await namesOf(() => Promise.reject(new Error('unreadable')))
   const row =
     rowsOf(read('docs/operations.md'))

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createAccounts, type AccountsOptions } from '../../src/emulator/accounts/accounts.ts'
-import { scopeNames as scopes } from '../../schema/rest/scopes.ts'
+import { scopeNames as scopes } from '../../schema/rest/routes.ts'
 import { KeyTaken } from '../../src/emulator/accounts/accounts.ts'
-import { WorldRefusal } from '../../src/emulator/world/port.ts'
 
 function setUp(options: Partial<AccountsOptions> = {}) {
   const clock = createTestClock()
@@ -49,16 +48,6 @@ test('rejects the value of another key, even of a revoked one', () => {
   const { keyId, value } = accounts.addKey(accountId, { name: 'one', scopes })
   accounts.revokeKey(keyId)
   expect(() => accounts.addKey(accountId, { name: 'two', scopes, value })).toThrow(KeyTaken)
-})
-
-test('an alert that the world rejects is not kept', () => {
-  const { accounts, accountId } = setUp({
-    execute() {
-      throw new WorldRefusal('no such token')
-    },
-  })
-  expect(() => accounts.addAlert(accountId, newAlert)).toThrow(WorldRefusal)
-  expect(accounts.alerts(accountId)).toEqual([])
 })
 
 test('R31 identifiers are unique and opaque, with a prefix per kind', () => {

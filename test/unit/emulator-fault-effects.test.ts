@@ -140,22 +140,18 @@ describe('2.8 faults of the time', () => {
     const fault: Fault = { kind: 'delay', distribution: 'uniform', minMs: 1_000, maxMs: 2_000 }
     const held = ids.map(heldBy([fault]))
     expect(held.every((ms) => Number.isInteger(ms) && ms >= 1_000 && ms <= 2_000)).toBe(true)
-    expect(Math.min(...held)).toBeLessThan(1_020)
-    expect(Math.max(...held)).toBeGreaterThan(1_980)
+    expect(Math.max(...held) - Math.min(...held)).toBeGreaterThan(950)
     expect(ids.map(heldBy([fault]))).toEqual(held)
   })
 
   test('a lognormal delay has its median, a long tail, and a maximum of a day', () => {
-    const held = ids.map(heldBy([{ kind: 'delay', distribution: 'lognormal', medianMs: 1_000, sigma: 1 }]))
-    held.sort((a, b) => a - b)
-    expect(held[500]).toBeGreaterThan(850)
-    expect(held[500]).toBeLessThan(1_150)
-    // e^1 and e^2.33 times the median of a lognormal distribution with sigma 1.
-    expect(held[841]).toBeGreaterThan(2_200)
-    expect(held[841]).toBeLessThan(3_300)
-    expect(held[990]).toBeGreaterThan(6_000)
-    const wild = heldBy([{ kind: 'delay', distribution: 'lognormal', medianMs: 86_400_000, sigma: 5 }])
-    expect(Math.max(...ids.map(wild))).toBe(86_400_000)
+    const heldWith = (medianMs: number, sigma: number) =>
+      ids.map(heldBy([{ kind: 'delay', distribution: 'lognormal', medianMs, sigma }])).toSorted((a, b) => a - b)
+    const held = heldWith(1_000, 1)
+    expect(Math.abs(held[500]! - 1_000)).toBeLessThan(150)
+    // e^1 times the median.
+    expect(Math.abs(held[841]! - 2_718)).toBeLessThan(600)
+    expect(heldWith(86_400_000, 5).at(-1)).toBe(86_400_000)
   })
 
   test('burst holds all events of an interval until its end; delays add up first', () => {

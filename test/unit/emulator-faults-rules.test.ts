@@ -23,19 +23,6 @@ test('2.8 lists all kinds of faults with their parameters', () => {
       expect(parameter.default, `${kind} ${parameter.name}`).toBeDefined()
     }
   }
-  expect(kinds.find(({ kind }) => kind === 'reserialise')).toEqual({
-    kind: 'reserialise',
-    direction: 'out',
-    about: 'Serializes the same event in another way.',
-    parameters: [
-      {
-        name: 'profile',
-        default: 'canonical',
-        about: 'the serializer profile',
-        choices: ['spaced', 'canonical', 'escaped', 'exponent', 'reordered', 'pretty'],
-      },
-    ],
-  })
 })
 
 test('each kind is a valid rule by its name alone, with the listed defaults', () => {
@@ -47,12 +34,10 @@ test('each kind is a valid rule by its name alone, with the listed defaults', ()
 
 test.each([
   [{}, 'direction: expected out (deliveries) or in (REST responses); it is missing'],
-  [{ direction: 'out' }, 'fault: expected an object such as {"kind": "delay"}; it is missing'],
   [
     { direction: 'out', fault: { kind: 'latency' } },
     'fault.kind: expected a kind for the direction out: delay, reorder, ',
   ],
-  [{ direction: 'in', fault: { kind: 'delay' } }, 'fault.kind: expected a kind for the direction in: latency, '],
   [{ direction: 'out', fault: { kind: 'delay', millis: 1 } }, 'unknown: millis'],
   [
     { direction: 'out', fault: { kind: 'delay', ms: -1 } },
@@ -61,15 +46,9 @@ test.each([
   [{ direction: 'out', fault: { kind: 'tamper' }, path: '/v1' }, 'unknown: path'],
   [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1.1 }, 'rate: expected a number from 0 to 1; got 1.1'],
   [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1, script: 'x' }, 'script: expected either a rate or a script'],
-  [{ direction: 'out', fault: { kind: 'tamper' }, script: 'xy' }, 'script: expected 1 to 1000 steps'],
   [
     { direction: 'out', fault: { kind: 'tamper' }, scriptRepeats: true },
     'scriptRepeats: expected only together with a script',
-  ],
-  [{ direction: 'out', fault: { kind: 'tamper' }, types: ['wallet*'] }, 'types.0: expected an event type'],
-  [
-    { direction: 'out', fault: { kind: 'tamper' }, times: 0 },
-    'times: expected a whole number from 1 to 1000000; got 0',
   ],
   [{ direction: 'in', fault: { kind: 'empty' }, path: '/tokens' }, 'path: expected a path below /v1'],
   [

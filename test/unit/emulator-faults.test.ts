@@ -29,22 +29,6 @@ const struckOf = (faults: Faults, target: AttemptTarget, attempt = 1) => faults.
 const out = (fault: FaultRuleInput['fault'], more: object = {}) =>
   ({ direction: 'out', fault, ...more }) as FaultRuleInput
 
-test('without rules nothing changes', () => {
-  const faults = createFaults({ seed: 'none' })
-  const plan = faults.planAttempt(targetOf('evt_1'), 1)
-  expect(plan).toMatchObject({
-    faults: [],
-    wire: { mode: 'whole' },
-    copiesAtOnce: 0,
-    copiesAfterwards: 0,
-    dropsAck: false,
-  })
-  expect(plan.alter(body)).toBe(body)
-  expect(plan.tamper(body)).toBe(body)
-  expect(faults.holdMs(targetOf('evt_1'), 5)).toBe(0)
-  expect(faults.planAnswer({ method: 'GET', path: '/v1/networks' })).toBeNull()
-})
-
 test('a rate applies to its share, drawn by seed, rule and delivery in any order; again after a clear', () => {
   const rules = [out({ kind: 'drop-ack' }, { rate: 0.25 }), out({ kind: 'tamper' }, { rate: 0.25 })]
   const [first, second, other] = [faultsOf(rules), faultsOf(rules), faultsOf(rules, 'another seed')]
@@ -144,15 +128,6 @@ test('faults compose in the order of their kinds', () => {
   ])
   expect(plan.wire).toEqual({ mode: 'cut', share: 0.5 })
   expect(plan.sign(body, 'a secret')[0]).toMatch(/^sha256=[0-9A-F]{64}$/)
-})
-
-test('R88 copies add up', () => {
-  const faults = faultsOf([
-    out({ kind: 'duplicate', copies: 2 }),
-    out({ kind: 'duplicate' }),
-    out({ kind: 'duplicate-at-once', copies: 4 }),
-  ])
-  expect(faults.planAttempt(targetOf('evt_1'), 1)).toMatchObject({ copiesAtOnce: 4, copiesAfterwards: 3 })
 })
 
 test('rejects more than 100 rules', () => {

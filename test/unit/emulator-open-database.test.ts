@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { chmod, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../src/emulator/data/data-file.ts'
@@ -24,23 +24,6 @@ test('rejects a file of another program and leaves content and mode unchanged', 
   }
   expect(await readdir(dir.path)).toEqual(['notes.txt', 'other.db'])
   expect(() => openDatabase(dir.path)).toThrow(/is not a regular file/)
-})
-
-test('opens its own file, also by a link, and makes it readable by its owner only', async () => {
-  await using dir = await createTempDir()
-  const file = join(dir.path, 'emulator.db')
-  await writeFile(file, '')
-  const db = openDatabase(file)
-  // The application id is in the main file from its first commit.
-  const copy = join(dir.path, 'copy.db')
-  await writeFile(copy, await readFile(file))
-  db.close()
-  openDatabase(copy).close()
-  await chmod(file, 0o644)
-  const link = join(dir.path, 'link.db')
-  await symlink(file, link)
-  openDatabase(link).close()
-  expect(await modeOf(file)).toBe(0o600)
 })
 
 test('creates a missing folder, but not its parents', async () => {

@@ -1,89 +1,76 @@
-import { expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createAccounts, type Accounts } from '../../src/emulator/accounts/accounts.ts'
 import { recipientsOf } from '../../src/emulator/event-sender.ts'
 
 const secret = 'whsec_0123456789abcdef'
+const urlOf = (name: string) => `https://hooks.example/${name}`
 
-function setUp() {
+/** Two accounts. Webhooks and alerts have the names of their URLs. */
+let accounts: Accounts
+let own: string
+let other: string
+/** Names by id. */
+let names: Map<string, string>
+
+beforeEach(() => {
   let drawn = 0
-  const randomBytes = (size: number) => Buffer.alloc(size, ++drawn)
-  const accounts = createAccounts({ clock: { now: () => 0 }, randomBytes })
-  const own = accounts.putAccount('own', 'pro').accountId
-  const other = accounts.putAccount('other', 'pro').accountId
-  return { accounts, own, other }
+  accounts = createAccounts({ clock: { now: () => 0 }, randomBytes: (size) => Buffer.alloc(size, ++drawn) })
+  own = accounts.putAccount('own', 'pro').accountId
+  other = accounts.putAccount('other', 'pro').accountId
+  names = new Map()
+})
+
+function addWebhook(account: string, name: string, events: readonly string[]): string {
+  const { webhookId } = accounts.addWebhook(account, { url: urlOf(name), events, secret }).webhook
+  names.set(webhookId, name)
+  return webhookId
 }
 
-function addWebhook(accounts: Accounts, accountId: string, path: string, events: readonly string[]): string {
-  return accounts.addWebhook(accountId, { url: `https://hooks.example/${path}`, events, secret }).webhook.webhookId
-}
-
-function addAlert(accounts: Accounts, accountId: string, path: string): string {
+function addAlert(account: string, name: string): string {
   const watched = { type: 'price_above', address: '0x1', network: 'base', threshold: 1, label: null } as const
-  return accounts.addAlert(accountId, { ...watched, webhookUrl: `https://hooks.example/${path}` }).alertId
+  const { alertId } = accounts.addAlert(account, { ...watched, webhookUrl: urlOf(name) })
+  names.set(alertId, `alert ${name}`)
+  return alertId
 }
 
-const graduation = { type: 'pump.graduation', alertIds: [], audience: 'all' } as const
+const recipients = (type: string, audience: 'all' | 'owners' | 'alerts' = 'all', alertIds: readonly string[] = []) =>
+  recipientsOf({ type, alertIds, audience }, accounts).map(({ id }) => names.get(id))
 
-test('R62 R78 R91 an event goes to the subscribed webhooks of all accounts', () => {
-  const { accounts, own, other } = setUp()
-  const some = addWebhook(accounts, own, 'some', ['token.price_alert', 'pump.graduation'])
-  const all = addWebhook(accounts, own, 'all', ['*'])
-  const foreign = addWebhook(accounts, other, 'foreign', ['pump.graduation'])
-  addWebhook(accounts, own, 'none', ['wallet.large_trade'])
-  expect(recipientsOf(graduation, accounts).map(({ id }) => id)).toEqual([some, all, foreign])
-})
-
-test('R91 R127 an unknown type goes to subscribers of all types', () => {
-  const { accounts, own } = setUp()
-  const all = addWebhook(accounts, own, 'all', ['*'])
-  addWebhook(accounts, own, 'some', ['token.price_alert'])
-  const unknown = { type: 'token.of_the_future', alertIds: [], audience: 'all' } as const
-  expect(recipientsOf(unknown, accounts).map(({ id }) => id)).toEqual([all])
-})
-
-test('R91 A45 a changed webhook gets its new types, a deleted one nothing', () => {
-  const { accounts, own } = setUp()
-  const id = addWebhook(accounts, own, 'hook', ['wallet.large_trade'])
-  expect(recipientsOf(graduation, accounts)).toEqual([])
-  accounts.updateWebhook(own, id, {
-    events: ['pump.graduation'],
-    url: 'https://hooks.example/new',
-    secret: 'another secret',
+describe('an event', () => {
+  test('R62 R78 R91 R127 goes to the subscribed webhooks of all accounts, an unknown one to those of all types', () => {
+    addWebhook(own, 'some', ['token.price_alert', 'pump.graduation'])
+    addWebhook(own, 'all', ['*'])
+    addWebhook(other, 'foreign', ['pump.graduation'])
+    expect(recipients('pump.graduation')).toEqual(['some', 'all', 'foreign'])
+    expect(recipients('token.of_the_future')).toEqual(['all'])
   })
-  expect(recipientsOf(graduation, accounts)).toEqual([
-    { id, url: 'https://hooks.example/new', secret: 'another secret' },
-  ])
-  accounts.removeWebhook(own, id)
-  expect(recipientsOf(graduation, accounts)).toEqual([])
-})
 
-test('R104 A41 an event of an alert goes to the alert URL, with its secret, and to webhooks of that account only', () => {
-  const { accounts, own, other } = setUp()
-  const hook = addWebhook(accounts, own, 'hook', ['*'])
-  addWebhook(accounts, other, 'foreign', ['*'])
-  const alertId = addAlert(accounts, own, 'alert')
-  const event = { type: 'token.price_alert', alertIds: [alertId], audience: 'owners' } as const
-  const alertSecret = accounts.accounts()[0]!.alertSecret
-  expect(recipientsOf(event, accounts)).toEqual([
-    { id: hook, url: 'https://hooks.example/hook', secret },
-    { id: alertId, url: 'https://hooks.example/alert', secret: alertSecret },
-  ])
-})
+  test('R91 A45 goes to a webhook with its present URL, types and secret, until it is deleted', () => {
+    const id = addWebhook(own, 'hook', ['wallet.large_trade'])
+    expect(recipients('pump.graduation')).toEqual([])
+    const change = { events: ['pump.graduation'], url: urlOf('new'), secret: 'another secret' }
+    accounts.updateWebhook(own, id, change)
+    const event = { type: 'pump.graduation', alertIds: [], audience: 'all' } as const
+    expect(recipientsOf(event, accounts)).toEqual([{ id, url: change.url, secret: change.secret }])
+    accounts.removeWebhook(own, id)
+    expect(recipients('pump.graduation')).toEqual([])
+  })
 
-test('A41 an event for alerts only goes to no webhook and to no deleted alert', () => {
-  const { accounts, own } = setUp()
-  addWebhook(accounts, own, 'hook', ['*'])
-  const alertId = addAlert(accounts, own, 'alert')
-  const event = { type: 'wallet.large_trade', alertIds: [alertId, 'alrt_gone'], audience: 'alerts' } as const
-  expect(recipientsOf(event, accounts).map(({ id }) => id)).toEqual([alertId])
-  accounts.removeAlert(own, alertId)
-  expect(recipientsOf(event, accounts)).toEqual([])
-})
+  test('R104 A41 of an alert goes to the alert URL, and by its audience to webhooks of its account', () => {
+    addWebhook(own, 'hook', ['*'])
+    addWebhook(other, 'foreign', ['*'])
+    const alertId = addAlert(own, 'own')
+    expect(recipients('token.price_alert', 'owners', [alertId])).toEqual(['hook', 'alert own'])
+    expect(recipients('wallet.large_trade', 'alerts', [alertId, 'alrt_gone'])).toEqual(['alert own'])
+    const [only] = recipientsOf({ type: 'x', alertIds: [alertId], audience: 'alerts' }, accounts)
+    expect(only).toEqual({ id: alertId, url: urlOf('own'), secret: accounts.accounts()[0]!.alertSecret })
+    accounts.removeAlert(own, alertId)
+    expect(recipients('wallet.large_trade', 'alerts', [alertId])).toEqual([])
+  })
 
-test('A41 an alert with the URL of a subscribed webhook of its account gets no second delivery', () => {
-  const { accounts, own, other } = setUp()
-  const hook = addWebhook(accounts, own, 'same', ['*'])
-  const [ownAlert, foreignAlert] = [addAlert(accounts, own, 'same'), addAlert(accounts, other, 'same')]
-  const event = { type: 'wallet.large_trade', alertIds: [ownAlert, foreignAlert], audience: 'all' } as const
-  expect(recipientsOf(event, accounts).map(({ id }) => id)).toEqual([hook, foreignAlert])
+  test('A41 reaches an alert only once if a subscribed webhook of its account has the same URL', () => {
+    addWebhook(own, 'same', ['*'])
+    const alertIds = [addAlert(own, 'same'), addAlert(other, 'same')]
+    expect(recipients('wallet.large_trade', 'all', alertIds)).toEqual(['same', 'alert same'])
+  })
 })

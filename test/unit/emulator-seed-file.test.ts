@@ -112,13 +112,9 @@ test.each([
     'got a number: put it in quotes',
   ],
   ['accounts:\n  - plan: pro', 'line 2: accounts.0.name: it is missing; expected text'],
-  ['accounts:\n  - name: a\n    webhooks:', 'line 3: accounts.0.webhooks: expected a list, got nothing'],
   ['thresholds: { largeTradeUsd: 0 }', 'thresholds.largeTradeUsd: expected a number above 0'],
   ['settings: { v1DeprecatedOn: soon }', 'settings.v1DeprecatedOn: expected a day such as 2026-01-31'],
-  ['settings: { strictChecksum: 1 }', 'settings.strictChecksum: expected true or false, got a number'],
-  ['accounts: [', 'line 1: '],
   ['world: {seed: a}\nworld: {seed: b}', 'line 2: Map keys must be unique'],
-  ['- a\n- b', 'line 1: '],
   ['accounts: [{ name: a }, { name: a }]', 'line 1: accounts.1.name: another account has this name'],
   [
     'accounts:\n  - name: a\n    keys:\n      - { name: b, key: sk_0123456789abcdef, scopes: all }\n' +
@@ -129,7 +125,6 @@ test.each([
     'world: { history: 1 fortnight }',
     'world.history: expected a whole number and a unit: 90s, 15m, 24h or 7d, or 0; at most 366d',
   ],
-  ['world: { history: 367d }', 'world.history: expected a whole number and a unit'],
   ['world: { startAt: yesterday }', 'world.startAt: expected a UTC time from 2000 to 2099, such as'],
 ])('rejects %j and names the line', (text, message) => {
   const error = messageOf(() => parseSeedFile(text, 'seed.yaml'))

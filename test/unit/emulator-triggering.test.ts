@@ -6,8 +6,8 @@ import { silentLogger } from '../../src/base/log.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
 import type { PlainEvent } from '../../src/emulator/overrides.ts'
 import { createTriggering } from '../../src/emulator/triggering.ts'
-import { WorldRefusal, type World, type WorldCommand } from '../../src/emulator/world/port.ts'
-import { createWorld } from '../../src/emulator/world/world.ts'
+import { WorldRefusal, type WorldCommand } from '../../src/emulator/world/port.ts'
+import { createWorld, type World } from '../../src/emulator/world/world.ts'
 
 type PlainWorld = Pick<World, 'commands' | 'views' | 'onEvent' | 'rehearse'>
 

@@ -92,17 +92,3 @@ test.each<[string, (clock: WorldClock) => void, number]>([
   clock.set('manual')
   await clock.advance(500)
 })
-
-test('a clock that becomes manual stops at stopAt, but never later than now', async () => {
-  const base = createTestClock()
-  let reached = startAt + 300
-  const clock = createWorldClock({ base, mode: 'real', startAt, stopAt: () => reached })
-  await base.advance(1000)
-  clock.set('scaled', 2)
-  expect(clock.now() - startAt).toBe(1000)
-  clock.set('manual')
-  expect(clock.now() - startAt).toBe(300)
-  reached = startAt + 9000
-  clock.set('manual')
-  expect(clock.now() - startAt).toBe(300)
-})

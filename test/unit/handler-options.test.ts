@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createTestClock } from '../../src/base/clock.ts'
 import { RetryableError } from '../../src/base/errors.ts'
-import { TokenBucket } from '../../src/base/token-bucket.ts'
-import { gatedHandler, numbered, stageDispatcher } from './dispatcher-stage.ts'
+import { gatedHandler, numbered, stageDispatcher, stageRun } from './dispatcher-stage.ts'
 
 const nothing = () => {}
 
@@ -24,14 +22,7 @@ describe('match', () => {
       throw new Error('broken')
     }
     const async = (() => Promise.resolve(false)) as never
-    const stage = await stageDispatcher({
-      handlers: [
-        { match: broken, run: nothing },
-        { match: async, run: nothing },
-      ],
-    })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
+    const stage = await stageRun({ match: broken, run: nothing }, { match: async, run: nothing })
     expect(await stage.run('evt_1', 'h1')).toMatchObject({
       state: 'ready',
       attempts: [{ error: { message: 'broken' } }],
@@ -61,19 +52,13 @@ describe('maxAgeMs', () => {
 describe('ctx.snooze', () => {
   test('postpones a run uncharged and discards its writes', async () => {
     let calls = 0
-    const stage = await stageDispatcher({
-      handlers: [
-        {
-          run(_event, ctx) {
-            ctx.state.set('k', ++calls)
-            expect(ctx.attempt).toBe(1)
-            if (calls < 3) return ctx.snooze(1_000)
-          },
-        },
-      ],
+    const stage = await stageRun({
+      run(_event, ctx) {
+        ctx.state.set('k', ++calls)
+        expect(ctx.attempt).toBe(1)
+        if (calls < 3) return ctx.snooze(1_000)
+      },
     })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 0, runAt: stage.clock.now() + 1_000 })
     expect(await stage.inbox.readState('h1', { key: 'k' })).toEqual([])
     await stage.pass(2_000)
@@ -82,9 +67,7 @@ describe('ctx.snooze', () => {
   })
 
   test.each([-1, Number.NaN, '5' as never])('refuses %s', async (ms) => {
-    const stage = await stageDispatcher({ handlers: [{ run: (_event, ctx) => ctx.snooze(ms) }] })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
+    const stage = await stageRun({ run: (_event, ctx) => ctx.snooze(ms) })
     expect(await stage.run('evt_1')).toMatchObject({ state: 'dead' })
   })
 })
@@ -92,21 +75,15 @@ describe('ctx.snooze', () => {
 describe('retry as a function', () => {
   test('receives the failure and returns the delay or null', async () => {
     const asked: object[] = []
-    const stage = await stageDispatcher({
-      handlers: [
-        {
-          retry(failure) {
-            asked.push(failure)
-            return failure.failures < 3 ? 100 * failure.failures : null
-          },
-          run() {
-            throw new RetryableError('busy', { retryAfterMs: 7 })
-          },
-        },
-      ],
+    const stage = await stageRun({
+      retry(failure) {
+        asked.push(failure)
+        return failure.failures < 3 ? 100 * failure.failures : null
+      },
+      run() {
+        throw new RetryableError('busy', { retryAfterMs: 7 })
+      },
     })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
     await stage.pass(100)
     await stage.pass(200)
     expect(await stage.run('evt_1')).toMatchObject({ state: 'dead', attempt: 3 })
@@ -124,18 +101,12 @@ describe('retry as a function', () => {
     ['returns no number', () => 'soon' as never],
     ['returns a negative number', () => -1],
   ])('that %s is logged, and the default is used', async (_, retry) => {
-    const stage = await stageDispatcher({
-      handlers: [
-        {
-          retry,
-          run() {
-            throw new Error('x')
-          },
-        },
-      ],
+    const stage = await stageRun({
+      retry,
+      run() {
+        throw new Error('x')
+      },
     })
-    stage.dispatcher.start()
-    await stage.accept({ id: 'evt_1' })
     expect(await stage.run('evt_1')).toMatchObject({ state: 'ready', attempt: 1 })
     expect(stage.lines).toContainEqual(
       expect.objectContaining({ message: expect.stringMatching(/retry policy failed/) }),
@@ -177,21 +148,7 @@ describe('rate', () => {
     await stage.accept(...numbered(60))
     await stage.clock.advance(10)
     stage.dispatcher.start()
-    await stage.until(() => stage.settled.length === 60)
-  })
-
-  test('a bucket starts full, refills, and holds at most one second', async () => {
-    const clock = createTestClock()
-    const bucket = new TokenBucket(0.5, clock)
-    expect([bucket.take(), bucket.take(), bucket.waitMs()]).toEqual([true, false, 2_000])
-    await clock.advance(1_999)
-    expect([bucket.take(), bucket.waitMs()]).toEqual([false, 1])
-    await clock.advance(1)
-    expect(bucket.take()).toBe(true)
-    await clock.advance(3_600_000)
-    expect([bucket.take(), bucket.take()]).toEqual([true, false])
-    await clock.advance(-3_600_000)
-    expect(bucket.waitMs()).toBe(2_000)
+    await stage.drain(60)
   })
 })
 

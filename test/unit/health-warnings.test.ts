@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import type { DriftRecord } from '../../src/health/drift.ts'
 import type { Previous, ProcessFacts, SenderFacts, StoredFacts, Warning } from '../../src/health/facts.ts'
 import type { SenderMeter } from '../../src/health/meter.ts'
 import { defaultSender, type Sender } from '../../src/health/senders.ts'
+import type { Silence } from '../../src/health/silence.ts'
 import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
+import { handlerStats, inboxStats } from '../support/stats.ts'
 
 const now = Date.UTC(2026, 0, 2)
 const minute = 60_000
@@ -48,32 +51,9 @@ const healthy: ProcessFacts = {
   secretLabels: ['main'],
   drift: [],
 }
-const row: HandlerStats = {
-  handler: 'trades',
-  paused: false,
-  concurrency: null,
-  oldestOpenAt: null,
-  superseded: 0,
-  backfillSeq: null,
-  waiting: 0,
-  ready: 0,
-  suspect: 0,
-  running: 0,
-  held: 0,
-  dead: 0,
-}
-const emptyStats: InboxStats = {
-  lastSeq: 1,
-  quarantined: 0,
-  conflicts: 0,
-  paused: false,
-  handlers: [row],
-  oldestOpenAt: null,
-  sizeBytes: 1,
-  missingSeqs: 0,
-}
+const stats = inboxStats({ lastSeq: 1, handlers: [handlerStats('trades')] })
 const empty: StoredFacts = {
-  stats: emptyStats,
+  stats,
   newestDeadAt: new Map(),
   newestQuarantinedAt: null,
   newestConflictAt: null,
@@ -97,8 +77,29 @@ function codes(
   const found = findWarnings({ ...healthy, senders, ...facts }, stored && { ...empty, ...stored }, before)
   return found.map(({ level, code, subject }) => `${level} ${code}${subject === '' ? '' : ` (${subject})`}`)
 }
-const withRow = (change: Partial<HandlerStats>) => ({ stats: { ...emptyStats, handlers: [{ ...row, ...change }] } })
-const withStats = (change: Partial<InboxStats>) => ({ stats: { ...emptyStats, ...change } })
+const withRow = (change: Partial<HandlerStats>) => ({ stats: { ...stats, handlers: [handlerStats('trades', change)] } })
+const withStats = (change: Partial<InboxStats>) => ({ stats: { ...stats, ...change } })
+
+const drift: DriftRecord = {
+  kind: 'wrong_type',
+  type: 't',
+  path: 'data.x',
+  expected: 'text',
+  example: '1',
+  count: 1,
+  firstAt: now,
+  lastAt: now,
+  firstEventId: 'evt_1',
+}
+const silent: Silence = {
+  type: 't',
+  network: 'base',
+  lastAt: 1,
+  silentMs: 9e6,
+  usualMs: 1,
+  alarmAfterMs: 2,
+  state: 'silent',
+}
 
 const gap: GapRecord = {
   from: now - 30 * hour,
@@ -202,11 +203,7 @@ describe('warnings', () => {
     [
       'silence',
       {
-        silences: [
-          { type: 'v', network: 'base', lastAt: 1, silentMs: 9e9, usualMs: 1, alarmAfterMs: 2, state: 'gone' },
-          { type: 't', network: 'base', lastAt: 1, silentMs: 9e6, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
-          { type: 'u', network: null, lastAt: 1, silentMs: 9e6, usualMs: 1, alarmAfterMs: 2, state: 'usual' },
-        ],
+        silences: [{ ...silent, type: 'v', state: 'gone' }, silent, { ...silent, type: 'u', state: 'usual' }],
       },
       ['warning silence (t on base)'],
     ],
@@ -225,35 +222,25 @@ describe('warnings', () => {
   })
 
   test('above the limit the same warnings stay active', () => {
-    const drift = Array.from({ length: 30 }, (_, index) => ({
-      kind: 'wrong_type' as const,
-      type: 'wallet.large_trade',
-      path: `data.field_${index}`,
-      expected: 'text',
-      example: '1',
-      count: 1,
-      firstAt: now - hour + index * minute,
-      lastAt: now - index,
-      firstEventId: 'evt_1',
-    }))
+    const many = Array.from({ length: 30 }, (_, index) => {
+      const times = { firstAt: now - hour + index * minute, lastAt: now - index }
+      return { ...drift, type: 'wallet.large_trade', path: `data.field_${index}`, ...times }
+    })
     const silentAt = (at: number): Partial<StoredFacts> => ({
       silences: Array.from({ length: 30 }, (_, index) => ({
+        ...silent,
         type: `type-${index}`,
         network: null,
-        lastAt: now - 100 * minute,
         silentMs: at - now + 100 * minute,
-        usualMs: minute,
         alarmAfterMs: (10 + index) * minute - index * 1_000,
-        state: 'silent' as const,
       })).toSorted((a, b) => (index(a) % 7) - (index(b) % 7)),
     })
     const index = ({ type }: { readonly type: string }) => Number(type.slice(5))
-    const drifts = codes({ drift })
+    const drifts = codes({ drift: many })
     expect(drifts).toHaveLength(20)
-    expect(codes({ drift: drift.toReversed() })).toEqual(drifts)
-    expect(
-      codes({ drift: [{ ...drift[0]!, path: '', kind: 'new_field', firstAt: now - 2 * hour }, ...drift] }),
-    ).toEqual(drifts)
+    expect(codes({ drift: many.toReversed() })).toEqual(drifts)
+    const old: DriftRecord = { ...drift, path: '', kind: 'new_field', firstAt: now - 2 * hour }
+    expect(codes({ drift: [old, ...many] })).toEqual(drifts)
     const silences = codes({}, silentAt(now))
     expect(silences).toHaveLength(20)
     expect(silences[0]).toBe('warning silence (type-0)')
@@ -261,14 +248,13 @@ describe('warnings', () => {
   })
 
   test('drift is news for a day, and additions are harmless (R125, R127)', () => {
-    const record = { type: 't', path: 'data.x', expected: 'e', example: 'x', count: 1, lastAt: now, firstEventId: 'i' }
-    const drift = [
-      { ...record, kind: 'new_field', firstAt: now },
-      { ...record, kind: 'wrong_type', firstAt: now },
-      { ...record, kind: 'missing_field', firstAt: now - 25 * hour },
-      { ...record, kind: 'unknown_type', path: '', type: 'x'.repeat(250), firstAt: now },
-    ] as const
-    expect(codes({ drift })).toEqual([
+    const records: readonly DriftRecord[] = [
+      { ...drift, kind: 'new_field' },
+      drift,
+      { ...drift, kind: 'missing_field', firstAt: now - 25 * hour },
+      { ...drift, kind: 'unknown_type', path: '', type: 'x'.repeat(250) },
+    ]
+    expect(codes({ drift: records })).toEqual([
       'warning drift (wrong_type t data.x)',
       'info drift (new_field t data.x)',
       expect.stringMatching(/^info drift \(unknown_type x{187}… [0-9a-f]{12}\)$/),
@@ -379,32 +365,10 @@ describe('warnings', () => {
 
   test('contain no external text', () => {
     const foreign = 'evil.type'
-    const found = findWarnings(
-      {
-        ...healthy,
-        store: { ok: false, reason: foreign },
-        drift: [
-          {
-            kind: 'unknown_type',
-            type: foreign,
-            path: foreign,
-            expected: foreign,
-            example: foreign,
-            count: 1,
-            firstAt: now,
-            lastAt: now,
-            firstEventId: foreign,
-          },
-        ],
-      },
-      {
-        ...empty,
-        silences: [
-          { type: foreign, network: foreign, lastAt: 1, silentMs: 9, usualMs: 1, alarmAfterMs: 2, state: 'silent' },
-        ],
-      },
-      never,
-    )
+    const record = { ...drift, kind: 'unknown_type', type: foreign, path: foreign, expected: foreign, example: foreign }
+    const silence = { ...silent, type: foreign, network: foreign }
+    const facts = { ...healthy, store: { ok: false, reason: foreign }, drift: [record as DriftRecord] }
+    const found = findWarnings(facts, { ...empty, silences: [silence] }, never)
     expect(found).toHaveLength(3)
     for (const { title, text } of found) expect(`${title} ${text}`).not.toContain('evil')
   })

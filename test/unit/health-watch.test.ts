@@ -4,11 +4,9 @@ import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { InboxError } from '../../src/base/errors.ts'
 import { defaultSender } from '../../src/health/senders.ts'
 import { createMeter } from '../../src/health/meter.ts'
-import { toInternalEvent } from '../../src/health/notifier.ts'
 import { createHealthWatch, type HealthWatchOptions } from '../../src/health/watch.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
-import { encodeCursor } from '../../src/inbox/cursor.ts'
-import { internalLabel, type DeadLetter, type EventPage, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
+import { internalLabel, type DeadLetter, type HandlerStats, type Inbox } from '../../src/inbox/port.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
@@ -225,20 +223,6 @@ describe('with several replicas', () => {
     expect((await to.notified()).slice(2)).toEqual([{ id: `${id}:resolved`, type: 'inbox.resolved', replica: 'other' }])
   })
 
-  test('a warning ends once, even if its replica was only taken for gone', async () => {
-    await using to = await two()
-    to.living.delete('other')
-    await to.clock.advance(15 * minute)
-    expect(await to.notified()).toHaveLength(2)
-    await to.clock.advance(15 * minute)
-    expect(await to.notified()).toHaveLength(3)
-    to.living.add('other')
-    to.other.sinks.clear()
-    await to.clock.advance(25 * minute)
-    expect(await to.notified()).toHaveLength(3)
-    expect((await to.inbox.conflicts({ limit: 10 })).data).toEqual([])
-  })
-
   test('a replica that was taken for gone begins its active warnings again', async () => {
     await using to = await two()
     to.living.delete('other')
@@ -318,39 +302,6 @@ test('after a restart nothing is notified twice, and warnings that ended are res
     'inbox.warning sink_shut pager',
     'inbox.resolved sink_shut pager',
   ])
-})
-
-test('after a restart an old warning is found behind hundreds of newer ones and short pages', async () => {
-  const first = await stage()
-  const { clock, inbox } = first
-  first.breakSinks('desk')
-  await clock.advance(checkMs)
-  const warning = { ...first.watch.warnings()[0]!, subject: 'other' }
-  await first.watch.close()
-  for (let n = 1; n <= 150; n++) {
-    const notifiedAt = clock.now() + n
-    const options = { at: notifiedAt, consoleUrl: null }
-    for (const turn of ['begun', 'resolved'] as const)
-      await inbox.accept([toInternalEvent({ warning, notifiedAt, replica: null }, turn, options)])
-  }
-  await clock.advance(hour)
-  const shortPage = { data: [], nextCursor: encodeCursor(Number.MAX_SAFE_INTEGER), searchedTo: null }
-  const events: Inbox['events'] = async (query) =>
-    query.cursor === undefined && query.type?.startsWith('inbox.') ? shortPage : inbox.events(query)
-  await using second = await stage({ clock, inbox: { ...inbox, events } })
-  second.breakSinks('desk')
-  await clock.advance(12 * minute)
-  const countOf = async (type: string): Promise<number> => {
-    let [count, cursor]: [number, string | null | undefined] = [0, undefined]
-    // A busy machine gets short pages.
-    while (cursor !== null) {
-      const page: EventPage = await inbox.events({ type, limit: 200, ...(cursor !== undefined && { cursor }) })
-      count += page.data.length
-      cursor = page.nextCursor
-    }
-    return count
-  }
-  expect([await countOf('inbox.warning'), await countOf('inbox.resolved')]).toEqual([151, 150])
 })
 
 test('at most twenty notifications an hour are sent, plus critical ones; then the number of skipped ones', async () => {

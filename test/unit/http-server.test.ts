@@ -157,23 +157,6 @@ describe('P6 at the limit of connections', () => {
     for (const connection of known.slice(3)) expect((await connection.request(post)).status).toBe(200)
   })
 
-  test('a request of a closed connection still has its client address', async () => {
-    const clients: (string | undefined)[] = []
-    let requests = 0
-    const handler: RequestListener = ({ socket }) => {
-      requests++
-      socket.once('close', () => clients.push(socket.remoteAddress))
-    }
-    await using server = await start({ maxConnections: 1, handler })
-    using part = await RawConnection.open(server.port)
-    part.send(requestBytes({ headers: { 'Content-Length': '10' } }))
-    await until(() => requests === 1, 'the headers are there')
-    using _other = await RawConnection.open(server.port)
-    await part.closed()
-    await until(() => clients.length > 0, 'the request has ended')
-    expect(clients).toEqual(['127.0.0.1'])
-  })
-
   test('the same applies to TLS', async () => {
     await using dir = await createTempDir()
     await using server = await start({ maxConnections: 2, tls: await tlsIn(dir.path) })

@@ -8,19 +8,9 @@ import type { Silence } from '../../src/health/silence.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { SettledCounter, type SettledCount } from '../../src/dispatch/pace.ts'
 import type { InboxStats, IncomingDelivery } from '../../src/inbox/port.ts'
+import { handlerStats, inboxStats } from '../support/stats.ts'
 
-const empty: InboxStats = {
-  paused: false,
-  lastSeq: 0,
-  quarantined: 0,
-  conflicts: 0,
-  handlers: [],
-  oldestOpenAt: null,
-  sizeBytes: 4096,
-  missingSeqs: 0,
-}
-
-function setUp(stats: () => Promise<InboxStats> = async () => empty, health?: MetricsOptions['health']) {
+function setUp(stats: () => Promise<InboxStats> = async () => inboxStats(), health?: MetricsOptions['health']) {
   const clock = createTestClock()
   const metrics = createMetrics({ inbox: { stats }, clock, ...(health && { health }) })
   return { clock, metrics, samples: async () => Object.fromEntries(parse(await metrics.scrape())) }
@@ -113,26 +103,13 @@ test('counts acknowledgements, rejects, refusals, batches, attempts and replacem
   })
 })
 
-const row: InboxStats['handlers'][number] = {
-  handler: 'trades',
-  paused: true,
-  oldestOpenAt: null,
-  superseded: 0,
-  backfillSeq: null,
-  concurrency: null,
-  waiting: 1,
-  ready: 2,
-  suspect: 3,
-  running: 4,
-  held: 0,
-  dead: 5,
-}
+const row = handlerStats('trades', { paused: true, waiting: 1, ready: 2, suspect: 3, running: 4, dead: 5 })
 
 test('reads the store at each scrape, and drops series of removed handlers and an unreadable store', async () => {
-  let read = async (): Promise<InboxStats> => empty
+  let read = async () => inboxStats()
   const { metrics, samples, clock } = setUp(() => read())
   const counts = { lastSeq: 12, quarantined: 3, conflicts: 2, missingSeqs: 1, oldestOpenAt: clock.now() - 90_500 }
-  read = async () => ({ ...empty, ...counts, handlers: [row] })
+  read = async () => inboxStats({ ...counts, handlers: [row] })
   expect(await samples()).toMatchObject({
     inbox_store_readable: 1,
     'inbox_runs{handler="trades",state="waiting"}': 1,
@@ -146,7 +123,7 @@ test('reads the store at each scrape, and drops series of removed handlers and a
     inbox_missing_sequence_numbers: 1,
     inbox_last_accept_sequence: 12,
   })
-  read = async () => empty
+  read = async () => inboxStats()
   expect(await metrics.scrape()).not.toContain('trades')
   expect(await samples()).toMatchObject({ inbox_oldest_open_run_age_seconds: 0 })
   read = () => Promise.reject(new Error('disk on fire'))

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { builtDashboard, createPages } from '../../src/emulator/server.ts'
+import { createPages } from '../../src/emulator/server.ts'
 import { send } from '../integration/emulator-dashboard-stage.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
@@ -87,14 +87,4 @@ test.each(['missing', 'empty'])('with a %s folder the page explains the build', 
   const headers = { 'content-security-policy': policy }
   expect(await ask('/')).toMatchObject({ status: 200, headers, text: expect.stringContaining('npm run build') })
   expect(await ask('/assets/index-BX1.js')).toMatchObject({ status: 404 })
-})
-
-test('throws if the folder cannot be read', async () => {
-  await using dir = await createTempDir()
-  await writeFile(join(dir.path, 'file'), '')
-  await expect(createPages(join(dir.path, 'file'))).rejects.toThrow(/ENOTDIR/)
-})
-
-test('the dashboard is served from the build, also when running from source', () => {
-  expect(builtDashboard()).toBe(join(import.meta.dirname, '../../dist/src/web/dashboard'))
 })

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { SubscriptionPort } from '../../src/inbox/port.ts'
 import { ApiError } from '../../src/client/index.ts'
+import { createReceiverRegistration } from '../../src/client/registration/at-start.ts'
 import { describeRegistration } from '../../src/client/registration/describe.ts'
 import {
   confirmRegistered,
@@ -11,6 +12,7 @@ import {
   type Registration,
   type WebhookClient,
 } from '../../src/client/registration/register.ts'
+import { recordingLog } from '../support/recording-log.ts'
 
 const secret = 'the-secret-of-the-test'
 const wanted = { url: 'https://example.com/hook', events: ['token.new_listing'], secretLabel: 'main' }
@@ -34,7 +36,15 @@ async function setUp(...answers: (() => unknown)[]) {
   }
   const attempt = (changes: Partial<Parameters<typeof register>[0]> = {}) =>
     register({ inbox, client, wanted, secret, now: () => clock.now(), ...changes })
-  return { clock, inbox, calls, attempt, kind: async (changes = {}) => (await attempt(changes)).kind }
+  const { log, lines } = recordingLog()
+  /** Registers in the background, as a receiver does at its start. */
+  const start = (changes: Partial<Parameters<typeof createReceiverRegistration>[0]> = {}) => {
+    const given = { inbox, client: () => client, wanted, secret: () => secret, clock, log, ...changes }
+    const registration = createReceiverRegistration(given)
+    registration.start()
+    return registration
+  }
+  return { clock, inbox, calls, lines, attempt, kind: async (changes = {}) => (await attempt(changes)).kind, start }
 }
 
 /** An error of the client. `cause`: code of its cause. */
@@ -222,4 +232,94 @@ test('a registration that the inbox fails to record must be confirmed', async ()
     /^registered: .*, as wh_1; but the inbox failed to record it \(no space\)\nonce .*--confirm/,
   )
   expect(await inbox.subscription()).toMatchObject({ state: 'begun' })
+})
+
+describe('a receiver that starts', () => {
+  test('registers once, retries an unreachable upstream with doubling waits', async () => {
+    const refused = failure({ cause: 'ECONNREFUSED' })
+    const { clock, inbox, start, lines, calls } = await setUp(refused, refused, refused)
+    start()
+    await clock.advance(0)
+    expect(lines).toMatchObject([{ level: 'error', message: 'registration failed', fields: { isRetried: true } }])
+    for (const ms of [10_000, 20_000, 40_000]) {
+      const wait = clock.nextTimerAt()! - clock.now()
+      expect(wait >= ms / 2 && wait <= ms).toBe(true)
+      await clock.advance(wait)
+    }
+    expect([calls.length, lines.length, clock.nextTimerAt()]).toEqual([4, 3, null])
+    expect(await inbox.subscription()).toMatchObject({ state: 'registered' })
+  })
+
+  test.each([
+    [33_000, 33_000],
+    [0, 5_000],
+  ])('R107 retries a 429 with Retry-After %i ms after %i ms at the earliest', async (retryAfterMs, earliestMs) => {
+    const { clock, start, calls } = await setUp(...Array(100).fill(failure({ status: 429, retryAfterMs })))
+    start()
+    await clock.advance(earliestMs - 1)
+    expect(calls).toHaveLength(1)
+    await clock.advance(60_000)
+    expect(calls.length).toBeGreaterThan(1)
+    expect(calls.length).toBeLessThan(6)
+  })
+
+  test.each([
+    ['error', 'registration failed', { status: 403 }],
+    ['warn', 'registration outcome unknown', { status: 500 }],
+  ])('logs %s "%s" with advice for %j, and does not retry', async (level, message, fields) => {
+    const { clock, start, lines, calls } = await setUp(failure(fields))
+    start()
+    await clock.advance(24 * 60 * minuteMs)
+    const expected = { ...fields, requestId: 'req_7', todo: expect.any(String) }
+    expect(lines).toMatchObject([{ level, message, fields: expected }])
+    expect(calls).toHaveLength(1)
+  })
+
+  test('checks a registration that another process began again, which is unclear after a minute', async () => {
+    const { clock, inbox, start, lines, calls } = await setUp()
+    await inbox.beginSubscription({ digest: 'd', ...wanted, at: clock.now() }, null)
+    start()
+    await clock.advance(61_000)
+    expect(lines.map(({ message }) => message)).toEqual(['registration outcome unknown'])
+    expect(calls).toEqual([])
+  })
+
+  test('sends nothing without a secret of the label', async () => {
+    const { clock, start, lines, calls } = await setUp()
+    start({ secret: () => undefined })
+    await clock.advance(0)
+    expect(lines).toMatchObject([{ level: 'error', message: 'registration secret missing' }])
+    expect(calls).toEqual([])
+  })
+
+  test('retries an inbox that fails to record, and sends nothing before', async () => {
+    const { clock, inbox, start, lines, calls } = await setUp()
+    let isFull = true
+    const beginSubscription: SubscriptionPort['beginSubscription'] = (...args) =>
+      isFull ? Promise.reject(new Error('no space')) : inbox.beginSubscription(...args)
+    start({ inbox: { ...inbox, beginSubscription } })
+    await clock.advance(0)
+    expect(lines).toMatchObject([{ level: 'error', message: 'registration not storable, retrying' }])
+    expect(calls).toEqual([])
+    isFull = false
+    await clock.advance(10_000)
+    expect([calls.length, (await inbox.subscription())?.state]).toEqual([1, 'registered'])
+  })
+
+  test('waits at its close for a call in flight up to the grace period; then nothing is retried', async () => {
+    const { clock, inbox, start } = await setUp()
+    const called = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<{ body: unknown }>()
+    const createWebhook = () => (called.resolve(), answer.promise)
+    const registration = start({ client: () => ({ createWebhook }) })
+    await called.promise
+    let isClosed = false
+    const closing = registration.close(5_000).then(() => (isClosed = true))
+    await clock.advance(4_999)
+    expect(isClosed).toBe(false)
+    answer.resolve({ body: {} })
+    await closing
+    expect(await inbox.subscription()).toMatchObject({ state: 'registered' })
+    expect(clock.nextTimerAt()).toBeNull()
+  })
 })

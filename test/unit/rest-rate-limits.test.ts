@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { quotaHeaders, RateLimits, retryAfterSeconds } from '../../src/emulator/rest/rate-limits.ts'
+import { quotaHeaders, RateLimits, retryAfterSeconds } from '../../src/base/http/rate-limits.ts'
 
 const setUp = (capacity = 100) => {
   const wall = createTestClock(Date.UTC(2026, 0, 1) + 250)

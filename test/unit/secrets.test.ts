@@ -110,19 +110,6 @@ describe('secrets from a file', () => {
     ])
   })
 
-  test('are reloaded at once by reload, which never rejects', async () => {
-    const file = join(dir, 'secret')
-    await writeFile(file, first)
-    using watched = await watch(file)
-    await writeFile(file, second)
-    await watched.webhookSecrets.reload()
-    expect(textOf(watched.webhookSecrets)).toEqual([second])
-    await rm(file)
-    await watched.webhookSecrets.reload()
-    expect(textOf(watched.webhookSecrets)).toEqual([second])
-    expect(lines.at(-1)).toMatchObject({ level: 50 })
-  })
-
   test('are no longer watched after close', async () => {
     const file = join(dir, 'secret')
     await writeFile(file, first)

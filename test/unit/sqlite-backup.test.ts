@@ -27,35 +27,6 @@ async function stage() {
 }
 
 describe('a backup', () => {
-  test('of a database in use is a snapshot', async () => {
-    await using it = await stage()
-    await it.accept(2_000)
-    let isDone = false
-    const writing = (async () => {
-      while (!isDone) await it.accept(20)
-    })()
-    const shown: number[] = []
-    const report = await backupDatabase(it.at('inbox.db'), it.at('copy.db'), (done) => shown.push(done))
-    isDone = true
-    await writing
-    expect(report.events).toBeGreaterThanOrEqual(2_000)
-    expect(report).toMatchObject({
-      lastSeq: report.events,
-      openRuns: report.events,
-      deadLetters: 0,
-      file: it.at('copy.db'),
-    })
-    expect((await it.inbox.stats()).lastSeq).toBeGreaterThan(report.lastSeq)
-    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
-    expect(verifyBackup(it.at('copy.db'))).toEqual(report)
-    expect(it.names().filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
-    await using copy = {
-      inbox: await createSqliteInbox({ file: it.at('copy.db') }),
-      [Symbol.asyncDispose]: () => copy.inbox.close(),
-    }
-    expect(await copy.inbox.stats()).toMatchObject({ lastSeq: report.lastSeq, missingSeqs: 0 })
-  })
-
   test('does not restart or change when another process writes', async () => {
     await using it = await stage()
     const raw = new Uint8Array(1_000_000).fill(120)

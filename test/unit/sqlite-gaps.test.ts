@@ -122,22 +122,6 @@ test('reports lost events at each start until they are acknowledged', async () =
   ])
 })
 
-test('the second of two gaps loses the events that failed in both', async () => {
-  await using it = await stage()
-  const from = it.clock.now()
-  await it.restart(8 * hour)
-  await it.clock.advance(300_000)
-  await it.restart(8 * hour)
-  const [second, first] = await it.inbox().gaps()
-  expect(first).toMatchObject({ from, lost: null })
-  expect(second).toMatchObject({ lost: { from, to: expect.any(Number) } })
-  await it.inbox().accept([anEvent('lost', at(from + hour))])
-  expect(await it.inbox().gaps()).toMatchObject([
-    { arrived: 1, arrivedLost: 1 },
-    { arrived: 1, arrivedLost: 0 },
-  ])
-})
-
 test('a gap after a kill begins at the last heartbeat or the last event after it', async () => {
   await using dir = await createTempDir()
   const clock = createTestClock()

@@ -26,13 +26,6 @@ test('stores each set once, and at most 1,000 sets; other headers are dropped', 
   expect(await headersOf('again')).toBe('{"via":"5"}')
 })
 
-test('a duplicate adds no set', async () => {
-  accept('a', '{"via":"0"}')
-  for (let n = 0; n < 10; n += 1) accept('a', `{"via":"${n}"}`)
-  expect(setCount()).toBe(1)
-  expect(await headersOf('a')).toBe('{"via":"0"}')
-})
-
 test('a rolled-back set is stored the next time', async () => {
   const failing = () => {
     open.store.accept([anEvent('a', { headers: '{"via":"a"}' })])

@@ -1,9 +1,5 @@
 import Sqlite from 'better-sqlite3'
 import {
-  copyFileSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,24 +9,17 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
 
-let root: string
-let count = 0
-
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'inbox-integrity-'))
-})
-afterAll(() => rmSync(root, { recursive: true }))
+const { copyDatabase, newDatabaseFile } = databaseFiles()
 
 const events = 40
-const newFile = () => join(root, String(++count), 'inbox.db')
 
 async function open(file: string) {
   const opened = await openFileStore(file, { clock: systemClock })
@@ -46,16 +35,14 @@ async function acceptAll(inbox: Awaited<ReturnType<typeof open>>['inbox'], from 
 
 /** A database after `kill -9`: all events are in the -wal, none in the file itself. */
 async function aKilledFile(): Promise<string> {
-  const [file, image] = [newFile(), newFile()]
-  mkdirSync(dirname(image))
+  const file = newDatabaseFile()
   await using opened = await open(file)
   await acceptAll(opened.inbox)
-  for (const suffix of ['', '-wal', '.seq']) copyFileSync(file + suffix, image + suffix)
-  return image
+  return copyDatabase(file)
 }
 
 async function aClosedFile(): Promise<string> {
-  const file = newFile()
+  const file = newDatabaseFile()
   await using opened = await open(file)
   await acceptAll(opened.inbox)
   return file
@@ -105,20 +92,6 @@ describe('the next start', () => {
     expect(await opened.inbox.stats()).toMatchObject({ missingSeqs: 5 })
   })
 
-  test('reports the events that an older copy lacks', async () => {
-    const file = newFile()
-    const first = await open(file)
-    await acceptAll(first.inbox, 1, 10)
-    await first.inbox.close()
-    copyFileSync(file, `${file}.old`)
-    const second = await open(file)
-    await acceptAll(second.inbox, 11, 30)
-    await second.inbox.close()
-    copyFileSync(`${file}.old`, file)
-    await using third = await open(file)
-    expect(third.integrity).toMatchObject({ lastSeq: 10, missingSeqs: 20 })
-  })
-
   test('reports missing events at each start without counting them twice', async () => {
     const file = await aKilledFile()
     cutWal(file)
@@ -159,7 +132,7 @@ describe('a lost accept-sequence number', () => {
 
 describe('the .seq file', () => {
   test('contains the highest committed number', async () => {
-    const file = newFile()
+    const file = newDatabaseFile()
     await using opened = await open(file)
     await acceptAll(opened.inbox, 1, 3)
     expect(readFileSync(`${file}.seq`, 'utf8').trim()).toBe('3')
@@ -180,7 +153,7 @@ describe('a file that changes while it is served', () => {
   const refused = (what: string) => ({ code: 'store_unavailable', message: expect.stringContaining(what) })
 
   async function aServedFile() {
-    const file = newFile()
+    const file = newDatabaseFile()
     const opened = await open(file)
     await acceptAll(opened.inbox)
     const failed = new Promise<Error>((resolve) => opened.inbox.onFailure(resolve))
@@ -212,11 +185,7 @@ describe('a file that changes while it is served', () => {
     const served = await aServedFile()
     take(`${served.file}-wal`)
     await expect(served.inbox.accept([anEvent('late')])).rejects.toMatchObject(refused(`inbox.db-wal was ${what}`))
-    const image = newFile()
-    mkdirSync(dirname(image))
-    copyFileSync(served.file, image)
-    copyFileSync(`${served.file}.seq`, `${image}.seq`)
-    await using next = await open(image)
+    await using next = await open(copyDatabase(served.file, ['', '.seq']))
     expect(next.integrity).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
     await served.inbox.close()
   })
@@ -241,21 +210,6 @@ describe('a file that changes while it is served', () => {
     expect(readFileSync(join(moved, 'inbox.db-wal'))).toEqual(log)
     await using next = await open(join(moved, 'inbox.db'))
     expect(next.integrity).toMatchObject({ lastSeq: events + 1, missingSeqs: 0 })
-  })
-
-  test('a hard link causes one warning', async () => {
-    const warnings: unknown[] = []
-    const file = await aClosedFile()
-    linkSync(file, `${file}.copy`)
-    const opened = await openFileStore(file, {
-      clock: systemClock,
-      onWarning: (...warning) => void warnings.push(warning),
-    })
-    const inbox = createLocalSqliteInbox(opened, { clock: systemClock })
-    expect(await inbox.accept([anEvent('a')])).toEqual(['accepted'])
-    expect(await inbox.accept([anEvent('b')])).toEqual(['accepted'])
-    await inbox.close()
-    expect(warnings).toEqual([['database file has hard links', expect.objectContaining({ file, names: 2 })]])
   })
 })
 

@@ -1,69 +1,41 @@
 import Sqlite from 'better-sqlite3'
-import { sql } from 'kysely'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { createTestClock, systemClock } from '../../src/base/clock.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { createUpgradeLog } from '../../src/inbox/open.ts'
-import { migrate, migrations, type NumberedMigration } from '../../src/inbox/sqlite/migrate.ts'
+import { migrate } from '../../src/inbox/sqlite/migrate.ts'
+import { migrations, type Migration } from '../../src/inbox/sqlite/migrations.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { createViews } from '../../src/inbox/sqlite/views.ts'
 import { anEvent } from '../conformance/stage.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { copyDatabase, newDatabaseFile } = databaseFiles()
 
 /** The number of the next migration. */
 const nextNumber = String(migrations.length + 1).padStart(4, '0')
 
-const later: NumberedMigration = {
+const later: Migration = {
   name: `${nextNumber}-note`,
   oldest: 2,
-  load: async () => ({
-    async up(db) {
-      await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
-      await sql`CREATE INDEX event_note ON event (note)`.execute(db)
-    },
-  }),
+  up: ['ALTER TABLE event ADD COLUMN note TEXT', 'CREATE INDEX event_note ON event (note)'],
 }
 
-const failing: NumberedMigration = {
+const failing: Migration = {
   name: `${nextNumber}-failing`,
   oldest: 2,
-  load: async () => ({
-    async up(db) {
-      await sql`ALTER TABLE event ADD COLUMN note TEXT`.execute(db)
-      await sql`DELETE FROM event`.execute(db)
-      await sql`CREATE INDEX event_note ON nowhere (note)`.execute(db)
-    },
-  }),
+  up: ['ALTER TABLE event ADD COLUMN note TEXT', 'DELETE FROM event', 'CREATE INDEX event_note ON nowhere (note)'],
 }
 
-let root: string
-let count = 0
-
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'inbox-migrate-'))
-})
-afterAll(() => rmSync(root, { recursive: true }))
-
-const newFile = () => join(root, String(++count), 'inbox.db')
-
-async function open(file: string, known: readonly NumberedMigration[] = migrations) {
+async function open(file: string, known: readonly Migration[] = migrations) {
   const opened = await openFileStore(file, { clock: systemClock, known })
   return { ...opened, [Symbol.dispose]: () => opened.close() }
 }
 
-async function aFile(known: readonly NumberedMigration[] = migrations): Promise<string> {
-  const file = newFile()
+async function aFile(known: readonly Migration[] = migrations): Promise<string> {
+  const file = newDatabaseFile()
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('a'), anEvent('b')]))
   return file
@@ -71,8 +43,7 @@ async function aFile(known: readonly NumberedMigration[] = migrations): Promise<
 
 /** A file with the schema of the first `known` migrations, two events and an audit record. */
 async function aFileOf(known: number): Promise<string> {
-  const file = newFile()
-  mkdirSync(dirname(file))
+  const file = newDatabaseFile()
   const db = new Sqlite(file)
   db.pragma('auto_vacuum = INCREMENTAL')
   db.pragma('journal_mode = WAL')
@@ -90,22 +61,16 @@ async function aFileOf(known: number): Promise<string> {
 }
 
 /** A file after a kill, with the last commit in the -wal. */
-async function aKilledFile(known: readonly NumberedMigration[]): Promise<string> {
+async function aKilledFile(known: readonly Migration[]): Promise<string> {
   const file = await aFile(known)
-  const image = newFile()
-  mkdirSync(dirname(image))
   using opened = await open(file, known)
   opened.store.transact([], () => opened.store.accept([anEvent('c')]))
-  for (const suffix of ['', '-wal', '.seq']) copyFileSync(file + suffix, image + suffix)
-  return image
+  return copyDatabase(file)
 }
 
 /** All schemas and rows of a database, read from a copy. */
 function contentOf(file: string): unknown {
-  const copy = newFile()
-  mkdirSync(dirname(copy))
-  for (const suffix of ['', '-wal']) if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix)
-  const db = new Sqlite(copy)
+  const db = new Sqlite(copyDatabase(file, ['', '-wal']))
   try {
     const schema = db.prepare<[], { name: string; type: string; sql: string }>('SELECT * FROM sqlite_schema').all()
     const tables = schema.filter((entry) => entry.type === 'table').map(({ name }) => name)
@@ -121,7 +86,7 @@ const bytesOf = (file: string) =>
 
 describe('the schema of a file', () => {
   test('is created for a new file', async () => {
-    using opened = await open(newFile())
+    using opened = await open(newDatabaseFile())
     expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
       migrations.map(({ name }) => ({ name })),
     )
@@ -200,18 +165,15 @@ describe('the schema of a file', () => {
   })
 
   test('is complete or absent after an interrupted first start', async () => {
-    const [initial] = migrations
-    const interrupted: NumberedMigration = {
+    const interrupted: Migration = {
       name: '0001-initial',
       oldest: 1,
-      load: async () => ({
-        async up(db) {
-          await (await initial?.load())?.up(db)
-          throw new Error('killed')
-        },
-      }),
+      up(db) {
+        db.exec('CREATE TABLE event (seq INTEGER PRIMARY KEY)')
+        throw new Error('killed')
+      },
     }
-    const file = newFile()
+    const file = newDatabaseFile()
     await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })
     using opened = await open(file)
     expect(opened.integrity).toMatchObject({ lastSeq: 0, missingSeqs: 0 })

@@ -4,28 +4,20 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { openWriterConnection, readSynchronous } from '../../src/inbox/sqlite/connection.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
 
-let root: string
-let count = 0
-const newFile = () => join(root, String(++count), 'inbox.db')
-
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'inbox-open-'))
-})
-afterAll(() => rmSync(root, { recursive: true }))
+const { copyDatabase, newDatabaseFile } = databaseFiles()
 
 async function open(file: string) {
   const opened = await openFileStore(file, { clock: systemClock })
@@ -34,7 +26,7 @@ async function open(file: string) {
 
 /** A cleanly closed database with some events. */
 async function aFile(events = 50): Promise<string> {
-  const file = newFile()
+  const file = newDatabaseFile()
   using opened = await open(file)
   const batch = Array.from({ length: events }, (_, n) => anEvent(`e${n}`, { raw: Buffer.alloc(500, n) }))
   opened.store.transact([], () => opened.store.accept(batch))
@@ -43,7 +35,7 @@ async function aFile(events = 50): Promise<string> {
 
 describe('the durability of a connection', () => {
   test('is FULL, read back from a file with tables', async () => {
-    using opened = await open(newFile())
+    using opened = await open(newDatabaseFile())
     expect(opened.integrity.synchronous).toBe(2)
     expect(readSynchronous(opened.db)).toBe(2)
     expect(opened.db.pragma('journal_mode', { simple: true })).toBe('wal')
@@ -54,7 +46,7 @@ describe('the durability of a connection', () => {
   })
 
   test('is NORMAL only on request', async () => {
-    const db = await openWriterConnection(newFileIn(newFile()), { synchronous: 'normal' })
+    const db = await openWriterConnection(newDatabaseFile(), { synchronous: 'normal' })
     try {
       expect(readSynchronous(db)).toBe(1)
     } finally {
@@ -71,10 +63,9 @@ describe('the durability of a connection', () => {
 
   test('checkpoints the -wal of an earlier process', async () => {
     const file = await aFile()
-    const copy = newFileIn(newFile())
     using opened = await open(file)
     opened.store.transact([], () => opened.store.accept([anEvent('late')]))
-    for (const suffix of ['', '-wal']) copyFileSync(file + suffix, copy + suffix)
+    const copy = copyDatabase(file, ['', '-wal'])
     const db = await openWriterConnection(copy)
     try {
       expect(readFileSync(`${copy}-wal`)).toHaveLength(0)
@@ -87,7 +78,7 @@ describe('the durability of a connection', () => {
 
 describe('a second opening of the same file', () => {
   test('is refused with the id of the process until that closes the file', async () => {
-    const file = newFile()
+    const file = newDatabaseFile()
     const first = await open(file)
     await expect(open(file)).rejects.toMatchObject({
       code: 'database_in_use',
@@ -101,7 +92,7 @@ describe('a second opening of the same file', () => {
   })
 
   test('is refused without the .pid file', async () => {
-    const file = newFile()
+    const file = newDatabaseFile()
     using _first = await open(file)
     rmSync(`${file}.pid`)
     await expect(open(file)).rejects.toMatchObject({ message: expect.stringContaining('in use by another process') })
@@ -122,7 +113,7 @@ describe('a second opening of the same file', () => {
 
   test('is refused through a hard link, in either order', async () => {
     const file = await aFile()
-    const link = newFileIn(newFile())
+    const link = newDatabaseFile()
     const refused = {
       code: 'database_in_use',
       message: expect.stringMatching(/2 names \(hard links\).*another process/),
@@ -139,7 +130,7 @@ describe('a second opening of the same file', () => {
 
 describe('a file that cannot be opened', () => {
   test('is reported with advice and left unchanged if it is not a database', async () => {
-    const file = newFileIn(newFile())
+    const file = newDatabaseFile()
     writeFileSync(file, 'this is a text, not a database\n'.repeat(200))
     const before = readFileSync(file)
     await expect(open(file)).rejects.toMatchObject({
@@ -160,7 +151,7 @@ describe('a file that cannot be opened', () => {
   })
 
   test('is reported if it is a folder', async () => {
-    const file = newFile()
+    const file = newDatabaseFile()
     mkdirSync(file, { recursive: true })
     await expect(open(file)).rejects.toMatchObject({
       code: 'config_invalid',
@@ -188,7 +179,7 @@ describe('a file that cannot be opened', () => {
   })
 
   test('is reported if its folder cannot be created', async () => {
-    const blocking = newFileIn(newFile())
+    const blocking = newDatabaseFile()
     writeFileSync(blocking, '')
     await expect(open(join(blocking, 'deeper', 'inbox.db'))).rejects.toMatchObject({
       code: 'config_invalid',
@@ -213,33 +204,6 @@ describe('a file that cannot be opened', () => {
     expect(opened.integrity.lastSeq).toBe(50)
   })
 })
-
-test('the next start rolls back the journal of a kill before WAL mode', async () => {
-  const [file, image] = [await aFile(), newFileIn(newFile())]
-  const db = new Sqlite(file)
-  db.pragma('journal_mode = DELETE')
-  db.pragma('cache_size = 1')
-  db.exec('BEGIN; DELETE FROM event')
-  for (const suffix of ['', '-journal']) copyFileSync(file + suffix, image + suffix)
-  db.close()
-  using opened = await open(image)
-  expect(opened.integrity).toMatchObject({ lastSeq: 50, missingSeqs: 0, synchronous: 2 })
-  expect(existsSync(`${image}-journal`)).toBe(false)
-})
-
-test('close removes the -wal and keeps the .seq file', async () => {
-  const file = await aFile()
-  expect([existsSync(`${file}-wal`), existsSync(`${file}-shm`), existsSync(`${file}.seq`)]).toEqual([
-    false,
-    false,
-    true,
-  ])
-})
-
-function newFileIn(file: string): string {
-  mkdirSync(join(file, '..'), { recursive: true })
-  return file
-}
 
 function damage(file: string, page: number, from: number, length: number): void {
   const bytes = readFileSync(file)

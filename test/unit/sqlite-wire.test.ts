@@ -2,15 +2,8 @@ import fc from 'fast-check'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
-import type { IncomingDelivery, Effects, Lease, Outcome, DispatchStore } from '../../src/inbox/port.ts'
-import {
-  answerCalls,
-  Caller,
-  connectDispatchStore,
-  fromWireError,
-  openDispatchChannel,
-  toWireError,
-} from '../../src/inbox/rpc.ts'
+import type { IncomingDelivery, Effects, Lease, Outcome } from '../../src/inbox/port.ts'
+import { answerCalls, Caller } from '../../src/inbox/rpc.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })
 const whole = fc.nat(Number.MAX_SAFE_INTEGER)
@@ -164,70 +157,4 @@ describe('calls between threads', () => {
     other.caller.end(new Error('a later reason'))
     for (const call of [...waiting, other.caller.call('never', [0])]) await expect(call).rejects.toBe(gone)
   })
-
-  test('ignore messages that are not replies', () => {
-    const caller = new Caller({ postMessage: () => {} })
-    expect(caller.receive({ health: { ok: true, reason: '' } })).toBe(false)
-    expect(caller.receive([])).toBe(true)
-  })
-
-  test('keep known error codes and turn unknown ones into internal', () => {
-    fc.assert(
-      fc.property(text, text, (code, message) => {
-        const known = new InboxError('database_newer', message)
-        expect(fromWireError(toWireError(known))).toMatchObject({ code: 'database_newer' })
-        expect(fromWireError({ code: `x-${code}`, message }).code).toBe('internal')
-      }),
-    )
-  })
-})
-
-test('the dispatch store behaves the same over a port', async () => {
-  const calls: unknown[] = []
-  const given = fc.sample(lease, 3)
-  const note = async <T>(result: T, ...args: unknown[]) => {
-    calls.push(args)
-    return result
-  }
-  const entry = { key: 'k', value: '1', version: 9, expiresAt: null }
-  const crashed = { handler: 'a', eventId: 'e', attempt: 3, error: { name: 'handler_crashed', message: 'it died' } }
-  const reaped = { runs: 7, dead: [crashed] }
-  const work: DispatchStore = {
-    register: (routes) => note({ a: 3 }, 'register', routes),
-    claim: (request) => note(given, 'claim', request),
-    readState: (handler, query) => note([entry], 'readState', handler, query),
-    settle: (outcomes) => note(['applied', 'stale'] as const, 'settle', outcomes),
-    retire: (owner, running) => note(undefined, 'retire', owner, running),
-    release: (leases) => note(undefined, 'release', leases),
-    reap: (owner) => note(reaped, 'reap', owner),
-  }
-  const port = openDispatchChannel(work)
-  try {
-    const remote = connectDispatchStore(port)
-    const request = { handlers: ['a'], max: 3, owner: 'me', suspects: false }
-    const attempt = { runId: 1, token: 2, startedAt: 3, endedAt: 4 }
-    const error = { name: 'Error', message: 'boom' }
-    const outcomes = [
-      { ...attempt, kind: 'done' },
-      { ...attempt, kind: 'retry', at: 5, error },
-    ] as const
-    expect(await remote.register([{ name: 'a', types: ['*'], order: 'key' }])).toEqual({ a: 3 })
-    expect(await remote.claim(request)).toEqual(given)
-    expect(await remote.readState('a', { key: 'k' })).toEqual([entry])
-    expect(await remote.settle(outcomes)).toEqual(['applied', 'stale'])
-    await remote.retire('me', [7])
-    await remote.release(given)
-    expect(await remote.reap('me')).toEqual(reaped)
-    expect(calls).toEqual([
-      ['register', [{ name: 'a', types: ['*'], order: 'key' }]],
-      ['claim', request],
-      ['readState', 'a', { key: 'k' }],
-      ['settle', outcomes],
-      ['retire', 'me', [7]],
-      ['release', given.map(({ runId, token }) => ({ runId, token }))],
-      ['reap', 'me'],
-    ])
-  } finally {
-    port.close()
-  }
 })

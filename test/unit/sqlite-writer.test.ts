@@ -1,8 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import type { InboxError } from '../../src/base/errors.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
@@ -12,6 +9,9 @@ import { openFileStore, openMemoryStore } from '../../src/inbox/sqlite/open.ts'
 import type { SqliteStore } from '../../src/inbox/sqlite/store.ts'
 import { Writer, type WriterHealth } from '../../src/inbox/sqlite/writer.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
+
+const { newDatabaseFile } = databaseFiles()
 
 const sqliteError = (code: string) => new Sqlite.SqliteError(`injected ${code}`, code)
 
@@ -83,18 +83,6 @@ describe('group commit', () => {
     expect(results).toEqual(calls.map(() => ['accepted']))
     expect(stage.seen).toMatchObject({ transactions: 1, commits: 1 })
     expect(stage.count()).toBe(200)
-  })
-
-  test('resolves no call before the commit', async () => {
-    await using stage = await aWriter()
-    const order: string[] = []
-    const call = stage.accept('a').then(() => order.push(`resolved after ${stage.seen.commits}`))
-    stage.fail(() => {
-      order.push('end of the transaction')
-      return undefined
-    })
-    await call
-    expect(order).toEqual(['end of the transaction', 'resolved after 1'])
   })
 })
 
@@ -211,16 +199,9 @@ describe('a failed transaction', () => {
 })
 
 describe('while another connection holds the write lock', () => {
-  let root: string
-  let count = 0
-  beforeAll(() => {
-    root = mkdtempSync(join(tmpdir(), 'inbox-writer-'))
-  })
-  afterAll(() => rmSync(root, { recursive: true }))
-
   async function anInbox() {
     const clock = createTestClock()
-    const file = join(root, String(++count), 'inbox.db')
+    const file = newDatabaseFile()
     const inbox = createLocalSqliteInbox(await openFileStore(file, { clock }), { clock })
     const other = new Sqlite(file, { timeout: 0 })
     const closing = async () => {
@@ -303,25 +284,6 @@ describe('a claim that waits for a retry', () => {
     stage.fail()
     await stage.clock.advance(1_000)
     expect(await claim).toMatchObject([{ attempt: 2 }])
-  })
-
-  test('survives a failed read of the next due run', async () => {
-    await using stage = await aWriter()
-    const { claim } = await waitingClaim(stage)
-    stage.fail()
-    stage.failDue(() => sqliteError('SQLITE_IOERR_READ'))
-    expect(await stage.accept('b', 'c')).toEqual(['accepted', 'accepted'])
-    expect(await claim).toMatchObject([{ event: { id: 'b' } }])
-    const request = { handlers: ['ordered'], max: 2, owner: 'me', suspects: false }
-    expect(await stage.writer.claim(request)).toMatchObject([{ event: { id: 'c' } }])
-    const next = stage.writer.claim(request)
-    await stage.clock.advance(0)
-    expect(stage.writer.health.ok).toBe(false)
-    stage.failDue()
-    await stage.clock.advance(2_000)
-    expect(stage.writer.health.ok).toBe(true)
-    expect(await next).toMatchObject([{ event: { id: 'a' }, attempt: 2 }])
-    expect(stage.seen.failures).toEqual([])
   })
 
   test('checks the clock every 5 s', async () => {

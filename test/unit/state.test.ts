@@ -1,11 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { StateCache } from '../../src/dispatch/state-cache.ts'
 import { TerminalError } from '../../src/base/errors.ts'
-import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { type StateEntry, type StateQuery } from '../../src/inbox/port.ts'
-import { anEvent, ordered } from '../conformance/stage.ts'
 import { aContext } from '../support/run-context.ts'
 import { stageDispatcher } from './dispatcher-stage.ts'
 
@@ -129,7 +126,7 @@ describe('ctx.state', () => {
   })
 
   test('cannot be used once the run is over, and neither can the outbox', async () => {
-    const context = aContext({ sinks: new Map([['mail', { order: 'key' }]]) })
+    const context = aContext({ sinks: new Map([['mail', 'key']]) })
     const { state } = context
     expect(context.end()).toBeUndefined()
     await expect(state.get('k')).rejects.toThrow(/after its run had ended/)
@@ -190,56 +187,6 @@ describe('the state cache of a thread', () => {
   })
 })
 
-test('no increment is lost or counted twice for any interleaving of two threads and any failed settle', async () => {
-  const step = fc.record({ thread: fc.nat(1), do: fc.constantFrom('begin', 'begin', 'read', 'settle', 'lose') })
-  const clock = createTestClock()
-  const inbox = await createMemoryInbox({ clock })
-  let handlers = 0
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
-      // A handler of its own, because an inbox is slow to create.
-      const name = `handler ${++handlers}`
-      await inbox.register([{ ...ordered, name, order: 'none' }])
-      await inbox.accept(Array.from({ length: 12 }, (_, n) => anEvent(`${name} e${n}`)))
-      const caches = [0, 1].map(() => new StateCache((query) => inbox.readState(name, query)))
-      const runs: { thread: number; context: ReturnType<typeof aContext>; count?: number }[] = []
-      let counted = 0
-
-      const begin = async (thread: number) => {
-        const owner = `${name} t${thread}`
-        const claim = inbox.claim({ handlers: [name], max: 1, owner, suspects: false })
-        const [lease] = await Promise.race([claim, new Promise<[]>((resolve) => setImmediate(() => resolve([])))])
-        if (lease === undefined) return inbox.retire(owner)
-        runs.push({ thread, context: aContext({ clock, lease, state: caches[thread]! }) })
-      }
-      const finish = async (isLost: boolean) => {
-        const run = runs.shift()
-        if (run === undefined) return
-        const { context, thread } = run
-        run.count ??= (await context.state.get<number>('n')) ?? 0
-        context.state.set('n', run.count + 1)
-        const effects = context.end()!
-        caches[thread]!.anticipate(context.lease, effects)
-        const { runId, token } = context.lease
-        const [result] = isLost
-          ? (await inbox.release([context.lease]), ['stale' as const])
-          : await inbox.settle([{ runId, token, startedAt: 1, endedAt: 2, kind: 'done', effects }])
-        caches[thread]!.settled(context.lease, result === 'applied')
-        if (result === 'applied') counted++
-      }
-      for (const { thread, do: what } of steps) {
-        if (what === 'begin') await begin(thread)
-        const run = runs.find((candidate) => candidate.thread === thread && candidate.count === undefined)
-        if (what === 'read' && run) run.count = (await run.context.state.get<number>('n')) ?? 0
-        if (what === 'settle' || what === 'lose') await finish(what === 'lose')
-      }
-      const [entry] = await inbox.readState(name, { key: 'n' })
-      expect(Number(entry?.value ?? 0)).toBe(counted)
-    }),
-    { numRuns: 300 },
-  )
-})
-
 test.each(['throws', 'snoozes'])('a retry after a run that %s reads its state again', async (how) => {
   let reads = 0
   const stage = await stageDispatcher({
@@ -297,8 +244,8 @@ test('of runs that all change one value, some get done all the time, though the 
 
 describe('ctx.enqueue', () => {
   const sinks = new Map([
-    ['mail', { order: 'key' }],
-    ['bulk', { order: 'none' }],
+    ['mail', 'key'],
+    ['bulk', 'none'],
   ] as const)
 
   test('leaves items with their place in the run, in the order of the event, or of the key that is given', () => {

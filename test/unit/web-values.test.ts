@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { toHex } from '../../src/web/console/events/body.tsx'
 import { largestSeries } from '../../src/web/ui/chart.tsx'
 import { exactDigits, parseExact } from '../../src/web/ui/exact-json.ts'
 import { explorerLink } from '../../src/web/ui/explorers.ts'
@@ -16,8 +17,7 @@ import {
   formatUsd,
   shortAddress,
 } from '../../src/web/ui/format.ts'
-import { toHexLines } from '../../src/web/ui/hex-view.tsx'
-import { indentJson } from '../../src/web/ui/indent-json.ts'
+import { indentJson } from '../../src/web/ui/json-view.tsx'
 import { shortText } from '../../src/web/ui/text.tsx'
 
 const minuteMs = 60_000
@@ -40,22 +40,16 @@ describe('figures', () => {
     // Few digits, compact from a million on
     ['formatNumber', 0, '0'],
     ['formatNumber', 1234.567, '1,234.57'],
-    ['formatNumber', 12_345.678, '12,346'],
     ['formatNumber', -1_234_567, '-1.23M'],
     ['formatNumber', 0.000012345678, '0.00001235'],
     // All digits
-    ['formatCount', 1_234_567_890, '1,234,567,890'],
     ['formatCount', Number.MAX_SAFE_INTEGER, '9,007,199,254,740,991'],
     ['formatUsd', 1234.5, '$1,234.50'],
-    ['formatUsd', 18_451.2, '$18,451'],
     ['formatUsd', -1_500_000, '-$1.5M'],
     ['formatUsd', 0.00001234, '$0.00001234'],
     ['formatPercent', 12.345, '+12.35%'],
-    ['formatPercent', -4, '-4%'],
     ['formatPercent', 0, '0%'],
     ['formatBytes', 0, '0 B'],
-    ['formatBytes', 812, '812 B'],
-    ['formatBytes', 1024, '1 KiB'],
     ['formatBytes', 1_572_864, '1.5 MiB'],
     ['formatBytes', 2 ** 60, '1.05M TiB'],
     // One or two units
@@ -64,14 +58,12 @@ describe('figures', () => {
     ['formatDuration', 10 * hourMs + 36 * minuteMs + 5_000, '10 h 36 min'],
     ['formatDuration', 50 * hourMs, '2 d 2 h'],
     ['formatAge', 0, '0 s'],
-    ['formatAge', 59_999, '59 s'],
     ['formatAge', 61 * minuteMs, '1 h'],
     // R115 A latency has a precision that suits its size
     ['formatMs', 0.4, '0.4 ms'],
     ['formatMs', 2.94, '2.9 ms'],
     ['formatMs', 22.4, '22 ms'],
     ['formatMs', 1_250, '1.25 s'],
-    ['formatMs', 90_000, '1 min 30 s'],
     ['formatMs', null, '–'],
     // Only all is 100 %, and only nothing is 0 %
     ['formatShare', 1, '100 %'],
@@ -184,7 +176,7 @@ test('a chart has the largest series, and the sum of the others', () => {
 })
 
 test('a hex dump has offset, bytes and ASCII', () => {
-  expect(toHexLines(Uint8Array.from([0x7b, 0x22, 0xff, ...Array.from({ length: 14 }, () => 0x41)]))).toBe(
+  expect(toHex(Uint8Array.from([0x7b, 0x22, 0xff, ...Array.from({ length: 14 }, () => 0x41)]))).toBe(
     `00000000  7b 22 ff ${'41 '.repeat(13).trim()}  {".AAAAAAAAAAAAA\n00000010  41${' '.repeat(45)}  A`,
   )
 })

@@ -66,18 +66,6 @@ describe('addresses of Solana', () => {
     )
   })
 
-  it('A9 a mint of the launch platform ends in pump', () => {
-    fc.assert(
-      fc.property(entropy, (bytes) => {
-        expect(toPumpMint(bytes)).toMatch(/pump$/)
-      }),
-      { numRuns: 40 },
-    )
-    for (const edge of [new Uint8Array(32), new Uint8Array(32).fill(255)]) {
-      expect(isSolanaAddress(toPumpMint(edge))).toBe(true)
-    }
-  })
-
   it('A9 accepts the same texts as kit', () => {
     const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
     fc.assert(

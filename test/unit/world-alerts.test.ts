@@ -44,7 +44,7 @@ describe('an alert on a price', () => {
   ] as const)('A17 R42 %s after a notification', (type, away, sign) => {
     it.each([
       ['is re-armed by an excursion that ends within the 5 minutes', '1:-3 2:-0.2 5.25:3', [0, 5.25]],
-      ['is re-armed by an excursion after the 5 minutes', '20:-3 21:3', [0, 21]],
+      ['is re-armed by an excursion of 0.6 % after the 5 minutes', '20:-0.6 21:3', [0, 21]],
       ['delivers a crossing within the 5 minutes when they end', '1:-3 2:3', [0, 5]],
       ['delivers several crossings within the 5 minutes once', '1:-3 2:3 3:-3 4:3', [0, 5]],
       ['drops a crossing that no longer holds when they end', '1:-3 2:3 3:-3', [0]],

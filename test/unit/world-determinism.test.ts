@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { serialize } from '../../src/emulator/serialize.ts'
-import type { World, WorldCommand, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { WorldCommand, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { collectEvents, hourMs, minuteMs, openWorld, setPriceAlerts, startAt } from '../support/world.ts'
 
 const bodiesOf = (events: readonly WorldEvent[]) => events.map(({ event }) => serialize(event).toString())
@@ -50,39 +51,6 @@ describe('the same seed and commands', { timeout: 120_000 }, () => {
         .filter(({ address }) => addresses.has(address)),
     ).toEqual([])
   })
-
-  it('give the same world with and without reads in between', () => {
-    const [read, left] = [openWorld('read'), openWorld('read')]
-    for (let minute = 6; minute <= 60; minute += 6) {
-      read.advanceTo(startAt + minute * minuteMs)
-      for (const token of read.views.tokens()) read.views.token(token)
-      for (const wallet of read.views.wallets()) {
-        if (wallet.tradeCount > 0) read.views.overview(wallet)
-        read.views.findWallet(wallet.network, wallet.address)
-      }
-      read.snapshot()
-      read.digest()
-    }
-    left.advanceTo(startAt + hourMs)
-    expect(read.digest()).toBe(left.digest())
-  })
-})
-
-it('restoring a snapshot sets the time back, keeps listeners, and repeats the same future', () => {
-  const world = openWorld('restored')
-  world.advanceTo(startAt + hourMs)
-  const snapshot = world.snapshot()
-  const digest = world.digest()
-  const events = collectEvents(world)
-  const goOn = () => {
-    world.advanceTo(startAt + 2 * hourMs)
-    return { digest: world.digest(), bodies: bodiesOf(events.splice(0)) }
-  }
-  const first = goOn()
-  world.restore(snapshot)
-  expect([world.now(), world.digest()]).toEqual([startAt + hourMs, digest])
-  expect(goOn()).toEqual(first)
-  expect(first.bodies.length).toBeGreaterThan(0)
 })
 
 describe('activity', { timeout: 120_000 }, () => {
@@ -107,48 +75,5 @@ describe('activity', { timeout: 120_000 }, () => {
     world.commands.apply({ kind: 'activity', factor: 1 })
     world.advanceTo(world.now() + hourMs)
     expect(world.views.wallets().filter(({ tradeCount }) => tradeCount > 0).length).toBeGreaterThan(50)
-  })
-})
-
-describe('entities draw on their own', { timeout: 120_000 }, () => {
-  it('one more wallet or alert changes no event', () => {
-    const plain = openWorld('shift')
-    const more = openWorld('shift')
-    const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    more.commands.apply({ kind: 'track', network: 'base', wallet, isTracked: true })
-    const [token] = more.views.tokens()
-    more.commands.apply({
-      kind: 'add-alert',
-      alertId: 'alrt_1',
-      type: 'price_above',
-      network: 'ethereum',
-      address: token!.address,
-      threshold: 1e9,
-    })
-    const bodies = [plain, more].map((world) => {
-      const events = collectEvents(world)
-      world.advanceTo(startAt + 3 * hourMs)
-      return bodiesOf(events)
-    })
-    expect(bodies[0]!.length).toBeGreaterThan(50)
-    expect(bodies[1]).toEqual(bodies[0])
-  })
-
-  it('a trade on one network changes no trade on another', () => {
-    const plain = openWorld('apart')
-    const more = openWorld('apart')
-    const wallet = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    const token = more.views.tokens().find(({ network }) => network === 'polygon')!
-    more.commands.apply({ kind: 'trade', network: 'polygon', wallet, side: 'buy', token: token.address, usd: 50_000 })
-    const amounts = [plain, more].map((world) => {
-      world.advanceTo(startAt + 3 * hourMs)
-      const page = { limit: 100, after: null, asOf: { at: world.now(), seq: world.seq() } }
-      return world.views
-        .wallets()
-        .filter(({ network, tradeCount }) => network === 'avalanche' && tradeCount > 0)
-        .map((one) => world.views.trades(one, page, null).items.map((trade) => ({ ...trade, tx_hash: '' })))
-    })
-    expect(amounts[0]!.length).toBeGreaterThan(5)
-    expect(amounts[1]).toEqual(amounts[0])
   })
 })

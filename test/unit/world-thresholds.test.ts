@@ -102,16 +102,6 @@ describe('thresholds of events', () => {
     expect(last).toMatchObject({ milestone_usd: line, realized_pnl_usd: realized() })
   })
 
-  it('a token is never younger than its first trade', () => {
-    const { world, network, act, buy, refOf } = stage()
-    world.advanceTo(world.now() + 7001)
-    const listed = act({ kind: 'list', network, symbol: 'A', name: 'A', liquidityUsd: 25_000 })
-    const token = String(listed['token'])
-    buy(100, { token })
-    const { created_at } = world.views.token(world.views.findToken(network, token)!)
-    expect(world.views.overview(refOf()).first_active >= created_at).toBe(true)
-  })
-
   it('R96 a large trade is a trade of a tracked wallet above the threshold', () => {
     const { track, buy, events } = stage()
     track()
@@ -124,15 +114,5 @@ describe('thresholds of events', () => {
     track(newWallet, false)
     buy(20_000)
     expect(dataOf(events, 'wallet.large_trade')).toHaveLength(1)
-  })
-
-  it('R47 A18 shows the last status of each network', () => {
-    const { world, act, wait } = stage()
-    for (const status of ['degraded', 'maintenance', 'operational'] as const) {
-      act({ kind: 'network-status', network: 'base', status })
-      wait(60)
-      expect(world.views.networkStatus('base')).toBe(status)
-      expect(world.views.networkStatus('bnb')).toBe('operational')
-    }
   })
 })

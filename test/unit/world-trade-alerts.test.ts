@@ -140,18 +140,4 @@ describe('an alert on the trades of a token', () => {
     swap()
     expect(alerts()).toMatchObject([{ trade_type: 'swap', alertIds: 'alrt_b,alrt_c' }])
   })
-
-  it('A42 shares its event with alerts on the wallet, in the order of creation', () => {
-    const { alert, buy, track, alerts, first } = watch({ whaleUsd: 5000 })
-    alert('alrt_1', 'whale_buy', first, 1000)
-    alert('alrt_2', 'whale_buy', newWallet, 1000)
-    alert('alrt_3', 'whale_buy', first, 1000)
-    buy(7000)
-    track()
-    buy(70_000)
-    expect(alerts().map(({ alertIds, audience }) => [alertIds, audience])).toEqual([
-      ['alrt_1,alrt_2,alrt_3', 'alerts'],
-      ['alrt_1,alrt_2,alrt_3', 'all'],
-    ])
-  })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventSchema, eventTypes, type EventType } from '../../schema/index.ts'
-import type { World, WorldEvent } from '../../src/emulator/world/port.ts'
+import type { WorldEvent } from '../../src/emulator/world/port.ts'
+import type { World } from '../../src/emulator/world/world.ts'
 import { worldCounts, worldSeeds } from '../counts.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { collectEvents, dataOf, minuteMs, openWorld, refusalOf, setPriceAlerts } from '../support/world.ts'
@@ -39,14 +40,6 @@ describe('a trigger', () => {
     const world = openWorld('quiet', { activity: 0 })
     setPriceAlerts(world)
     for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
-  })
-
-  it('returns the addresses that its event is about', () => {
-    const world = openWorld('named')
-    const { wallet, token } = world.commands.apply({ kind: 'trigger', type: 'wallet.large_trade' })
-    const [trade] = dataOf(world.eventsAfter(0, Infinity), 'wallet.large_trade')
-    expect(trade).toMatchObject({ wallet_address: wallet, token_address: token })
-    expect(trade?.amount_usd).toBeGreaterThanOrEqual(10_000)
   })
 
   it('R104 without price alerts, refuses a price alert and says what to do', () => {

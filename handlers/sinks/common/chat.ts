@@ -4,7 +4,7 @@ import { formatText, formatTime, type Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
 import { external, joined, plain, toEntries, toMessages, type Dialect, type Entry, type Piece } from './chat-text.ts'
 import { isInvalidRequest, isSuccess, jsonHeaders, post, toHttpError, type HttpResponse } from './http.ts'
-import { requireValid, secretUrl } from './kind.ts'
+import { requireValid, secretUrl, shortRetry } from './kind.ts'
 import { toMessage, type Message } from './message.ts'
 import { fillTemplate, templateFor, templates, type Templates } from './template.ts'
 
@@ -132,8 +132,7 @@ export function createChatSink(
     order: 'none',
     concurrency: 1,
     timeoutMs: 60_000,
-    retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
-    breaker: {},
+    ...shortRetry,
     send,
   }
 }

@@ -3,11 +3,18 @@ import { TerminalError, type SinkDefinition, type SinkItem } from 'onchain-inbox
 import type { Severity } from 'onchain-inbox/format'
 import { z } from 'zod'
 import { isInvalidRequest, isSuccess, jsonHeaders, post, toHttpError } from './http.ts'
+import { secretBaseUrl, shortRetry } from './kind.ts'
 import { toMessage, toInboxWarning, type Message } from './message.ts'
 
-/** Events below this severity open no alert. */
-export const minSeverity = z.enum(['info', 'warning', 'critical']).default('warning')
-export const region = z.enum(['us', 'eu']).default('us')
+/** Options of all alerting services. */
+export const incidentOptions = {
+  /** Events below this severity open no alert. */
+  minSeverity: z.enum(['info', 'warning', 'critical']).default('warning'),
+  region: z.enum(['us', 'eu']).default('us'),
+  /** Default: the API of the region. */
+  baseUrl: secretBaseUrl.optional(),
+}
+
 /** Text in an enqueued payload. */
 export const text = z.string().min(1)
 
@@ -65,8 +72,7 @@ export function createIncidentSink<P extends z.ZodType>(incidents: IncidentServi
     concurrency: 2,
     ...(rate !== undefined && { rate }),
     timeoutMs: 30_000,
-    retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 },
-    breaker: {},
+    ...shortRetry,
     async send([item], ctx) {
       const request = item && toRequest(item)
       if (request === undefined) return

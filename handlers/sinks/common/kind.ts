@@ -35,6 +35,9 @@ export interface SinkTools {
   readonly baseDir: string
 }
 
+/** Retry options of sinks that people read: a day-old message is of little use. */
+export const shortRetry = { retry: { attempts: 60, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
+
 /** Retry options of sinks whose destination may be down for a day: a file, a database, an app. */
 export const longRetry = { retry: { attempts: 200, baseMs: 1_000, capMs: 600_000 }, breaker: {} } as const
 

@@ -10,7 +10,7 @@ import { parseDefinitions, type Definition } from '../../dispatch/parse-definiti
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { createLogger, silentLogger, type Logger } from '../../base/log.ts'
 import type { Secret } from '../../signature/keys.ts'
-import { findSourceProblems } from '../../dispatch/handler-sources.ts'
+import { findSourceProblems } from '../../dispatch/handler-locations.ts'
 import {
   resolveSources,
   type ResolvedSources,

@@ -14,9 +14,16 @@ export interface HttpServerOptions {
   readonly keepAliveMs: number
   /** Idle connections are closed after this time, even while they wait for a response. Default 30,000 ms. */
   readonly socketTimeoutMs?: number
-  readonly tls?: { readonly certFile: string; readonly keyFile: string }
-  /** Name of the setting for the port, for error messages. */
-  readonly portSetting: string
+  /** Files, or their contents. */
+  readonly tls?:
+    | { readonly certFile: string; readonly keyFile: string }
+    | { readonly cert: string; readonly key: string }
+  /** Other settings than the default ones. */
+  readonly settings?: http.ServerOptions
+  /** Called before the server listens, to add listeners. */
+  readonly prepare?: (server: Server) => void
+  /** Name of the setting for the port, for error messages; or advice about an error. */
+  readonly portSetting: string | ((error: NodeJS.ErrnoException) => string)
 }
 
 export interface HttpServer {
@@ -50,6 +57,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     connectionsCheckingInterval,
     maxHeaderSize,
     keepAliveTimeout: options.keepAliveMs,
+    ...options.settings,
   }
   const handler: RequestListener = (request, response) => {
     onRequest(request, response)
@@ -57,17 +65,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (request.httpVersionMajor === 1) options.handler(request, response)
     else response.writeHead(400, { Connection: 'close' }).end()
   }
-  const server = options.tls
-    ? https.createServer(
-        {
-          ...settings,
-          handshakeTimeout: headersTimeout,
-          cert: readFileSync(options.tls.certFile),
-          key: readFileSync(options.tls.keyFile),
-        },
-        handler,
-      )
+  const { tls, portSetting } = options
+  const pair = tls && ('cert' in tls ? tls : { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+  const server = pair
+    ? https.createServer({ ...settings, handshakeTimeout: headersTimeout, ...pair }, handler)
     : http.createServer(settings, handler)
+  options.prepare?.(server)
   // Otherwise Node sends 100 Continue before any check, and answers other expectations without a body.
   server.on('checkContinue', handler)
   server.on('checkExpectation', handler)
@@ -76,7 +79,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const onRequest = limitConnections(server, options.maxConnections)
   server.timeout = options.socketTimeoutMs ?? limits.socketTimeoutMs
 
-  const { port } = await listen(server, options)
+  const { port } = await listen(
+    server,
+    options,
+    typeof portSetting === 'string' ? (error) => adviceOn(error, portSetting) : portSetting,
+  )
   const shownHost = options.host.includes(':') ? `[${options.host}]` : options.host
   let closing: Promise<void> | undefined
 
@@ -92,28 +99,34 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   }
 
   return {
-    url: `${options.tls ? 'https' : 'http'}://${shownHost}:${port}`,
+    url: `${tls ? 'https' : 'http'}://${shownHost}:${port}`,
     port,
     close: (graceMs) => (closing ??= close(graceMs)),
   }
 }
 
-function listen(server: Server, options: HttpServerOptions): Promise<AddressInfo> {
+function adviceOn({ code }: NodeJS.ErrnoException, portSetting: string): string {
+  return code === 'EACCES'
+    ? `this user may not use the port; set ${portSetting} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`
+    : `choose another ${portSetting}, or stop what uses it`
+}
+
+function listen(
+  server: Server,
+  { host, port }: HttpServerOptions,
+  advise: (error: NodeJS.ErrnoException) => string,
+): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const advice =
-        error.code === 'EACCES'
-          ? `this user may not use the port; set ${options.portSetting} to 1024 or above, or give Node CAP_NET_BIND_SERVICE`
-          : `choose another ${options.portSetting}, or stop what uses it`
-      const message = `cannot listen on ${options.host}:${options.port}: ${listenErrorOf(error)}; ${advice}`
+      const message = `cannot listen on ${host}:${port}: ${listenErrorOf(error)}; ${advise(error)}`
       reject(new InboxError('port_unavailable', message, { cause: error }))
     })
-    server.listen(options.port, options.host, backlog, () => resolve(server.address() as AddressInfo))
+    server.listen(port, host, backlog, () => resolve(server.address() as AddressInfo))
   })
 }
 
 /** `address already in use (EADDRINUSE)`, without the address that Node repeats. */
-export function listenErrorOf(error: unknown): string {
+function listenErrorOf(error: unknown): string {
   return messageOf(error).replace(/^listen (\w+): (.+) \S+$/, '$2 ($1)')
 }
 

@@ -4,8 +4,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import { isLoopbackUrl } from '../../base/loopback.ts'
 import { numberFrom, wholeNumberFrom } from '../arguments.ts'
 import { fromCwd, host, runUntilSignal } from '../host.ts'
-import { printResult, type OutputOptions } from '../output.ts'
-import { createProgress } from '../screen.ts'
+import { printResult, type OutputOptions, createProgress } from '../output.ts'
 import { readSecretArgument } from '../secret-argument.ts'
 import { runConformance, withoutCredentials, type Report, type Verdict } from './run.ts'
 import { scenarios } from './scenarios.ts'
@@ -18,7 +17,6 @@ interface ConformanceCommandOptions extends OutputOptions {
   readonly effects?: string
   readonly restart?: string
   readonly only?: readonly string[]
-  readonly skip?: readonly string[]
   readonly many?: number
   readonly timeout?: number
   readonly settle?: number
@@ -46,10 +44,9 @@ export function addConformanceCommand(program: Command): void {
     .requiredOption('--url <url>', 'URL at which the receiver accepts events', httpUrl)
     .requiredOption('--secret <secret>', 'signing secret of the receiver: @file, - for standard input, or env:NAME')
     .option('--next-secret <secret>', 'a second secret that the receiver accepts: @file, - or env:NAME')
-    .option('--effects <url or command>', 'URL or shell command that lists the processed event ids, one per line')
+    .option('--effects <url or command>', 'URL or shell command that prints the id of each processed event')
     .option('--restart <command>', 'shell command that restarts the receiver')
     .option('--only <scenarios>', 'run these scenarios, separated by commas', names)
-    .option('--skip <scenarios>', 'skip these scenarios, separated by commas', names)
     .option(
       '--many <number>',
       'events in a burst, and before a late duplicate (default: 1000)',

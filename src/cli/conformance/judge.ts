@@ -31,8 +31,8 @@ interface Judged {
 /** Advice on the first wrong answer and its index. Undefined: the advice of the expectation. */
 export type Advice = string | ((wrong: Answer, index: number) => string | undefined)
 
-/** How often acknowledged events must be done, or in which order. */
-export type EffectsRule = 'once' | 'done' | 'in order'
+/** How often acknowledged events must be done. */
+export type EffectsRule = 'once' | 'done'
 
 /** An option that a check needs. */
 export type Need = 'effects' | 'restart' | 'nextSecret'

@@ -7,7 +7,6 @@ import { needsOf, scenarios, type Case } from './scenarios.ts'
 export interface ConformanceOptions extends ContextOptions {
   /** Names of scenarios; default: all. */
   readonly only?: readonly string[] | undefined
-  readonly skip?: readonly string[] | undefined
   /** Ends the run; the report holds the verdicts so far. */
   readonly signal?: AbortSignal
   readonly onVerdict?: (verdict: Verdict) => void
@@ -51,7 +50,7 @@ const missing: Readonly<Record<Need, string>> = {
  * Tests a receiver by HTTP alone, with a verdict for each rule of the chosen scenarios. All event ids are new, so a run can be
  * repeated.
  *
- * @throws InboxError `usage` for an unknown scenario, if none is left, or if the effects can't be read
+ * @throws InboxError `usage` for an unknown scenario, or if the effects can't be read
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
   const { signal = new AbortController().signal, onVerdict, onScenario } = options
@@ -170,12 +169,10 @@ export function withoutCredentials({ origin, pathname }: URL): string {
   return `${origin}${pathname}`
 }
 
-function choose({ only, skip = [] }: ConformanceOptions) {
+function choose({ only }: ConformanceOptions) {
   const names = Object.keys(scenarios)
-  const unknown = [...(only ?? []), ...skip].find((name) => !names.includes(name))
+  const unknown = only?.find((name) => !names.includes(name))
   if (unknown !== undefined)
     throw new InboxError('usage', `unknown scenario ${JSON.stringify(unknown)}; expected some of: ${names.join(', ')}`)
-  const chosen = Object.entries(scenarios).filter(([name]) => (only ?? names).includes(name) && !skip.includes(name))
-  if (chosen.length === 0) throw new InboxError('usage', 'no scenario is left: --skip removes all chosen ones')
-  return chosen
+  return Object.entries(scenarios).filter(([name]) => only?.includes(name) ?? true)
 }

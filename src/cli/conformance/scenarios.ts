@@ -215,12 +215,6 @@ async function deliverTogether({ newEvent, deliver, wait }: Context, count: numb
   return Promise.all(Array.from({ length: count }, () => deliver(event, { pace })))
 }
 
-/** Delivers events of one wallet, of these ages in minutes, one after the other. */
-function deliverSeries({ newEvent, newWallet, deliverInTurn }: Context, ages: readonly number[]) {
-  const wallet = newWallet()
-  return deliverInTurn(ages.map((age) => newEvent({ wallet, ageMs: age * 60_000 })))
-}
-
 const slowMs = 3_000
 const pieceCount = 6
 const otherCount = 20
@@ -399,22 +393,13 @@ const table: Readonly<Record<string, Case | readonly Case[]>> = {
       { rule: 'an event delivered 20 times concurrently is handled once', expected: 'once', fix: uniqueKey },
     ],
   },
-  // The service promises no order; many receivers do.
-  order: {
-    sent: '10 events of one wallet, each after the acknowledgement of the one before',
-    deliver: (context) => deliverSeries(context, Array<number>(10).fill(0)),
-    checks: [
-      {
-        rule: 'events of one wallet are done in the order of their acknowledgements',
-        expected: 'in order',
-        fix: 'process the events of a wallet one at a time, in the order of acceptance (or --skip order)',
-      },
-    ],
-  },
   // Retries arrive late: the last one comes 10 h 36 min after the first delivery.
   'out-of-order': {
     sent: '4 events of one wallet, created now, 10 h 36 min ago, 1 min ago and 5 h ago',
-    deliver: (context) => deliverSeries(context, [0, 636, 1, 300]),
+    deliver({ newEvent, newWallet, deliverInTurn }) {
+      const wallet = newWallet()
+      return deliverInTurn([0, 636, 1, 300].map((minutes) => newEvent({ wallet, ageMs: minutes * 60_000 })))
+    },
     checks: [
       { rule: 'events that are older than an earlier one are acknowledged', expected: accepted },
       {

@@ -11,31 +11,19 @@ import { checkHandlers } from '../../dispatch/check-handlers.ts'
 import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
 import { locationsOf, type HandlerLocations } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
-import type { LabelledSubscribe } from '../../config/subscribe.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
 import type { ConfiguredSource } from '../../config/sources.ts'
-import { findHandlersAlone } from '../check.ts'
 import { createKeys } from '../configured-source.ts'
 import { commandLine } from '../host.ts'
 import { counted } from '../output.ts'
 import { examineDatabase, type ExaminedDatabase, examineDisk } from './disk.ts'
-import {
-  check,
-  type Finding,
-  examineClock,
-  examinePort,
-  examineVersions,
-  judgeLimits,
-  openFilesLimit,
-} from './machine.ts'
+import { check, type Finding, examineClock, examinePort, examineVersions } from './machine.ts'
 
 export interface Examination {
   readonly findings: readonly Finding[]
   readonly database: ExaminedDatabase
   /** Handlers that `serve` would load; null if unknown. */
   readonly handlers: readonly HandlerInfo[] | null
-  /** The setting `subscribe`; null if unset, or if the settings are invalid. */
-  readonly subscribe: LabelledSubscribe | null
 }
 
 /**
@@ -55,8 +43,8 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
   const { INBOX_DATABASE_URL: setting } = values
   const file = setting.kind === 'sqlite' ? at(setting.file) : null
   const database = await examineDatabase(file === null ? setting : { kind: 'sqlite', file })
-  const handlerLocations = config === null ? await findHandlersAlone(inputs) : locationsOf(config)
-  const handlers = handlerLocations === null ? null : await examineHandlers(handlerLocations)
+  // Invalid settings may name handlers.
+  const handlers = config === null ? null : await examineHandlers(locationsOf(config))
   // A config file that can't be loaded may name the secrets.
   const isSecretKnown =
     webhookSecrets !== undefined ||
@@ -78,11 +66,8 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
     ...(handlers === null ? [] : [handlers.finding]),
     await examinePort({ ...webhook, name: 'INBOX_PORT', isInboxServed: database.isServed }),
     await examinePort({ ...admin, name: 'INBOX_ADMIN_PORT', isInboxServed: database.isServed }),
-    judgeLimits(openFilesLimit(), values.INBOX_MAX_CONNECTIONS),
   ]
-  // With invalid settings, sinks would be missing.
-  const known = config === null ? null : (handlers?.handlers ?? null)
-  return { findings, database, handlers: known, subscribe: config?.subscribe ?? null }
+  return { findings, database, handlers: handlers?.handlers ?? null }
 }
 
 function judgeConfig(loaded: Config | InboxError, count: number): Finding[] {

@@ -1,5 +1,6 @@
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../base/errors.ts'
@@ -33,40 +34,11 @@ export function check(name: string) {
   }
 }
 
-const minNodeVersion = 24
-/** Other open files: database, admin API, and files that handlers open. */
-const otherFiles = 250
-
-export function examineVersions(nodeVersion: string = process.versions.node): Finding {
-  const { ok, fail } = check('versions')
+/** Versions for bug reports. The program itself refuses an older Node. */
+export function examineVersions(): Finding {
   const { sqlite, driver } = sqliteVersions()
-  const found = `onchain-inbox ${version}, Node ${nodeVersion}, SQLite ${sqlite} (better-sqlite3 ${driver})`
-  return Number.parseInt(nodeVersion, 10) >= minNodeVersion
-    ? ok(found)
-    : fail(found, `install Node ${minNodeVersion} or newer`)
-}
-
-/** Checks that INBOX_MAX_CONNECTIONS fits the limit of open files. `openFiles`: null if unknown. */
-export function judgeLimits(openFiles: number | null, maxConnections: number): Finding {
-  const { ok, warn } = check('limits')
-  if (openFiles === null) return ok(`${maxConnections} connections; the limit of open files is unknown here`)
-  const needed = maxConnections + otherFiles
-  const found = `up to ${openFiles} open files and ${maxConnections} connections (INBOX_MAX_CONNECTIONS)`
-  if (openFiles >= needed) return ok(found)
-  return warn(
-    found,
-    `raise the limit of open files to ${needed} (ulimit -n, LimitNOFILE=), or lower INBOX_MAX_CONNECTIONS`,
-  )
-}
-
-/** Maximum open files. Node raises the limit to the maximum that the system allows. */
-export function openFilesLimit(): number | null {
-  const { userLimits } = process.report.getReport() as {
-    readonly userLimits?: { readonly open_files?: { readonly soft: number | string } }
-  }
-  const soft = userLimits?.open_files?.soft
-  if (soft === 'unlimited') return Number.MAX_SAFE_INTEGER
-  return typeof soft === 'number' ? soft : null
+  const node = process.versions.node
+  return check('versions').ok(`onchain-inbox ${version}, Node ${node}, SQLite ${sqlite} (better-sqlite3 ${driver})`)
 }
 
 /** Date header of another machine, read between two times of this clock. Milliseconds since 1970. */
@@ -177,15 +149,11 @@ function listenOnce(host: string, port: number): Promise<NodeJS.ErrnoException |
 /** True if a sidecar answers there. Accepts any certificate, because nothing secret is sent. */
 async function isSidecar(host: string, port: number, isTls: boolean): Promise<boolean> {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  const options = { host: name, port, path: '/healthz', agent: false, signal: AbortSignal.timeout(portTimeoutMs) }
+  const signal = AbortSignal.timeout(portTimeoutMs)
   try {
-    const answer = await new Promise<string>((resolve, reject) => {
-      const request = isTls ? requestHttps({ ...options, rejectUnauthorized: false }) : requestHttp(options)
-      request.on('error', reject)
-      request.on('response', (response) => void text(response).then(resolve, reject))
-      request.end()
-    })
-    return answer === alive
+    const options = { host: name, port, path: '/healthz', agent: false, rejectUnauthorized: false, signal }
+    const [response] = (await once((isTls ? https : http).get(options), 'response')) as [http.IncomingMessage]
+    return (await text(response)) === alive
   } catch {
     return false
   }

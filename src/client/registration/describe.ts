@@ -73,7 +73,7 @@ function describeReplacement({ answer }: Subscription): string {
 }
 
 /** Advice for a registration that may or may not exist. */
-export function describeCheck(url: string): string {
+function describeCheck(url: string): string {
   return (
     `look for a webhook for ${url} in the dashboard of the service, or with \`onchain-inbox webhooks list\`. If it exists, run ` +
     '`onchain-inbox subscribe --confirm` to record it; if not, `onchain-inbox subscribe --force` to register it'

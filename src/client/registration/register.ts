@@ -49,7 +49,7 @@ export type Registration =
   | { readonly kind: 'planned'; readonly replaces: Subscription | null }
 
 /** A registration without an outcome is in progress up to this age. It exceeds `callTimeoutMs`, so an older one was abandoned. */
-export const inFlightMs = 60_000
+const inFlightMs = 60_000
 const callTimeoutMs = 30_000
 const maxAttempts = 5
 

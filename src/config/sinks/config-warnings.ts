@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { Templates } from '../../../handlers/sinks/common/template.ts'
 import { eventSchemas, eventTypes, networkIds } from '../../../schema/index.ts'
 import { internalEventTypes } from '../../../schema/internal.ts'
@@ -30,15 +29,7 @@ function unknownInRoute({ types, source, networks = [], where }: RouteFilter): s
   const unknownTypes = types.filter(isUndocumented).map(undocumented)
   const fields = fieldsOf(types)
   const unknownPaths = where.map(({ path }) => path).filter((path) => isUnknownField(path, fields))
-  const textConditions = where
-    .filter(({ path, tests }) => isNumber(path, types) && Object.values(tests).flat().some(isText))
-    .map(({ path }) => `a text condition for the number ${path}, which never matches`)
-  return [
-    ...unknownTypes,
-    ...unknownNetworks,
-    ...unknownPaths.map((path) => unknownField(path, types, fields)),
-    ...textConditions,
-  ]
+  return [...unknownTypes, ...unknownNetworks, ...unknownPaths.map((path) => unknownField(path, types, fields))]
 }
 
 function unknownInTemplate(pattern: string, template: Templates[string]): string[] {
@@ -101,16 +92,4 @@ function fieldsOf(types: readonly string[]): ReadonlySet<string> | undefined {
 
 function documentedTypesOf(pattern: string) {
   return eventTypes.filter((type) => pattern === '*' || matches(pattern, type))
-}
-
-const isText = (value: unknown): boolean => typeof value === 'string'
-
-/** True if the field is a number in all documented events of these types. */
-function isNumber(path: string, types: readonly string[]): boolean {
-  const [, name = ''] = /^data\.([^.]+)$/.exec(path) ?? []
-  const kinds = types.flatMap(documentedTypesOf).flatMap((type) => {
-    const shape: Readonly<Record<string, z.ZodType>> = eventSchemas[type].shape.data.shape
-    return Object.hasOwn(shape, name) ? [shape[name]?.type] : []
-  })
-  return kinds.length > 0 && kinds.every((kind) => kind === 'number')
 }

@@ -262,21 +262,8 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
 }
 
-function ruleOf(issue: z.core.$ZodIssue): string {
-  // A custom message of a kind is better than a description of its limit.
-  const isDefault = issue.message.startsWith('Too ')
-  if (isDefault && issue.code === 'too_small') {
-    return `expected ${issue.inclusive === false ? 'more than' : 'at least'} ${sizeOf(issue.minimum, issue.origin)}`
-  }
-  if (isDefault && issue.code === 'too_big') return `expected at most ${sizeOf(issue.maximum, issue.origin)}`
-  return issue.message.replace(/^Invalid (?:input|option): /, '')
-}
-
-const units: Readonly<Record<string, string>> = { string: 'character', array: 'value' }
-
-function sizeOf(limit: number | bigint, origin: string): string {
-  const unit = units[origin]
-  return unit === undefined ? String(limit) : `${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`
+function ruleOf({ message }: z.core.$ZodIssue): string {
+  return message.replace(/^(?:Invalid input|Invalid option|Too small|Too big): /, '')
 }
 
 interface Resolved {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { NetworkId } from '../../../schema/index.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'
-import type { Scope } from '../../../schema/rest/scopes.ts'
+import type { Scope } from '../../../schema/rest/routes.ts'
 import type { Clock } from '../../base/clock.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
 import type { WorldCommand } from '../world/port.ts'

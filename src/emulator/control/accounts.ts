@@ -111,7 +111,7 @@ export const accountRoutes: readonly Route[] = [
   route('DELETE', '/alerts/:id', {
     answer({ state }, { id }) {
       const { accounts } = state
-      accounts.removeAlert(findAlert(accounts, id).accountId, id)
+      accounts.removeAlert(expectFound('alert', id, accounts.anyAlert(id)).accountId, id)
       return { alertId: id, deleted: true }
     },
   }),
@@ -146,16 +146,17 @@ function toKey({ keyId, accountId, name, scopes, createdAt, revokedAt }: ApiKey)
   return { keyId, accountId, name, scopes, ...times }
 }
 
-function findWebhook(accounts: Accounts, id: string): Webhook {
-  const webhook = accounts.allWebhooks().find(({ webhookId }) => webhookId === id)
-  if (webhook !== undefined) return webhook
-  throw new HttpError(404, 'not_found', `there is no webhook ${id}; GET /_emulator/webhooks lists them`)
+function expectFound<T>(kind: 'webhook' | 'alert', id: string, found: T | null | undefined): T {
+  if (found !== null && found !== undefined) return found
+  throw new HttpError(404, 'not_found', `there is no ${kind} ${id}; GET /_emulator/${kind}s lists them`)
 }
 
-function findAlert(accounts: Accounts, id: string): Alert {
-  const alert = accounts.anyAlert(id)
-  if (alert !== null) return alert
-  throw new HttpError(404, 'not_found', `there is no alert ${id}; GET /_emulator/alerts lists them`)
+function findWebhook(accounts: Accounts, id: string): Webhook {
+  return expectFound(
+    'webhook',
+    id,
+    accounts.allWebhooks().find(({ webhookId }) => webhookId === id),
+  )
 }
 
 export type ShownWebhook = ReturnType<typeof toWebhook>

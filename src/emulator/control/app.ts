@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
@@ -19,16 +20,10 @@ export interface ControlAppOptions extends ControlContext {
   readonly log: Logger
 }
 
-export interface ControlApp {
-  /** True for requests to the control API. */
-  isFor(request: IncomingMessage): boolean
-  handle(request: IncomingMessage, response: ServerResponse): void
-}
-
 const prefix = '/_emulator'
 
 /** The control API for tests and operators; not part of `/v1`. */
-export function createControlApp({ token, wall, log, ...context }: ControlAppOptions): ControlApp {
+export function createControlApp({ token, wall, log, ...context }: ControlAppOptions) {
   const guard = createGuard(token, context.sessions)
   const startedAt = new WeakMap<IncomingMessage, number>()
   const metaOf = (request: IncomingMessage) => ({
@@ -39,19 +34,19 @@ export function createControlApp({ token, wall, log, ...context }: ControlAppOpt
   function serve(routesOfPath: readonly Route[]): RequestHandler<{ id?: string }> {
     const allowed = routesOfPath.map(({ method }) => method).join(', ')
     return async (request, response) => {
-      if (!routesOfPath.some(({ isOpen }) => isOpen)) guard(request)
+      if (!routesOfPath.some(({ isOpen }) => isOpen === true)) guard(request)
       const route = routesOfPath.find(({ method }) => method === request.method)
       if (route === undefined) {
         const message = `this path takes ${allowed} only`
         throw new HttpError(405, 'method_not_allowed', message, { headers: { Allow: allowed } })
       }
-      const body = route.body === null ? null : parse(route.body, await readJsonBody(request, response), 'body')
+      const body = route.body === undefined ? null : parse(route.body, await readJsonBody(request, response), 'body')
       const query = readQuery(route, request.url)
       const { id = '' } = request.params
       const data = await route.answer(context, { body, query, id, request, response })
-      if (request.method !== 'GET' && !route.isOpen)
+      if (request.method !== 'GET' && route.isOpen !== true)
         log.info({ path: safeText(shownPath(request.url)) }, 'control request')
-      if (data !== responseTaken) send(response, route.status, { success: true, data, meta: metaOf(request) })
+      if (data !== responseTaken) send(response, route.status ?? 200, { success: true, data, meta: metaOf(request) })
     }
   }
 
@@ -73,8 +68,10 @@ export function createControlApp({ token, wall, log, ...context }: ControlAppOpt
   })
 
   return {
-    isFor: ({ url = '' }) => url === prefix || url.startsWith(`${prefix}/`) || url.startsWith(`${prefix}?`),
-    handle(request, response) {
+    /** True for requests to the control API. */
+    isFor: ({ url = '' }: IncomingMessage): boolean =>
+      url === prefix || url.startsWith(`${prefix}/`) || url.startsWith(`${prefix}?`),
+    handle(request: IncomingMessage, response: ServerResponse): void {
       // Advancing a clock by days can take minutes without traffic.
       request.socket.setTimeout(0)
       startedAt.set(request, wall.now())
@@ -86,14 +83,14 @@ export function createControlApp({ token, wall, log, ...context }: ControlAppOpt
 function readQuery(route: Route, target: string): unknown {
   const query = parseQuery(target)
   if (!query.ok) throw new HttpError(400, 'invalid_request', `${query.parameter}: ${query.problem}`)
-  if (route.query !== null) return parse(route.query, { ...query.values }, 'query')
+  if (route.query !== undefined) return parse(route.query, { ...query.values }, 'query')
   const [name] = Object.keys(query.values)
   if (name !== undefined)
     throw new HttpError(400, 'invalid_request', `this path takes no parameter ${safeText(name, 80)}`)
   return null
 }
 
-function parse(schema: NonNullable<Route['body']>, received: unknown, part: RequestPart): unknown {
+function parse(schema: z.ZodType, received: unknown, part: RequestPart): unknown {
   const result = schema.safeParse(received)
   if (result.success) return result.data
   throw toInvalidRequest(result.error, received, part)

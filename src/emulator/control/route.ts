@@ -35,42 +35,30 @@ interface ControlCall<B = unknown, Q = unknown> {
 /** Returned by a route that writes the response itself. */
 export const responseTaken = Symbol('the route has taken the response')
 
-export interface Route {
+interface RouteParts<B, Q> {
+  /** True if the route needs no credential. */
+  readonly isOpen?: boolean
+  /** Undefined: no body. */
+  readonly body?: B
+  readonly query?: Q
+  /** Default 200. */
+  readonly status?: number
+  readonly answer: (context: ControlContext, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
+}
+
+export interface Route extends RouteParts<z.ZodType, z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path below `/_emulator`. One segment may be `:id`. */
   readonly path: string
-  /** True if the route needs no credential. */
-  readonly isOpen: boolean
-  /** Null = no body. */
-  readonly body: z.ZodType | null
-  readonly query: z.ZodType | null
-  readonly status: number
-  answer(context: ControlContext, call: ControlCall): unknown
-}
-
-interface RouteParts<B extends z.ZodType, Q extends z.ZodType> {
-  readonly isOpen?: boolean
-  readonly body?: B
-  readonly query?: Q
-  readonly status?: number
-  readonly answer: (context: ControlContext, call: ControlCall<z.output<B>, z.output<Q>>) => unknown
 }
 
 /** Defines a route with a typed body and query. */
 export function route<B extends z.ZodType, Q extends z.ZodType>(
   method: Route['method'],
   path: string,
-  { isOpen = false, body, query, status = 200, answer }: RouteParts<B, Q>,
+  parts: RouteParts<B, Q>,
 ): Route {
-  return {
-    method,
-    path,
-    isOpen,
-    body: body ?? null,
-    query: query ?? null,
-    status,
-    answer: (context, call) => answer(context, call as ControlCall<z.output<B>, z.output<Q>>),
-  }
+  return { method, path, ...(parts as unknown as RouteParts<z.ZodType, z.ZodType>) }
 }
 
 /** Kinds of stream messages: events as they arise, delivery attempts, clock changes. */

@@ -5,25 +5,8 @@ import type { Endpoint } from '../accounts/accounts.ts'
 import type { Faults } from '../faults/faults.ts'
 import { type EndpointQueue, createEndpointQueue } from './endpoint-queue.ts'
 import { type PostResult, createPoster } from './post.ts'
-import type { Attempt, AttemptReport, Counts, Deliveries, Delivery, DeliveryStore, OutgoingEvent } from './delivery.ts'
-import { seqOf } from './store.ts'
-
-/** The engine, plus what the emulator itself calls. */
-export interface DeliveryEngine extends Deliveries {
-  /** Resumes deliveries of the previous process. Call it once. */
-  start(): void
-  /** Number of the newest world event that a previous process handled; null if there is none. */
-  worldSeq(): number | null
-  markWorldEventsHandled(seq: number): void
-  /** Sends an event to these endpoints, with retries (R78, R81–R86). `worldSeq`: its number in the world; null if it did not arise there. */
-  send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq?: number | null): void
-  /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
-  endpointsChanged(): void
-  /** Deletes everything, after a restore. */
-  clear(): void
-  /** Aborts requests in flight and stores pending changes. Pending deliveries stay pending. Idempotent. */
-  close(): void
-}
+import type { Attempt, AttemptReport, Counts, Deliveries, Delivery, OutgoingEvent } from './delivery.ts'
+import { seqOf, type DeliveryStore } from './store.ts'
 
 export interface DeliveriesOptions {
   /** The world clock: times the retries. */
@@ -48,12 +31,14 @@ const signatureHeader = 'X-Service-Signature'
 /** Signatures never expire, so a reader of the log must not get a whole one. */
 const shownDigits = 8
 
+export type DeliveryEngine = ReturnType<typeof createDeliveries>
+
 /**
  * The delivery engine of the sender (R71, R72, R78, R80–R89). POSTs exact bytes, signed, until acknowledged, up to six
  * times. Pending deliveries live in the store: they survive restarts, and a million of them need little memory and one
  * timer per endpoint.
  */
-export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
+export function createDeliveries(options: DeliveriesOptions) {
   const { clock, wall, store, faults, parallel = 10, find, isPublicOnly = () => false, log, onAttempt } = options
   const previous = store.begin()
   const poster = createPoster({ clock, wall })
@@ -223,15 +208,18 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
   }
 
   return {
+    /** Resumes deliveries of the previous process. Call it once. */
     start() {
       for (const endpointId of previous.endpoints) {
         if (find(endpointId) === null) cancelAll(endpointId)
         else queueOf(endpointId).add(clock.now())
       }
     },
+    /** Number of the newest world event that a previous process handled; null if there is none. */
     worldSeq: () => previous.worldSeq,
-    markWorldEventsHandled: (seq) => store.markWorldEventsHandled(seq),
-    send(event, endpoints, worldSeq = null) {
+    markWorldEventsHandled: (seq: number) => store.markWorldEventsHandled(seq),
+    /** Sends an event to these endpoints, with retries (R78, R81–R86). `worldSeq`: its number in the world; null if it did not arise there. */
+    send(event: OutgoingEvent, endpoints: readonly Endpoint[], worldSeq: number | null = null): void {
       if (isClosed) return
       const now = clock.now()
       const targets = endpoints.map((endpoint) => {
@@ -241,6 +229,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       sums.pending += targets.length
       for (const { endpoint, dueAt } of targets) queueOf(endpoint.id).add(dueAt)
     },
+    /** Call it after endpoints changed: cancels the retries of deleted ones (A45). */
     endpointsChanged() {
       for (const endpointId of queues.keys()) if (find(endpointId) === null) cancelAll(endpointId)
       resolveWaiters()
@@ -268,6 +257,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
     },
     idle: () => until(isIdle),
     settled: () => until(() => isIdle() && sums.pending === 0),
+    /** Deletes everything, after a restore. */
     clear() {
       epoch++
       for (const queue of queues.values()) queue.close()
@@ -276,6 +266,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       sums = { ...store.begin().counts, inFlight: sums.inFlight }
       resolveWaiters()
     },
+    /** Aborts requests in flight and stores pending changes. Pending deliveries stay pending. Idempotent. */
     close() {
       if (isClosed) return
       isClosed = true
@@ -284,7 +275,7 @@ export function createDeliveries(options: DeliveriesOptions): DeliveryEngine {
       resolveWaiters()
       store.commit()
     },
-  }
+  } satisfies Deliveries & Record<string, unknown>
 }
 
 function targetOf(eventId: string, eventType: string, { id, url }: Endpoint) {

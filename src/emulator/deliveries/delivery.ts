@@ -1,5 +1,3 @@
-import type { Endpoint } from '../accounts/accounts.ts'
-
 // Part of the package's types: imports no database.
 
 /** An event to send. Its bytes are serialized once and never again (R72, R89). */
@@ -115,44 +113,4 @@ export interface Deliveries {
   idle(): Promise<void>
   /** Resolves when nothing is pending. */
   settled(): Promise<void>
-}
-
-/** Changes can be read at once; a commit follows within 20 ms. */
-export interface DeliveryStore {
-  /** State of the previous process: counts, the newest handled world event, and endpoints with pending deliveries. */
-  begin(): {
-    readonly worldSeq: number | null
-    readonly counts: Omit<Counts, 'inFlight'>
-    readonly endpoints: readonly string[]
-  }
-  /** Adds an event with its deliveries. `worldSeq` is its number in the world; null if it did not arise there. */
-  add(
-    event: OutgoingEvent,
-    targets: readonly { readonly endpoint: Endpoint; readonly dueAt: number }[],
-    now: number,
-    worldSeq: number | null,
-  ): void
-  /** Adds a replay of an event; returns its delivery. */
-  addReplay(delivery: Delivery, endpoint: Endpoint, now: number): Delivery
-  save(delivery: Delivery): void
-  /** Adds an attempt and saves its delivery. */
-  addAttempt(delivery: Delivery, attempt: Attempt): void
-  /** Marks all events of the world up to this one as handled. */
-  markWorldEventsHandled(seq: number): void
-  /** Pending deliveries of an endpoint due at `now`, earliest first. */
-  due(endpointId: string, now: number, limit: number): Delivery[]
-  /** Time of the next due delivery of an endpoint after `now`, or null. */
-  nextDueAt(endpointId: string, now: number): number | null
-  list(filter: DeliveryFilter, limit: number): readonly Delivery[]
-  get(seq: number): Delivery | null
-  attempts(seq: number): readonly Attempt[]
-  /** Matching undelivered events without a successful delivery since, as their latest deliveries. */
-  undelivered(filter: ReplayFilter): readonly { readonly seq: number; readonly endpointId: string }[]
-  /** Cancels all pending deliveries of an endpoint; returns their number. */
-  cancel(endpointId: string): number
-  /** Deletes the oldest settled deliveries beyond a limit per state. */
-  prune(): void
-  clear(): void
-  /** Makes all changes so far durable. */
-  commit(): void
 }

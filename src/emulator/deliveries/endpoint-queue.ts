@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts'
-import type { Delivery, DeliveryStore } from './delivery.ts'
+import type { Delivery } from './delivery.ts'
+import type { DeliveryStore } from './store.ts'
 
 /** Maximum due deliveries in memory per endpoint. The others stay in the store. */
 const maxReady = 256

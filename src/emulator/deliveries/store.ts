@@ -2,7 +2,16 @@ import type { Database } from 'better-sqlite3'
 import type { Clock, Timer } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Logger } from '../../base/log.ts'
-import type { Attempt, Counts, Delivery, DeliveryFilter, DeliveryState, DeliveryStore } from './delivery.ts'
+import type { Endpoint } from '../accounts/accounts.ts'
+import type {
+  Attempt,
+  Counts,
+  Delivery,
+  DeliveryFilter,
+  DeliveryState,
+  OutgoingEvent,
+  ReplayFilter,
+} from './delivery.ts'
 
 /** `next_at` is set while a delivery is pending. */
 export const deliveryTables = `
@@ -49,11 +58,13 @@ interface DeliveryStoreOptions {
   readonly log: Logger
 }
 
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>
+
 /**
  * Events, deliveries and attempts in tables of `db`. Changes can be read at once and are committed together within
  * 20 ms: with one commit per attempt, the disk would limit the send rate.
  */
-export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): DeliveryStore {
+export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions) {
   const putEvent = db.prepare<[string, string, Buffer]>('INSERT INTO event (id, type, body) VALUES (?, ?, ?)')
   const putDelivery = db.prepare<[number, string, string, number, number, number]>(
     `INSERT INTO delivery (event, endpoint, url, state, attempts, created_at, next_at, is_replay)
@@ -138,6 +149,7 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
   }
 
   return {
+    /** State of the previous process: counts, the newest handled world event, and endpoints with pending deliveries. */
     begin: () => ({
       worldSeq: numberOf(db, `SELECT value FROM delivery_meta WHERE name = 'world_seq'`),
       counts: readCounts(db),
@@ -146,7 +158,13 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
         .pluck()
         .all(),
     }),
-    add({ id, type, body }, targets, now, worldSeq) {
+    /** Adds an event with its deliveries. `worldSeq` is its number in the world; null if it did not arise there. */
+    add(
+      { id, type, body }: OutgoingEvent,
+      targets: readonly { readonly endpoint: Endpoint; readonly dueAt: number }[],
+      now: number,
+      worldSeq: number | null,
+    ): void {
       beginChange()
       if (targets.length > 0) {
         const event = Number(putEvent.run(id, type, body).lastInsertRowid)
@@ -154,53 +172,63 @@ export function createDeliveryStore({ db, wall, log }: DeliveryStoreOptions): De
       }
       if (worldSeq !== null) putWorldSeq.run(worldSeq)
     },
-    addReplay({ eventSeq }, { id, url }, now) {
+    /** Adds a replay of an event. */
+    addReplay({ eventSeq }: Delivery, { id, url }: Endpoint, now: number): Delivery {
       beginChange()
       const { lastInsertRowid } = putDelivery.run(eventSeq, id, url, now, now, 1)
       return toDelivery(selectOne.get(Number(lastInsertRowid)) as Row)
     },
     save,
-    addAttempt(delivery, { isExtra, faults, requestHeaders, responseHeaders, responseExcerpt, ...columns }) {
+    /** Adds an attempt and saves its delivery. */
+    addAttempt(delivery: Delivery, attempt: Attempt): void {
+      const { isExtra, faults, requestHeaders, responseHeaders, responseExcerpt, ...columns } = attempt
       save(delivery)
       const rest = JSON.stringify({ faults, requestHeaders, responseHeaders, responseExcerpt })
       putAttempt.run({ ...columns, delivery: delivery.seq, seq: ++lastAttempt, isExtra: Number(isExtra), rest })
       if (lastAttempt % pruneEvery === 0) prune()
     },
-    markWorldEventsHandled(seq) {
+    /** Marks all events of the world up to this one as handled. */
+    markWorldEventsHandled(seq: number): void {
       beginChange()
       putWorldSeq.run(seq)
     },
-    due: (endpointId, now, limit) => selectDue.all(endpointId, now, limit).map(toDelivery),
-    nextDueAt: (endpointId, now) => selectNextDue.get(endpointId, now) ?? null,
-    list(filter, limit) {
+    /** Pending deliveries of an endpoint due at `now`, earliest first. */
+    due: (endpointId: string, now: number, limit: number) => selectDue.all(endpointId, now, limit).map(toDelivery),
+    /** Time of the next due delivery of an endpoint after `now`, or null. */
+    nextDueAt: (endpointId: string, now: number) => selectNextDue.get(endpointId, now) ?? null,
+    list(filter: DeliveryFilter, limit: number): readonly Delivery[] {
       const { where, values } = toWhere(filter)
       const select = db.prepare<unknown[], Row>(`${selectDelivery} ${where} ORDER BY d.seq DESC LIMIT ?`)
       return select.all(...values, limit).map(toDelivery)
     },
-    get(seq) {
+    get(seq: number): Delivery | null {
       const row = selectOne.get(seq)
       return row === undefined ? null : toDelivery(row)
     },
-    attempts: (seq) => selectAttempts.all(seq).map(toAttempt),
-    undelivered: ({ since, endpoint = null, type = null }) =>
+    attempts: (seq: number) => selectAttempts.all(seq).map(toAttempt),
+    /** Matching undelivered events without a successful delivery since, as their latest deliveries. */
+    undelivered: ({ since, endpoint = '', type = '' }: ReplayFilter) =>
       db
         .prepare<unknown[], { seq: number; endpointId: string }>(
           `SELECT max(d.seq) AS seq, d.endpoint AS endpointId FROM delivery d JOIN event e ON e.seq = d.event
-           WHERE ${stateTerms.undelivered} AND d.created_at >= ? AND (? IS NULL OR d.endpoint = ?) AND (? IS NULL OR e.type = ?)
+           WHERE ${stateTerms.undelivered} AND d.created_at >= ? AND ? IN ('', d.endpoint) AND ? IN ('', e.type)
            AND NOT EXISTS (SELECT 1 FROM delivery o WHERE o.event = d.event AND o.endpoint = d.endpoint AND o.seq > d.seq
              AND o.state IN ('acknowledged', 'pending'))
            GROUP BY d.event, d.endpoint ORDER BY 1`,
         )
-        .all(since, endpoint, endpoint, type, type),
-    cancel(endpointId) {
+        .all(since, endpoint, type),
+    /** Cancels all pending deliveries of an endpoint; returns their number. */
+    cancel(endpointId: string): number {
       beginChange()
       return cancelAll.run(endpointId).changes
     },
+    /** Deletes the oldest settled deliveries beyond a limit per state. */
     prune,
     clear() {
       beginChange()
       db.exec('DELETE FROM attempt; DELETE FROM delivery; DELETE FROM event; DELETE FROM delivery_meta')
     },
+    /** Makes all changes so far durable. */
     commit,
   }
 }

@@ -5,28 +5,13 @@ import type { AnswerPlan } from '../faults/faults.ts'
 import { type HttpError, shownPath } from './error.ts'
 import type { RestExchange } from './journal.ts'
 import { parseQuery } from './input.ts'
-import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from './rate-limits.ts'
+import { quotaHeaders, RateLimits, retryAfterSeconds, type Quota } from '../../base/http/rate-limits.ts'
 import type { RestSettings } from './input.ts'
 
 /** Value of `X-RateLimit-Limit` on the unlimited plan, for load tests (A54). */
 const unlimitedQuota = 1_000_000_000
 const bucketCapacity = 10_000
 const noticeMs = 180 * 24 * 3_600_000
-
-/** One request and its response. Call `succeed` or `fail` exactly once. */
-export interface Exchange {
-  readonly presented: Presented
-  /** Null without a valid key. */
-  readonly caller: Caller | null
-  readonly quota: Quota
-  /** Seconds until the quota is full (A56). */
-  retryAfter(): number
-  /** Sets the faults of the response. */
-  applyFaults(plan: AnswerPlan): void
-  /** `meta`: members in addition to `timestamp` and `latency_ms`. */
-  succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void
-  fail(error: HttpError): void
-}
 
 interface ExchangesOptions {
   readonly accounts: Pick<Accounts, 'authenticate'>
@@ -38,6 +23,9 @@ interface ExchangesOptions {
   /** Called once per answered request. */
   readonly onExchange?: ((exchange: RestExchange) => void) | undefined
 }
+
+/** One request and its response. Call `succeed` or `fail` exactly once. */
+export type Exchange = ReturnType<ReturnType<typeof createExchanges>['begin']>
 
 /** Responds in the envelope (R8–R14), with the headers of every response (R117–R119). */
 export function createExchanges({ accounts, settings, clock, wall, onExchange }: ExchangesOptions) {
@@ -77,7 +65,7 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
 
   return {
     /** Authenticates and counts a request: by key, or by remote address without a valid key (R70, A55). */
-    begin(request: IncomingMessage, response: ServerResponse): Exchange {
+    begin(request: IncomingMessage, response: ServerResponse) {
       const requestId = newId()
       const startedAt = wall.now()
       const presented = readBearer(request)
@@ -109,20 +97,24 @@ export function createExchanges({ accounts, settings, clock, wall, onExchange }:
 
       return {
         presented,
+        /** Null without a valid key. */
         caller,
         quota,
+        /** Seconds until the quota is full (A56). */
         retryAfter: () => retryAfterSeconds(quota, wall.now()),
-        applyFaults(chosen) {
+        /** Sets the faults of the response. */
+        applyFaults(chosen: AnswerPlan): void {
           plan = chosen
         },
-        succeed(status, data, meta, isPage) {
+        /** `meta`: members in addition to `timestamp` and `latency_ms`. */
+        succeed(status: number, data: unknown, meta: Readonly<Record<string, unknown>>, isPage: boolean): void {
           const { timestamp, latency_ms } = timeAndLatency(startedAt)
           const latency = isPage && !settings.latencyOnLists ? undefined : latency_ms
           const envelope = { success: true, data, meta: { timestamp, ...meta, latency_ms: latency } }
           const answer = plan === null ? envelope : plan.alter(envelope, cursorOf(request))
           send(status, JSON.stringify(answer), null)
         },
-        fail(error) {
+        fail(error: HttpError): void {
           send(error.status, failure(error, requestId, startedAt), error)
         },
       }

@@ -10,7 +10,8 @@ import { type Logger, safeText } from '../../base/log.ts'
 import { type Accounts, type Caller, LimitReached } from '../accounts/accounts.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { InsteadOfAnswer } from '../faults/kinds.ts'
-import { type World, WorldRefusal } from '../world/port.ts'
+import { WorldRefusal } from '../world/port.ts'
+import type { World } from '../world/world.ts'
 import { readJsonBody } from './body.ts'
 import { type ErrorOptions, RestError, shownPath } from './error.ts'
 import { type Exchange, createExchanges } from './exchange.ts'
@@ -38,14 +39,6 @@ export interface RestAppOptions {
   readonly faults?: Pick<Faults, 'planAnswer'>
 }
 
-interface RestApp {
-  (request: IncomingMessage, response: ServerResponse): void
-  /** For the server event `clientError`: answers bytes that are not HTTP in the envelope (R1, A3). */
-  readonly onClientError: (error: Error, socket: Duplex) => void
-  /** For the server event `connect`: Node doesn't pass CONNECT requests to request handlers. */
-  readonly onConnect: (request: IncomingMessage, socket: Duplex) => void
-}
-
 /** Path prefix of the service (R124). */
 const versionPrefix = '/v1'
 
@@ -57,7 +50,7 @@ const versionPrefix = '/v1'
  * – media type, size and syntax of the body (415, 413, 400) – parameters, body and cursor (400) – network status (503)
  * – existence and conflicts (404, 409). Faults are injected only for requests with a valid key within its limit.
  */
-export function createRestApp(options: RestAppOptions): RestApp {
+export function createRestApp(options: RestAppOptions) {
   const { world, accounts, settings = defaultRestSettings, clock, wall, log, onExchange, faults } = options
   const exchanges = createExchanges({ accounts, settings, clock, wall, onExchange })
   const exchangeByRequest = new WeakMap<IncomingMessage, Exchange>()
@@ -205,13 +198,15 @@ export function createRestApp(options: RestAppOptions): RestApp {
   }
 
   return Object.assign(listener, {
-    onClientError(error: Error, socket: Duplex) {
+    /** For the server event `clientError`: answers bytes that are not HTTP in the envelope (R1, A3). */
+    onClientError(error: Error, socket: Duplex): void {
       const code = 'code' in error ? String(error.code) : ''
       const [statusLine, message] = unreadable[code] ?? malformed
       if (code === 'ECONNRESET') socket.destroy()
       else rejectUnread(socket, statusLine, new RestError('invalid_request', message))
     },
-    onConnect(_request: IncomingMessage, socket: Duplex) {
+    /** For the server event `connect`: Node doesn't pass CONNECT requests to request handlers. */
+    onConnect(_request: IncomingMessage, socket: Duplex): void {
       rejectUnread(socket, '405 Method Not Allowed', wrongMethod('GET, POST, PATCH, DELETE'))
     },
   })

@@ -1,7 +1,8 @@
 import { networkIds } from '../../../schema/index.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { Accounts } from '../accounts/accounts.ts'
-import { WorldRefusal, type World, type WorldCommand } from '../world/port.ts'
+import { WorldRefusal, type WorldCommand } from '../world/port.ts'
+import type { World } from '../world/world.ts'
 import type { Seed } from './schema.ts'
 
 /** A generated secret. It is shown once, at the start. */

@@ -13,10 +13,12 @@ import { editDistance } from '../../base/edit-distance.ts'
  * @throws InboxError `config_invalid` with every problem and its path, and none of the values
  */
 export function parseSeed(input: SeedInput): Seed {
-  const checked = checkSeed(input)
-  if (checked.ok) return checked.seed
-  const problems = checked.problems.map(({ text }) => `  ${text}`)
-  throw new InboxError('config_invalid', `the seed has errors:\n${problems.join('\n')}`)
+  return checkSeed(input, (problems) =>
+    invalid(
+      'the seed',
+      problems.map(({ text }) => text),
+    ),
+  )
 }
 
 /** With this many alerts one fires about every hour. */
@@ -65,16 +67,17 @@ export function parseSeedFile(text: string, file: string): Seed {
   })
   if (mistakes.length > 0) throw invalid(file, mistakes)
 
-  const checked = checkSeed(toValue(document, file))
-  if (checked.ok) return checked.seed
-  const problems = checked.problems.map(({ path, text: problem }) => {
-    const { line } = lineCounter.linePos(offsetOf(document, path))
-    return { line, text: `line ${line}: ${problem}` }
+  return checkSeed(toValue(document, file), (problems) => {
+    const placed = problems.map(({ path, text: problem }) => {
+      const { line } = lineCounter.linePos(offsetOf(document, path))
+      return { line, text: `line ${line}: ${problem}` }
+    })
+    const inOrder = placed.toSorted((a, b) => a.line - b.line)
+    return invalid(
+      file,
+      inOrder.map((problem) => problem.text),
+    )
   })
-  throw invalid(
-    file,
-    problems.toSorted((a, b) => a.line - b.line).map((problem) => problem.text),
-  )
 }
 
 function readText(file: string): string {
@@ -113,18 +116,14 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
 }
 
 /** A problem at one path of a seed; never contains the value. */
-export interface SeedProblem {
+interface SeedProblem {
   /** Member names and list positions. */
   readonly path: readonly PropertyKey[]
   readonly text: string
 }
 
-export type CheckedSeed =
-  | { readonly ok: true; readonly seed: Seed }
-  | { readonly ok: false; readonly problems: readonly SeedProblem[] }
-
-/** Checks a seed (A34); returns every problem, for people. */
-function checkSeed(input: unknown): CheckedSeed {
+/** Checks a seed (A34). Throws the error for all its problems. */
+function checkSeed(input: unknown, toError: (problems: readonly SeedProblem[]) => InboxError): Seed {
   const settingsAt = new Map<string, readonly string[]>()
   const result = seedSchema.safeParse(input, {
     error(issue) {
@@ -132,13 +131,13 @@ function checkSeed(input: unknown): CheckedSeed {
       return undefined
     },
   })
-  if (result.success) return { ok: true, seed: result.data }
+  if (result.success) return result.data
   const problems = result.error.issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, withKind(issue, input))]
     const known = settingsAt.get(keyOf(issue.path)) ?? []
     return issue.keys.map((name) => toProblem([...issue.path, name], unknownSetting(name, known)))
   })
-  return { ok: false, problems }
+  throw toError(problems)
 }
 
 function toProblem(path: readonly PropertyKey[], message: string): SeedProblem {

@@ -1,13 +1,13 @@
 import { liquidityMicro } from './audit.ts'
 import { abandon } from './contracts.ts'
 import { coinPrice, holdingAt, holdingOf, plan, tokenAt, walletAt, type Core } from './core.ts'
+import { tradeAtOnce } from './rules.ts'
 import { executeBuy, executeBuyUsd, executeSell, executeSellAll, executeSwap } from './trading.ts'
 import { poolRatio } from './exchange.ts'
 import { toUsd } from './numbers.ts'
 import type { Archetype } from './port.ts'
-import { changePct, marketsOf, worth } from './prices.ts'
+import { changePct, worth } from './prices.ts'
 import type { WalletState } from './state.ts'
-import { tradeAtOnce } from './rules.ts'
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
@@ -113,7 +113,9 @@ function rotate(core: Core, wallet: number, to: number): void {
 }
 
 function chooseToken(core: Core, { network, stream }: WalletState, archetype: Archetype): number | null {
-  const markets = marketsOf(core, network).filter((token) => !tokenAt(core, token).risk.checks.includes('cannot_sell'))
+  const markets = core.directory.markets[network].filter(
+    (token) => !tokenAt(core, token).risk.checks.includes('cannot_sell'),
+  )
   if (markets.length === 0) return null
   const candidates = [0, 1, 2, 3].map(() => core.chance.pick(stream, markets))
   const byChange = () => candidates.toSorted((a, b) => changePct(core, b, hourMs) - changePct(core, a, hourMs) || a - b)

@@ -1,6 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import { emit, plan, tokenAt, walletAt, writeLog, type Core } from './core.ts'
-import { alertsByPlace, placeOf } from './directory.ts'
+import { emit, plan, tokenAt, walletAt, writeLog, type Core, alertsByPlace, placeOf } from './core.ts'
 import type { Traded } from './market.ts'
 import { toUsd } from './numbers.ts'
 import { WorldRefusal, type CommandOf, type CommandResult } from './port.ts'

@@ -3,8 +3,7 @@ import { addDue } from '../sorted-list.ts'
 import { addAlert, removeAlert } from './alerts.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
 import { makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
-import { type Core, coinsForUsd, holdingOf, minActivity, tokenAt, walletAt, writeLog } from './core.ts'
-import { placeOf } from './directory.ts'
+import { type Core, coinsForUsd, holdingOf, minActivity, tokenAt, walletAt, writeLog, placeOf } from './core.ts'
 import { executeBuy, executeSell, executeSwap } from './trading.ts'
 import { canWithdraw, quotePurchase } from './exchange.ts'
 import { movePrice } from './interventions.ts'
@@ -16,7 +15,6 @@ import {
   type CommandOf,
   type CommandResult,
   type WorldCommand,
-  type WorldCommands,
 } from './port.ts'
 import { priceUsd, worth } from './prices.ts'
 import { runStory } from './stories.ts'
@@ -25,29 +23,21 @@ import { graduateNow, trigger } from './triggers.ts'
 import { fund, openWallet } from './wallets.ts'
 
 /** Commands from outside: from the control API, the seed file and the accounts' alerts. */
-export function createWorldCommands(core: Core): WorldCommands {
-  return {
-    apply(command) {
-      const { acts } = core.state.streams
-      const { drawn } = acts
-      try {
-        return apply(core, command)
-      } catch (error) {
-        // A refused command must not use up random draws.
-        acts.drawn = drawn
-        throw error
-      }
-    },
-  }
-}
-
-function apply(core: Core, { kind, ...body }: WorldCommand): CommandResult {
+export function applyCommand(core: Core, { kind, ...body }: WorldCommand): CommandResult {
   const { data, error } = allCommandBodies[kind].safeParse(body)
   if (error !== undefined) {
     throw new WorldRefusal(error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '))
   }
   const handler = handlers[kind] as (core: Core, body: object) => CommandResult
-  return handler(core, data)
+  const { acts } = core.state.streams
+  const { drawn } = acts
+  try {
+    return handler(core, data)
+  } catch (error) {
+    // A refused command must not use up random draws.
+    acts.drawn = drawn
+    throw error
+  }
 }
 
 const handlers: { readonly [K in CommandKind]: (core: Core, command: CommandOf<K>) => CommandResult } = {

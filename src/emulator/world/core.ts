@@ -1,12 +1,11 @@
-import type { KnownEvent, NetworkId } from '../../../schema/index.ts'
+import { networkIds, type KnownEvent, type NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
-import type { Chance, Stream } from './chance.ts'
-import type { Directory } from './directory.ts'
+import type { Chance, Stream } from '../random.ts'
 import { toEventId, type TxHashes } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
-import type { HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
+import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
 
 /** Shared state of the world's modules. */
@@ -20,6 +19,52 @@ export interface Core {
   listeners: Set<(event: WorldEvent) => void>
   /** Wallets whose milestones are checked after their trades of this moment; null: after each trade. */
   pendingMilestones: Set<number> | null
+}
+
+/** Indexes of wallets, tokens, holdings and alerts. Built from the state. */
+export interface Directory {
+  readonly wallets: Map<string, number>
+  readonly tokens: Map<string, number>
+  readonly holdings: Map<number, number>
+  /** Non-empty holdings by token. */
+  readonly holders: Set<number>[]
+  /** Actively traded tokens with a pool, by network. */
+  readonly markets: Readonly<Record<NetworkId, number[]>>
+  /** Market makers by network. */
+  readonly bots: Readonly<Record<NetworkId, number[]>>
+  /** Alerts by the place of their address, in the order of creation. */
+  alerts: ReadonlyMap<string, readonly AlertState[]>
+}
+
+/** Map key of a canonical address. */
+export function placeOf(network: NetworkId, address: string): string {
+  return `${network}:${address}`
+}
+
+export function createDirectory({ wallets, tokens, openedMarkets, holdings, alerts }: WorldState): Directory {
+  const holders: Set<number>[] = tokens.map(() => new Set())
+  holdings.forEach(({ token, balance }, index) => balance > 0n && holders[token]?.add(index))
+  const open = openedMarkets.filter((token) => tokens[token]?.isAbandoned === false)
+  const indexes = wallets.map((_, index) => index)
+  return {
+    wallets: new Map(wallets.map(({ network, address }, index) => [placeOf(network, address), index])),
+    tokens: new Map(tokens.map(({ network, address }, index) => [placeOf(network, address), index])),
+    holdings: new Map(holdings.map(({ wallet, token }, index) => [holdingKey(wallet, token), index])),
+    holders,
+    markets: byNetwork((network) => open.filter((token) => tokens[token]?.network === network)),
+    bots: byNetwork((network) =>
+      indexes.filter((index) => wallets[index]?.network === network && wallets[index].archetype === 'bot'),
+    ),
+    alerts: alertsByPlace(alerts),
+  }
+}
+
+function byNetwork(of: (network: NetworkId) => number[]): Record<NetworkId, number[]> {
+  return Object.fromEntries(networkIds.map((network) => [network, of(network)])) as Record<NetworkId, number[]>
+}
+
+export function alertsByPlace(alerts: readonly AlertState[]): Directory['alerts'] {
+  return Map.groupBy(alerts, ({ network, address }) => placeOf(network, address))
 }
 
 export function walletAt(core: Core, index: number): WalletState {

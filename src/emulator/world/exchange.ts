@@ -70,7 +70,7 @@ export function quoteBuy(pool: Pool, coins: bigint, feeBps: number): Quote {
   return quote(pool.coins, pool.tokens, coins, feeBps)
 }
 
-export function quoteSell(pool: Pool, tokens: bigint, feeBps: number): Quote {
+function quoteSell(pool: Pool, tokens: bigint, feeBps: number): Quote {
   return quote(pool.tokens, pool.coins, tokens, feeBps)
 }
 
@@ -127,7 +127,7 @@ export function quoteCurveBuy({ virtualCoins: x, virtualTokens: y, realTokens }:
 }
 
 /** Quotes a sale. The fee is in coins. */
-export function quoteCurveSell({ virtualCoins: x, virtualTokens: y }: Curve, tokens: bigint): Quote {
+function quoteCurveSell({ virtualCoins: x, virtualTokens: y }: Curve, tokens: bigint): Quote {
   const gross = (tokens * x) / (y + tokens)
   const received = (gross * BigInt(10_000 - curveFeeBps)) / bps
   return { paid: tokens, received, fee: gross - received, impactPct: toImpact(tokens, y) }

@@ -1,5 +1,5 @@
 import type { NetworkId } from '../../../schema/index.ts'
-import type { Chance, Stream } from './chance.ts'
+import type { Chance, Stream } from '../random.ts'
 
 /** Tokens of the initial world. Invented: a real symbol with an invented address would mislead. */
 export const establishedNames: Readonly<Record<NetworkId, readonly (readonly [symbol: string, name: string])[]>> = {

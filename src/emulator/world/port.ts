@@ -1,47 +1,11 @@
 import { z } from 'zod'
 import { eventTypes, type KnownEvent, type NetworkId, networkIds } from '../../../schema/index.ts'
 import { alertTypes } from '../../../schema/rest/alert.ts'
-import { type NetworkStatus, networkStatuses } from '../../../schema/rest/network.ts'
-import type { Timeframe } from '../../../schema/rest/parameters.ts'
+import { networkStatuses } from '../../../schema/rest/network.ts'
 import type { token } from '../../../schema/rest/token.ts'
 import type { pnlSummary, position, trade, walletOverview } from '../../../schema/rest/wallet.ts'
 import { canonical, lineOf, numberFrom, numberUpTo, positive } from '../values.ts'
 import type { TradePortion } from './trade-log.ts'
-
-/**
- * The simulated world as the rest of the emulator sees it. REST reads all data here and events come from here, so they
- * can't disagree.
- *
- * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
- * with 12 significant digits, amounts of tokens with at most 15 (A16).
- */
-export interface World {
-  /** Present world time: all tasks due up to it have run. */
-  now(): number
-  /** Number of log entries. Data seen at `seq` can be read again as of it. */
-  seq(): number
-  /** When the next task is due; null if none. */
-  nextAt(): number | null
-  /** Runs all tasks due up to `at`, in order. An earlier moment has no effect. */
-  advanceTo(at: number): void
-  /** Calls `fn` for each event as it arises, during `advanceTo` and during commands. Returns an unsubscribe function. */
-  onEvent(fn: (event: WorldEvent) => void): () => void
-  /** Events after `after` (an event's `seq`), oldest first. */
-  eventsAfter(after: number, limit: number): readonly WorldEvent[]
-  /** The number of the newest event; 0 if there is none. */
-  lastEvent(): number
-  /** Hex SHA-256 of the whole state: equal states have equal digests (R7). */
-  digest(): string
-
-  readonly views: WorldViews
-  readonly commands: WorldCommands
-
-  /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
-  snapshot(): WorldSnapshot
-  restore(snapshot: WorldSnapshot): void
-  /** Calls `fn` with this world, then undoes everything. Events that arise in it reach listeners of `fn` only. */
-  rehearse<T>(fn: (world: World) => T): T
-}
 
 /** Snapshots of one world share full portions of trades, which never change. */
 export interface WorldSnapshot {
@@ -121,29 +85,6 @@ export interface TokenRef {
   readonly index: number
 }
 
-/** Read access for REST. Addresses are canonical, as from `parseAddress`. */
-export interface WorldViews {
-  /** A wallet that was seen (A11); null otherwise. */
-  findWallet(network: NetworkId, address: string): WalletRef | null
-  findToken(network: NetworkId, address: string): TokenRef | null
-  networkStatus(network: NetworkId): NetworkStatus
-  overview(wallet: WalletRef): WalletOverview
-  /** In the order in which the tokens were first acquired, prices as of `asOf` (A59). */
-  portfolio(wallet: WalletRef, page: PageRequest): Page<Position>
-  pnl(wallet: WalletRef, timeframe: Timeframe): PnlSummary
-  /** Newest first (A21). With `token` (an address of the network), only trades of it (R56). */
-  trades(wallet: WalletRef, page: PageRequest, token: string | null): Page<Trade>
-  token(token: TokenRef): Token
-  /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
-  searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token>
-  /** For the control API. */
-  trackedWallets(): readonly WalletRef[]
-  /** Configurable thresholds of events (A34). */
-  thresholds(): Thresholds
-  tokens(): readonly TokenRef[]
-  wallets(): readonly (WalletRef & { readonly archetype: Archetype | null; readonly tradeCount: number })[]
-}
-
 export interface Thresholds {
   readonly largeTradeUsd: number
   readonly milestonesUsd: readonly number[]
@@ -172,15 +113,6 @@ export type HoneypotType = (typeof honeypotTypes)[number]
 /** Thrown by commands that the world can't carry out; the message names the expectation. Nothing has changed. */
 export class WorldRefusal extends Error {
   override name = 'WorldRefusal'
-}
-
-/**
- * Commands from outside, applied at the present moment. Each is plain JSON, so that it can be logged first and applied
- * again: the same commands at the same moments give the same world.
- */
-export interface WorldCommands {
-  /** Applies a command. Throws `WorldRefusal`. */
-  apply(command: WorldCommand): CommandResult
 }
 
 /** Result of a command: JSON. */

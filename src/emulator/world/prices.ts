@@ -1,4 +1,3 @@
-import type { NetworkId } from '../../../schema/index.ts'
 import { coinPrice, coinPriceAt, tokenAt, type Core } from './core.ts'
 import { toMicro, toPercent, toPriceUsd, type Mark } from './numbers.ts'
 import { legOf, type LoggedTrade } from './trade-log.ts'
@@ -82,9 +81,4 @@ export function markAsOf(core: Core, token: number, seq: number): Mark | null {
   const isOpened = opening !== null && opening.seq <= seq
   if (isOpened && (trade === undefined || trade.seq < opening.seq)) return opening.mark
   return trade === undefined ? null : legOf(trade, token).mark
-}
-
-/** Actively traded tokens with a pool on a network. */
-export function marketsOf(core: Core, network: NetworkId): readonly number[] {
-  return core.directory.markets[network]
 }

@@ -1,6 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import type { Due } from '../sorted-list.ts'
-import type { Stream } from './chance.ts'
+import type { Stream } from '../random.ts'
 import type { Coin } from './networks.ts'
 import type { Mark } from './numbers.ts'
 import type { AlertType } from '../../../schema/rest/alert.ts'

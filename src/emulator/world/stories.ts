@@ -1,18 +1,17 @@
 import { networkIds, type NetworkId } from '../../../schema/index.ts'
 import { planSniperPurchases } from './agents.ts'
 import { isHoneypot, isRenounced } from './audit.ts'
-import type { Stream } from './chance.ts'
+import type { Stream } from '../random.ts'
 import { abandon, makeHoneypot, removeLiquidity, transferOwner } from './contracts.ts'
 import { coinsForUsd, holdersOf, holdingAt, plan, tokenAt, walletAt, type Core } from './core.ts'
 import { canWithdraw } from './exchange.ts'
 import { canEarn, canMovePrice, earn, movePrice, openTracked } from './interventions.ts'
 import { freshName } from './names.ts'
 import { honeypotTypes, WorldRefusal, type CommandResult, type StoryName } from './port.ts'
-import { marketsOf } from './prices.ts'
 import { tradeAtOnce } from './rules.ts'
+import { executeBuy, executeBuyUsd, executeSellAll } from './trading.ts'
 import type { DailyStory } from './state.ts'
 import { createCurveToken, createListedToken } from './token-creation.ts'
-import { executeBuy, executeBuyUsd, executeSellAll } from './trading.ts'
 import { addressFor, fund } from './wallets.ts'
 
 const minuteMs = 60_000
@@ -93,7 +92,7 @@ const stories: Readonly<Record<DailyStory | StoryName, (core: Core, stream: Stre
   /** The owner of a contract hands it over. */
   ownership(core, stream) {
     const owned = networkIds
-      .flatMap((network) => marketsOf(core, network))
+      .flatMap((network) => core.directory.markets[network])
       .filter((token) => !isRenounced(tokenAt(core, token).owner))
     const token = pickFrom(core, owned, 'no token has an owner; list a new one', stream)
     transferOwner(core, token, addressFor(core, tokenAt(core, token).network, `owner:${token}:${core.state.seq}`))
@@ -173,7 +172,7 @@ function list(core: Core, stream: Stream): number {
 /** A sellable token that is not from the initial world; lists a new one if there is none. */
 export function pickYoungToken(core: Core, stream = core.state.streams.acts): number {
   const young = networkIds.flatMap((network) =>
-    marketsOf(core, network).filter((token) => {
+    core.directory.markets[network].filter((token) => {
       const { isEstablished, contract, pool } = tokenAt(core, token)
       if (isEstablished || contract.wasLiquidityRemoved || isHoneypot(tokenAt(core, token))) return false
       return pool !== null && canWithdraw(pool, 9000)
@@ -238,7 +237,7 @@ export function continueCrash(core: Core, token: number, left: number): void {
 
 /** Tokens of the initial world that still have a market. */
 export function establishedOf(core: Core, network: NetworkId): readonly number[] {
-  return marketsOf(core, network).filter((token) => {
+  return core.directory.markets[network].filter((token) => {
     return tokenAt(core, token).isEstablished && !isHoneypot(tokenAt(core, token))
   })
 }

@@ -1,7 +1,18 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toAddress, toPumpMint } from './addresses.ts'
 import { nobody } from './contracts.ts'
-import { type Core, coinsForUsd, emit, newStream, plan, tokenAt, usdOfCoins, walletAt, writeLog } from './core.ts'
+import {
+  type Core,
+  coinsForUsd,
+  emit,
+  newStream,
+  plan,
+  tokenAt,
+  usdOfCoins,
+  walletAt,
+  writeLog,
+  placeOf,
+} from './core.ts'
 import {
   createCurve,
   curveDecimals,
@@ -11,7 +22,6 @@ import {
   migrationTokens,
   poolRatio,
 } from './exchange.ts'
-import { placeOf } from './directory.ts'
 import { migrationDex, networkFacts } from './networks.ts'
 import { pow10, toSignificant, toUsd } from './numbers.ts'
 import { addressFor, fund, openWallet, transfer } from './wallets.ts'

@@ -1,17 +1,19 @@
 import { type NetworkId, networkIds } from '../../../schema/index.ts'
 import { coinAddress, parseAddress } from './addresses.ts'
 import { liquidityMicro, riskLevel } from './audit.ts'
-import { type Core, coinPrice, holdersOf, tokenAt, walletAt } from './core.ts'
-import { placeOf } from './directory.ts'
+import type { Timeframe } from '../../../schema/rest/parameters.ts'
+import { type Core, coinPrice, holdersOf, tokenAt, walletAt, placeOf } from './core.ts'
 import { networkFacts } from './networks.ts'
 import { toAmount, toUsd } from './numbers.ts'
 import { pageOfKeys, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
-import type { Page, PageRequest, Token, TokenRef, Trade, TradeSide, WalletRef, WorldViews } from './port.ts'
+import type { Page, PageRequest, PnlSummary, Thresholds, Token, TokenRef, Trade, TradeSide, WalletRef } from './port.ts'
 import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 
-/** All reads of the world come from this one ledger (R16–R29, R105). */
-export function createViews(core: Core): WorldViews {
+export type WorldViews = ReturnType<typeof createViews>
+
+/** Read access for REST, all from this one ledger (R16–R29, R105). Addresses are canonical, as from `parseAddress`. */
+export function createViews(core: Core) {
   const walletRef = (index: number): WalletRef => {
     const { network, address } = walletAt(core, index)
     return { network, address, index }
@@ -21,25 +23,29 @@ export function createViews(core: Core): WorldViews {
     return { network, address, index }
   }
   return {
-    findWallet(network, address) {
+    /** A wallet that was seen (A11); null otherwise. */
+    findWallet(network: NetworkId, address: string): WalletRef | null {
       const index = core.directory.wallets.get(placeOf(network, address))
       const isSeen = index !== undefined && walletAt(core, index).seenAt !== null
       return isSeen ? { network, address, index } : null
     },
-    findToken(network, address) {
+    findToken(network: NetworkId, address: string): TokenRef | null {
       const index = core.directory.tokens.get(placeOf(network, address))
       return index === undefined ? null : { network, address, index }
     },
-    networkStatus: (network) => core.state.networks[network].status,
-    overview: ({ index }) => overviewOf(core, index),
-    portfolio: ({ index }, page) => portfolioOf(core, index, page),
-    pnl: ({ index }, timeframe) => {
+    networkStatus: (network: NetworkId) => core.state.networks[network].status,
+    overview: ({ index }: WalletRef) => overviewOf(core, index),
+    /** In the order in which the tokens were first acquired, prices as of `asOf` (A59). */
+    portfolio: ({ index }: WalletRef, page: PageRequest) => portfolioOf(core, index, page),
+    pnl: ({ index }: WalletRef, timeframe: Timeframe): PnlSummary => {
       const { address, network } = walletAt(core, index)
       return { wallet: address, network, timeframe, pnl: pnlOf(core, index, timeframe) }
     },
-    trades: ({ index }, page, token) => tradesOf(core, index, page, token),
-    token: ({ index }) => tokenView(core, index),
-    searchTokens(q, network, page) {
+    /** Newest first (A21). With `token` (an address of the network), only trades of it (R56). */
+    trades: ({ index }: WalletRef, page: PageRequest, token: string | null) => tradesOf(core, index, page, token),
+    token: ({ index }: TokenRef) => tokenView(core, index),
+    /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
+    searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token> {
       const byAddress = tokensAtAddress(core, q)
       const all = byAddress.length > 0 ? byAddress : tokensNamed(core, q)
       const matching = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
@@ -47,7 +53,9 @@ export function createViews(core: Core): WorldViews {
       const { shown, lastKey } = pageOfKeys(existed, page)
       return { items: shown.map((index) => tokenView(core, index)), lastKey, total: matching.length }
     },
-    thresholds: () => ({ ...core.state.rules }),
+    /** Configurable thresholds of events (A34). */
+    thresholds: (): Thresholds => ({ ...core.state.rules }),
+    // For the control API.
     trackedWallets: () => core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [walletRef(index)] : [])),
     tokens: () => core.state.tokens.map((_, index) => tokenRef(index)),
     wallets: () =>

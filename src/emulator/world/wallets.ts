@@ -1,7 +1,6 @@
 import type { NetworkId } from '../../../schema/index.ts'
 import { toAddress } from './addresses.ts'
-import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, walletAt } from './core.ts'
-import { placeOf } from './directory.ts'
+import { type Core, coinsForMicro, holdersOf, holdingOf, newStream, walletAt, placeOf } from './core.ts'
 import type { Archetype } from './port.ts'
 import type { HoldingState, WalletState } from './state.ts'
 import { holdingKey } from './trade-log.ts'

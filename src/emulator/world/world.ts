@@ -1,25 +1,84 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
 import { takeDue } from '../sorted-list.ts'
-import { createWorldCommands } from './commands.ts'
+import { applyCommand } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
 import { checkAllPriceAlerts, checkRestedAlert } from './alerts.ts'
-import { createChance } from './chance.ts'
-import { type Core, coinsForUsd, eventsAfter, minActivity, newStream, plan, tokenAt, walletAt } from './core.ts'
+import { createChance } from '../random.ts'
+import {
+  type Core,
+  coinsForUsd,
+  eventsAfter,
+  minActivity,
+  newStream,
+  plan,
+  tokenAt,
+  walletAt,
+  createDirectory,
+} from './core.ts'
+import { auditContract } from './rules.ts'
 import { executeSellAll } from './trading.ts'
-import { createDirectory } from './directory.ts'
 import { createTxHashes } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
-import { type Archetype, type World, type WorldOptions, type WorldSnapshot, archetypes } from './port.ts'
-import { auditContract } from './rules.ts'
+import {
+  type Archetype,
+  type CommandResult,
+  type WorldCommand,
+  type WorldEvent,
+  type WorldOptions,
+  type WorldSnapshot,
+  archetypes,
+} from './port.ts'
 import type { CoinState, DailyStory, NetworkState, Task, WorldState } from './state.ts'
 import { continueCrash, continueLaunch, continueScam, planDailyStory, storiesPerDay, runDailyStory } from './stories.ts'
 import { announce, createListedToken } from './token-creation.ts'
 import { TradeLog } from './trade-log.ts'
-import { createViews } from './views.ts'
+import { createViews, type WorldViews } from './views.ts'
 import { type NetworkId, networkIds } from '../../../schema/index.ts'
 import { addressFor, fund, openWallet } from './wallets.ts'
 import { establishedNames } from './names.ts'
+
+/**
+ * The simulated world as the rest of the emulator sees it. REST reads all data here and events come from here, so they
+ * can't disagree.
+ *
+ * Times are milliseconds since 1970 of world time. Numbers are ready for display: USD from 1 up to the cent, prices
+ * with 12 significant digits, amounts of tokens with at most 15 (A16).
+ */
+export interface World {
+  /** Present world time: all tasks due up to it have run. */
+  now(): number
+  /** Number of log entries. Data seen at `seq` can be read again as of it. */
+  seq(): number
+  /** When the next task is due; null if none. */
+  nextAt(): number | null
+  /** Runs all tasks due up to `at`, in order. An earlier moment has no effect. */
+  advanceTo(at: number): void
+  /** Calls `fn` for each event as it arises, during `advanceTo` and during commands. Returns an unsubscribe function. */
+  onEvent(fn: (event: WorldEvent) => void): () => void
+  /** Events after `after` (an event's `seq`), oldest first. */
+  eventsAfter(after: number, limit: number): readonly WorldEvent[]
+  /** The number of the newest event; 0 if there is none. */
+  lastEvent(): number
+  /** Hex SHA-256 of the whole state: equal states have equal digests (R7). */
+  digest(): string
+
+  readonly views: WorldViews
+  /**
+   * Commands from outside, applied at the present moment. Each is plain JSON, so that it can be logged first and applied
+   * again: the same commands at the same moments give the same world.
+   */
+  readonly commands: {
+    /** Applies a command. Throws `WorldRefusal`. */
+    apply(command: WorldCommand): CommandResult
+  }
+
+  /** The whole state, to restore in a world of the same options. `restore(snapshot())` changes nothing. */
+  snapshot(): WorldSnapshot
+  restore(snapshot: WorldSnapshot): void
+  /** Calls `fn` with this world, then undoes everything. Events that arise in it reach listeners of `fn` only. */
+  rehearse<T>(fn: (world: World) => T): T
+}
 
 /**
  * A simulated world of seven networks in which wallets trade tokens. All events arise from this discrete-event
@@ -66,7 +125,7 @@ export function createWorld(options: WorldOptions): World {
     lastEvent: () => core.state.events.length,
     digest: () => digestOf(core),
     views: createViews(core),
-    commands: createWorldCommands(core),
+    commands: { apply: (command) => applyCommand(core, command) },
     snapshot: () => takeSnapshot(core),
     restore: (snapshot) => restoreSnapshot(core, snapshot),
     rehearse(fn) {

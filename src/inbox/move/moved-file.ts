@@ -5,7 +5,8 @@ import { openReaderConnection, openWriterConnection } from '../sqlite/connection
 import { toOpenError } from '../sqlite/failure.ts'
 import { lockDatabase } from '../sqlite/lock.ts'
 import { newestSchema } from '../sqlite/inspect.ts'
-import { appliedMigrations, migrations, refuseNewer } from '../sqlite/migrate.ts'
+import { appliedMigrations, refuseNewer } from '../sqlite/migrate.ts'
+import { migrations } from '../sqlite/migrations.ts'
 import { readMoveMarks, writeMoveMarks } from '../sqlite/moved.ts'
 import { openFileStore } from '../sqlite/open.ts'
 

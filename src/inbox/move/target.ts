@@ -1,7 +1,7 @@
 import { InboxError } from '../../base/errors.ts'
 import { createDatabase } from '../postgres/database.ts'
 import { openSchema } from '../postgres/migrate.ts'
-import { moveMarks } from '../postgres/moving.ts'
+import { moveMarks } from '../postgres/records.ts'
 import { fromStored, toStored } from '../postgres/text.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import {

@@ -18,15 +18,6 @@ export interface AcceptOptions {
   readonly work: Pick<Work, 'offer' | 'wake'>
 }
 
-export interface Accept {
-  /** See `AcceptPort`. Throws `store_full`, `store_unavailable` or `shutting_down`. */
-  accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]>
-  /** Accepts one event within a transaction. Doesn't count it as late: call `gaps.arrived` after the commit. */
-  acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult>
-  /** Resolves when no call is in progress. */
-  ended(): Promise<void>
-}
-
 interface Call {
   readonly batch: readonly IncomingDelivery[]
   readonly resolve: (results: readonly AcceptResult[]) => void
@@ -53,7 +44,7 @@ const bytesOf = (batch: readonly IncomingDelivery[]) => batch.reduce((sum, { raw
  * Group commit: calls that arrive during a statement go into the next one. This keeps their order. Parallel statements would not be
  * faster, because they wait for each other at the counter.
  */
-export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptions): Accept {
+export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptions) {
   const headerSets = createHeaderSets()
   const waiting: Call[] = []
   let committing: Promise<void> | undefined
@@ -132,24 +123,27 @@ export function createAccept({ db, clock, definitions, gaps, work }: AcceptOptio
   }
 
   return {
-    accept(batch) {
+    /** See `AcceptPort`. Throws `store_full`, `store_unavailable` or `shutting_down`. */
+    accept(batch: readonly IncomingDelivery[]): Promise<readonly AcceptResult[]> {
       if (batch.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         waiting.push({ batch, resolve, reject })
         committing ??= commitAll()
       })
     },
-    async acceptIn(trx, event) {
+    /** Accepts one event within a transaction. Doesn't count it as late: call `gaps.arrived` after the commit. */
+    async acceptIn(trx: Rows, event: NewEvent): Promise<AcceptResult> {
       const [result] = await store(trx, [event], noOffer)
       if (result === undefined) throw new InboxError('internal', `no result for the event ${JSON.stringify(event.id)}`)
       return result
     },
+    /** Resolves when no call is in progress. */
     ended: async () => committing,
   }
 }
 
 /** Stores a batch with the function `inbox.accept`. Returns one `AcceptedRow`. */
-export const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "leasedPlaces",
+const acceptStatement = `SELECT results, last_before AS "lastBefore", are_ready AS "areReady", array_to_string(given_at, ' ') AS "leasedPlaces",
     array_to_string(given_runs, ' ') AS "leasedRuns", array_to_string(given_claims, ' ') AS "leasedClaims"
   FROM inbox.accept($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[],
   $8::integer[], $9::text[], $10::bytea[], $11::text[], $12::integer[], $13::text[], $14::text[],
@@ -191,7 +185,7 @@ interface AcceptContext {
  * The parameters of `acceptStatement` for a batch of at least one delivery. `runs`: its runs if all events are new. `offer`: the claims
  * reserved for them; null if there are none.
  */
-export function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: AcceptContext) {
+function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSets, makeOffer }: AcceptContext) {
   const seen = new Set<string>()
   const others: { at: number; id: string; reason: string | null }[] = []
   const runs = createRunList()

@@ -36,33 +36,27 @@ export function createPool(config: pg.PoolConfig): pg.Pool {
   return pool.on('error', () => {})
 }
 
-/** The sockets of connections. A connection that doesn't respond can only be ended by destroying its socket. */
-export interface Sockets {
-  /** The driver's option `stream`. */
-  readonly open: () => Socket
-  destroy(): void
-  /** Waits up to 500 ms until all are closed, then destroys the rest. */
-  ended(): Promise<void>
-}
-
 const closeMs = 500
 /** Longer than PgBouncer delays a cancel request (`cancel_wait_timeout`). */
 const cancelMs = 15_000
 
-export function createSockets(): Sockets {
+/** The sockets of connections. A connection that doesn't respond can only be ended by destroying its socket. */
+export function createSockets() {
   const sockets = new Set<Socket>()
   const destroy = () => {
     for (const socket of sockets) socket.destroy()
   }
   return {
-    open() {
+    /** The driver's option `stream`. */
+    open(): Socket {
       const socket = new Socket()
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       return socket
     },
     destroy,
-    async ended() {
+    /** Waits up to 500 ms until all are closed, then destroys the rest. */
+    async ended(): Promise<void> {
       const open = [...sockets].filter((socket) => !socket.destroyed && !socket.pending)
       const closed = Promise.all(
         open.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))),

@@ -1,14 +1,7 @@
 import type pg from 'pg'
 import { InboxError } from '../../base/errors.ts'
 import { exclusiveLock } from './locks.ts'
-import {
-  type ConnectionOptions,
-  type Sockets,
-  cancelStatement,
-  connectionConfig,
-  createPool,
-  createSockets,
-} from './connection.ts'
+import { type ConnectionOptions, cancelStatement, connectionConfig, createPool, createSockets } from './connection.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import { type Health, type Listener, startPulse } from './pulse.ts'
 
@@ -55,7 +48,7 @@ interface Pools {
   readonly pool: pg.Pool
   /** Has one connection. */
   readonly reserved: pg.Pool
-  readonly sockets: Sockets
+  readonly sockets: ReturnType<typeof createSockets>
   /** Rejects calls that wait for a response. */
   readonly abort: Set<(reason: Error) => void>
 }

@@ -22,28 +22,6 @@ export interface KnownDefinitions {
   readonly routesOf: RouteTable
 }
 
-/**
- * The routes of all replicas. Accept creates runs by this table, on any replica, whichever handlers that replica has loaded. A definition
- * consists of a handler's types, sources, order and key paths, identified by a digest. A replica with heartbeats holds the definitions that its row
- * in `replica` names. A definition that no replica holds stays until another definition of its handler is held, until `orphanMs` has
- * passed, or until its handler is removed.
- */
-export interface Definitions {
-  /** Returns the latest copy; reads the table if there is none. Throws `store_unavailable`. */
-  known(rows: Rows): Promise<KnownDefinitions>
-  /** Reads the table. Don't call it in a transaction that has changed the table: a rollback would leave a wrong copy. */
-  read(rows: Rows): Promise<KnownDefinitions>
-  /**
-   * Replaces the definitions that this replica holds. Every later commit of accept uses them. Returns the concurrency of handlers for
-   * which an operator set one. Throws `store_unavailable`; the replica keeps its old definitions then.
-   */
-  register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>>
-  /** Call after each heartbeat. Throws `store_unavailable`. */
-  beat(): Promise<void>
-  /** Removes the definitions of a handler that no replica holds. Call in an exclusive transaction. Returns false if there were none. */
-  remove(trx: Rows, handler: string): Promise<boolean>
-}
-
 interface Held {
   readonly name: string
   readonly digest: string
@@ -60,7 +38,15 @@ interface Holding {
 const isHeld = (silentMs: string) => `EXISTS (SELECT FROM inbox.replica r
   WHERE r.handlers ->> d.handler = d.digest AND r.beat_at > clock_timestamp() - make_interval(secs => ${silentMs}::float8 / 1000))`
 
-export function createDefinitions({ db, replicaId, silentMs, orphanMs }: DefinitionsOptions): Definitions {
+export type Definitions = ReturnType<typeof createDefinitions>
+
+/**
+ * The routes of all replicas. Accept creates runs by this table, on any replica, whichever handlers that replica has loaded. A definition
+ * consists of a handler's types, sources, order and key paths, identified by a digest. A replica with heartbeats holds the definitions that its row
+ * in `replica` names. A definition that no replica holds stays until another definition of its handler is held, until `orphanMs` has
+ * passed, or until its handler is removed.
+ */
+export function createDefinitions({ db, replicaId, silentMs, orphanMs }: DefinitionsOptions) {
   let last: KnownDefinitions | undefined
   let holding: Holding | undefined
 
@@ -105,9 +91,15 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
   }
 
   return {
-    known: async (rows) => last ?? read(rows),
+    /** Returns the latest copy; reads the table if there is none. Throws `store_unavailable`. */
+    known: async (rows: Rows) => last ?? read(rows),
+    /** Reads the table. Don't call it in a transaction that has changed the table: a rollback would leave a wrong copy. */
     read,
-    async register(routes) {
+    /**
+     * Replaces the definitions that this replica holds. Every later commit of accept uses them. Returns the concurrency of handlers for
+     * which an operator set one. Throws `store_unavailable`; the replica keeps its old definitions then.
+     */
+    async register(routes: readonly HandlerRoute[]): Promise<Readonly<Record<string, number>>> {
       const before = holding
       const next: Holding = { held: routes.map(heldOf), since: null }
       holding = next
@@ -129,6 +121,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
         throw error
       }
     },
+    /** Call after each heartbeat. Throws `store_unavailable`. */
     async beat() {
       const registered = holding?.since === null ? undefined : holding
       const [row] = await db.query<{ version: number; isHolding: boolean; isDue: boolean }>(
@@ -150,7 +143,8 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
       else if (registered !== undefined && row?.isDue === true) await db.exclusively((trx) => sweep(trx))
       if (row?.version !== last?.version) await read(db)
     },
-    async remove(trx, handler) {
+    /** Removes the definitions of a handler that no replica holds. Call in an exclusive transaction. Returns false if there were none. */
+    async remove(trx: Rows, handler: string) {
       const removed = await trx.query(
         `DELETE FROM inbox.definition d WHERE d.handler = $1 AND NOT ${isHeld('$2')} RETURNING handler`,
         [toStored(handler), silentMs],

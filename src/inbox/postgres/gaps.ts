@@ -1,71 +1,47 @@
 import { randomUUID } from 'node:crypto'
 import { retryPeriodMs, outlookAfter, type Span } from '../../base/retry-schedule.ts'
-import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
-import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
+import { createGapWatch, maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-watch.ts'
+import type { Acknowledged, GapRecord } from '../port.ts'
 import type { OnWarning } from '../types.ts'
 import type { Database, Rows } from './database.ts'
-import { note } from './notes.ts'
+import { note } from './records.ts'
 
 export interface GapsOptions {
   readonly db: Database
   readonly onWarning: OnWarning
 }
 
+export type Gaps = ReturnType<typeof createGaps>
+
 /** Records gaps, in which no replica accepted deliveries, and counts late events that were created in them. */
-export interface Gaps {
-  /** Counts a new, stored event as late if it was created in a watched gap. */
-  arrived(event: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void
-  /** This replica accepts deliveries from now on. If none did until now, records the time since the last one did as a gap. */
-  start(): Promise<void>
-  /** Heartbeat while deliveries are accepted. Call every few seconds. */
-  beat(): Promise<void>
-  /** This replica no longer accepts deliveries. */
-  end(): Promise<void>
-  /** Stores the counts since the last call. */
-  flush(): Promise<void>
-  /** Acknowledges gaps with lost events, and missing numbers that a moved SQLite file brought along. */
-  acknowledge(by?: string): Promise<Acknowledged>
-}
-
-interface WatchedGap extends Span {
-  readonly id: number
-  /** Both null if nothing was lost. */
-  readonly lostFrom: number | null
-  readonly lostTo: number | null
-  arrived: number
-  arrivedLost: number
-}
-
-export function createGaps({ db, onWarning }: GapsOptions): Gaps {
+export function createGaps({ db, onWarning }: GapsOptions) {
   const replicaId = randomUUID()
-  let watched: WatchedGap[] = []
+  const late = createGapWatch()
   let isServing = false
   let lastBeat = 0
 
-  async function watch(trx: Rows): Promise<WatchedGap[]> {
-    const gaps = await trx.query<Omit<WatchedGap, 'arrived' | 'arrivedLost'>>(
-      `SELECT id, from_at AS "from", to_at AS "to", lost_from AS "lostFrom", lost_to AS "lostTo" FROM inbox.gap
-       WHERE to_at > inbox.now_ms() - $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
-      [watchedMs, maxGapsWatched],
+  /** Watches the latest gaps. The counts so far must be stored. */
+  async function watch(rows: Rows): Promise<void> {
+    late.watch(
+      await rows.query(
+        `SELECT id, from_at AS "from", to_at AS "to", lost_from AS "lostFrom", lost_to AS "lostTo" FROM inbox.gap
+         WHERE to_at > inbox.now_ms() - $1 ORDER BY lost_to IS NULL, id DESC LIMIT $2`,
+        [watchedMs, maxGapsWatched],
+      ),
     )
-    return gaps.map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
   }
 
   /** Stores the counts since the last call. Keeps them for the next call if that fails. */
   async function flush(): Promise<void> {
-    for (const gap of watched) {
-      const { arrived, arrivedLost } = gap
-      if (arrived === 0) continue
-      gap.arrived = 0
-      gap.arrivedLost = 0
+    const counts = late.take()
+    for (const [index, { id, arrived, arrivedLost }] of counts.entries()) {
       try {
         await db.query(
           `UPDATE inbox.gap SET arrived = arrived + $1, arrived_lost = arrived_lost + $2, last_arrival_at = inbox.now_ms() WHERE id = $3`,
-          [arrived, arrivedLost, gap.id],
+          [arrived, arrivedLost, id],
         )
       } catch (error) {
-        gap.arrived += arrived
-        gap.arrivedLost += arrivedLost
+        for (const { putBack } of counts.slice(index)) putBack()
         throw error
       }
     }
@@ -73,32 +49,24 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
 
   /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
-    const { gap, nextWatched } = await db.exclusively(async (trx) => {
+    return db.exclusively(async (trx) => {
       const last = await lastAccepted(trx, now, replicaId)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
       await writeHeartbeat(trx, now, replicaId)
-      return { gap: silence, nextWatched: await watch(trx) }
+      await watch(trx)
+      return silence
     })
-    watched = nextWatched
-    return gap
   }
 
   return {
-    arrived({ createdAt, secretLabel }) {
-      // The inbox's own warnings are not late deliveries of the sender.
-      if (watched.length === 0 || secretLabel === internalLabel) return
-      const at = Date.parse(createdAt)
-      for (const gap of watched) {
-        const isLost = gap.lostFrom !== null && gap.lostTo !== null && at >= gap.lostFrom && at < gap.lostTo
-        if (isLost) gap.arrivedLost++
-        if (isLost || (at >= gap.from && at < gap.to)) gap.arrived++
-      }
-    },
+    /** Counts a new, stored event as late if it was created in a watched gap. */
+    arrived: late.arrived,
+    /** This replica accepts deliveries from now on. If none did until now, records the time since the last one did as a gap. */
     async start() {
       await flush()
       const now = await readNow(db)
-      watched = await db.exclusively(async (trx) => {
+      await db.exclusively(async (trx) => {
         const last = await lastAccepted(trx, now, replicaId)
         if (last !== null && !last.isServedByOthers && now - last.at >= minGapMs) {
           await record(trx, { from: last.at, to: now }, last.wasStopped ? 'stopped' : 'killed')
@@ -110,11 +78,12 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
         )
         await setMeta(trx, 'served_at', now)
         await writeHeartbeat(trx, now, replicaId)
-        return watch(trx)
+        await watch(trx)
       })
       isServing = true
       lastBeat = now
     },
+    /** Heartbeat while deliveries are accepted. Call every few seconds. */
     async beat() {
       await flush()
       if (!isServing) return
@@ -129,6 +98,7 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       }
       lastBeat = now
     },
+    /** This replica no longer accepts deliveries. */
     async end() {
       await flush()
       if (!isServing) return
@@ -139,8 +109,9 @@ export function createGaps({ db, onWarning }: GapsOptions): Gaps {
       })
     },
     flush,
-    acknowledge: (by) =>
-      db.exclusively(async (trx) => {
+    /** Acknowledges gaps with lost events, and missing numbers that a moved SQLite file brought along. */
+    acknowledge: (by?: string) =>
+      db.exclusively(async (trx): Promise<Acknowledged> => {
         const gaps = await trx.query(
           `UPDATE inbox.gap SET acknowledged_at = inbox.now_ms() WHERE lost_to IS NOT NULL AND acknowledged_at IS NULL RETURNING id`,
         )

@@ -4,34 +4,12 @@ import type { OnUpgrade } from '../types.ts'
 import { connectionConfig, createPool } from './connection.ts'
 import type { Rows } from './database.ts'
 import { toStartError } from './failure.ts'
-import { functionsMark, installFunctions } from './functions/index.ts'
-import { migrationLock } from './locks.ts'
-import { initial } from './migrations/0001-initial.ts'
-import { reduceStoredHeaders } from './migrations/0002-stored-headers.ts'
-import { tallies } from './migrations/0003-tallies.ts'
-import { databaseClock } from './migrations/0004-database-clock.ts'
-import { definitions } from './migrations/0005-definitions.ts'
-import { sources } from './migrations/0006-sources.ts'
-
-/**
- * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. Migrations
- * change tables only; the functions are installed after all of them. If older programs can't call the new functions, add a migration that
- * excludes them.
- */
-export interface Migration {
-  readonly name: string
-  readonly oldest: number
-  readonly up: readonly string[] | ((trx: Rows) => Promise<void>)
-}
-
-export const migrations: readonly Migration[] = [
-  { name: '0001-initial', oldest: 1, up: initial },
-  { name: '0002-stored-headers', oldest: 1, up: reduceStoredHeaders },
-  { name: '0003-tallies', oldest: 1, up: tallies },
-  { name: '0004-database-clock', oldest: 4, up: databaseClock },
-  { name: '0005-definitions', oldest: 5, up: definitions },
-  { name: '0006-sources', oldest: 6, up: sources },
-]
+import { migrationLock, laneFunction, nowFunction } from './locks.ts'
+import { migrations, type Migration } from './migrations.ts'
+import { createHash } from 'node:crypto'
+import { acceptFunctions } from './functions/accept.ts'
+import { claimFunctions } from './functions/claim.ts'
+import { settleFunctions } from './functions/settle.ts'
 
 /** Handling of a database with an older schema: `refuse` to open it, or upgrade it (`auto`). */
 export type MigrateSetting = 'refuse' | 'auto'
@@ -230,5 +208,29 @@ async function upgrade(
     `INSERT INTO inbox.meta (name, value) VALUES ('oldest_program', $1)
      ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value, excluded.value)`,
     [Math.max(...known.map(({ oldest }) => oldest))],
+  )
+}
+
+const functions = [nowFunction, laneFunction, ...acceptFunctions, ...claimFunctions, ...settleFunctions]
+
+/**
+ * Name of the row in `inbox.meta` that marks this set of functions as installed. A set is installed only once: a set that replaced it is
+ * newer.
+ */
+const functionsMark = `functions:${createHash('sha256').update(functions.join('\n')).digest('hex')}`
+
+/**
+ * Replaces all functions of the schema. Call after all migrations, in their transaction. Replicas of the previous version may still call
+ * them during a rolling upgrade: so types of parameters and names of results stay, or a migration excludes these replicas.
+ */
+async function installFunctions(trx: Rows): Promise<void> {
+  const installed = await trx.query<{ name: string }>(
+    `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace`,
+  )
+  for (const { name } of installed) await trx.query(`DROP FUNCTION ${name}`)
+  for (const statement of functions) await trx.query(statement)
+  await trx.query(
+    `INSERT INTO inbox.meta (name, value) VALUES ($1, extract(epoch FROM clock_timestamp()) * 1000) ON CONFLICT (name) DO NOTHING`,
+    [functionsMark],
   )
 }

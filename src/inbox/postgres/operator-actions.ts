@@ -3,7 +3,7 @@ import { createOperatorActions, type ActionTransaction } from '../operator-actio
 import type { AcceptResult, NewEvent } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
-import { note } from './notes.ts'
+import { note } from './records.ts'
 import { createPruning } from './prune.ts'
 import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './runs.ts'
 import { toStored } from './text.ts'

@@ -1,18 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
-import type { ActionStep, Pruning } from '../operator-actions.ts'
+import { pruneBounds as bounds, type ActionStep, type Pruning } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import type { Database, Rows } from './database.ts'
 import { progressOf } from './runs.ts'
-
-/** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
-const maxPruned = 200
-/** Maximum bodies read per step. */
-const maxScanned = 1_000
-/** Younger bodies are not pruned for size: they may be inspected or delivered again. */
-const minAgeMs = 3_600_000
-/** Shares of the maximum size that are reserved for the newest bodies. */
-const eventsShare = 1 / 2
-const quarantineShare = 1 / 4
 
 /** The fields of a body that pruning reads. */
 interface StoredBody {
@@ -44,12 +34,12 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
       let [remaining, after]: [number, number | null] = [surplus, bodies.at(-1)?.seq ?? null]
       for (const body of bodies) {
         const isExcess = remaining > 0 && lastTotal - body.total >= (maxBytes ?? 0) * share
-        const isOld = isExcess && body.receivedAt < now - minAgeMs
+        const isOld = isExcess && body.receivedAt < now - bounds.minAgeMs
         if (isOld || body.receivedAt < (receivedBefore ?? -Infinity)) {
           if (body.isOpen) continue
           chosen.push(body)
           remaining -= body.bytes * bodyOverhead
-          if (chosen.length === maxPruned) {
+          if (chosen.length === bounds.maxPruned) {
             after = body.seq
             break
           }
@@ -72,18 +62,18 @@ export function createPruning(db: Database, clock: Clock): (limits: PruneLimits)
       async pruneEvents(from) {
         const end = await firstBackfill(db)
         const [last] = await db.query<{ total: number }>(`SELECT body_bytes AS total FROM inbox.counter`)
-        const bodies = await db.query<StoredBody>(storedBodies, [from, maxScanned])
+        const bodies = await db.query<StoredBody>(storedBodies, [from, bounds.maxScanned])
         const before = bodies.filter(({ seq }) => seq < end)
-        const { chosen, after } = choose(before, last?.total ?? 0, eventsShare)
+        const { chosen, after } = choose(before, last?.total ?? 0, bounds.eventsShare)
         const next = before.length < bodies.length && after === before.at(-1)?.seq ? null : after
         if (chosen.length === 0) return { done: 0, after: next }
         const surplusBefore = surplus
         return async (trx) => pruned(await pruneBodies(trx, chosen, await firstBackfill(trx)), surplusBefore, next)
       },
       async pruneQuarantined(from) {
-        const bodies = await db.query<StoredBody>(quarantinedBodies, [from, maxScanned])
+        const bodies = await db.query<StoredBody>(quarantinedBodies, [from, bounds.maxScanned])
         const [last] = await db.query<{ total: number }>(`SELECT total FROM inbox.quarantine ORDER BY seq DESC LIMIT 1`)
-        const { chosen, after } = choose(bodies, last?.total ?? 0, quarantineShare)
+        const { chosen, after } = choose(bodies, last?.total ?? 0, bounds.quarantineShare)
         if (chosen.length === 0) return { done: 0, after }
         const surplusBefore = surplus
         return async (trx) => {

@@ -24,19 +24,6 @@ export interface PulseOptions {
   readonly listener?: Listener | undefined
 }
 
-/**
- * Distinguishes an unavailable database from a slow one, with a query that a slow database answers at once. Also listens for notifications
- * on that connection, except behind PgBouncer, where notifications of a shared session would go to other clients. Uses real time.
- */
-export interface Pulse {
-  /** Resolves after the first check. */
-  readonly begun: Promise<void>
-  health(): Health
-  /** Checks now, because a statement failed. */
-  poke(): void
-  stop(): Promise<void>
-}
-
 /** Interval and timeout of the checks. Their sum is below a second: a delivery gets its response within a second of an outage. */
 const intervalMs = 250
 const silentMs = 600
@@ -55,7 +42,11 @@ const wakeMs = 20
 /** Maximum wait of another replica's work without notifications: see `claims.ts`. */
 const pollMs = 2_000
 
-export function startPulse({ config, answeredAt, onDown, listener }: PulseOptions): Pulse {
+/**
+ * Distinguishes an unavailable database from a slow one, with a query that a slow database answers at once. Also listens for notifications
+ * on that connection, except behind PgBouncer, where notifications of a shared session would go to other clients. Uses real time.
+ */
+export function startPulse({ config, answeredAt, onDown, listener }: PulseOptions) {
   const sockets = createSockets()
   const wake = throttled(() => {
     if (!stopped) listener?.onWake()
@@ -135,14 +126,16 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
   }
 
   return {
+    /** Resolves after the first check. */
     begun,
     health: () => health,
-    poke() {
+    /** Checks now, because a statement failed. */
+    poke(): void {
       if (timer === undefined || stopped) return
       clearTimeout(timer)
       again()
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true
       wake.cancel()
       clearTimeout(timer)

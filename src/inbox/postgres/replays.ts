@@ -1,12 +1,17 @@
 import { roomFor, type OpenBacklog, type JobQueue, type StepResult } from '../jobs.ts'
-import { type HandlerRoute, type NewReplay, type ReplayFilter, type ReplayRecord } from '../port.ts'
-import { checkReplayFilter, toReplayRecord as recordOf, type ReplayRow as StoredReplay } from '../replays.ts'
+import type { HandlerRoute, NewReplay, ReplayRecord } from '../port.ts'
+import {
+  checkReplayFilter,
+  replayedRoutes,
+  toReplayRecord as recordOf,
+  type ReplayRow as StoredReplay,
+} from '../replays.ts'
 import { selectionsOf, type RoutedEvent } from '../routes.ts'
 import { replayState } from '../run-sql.ts'
 import type { Database, Rows } from './database.ts'
 import type { Definitions } from './definitions.ts'
 import { backlogOf, planStep, type Plan } from './job-plan.ts'
-import { note } from './notes.ts'
+import { note } from './records.ts'
 import { createRuns, dropWaiting } from './runs.ts'
 import { toStored, fromStored } from './text.ts'
 
@@ -17,16 +22,6 @@ export interface ReplaysOptions {
   readonly isLeader: () => boolean
   /** Called when runs may have become claimable. */
   readonly wake: () => void
-}
-
-/** Replays and backfills: one replica creates runs of stored events, step by step. */
-export interface Replays {
-  /** Throws `bad_request` for an empty filter, `not_found` for an unknown handler. */
-  start(replay: NewReplay, by?: string): Promise<ReplayRecord>
-  cancel(id: number, by?: string): Promise<boolean>
-  /** Reads the running replays and backfills, for `jobs`. */
-  refresh(): Promise<void>
-  readonly jobs: JobQueue
 }
 
 /** With fewer events left, a backfill plans within its transaction, which blocks accept. Otherwise it would never catch up. */
@@ -41,12 +36,14 @@ interface BackfillRow extends OpenBacklog {
   readonly lastSeq: number
 }
 
-export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions): Replays {
+/** Replays and backfills: one replica creates runs of stored events, step by step. */
+export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions) {
   /** Running replays by id, as of the latest `refresh` or local change. */
   const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
   /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
 
+  /** Throws `bad_request` for an empty filter, `not_found` for an unknown handler. */
   async function start({ filter, perSecond, newKeys }: NewReplay, by?: string): Promise<ReplayRecord> {
     checkReplayFilter(filter)
     selectionsOf(filter.handler, (await definitions.read(db)).routes)
@@ -99,7 +96,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     const known = await definitions.known(db)
     const isWanted = ({ name }: HandlerRoute) => filter.handler === undefined || name === filter.handler
     if (!known.routes.some(isWanted)) return { created: 0, next: 'waits' }
-    const routesFor = (event: RoutedEvent) => routesOf(known.routesOf(event), filter)
+    const routesFor = (event: RoutedEvent) => replayedRoutes(known.routesOf(event), filter)
     const plan = await planStep(db, { filter, routesFor, fromSeq, lastSeq, room })
     /** Records the progress of the replay. Returns false if another replica has continued or ended it. */
     const advanceReplay = async (rows: Rows, created: number, pruned: number) => {
@@ -163,7 +160,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
     const filter = { from: row.receivedFrom ?? 0 }
     const name = fromStored(row.name)
-    const routesFor = (event: RoutedEvent) => routesOf(tableFor(event), { handler: name })
+    const routesFor = (event: RoutedEvent) => replayedRoutes(tableFor(event), { handler: name })
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
     const position = { handlerId, fromSeq, version }
@@ -196,6 +193,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     return { created: 0, next: 'ended' }
   }
 
+  /** Reads the running replays and backfills, for `jobs`. */
   async function refresh(): Promise<void> {
     const rows = await db.query<ReplayRow>(
       `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayState.running} ORDER BY p.id`,
@@ -222,7 +220,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       running: () => (isLeader() ? [...running.values()] : []),
       backfill,
       step,
-    },
+    } satisfies JobQueue,
   }
 }
 
@@ -252,13 +250,6 @@ async function lastSeqAt(trx: Rows, { handlerId, fromSeq, version }: BackfillPos
     [handlerId, fromSeq, version],
   )
   return row?.lastSeq ?? null
-}
-
-/** Routes that get a run of the event: all, or only the filter's handler; null if that handler doesn't subscribe to the event. */
-function routesOf(all: readonly HandlerRoute[], { handler }: ReplayFilter): readonly HandlerRoute[] | null {
-  if (handler === undefined) return all
-  const ofHandler = all.filter(({ name }) => name === handler)
-  return ofHandler.length === 0 ? null : ofHandler
 }
 
 type ReplayRow = StoredReplay<boolean>

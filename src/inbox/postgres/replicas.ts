@@ -22,31 +22,6 @@ export interface ClusterOptions {
 
 type BeatListener = (beat: { readonly wasSilent: boolean }) => Promise<void>
 
-/** This process as one of the replicas that share a database. */
-export interface Cluster {
-  readonly id: string
-  /**
-   * True if this replica is the living one that started first. False without a recent heartbeat. A replica that was deleted for its silence
-   * starts over as the newest. For a moment two replicas may lead: after a machine and its clock stood still, or before one has seen the
-   * other's heartbeat. The leader's work allows that. A step of a replay or backfill is one transaction that changes nothing if anything
-   * has changed since it was planned. Pruning chooses its events again in its transaction; only pruning by size may prune twice as much.
-   * A warning may be sent twice.
-   */
-  isLeader(): boolean
-  /** Number of living replicas at the latest heartbeat, including this one. */
-  alive(): number
-  /** All replicas of the last hour, in order of their start. */
-  replicas(): Promise<readonly Replica[]>
-  health(): Health
-  /**
-   * Calls the listener after heartbeats, one call at a time; a slow listener misses some. Its errors become warnings. `wasSilent`: this
-   * process was silent since the last call, and others may have taken over its runs.
-   */
-  onBeat(listener: BeatListener): void
-  /** Ends the heartbeat and the leases of this replica. */
-  leave(): Promise<void>
-}
-
 /** Contains no spaces, because the owner of a lease is `<replica id> <owner of the claim>`. */
 export function newReplicaId(): string {
   const host = hostname()
@@ -75,7 +50,7 @@ const selectReplicas = `
  * Writes a heartbeat now and then every fifth of `silentMs`, on its own connection, so that slow statements don't delay it. Throws like
  * `db.query` if the first one fails.
  */
-export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
+export async function joinCluster(options: ClusterOptions) {
   const { db, id, silentMs, onWarning, onReaped } = options
   const reaper = createReaper({ db, silentMs, onWarning, onReaped })
   const listeners: BeatListener[] = []
@@ -144,22 +119,36 @@ export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
 
   return {
     id,
+    /**
+     * True if this replica is the living one that started first. False without a recent heartbeat. A replica that was deleted for its silence
+     * starts over as the newest. For a moment two replicas may lead: after a machine and its clock stood still, or before one has seen the
+     * other's heartbeat. The leader's work allows that. A step of a replay or backfill is one transaction that changes nothing if anything
+     * has changed since it was planned. Pruning chooses its events again in its transaction; only pruning by size may prune twice as much.
+     * A warning may be sent twice.
+     */
     isLeader: () => leads && beatenAt !== undefined && performance.now() - beatenAt < silentMs,
+    /** Number of living replicas at the latest heartbeat, including this one. */
     alive: () => alive,
-    async replicas() {
+    /** All replicas of the last hour, in order of their start. */
+    async replicas(): Promise<readonly Replica[]> {
       const beats = await db.query<Beat>(selectReplicas, [silentMs, listedMs / 1_000])
       const leader = beats.find(({ isAlive }) => isAlive)?.id
       return beats.map(({ beat: _beat, ...replica }) => {
         return { ...replica, isSelf: replica.id === id, isLeader: replica.id === leader }
       })
     },
-    health() {
+    health(): Health {
       const health = db.health()
       return !health.ok || failure === undefined ? health : { ok: false, reason: failure }
     },
-    onBeat(listener) {
+    /**
+     * Calls the listener after heartbeats, one call at a time; a slow listener misses some. Its errors become warnings. `wasSilent`: this
+     * process was silent since the last call, and others may have taken over its runs.
+     */
+    onBeat(listener: BeatListener): void {
       listeners.push(listener)
     },
+    /** Ends the heartbeat and the leases of this replica. */
     async leave() {
       hasLeft = true
       clearTimeout(timer)

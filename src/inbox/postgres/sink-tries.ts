@@ -1,6 +1,6 @@
 import type { ClusterPort, SinkTry } from '../cluster-port.ts'
 import type { Database } from './database.ts'
-import { note } from './notes.ts'
+import { note } from './records.ts'
 import { fromStored, toStored } from './text.ts'
 
 interface Request {

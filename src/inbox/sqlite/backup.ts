@@ -6,7 +6,8 @@ import { fsyncPath } from '../../base/files.ts'
 import { isDeadLetter, isOpen, runState } from '../run-sql.ts'
 import { openReaderConnection } from './connection.ts'
 import { lockDatabase } from './lock.ts'
-import { migrations, refuseNewer } from './migrate.ts'
+import { refuseNewer } from './migrate.ts'
+import { migrations } from './migrations.ts'
 
 export interface BackupReport {
   readonly file: string

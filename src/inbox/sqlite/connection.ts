@@ -5,7 +5,8 @@ import { InboxError } from '../../base/errors.ts'
 import { fsyncPath } from '../../base/files.ts'
 import type { OnUpgrade } from '../types.ts'
 import { claimLinked } from './lock.ts'
-import { migrate, migrations, refuseNewer, type NumberedMigration } from './migrate.ts'
+import { migrate, refuseNewer } from './migrate.ts'
+import { migrations, type Migration } from './migrations.ts'
 
 const pageCacheKib = 16 * 1024
 /** Large enough for data that is scanned often, such as the index of dead letters. */
@@ -20,7 +21,7 @@ export type Synchronous = 'full' | 'normal'
 export interface WriterConnectionOptions {
   readonly synchronous?: Synchronous
   /** The migrations to apply. Default: all. */
-  readonly known?: readonly NumberedMigration[]
+  readonly known?: readonly Migration[]
   readonly onUpgrade?: OnUpgrade | undefined
 }
 
@@ -79,7 +80,7 @@ export function readSynchronous(db: Database): number {
  * Throws `database_newer` through a read-only connection, because closing a writing one can change the file. Ignores all other errors: the
  * writing connection reports or repairs them. Only it can roll back the journal of a process killed while creating the file.
  */
-function refuseNewerReadOnly(file: string, known: readonly NumberedMigration[]): void {
+function refuseNewerReadOnly(file: string, known: readonly Migration[]): void {
   let db: Database | undefined
   try {
     db = new Sqlite(file, { readonly: true, timeout: 0 })

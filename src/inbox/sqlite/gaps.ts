@@ -1,17 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { retryPeriodMs, outlookAfter, type Span } from '../../base/retry-schedule.ts'
-import { maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-limits.ts'
-import { internalLabel, type Acknowledged, type GapRecord, type NewEvent } from '../port.ts'
-import type { GapRow, Statements } from './statements.ts'
-
-interface WatchedGap extends GapRow {
-  arrived: number
-  arrivedLost: number
-}
+import { createGapWatch, maxSilenceMs, maxGapsKept, maxGapsWatched, minGapMs, watchedMs } from '../gap-watch.ts'
+import type { Acknowledged, GapRecord } from '../port.ts'
+import type { Statements } from './statements.ts'
 
 /** Records gaps, and counts late events that were created in them. Call every method except `arrived` and `forget` in a transaction. */
 export function createGaps(sql: Statements, clock: Clock) {
-  let watched: WatchedGap[] = []
+  const late = createGapWatch()
   let isServing = false
 
   /** When deliveries were last accepted: at the last heartbeat or event. Ignores an event from before the clock was set back. */
@@ -27,9 +22,7 @@ export function createGaps(sql: Statements, clock: Clock) {
   }
 
   function watch(): void {
-    watched = sql.gaps
-      .all(clock.now() - watchedMs, maxGapsWatched)
-      .map((gap) => ({ ...gap, arrived: 0, arrivedLost: 0 }))
+    late.watch(sql.gaps.all(clock.now() - watchedMs, maxGapsWatched))
   }
 
   return {
@@ -83,30 +76,13 @@ export function createGaps(sql: Statements, clock: Clock) {
       return { missingSeqs, gaps: sql.acknowledgeGaps.run(clock.now()).changes }
     },
     /** Counts a new event as late if it was created in a watched gap. */
-    arrived({ createdAt, secretLabel }: Pick<NewEvent, 'createdAt' | 'secretLabel'>): void {
-      // The inbox's own warnings are not late deliveries of the sender.
-      if (watched.length === 0 || secretLabel === internalLabel) return
-      const at = Date.parse(createdAt)
-      for (const gap of watched) {
-        const isLost = gap.lostFrom !== null && gap.lostTo !== null && at >= gap.lostFrom && at < gap.lostTo
-        if (isLost) gap.arrivedLost++
-        if (isLost || (at >= gap.from && at < gap.to)) gap.arrived++
-      }
-    },
+    arrived: late.arrived,
     /** Stores the counts since the last call. Call in the transaction of their events. */
     flush(): void {
-      for (const gap of watched) {
-        if (gap.arrived > 0) sql.countArrivals.run(gap.arrived, gap.arrivedLost, clock.now(), gap.id)
-        gap.arrived = 0
-        gap.arrivedLost = 0
-      }
+      for (const { id, arrived, arrivedLost } of late.take())
+        sql.countArrivals.run(arrived, arrivedLost, clock.now(), id)
     },
     /** Resets the counts. Call after a rollback. */
-    forget(): void {
-      for (const gap of watched) {
-        gap.arrived = 0
-        gap.arrivedLost = 0
-      }
-    },
+    forget: () => void late.take(),
   }
 }

@@ -6,7 +6,7 @@ import type { OnUpgrade } from '../types.ts'
 import { openReaderConnection, openWriterConnection } from './connection.ts'
 import { classifyFailure, toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'
-import { migrations } from './migrate.ts'
+import { migrations } from './migrations.ts'
 
 /** The name of the newest migration that this program knows. */
 export const newestSchema: string = migrations.at(-1)?.name ?? ''

@@ -1,4 +1,3 @@
-import type { Migration } from 'kysely/migration'
 import type { Database } from 'better-sqlite3'
 import { renameSync, rmSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -6,35 +5,7 @@ import { InboxError, messageOf } from '../../base/errors.ts'
 import { fsyncPath } from '../../base/files.ts'
 import type { OnUpgrade } from '../types.ts'
 import { classifyFailure } from './failure.ts'
-
-/**
- * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. `load` is
- * called only when a file is created or upgraded, because loading Kysely delays every thread that opens a file.
- */
-export interface NumberedMigration {
-  readonly name: string
-  readonly oldest: number
-  readonly load: () => Promise<Migration>
-}
-
-const numbered = (name: string, oldest: number): NumberedMigration => ({
-  name,
-  oldest,
-  load: async () => (await import('./migrations.ts')).migrationsByName[name] as Migration,
-})
-
-export const migrations: readonly NumberedMigration[] = [
-  numbered('0001-initial', 1),
-  numbered('0002-subscription', 1),
-  numbered('0003-receipt', 1),
-  numbered('0004-stored-headers', 1),
-  // An older program would not count its events, so searches by time would miss them.
-  numbered('0005-tallies', 5),
-  // An older program would use a dropped index.
-  numbered('0006-key-blocks', 6),
-  // An older program would give events of other sources to handlers of the default source.
-  numbered('0007-sources', 7),
-]
+import type { Migration } from './migrations.ts'
 
 /**
  * Upgrades a database to the newest known schema in one transaction, after copying it to `<file>.before-<version>`. Call `refuseNewer`
@@ -43,42 +14,30 @@ export const migrations: readonly NumberedMigration[] = [
 export async function migrate(
   db: Database,
   file: string,
-  known: readonly NumberedMigration[],
+  known: readonly Migration[],
   onUpgrade: OnUpgrade = () => {},
 ): Promise<void> {
   const applied = appliedMigrations(db)
   const pending = known.slice(applied.length)
   if (pending.length === 0) return
   const isUpgrade = applied.length > 0 && file !== ':memory:'
-  const [{ kyselyOf }, { Migrator }] = await Promise.all([import('./views.ts'), import('kysely/migration')])
-  const loaded = await Promise.all(
-    known.map(async ({ name, load }) => {
-      const loadedMigration = await load()
-      const migration: Migration = {
-        up(schema) {
-          const index = pending.findIndex((later) => later.name === name)
-          if (isUpgrade) onUpgrade(`migration ${name}`, 0.5 + (0.5 * index) / pending.length)
-          return loadedMigration.up(schema)
-        },
-      }
-      return [name, migration] as const
-    }),
-  )
   if (isUpgrade) await copyBeforeUpgrade(db, file, known.length, onUpgrade)
 
-  const migrator = new Migrator({
-    db: kyselyOf<unknown>(db),
-    provider: { getMigrations: async () => Object.fromEntries(loaded) },
-    allowUnorderedMigrations: false,
-  })
   const oldest = Math.max(...known.map((m) => m.oldest))
   // Overwrites deleted data, which otherwise stays readable in free pages.
   db.pragma('secure_delete = ON')
-  // Kysely starts no transaction on SQLite. Without one, a kill in between would leave a file that can't be opened.
   db.exec('BEGIN IMMEDIATE')
   try {
-    const { error } = await migrator.migrateToLatest()
-    if (error !== undefined) throw error
+    // Earlier versions used Kysely's migrator, so its table lists the applied ones.
+    db.exec(
+      `CREATE TABLE IF NOT EXISTS kysely_migration (name varchar(255) NOT NULL PRIMARY KEY, timestamp varchar(255) NOT NULL)`,
+    )
+    for (const [index, { name, up }] of pending.entries()) {
+      if (isUpgrade) onUpgrade(`migration ${name}`, 0.5 + (0.5 * index) / pending.length)
+      if (typeof up === 'function') up(db)
+      else for (const statement of up) db.exec(statement)
+      db.prepare(`INSERT INTO kysely_migration VALUES (?, ?)`).run(name, new Date().toISOString())
+    }
     db.prepare<[number]>(
       `INSERT INTO meta (name, value) VALUES ('oldest_program', ?)
        ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
@@ -141,7 +100,7 @@ export function appliedMigrations(db: Database): string[] {
 }
 
 /** Throws `database_newer` for a database with unknown migrations. */
-export function refuseNewer(db: Database, file: string, known: readonly NumberedMigration[]): void {
+export function refuseNewer(db: Database, file: string, known: readonly Migration[]): void {
   const unknown = appliedMigrations(db).filter((name) => !known.some((m) => m.name === name))
   if (unknown.length === 0) return
   throw new InboxError(

@@ -7,7 +7,6 @@ import { makeFolder } from '../../base/files.ts'
 import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
 import { toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'
-import type { OnWarning } from '../types.ts'
 import { refuseMoved } from './moved.ts'
 import { createSqliteStore, type SqliteStore } from './store.ts'
 
@@ -48,12 +47,11 @@ export async function openMemoryStore(options: { clock: Clock }): Promise<OpenSt
  */
 export async function openFileStore(
   file: string,
-  options: WriterConnectionOptions & { readonly clock: Clock; readonly onWarning?: OnWarning },
+  options: WriterConnectionOptions & { readonly clock: Clock },
 ): Promise<OpenStore> {
   const lock = lockDatabase(file)
   let db: Database | undefined
-  let mark: HighWaterMark | undefined
-
+  let mark: ReturnType<typeof openHighWaterMark> | undefined
   let isClosed = false
 
   function closeAll(): void {
@@ -73,24 +71,22 @@ export async function openFileStore(
     const { integrity, nextSeq } = examine(db, mark.atStart)
     const store = createSqliteStore(db, { clock: options.clock, firstSeq: nextSeq })
     // The unresolved path: a symbolic link may be changed later.
-    const check = createFileCheck([file, `${lock.file}-wal`], (names) =>
-      options.onWarning?.('database file has hard links', { file, names, advice: hardLinkAdvice }),
-    )
-    return openedStore({ file, db, mark, store, integrity, check, closeAll })
+    const check = createFileCheck([file, `${lock.file}-wal`])
+    return { store, db, integrity, ...watchFiles({ file, db, mark, store, check, closeAll }) }
   } catch (error) {
     closeAll()
     throw toOpenError(file, error)
   }
 }
 
-interface Opened extends Pick<OpenStore, 'store' | 'db' | 'integrity'> {
+interface Watched extends Pick<OpenStore, 'store' | 'db'> {
   readonly file: string
-  readonly mark: HighWaterMark
+  readonly mark: ReturnType<typeof openHighWaterMark>
   readonly check: () => FileChange | null
   readonly closeAll: () => void
 }
 
-function openedStore({ file, store, db, integrity, mark, check, closeAll }: Opened): OpenStore {
+function watchFiles({ file, store, db, mark, check, closeAll }: Watched): Pick<OpenStore, 'committed' | 'close'> {
   let hasChanged = false
 
   function toLostFileError({ path, change }: FileChange): InboxError {
@@ -105,9 +101,6 @@ function openedStore({ file, store, db, integrity, mark, check, closeAll }: Open
   }
 
   return {
-    store,
-    db,
-    integrity,
     committed() {
       const change = check()
       if (change !== null) return toLostFileError(change)
@@ -137,10 +130,6 @@ function saveWal(db: Database): string {
     return `saving its commits in the database failed (${messageOf(error)})`
   }
 }
-
-const hardLinkAdvice =
-  'A hard link is no backup: it changes with the file and lacks the newest commits, which are in the -wal. Opening the file by another ' +
-  'name can damage it. Remove the other names, and make backups with `onchain-inbox backup`'
 
 /**
  * Counts missing accept-sequence numbers since the last verified start, and marks the file as in use, so that the next start knows whether
@@ -186,24 +175,15 @@ function writeMeta(db: Database, values: Readonly<Record<string, number>>): void
   })()
 }
 
+/** Characters of the number in the file. */
+const markWidth = 20
+
 /**
  * The highest committed accept-sequence number, in a small file next to the database. A damaged -wal can lose its last commits without
  * leaving a gap in the database; the mark shows that they existed. It is written after each commit and never fsync'd: after a power cut
  * it may be behind, never ahead.
  */
-interface HighWaterMark {
-  /** Number that an earlier process wrote; 0 if none. */
-  readonly atStart: number
-  write(seq: number): void
-  /** Writes the mark again if it or its folder was deleted, so that the next start counts the missing events. */
-  writeAgain(): void
-  close(): void
-}
-
-/** Characters of the number in the file. */
-const markWidth = 20
-
-function openHighWaterMark(databaseFile: string): HighWaterMark {
+function openHighWaterMark(databaseFile: string) {
   const file = `${databaseFile}.seq`
   const fd = openSync(file, 'a+')
   closeSync(fd)
@@ -212,8 +192,9 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
   const atStart = /^\d{1,15}$/.test(text) ? Number(text) : 0
   let last = atStart
   return {
+    /** Number that an earlier process wrote; 0 if none. */
     atStart,
-    write(seq) {
+    write(seq: number): void {
       if (seq === last) return
       last = seq
       try {
@@ -222,7 +203,8 @@ function openHighWaterMark(databaseFile: string): HighWaterMark {
         // A full disk here must not fail a commit that has succeeded.
       }
     },
-    writeAgain() {
+    /** Writes the mark again if it or its folder was deleted, so that the next start counts the missing events. */
+    writeAgain(): void {
       try {
         makeFolder(dirname(file))
         const newMark = openHighWaterMark(databaseFile)
@@ -246,24 +228,16 @@ interface FileChange {
 /**
  * SQLite keeps writing to a file that was deleted, moved or replaced, but the next start would not find it. The returned check compares
  * the inodes of the paths with those at the start. It only calls `stat`: closing a descriptor of the database would release SQLite's
- * locks. `onLinked` is called once, if the first path has several names.
+ * locks.
  */
-function createFileCheck(
-  paths: readonly [string, ...string[]],
-  onLinked: (names: number) => void,
-): () => FileChange | null {
+function createFileCheck(paths: readonly string[]): () => FileChange | null {
   const opened = paths.map((path) => ({ path, stats: statSync(path, { bigint: true }) }))
-  let isLinked = false
 
   function changeOf(path: string, stats: BigIntStats): FileChange | null {
     try {
       const now = statSync(path, { bigint: true, throwIfNoEntry: false })
       if (now === undefined) return { path, change: 'was deleted or moved' }
       if (now.ino !== stats.ino || now.dev !== stats.dev) return { path, change: 'was replaced by another file' }
-      if (!isLinked && now.nlink > 1n && path === paths[0]) {
-        isLinked = true
-        onLinked(Number(now.nlink))
-      }
       return null
     } catch (error) {
       return { path, change: `can no longer be looked up (${messageOf(error)})` }

@@ -1,25 +1,16 @@
 import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../base/clock.ts'
-import type { ActionStep } from '../operator-actions.ts'
+import { pruneBounds as bounds, type ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { WriterCounters } from './writer-counters.ts'
 import type { StoredBody, Statements } from './statements.ts'
 
-/** Maximum bodies deleted per transaction. Acknowledgements wait for it. */
-const maxPruned = 200
-/** Maximum bodies read per step. */
-const maxScanned = 1_000
 const pagesPerVacuum = 500
 /** Free pages to keep for new data: this number or this share of all pages, the larger of both. */
 const keptPages = 1_000
 const keptShare = 0.1
-/** Younger bodies are not pruned for size: they may be inspected or delivered again. */
-const minAgeMs = 3_600_000
-/** Shares of the maximum size that are reserved for the newest bodies. */
-const eventsShare = 1 / 2
-const quarantineShare = 1 / 4
 
 export interface PruningOptions {
   readonly db: Database
@@ -55,7 +46,7 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
     const keptBytes = (maxBytes ?? 0) * share
     return (body: StoredBody): 'old' | 'young' | 'future' => {
       const { receivedAt } = body
-      const isSurplus = isTooLarge && receivedAt < now - minAgeMs && total - body.total >= keptBytes
+      const isSurplus = isTooLarge && receivedAt < now - bounds.minAgeMs && total - body.total >= keptBytes
       if (isSurplus || receivedAt < (receivedBefore ?? -Infinity)) return 'old'
       return receivedAt > now ? 'future' : 'young'
     }
@@ -72,16 +63,16 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
       const result = prune(body)
       if (result === 'end') return { done: pruned, after: null }
       last = body.seq
-      if (result === 'pruned' && ++pruned === maxPruned) break
+      if (result === 'pruned' && ++pruned === bounds.maxPruned) break
     }
     return { done: pruned, after: bodies.length === 0 ? null : last }
   }
 
   /** Prunes some of the ended events after an accept-sequence number. */
   function pruneEvents(limits: PruneLimits, after: number): ActionStep {
-    const classify = createClassifier(limits, counters.bodyBytes, eventsShare)
+    const classify = createClassifier(limits, counters.bodyBytes, bounds.eventsShare)
     const end = firstBackfill()
-    return pruneSome(sql.eventsWithBody.all(after, maxScanned), after, (body) => {
+    return pruneSome(sql.eventsWithBody.all(after, bounds.maxScanned), after, (body) => {
       const verdict = classify(body)
       if (body.seq >= end || verdict === 'young') return 'end'
       if (verdict === 'future' || sql.unfinishedRun.get(body.seq) !== undefined) return 'kept'
@@ -92,8 +83,8 @@ export function createPruning({ db, sql, counters, handlers, clock }: PruningOpt
 
   /** Prunes some of the quarantined bodies after a number. */
   function pruneQuarantined(limits: PruneLimits, after: number): ActionStep {
-    const classify = createClassifier(limits, sql.lastQuarantined.get()?.total ?? 0, quarantineShare)
-    return pruneSome(sql.oldQuarantined.all(after, maxScanned), after, (body) => {
+    const classify = createClassifier(limits, sql.lastQuarantined.get()?.total ?? 0, bounds.quarantineShare)
+    return pruneSome(sql.oldQuarantined.all(after, bounds.maxScanned), after, (body) => {
       const verdict = classify(body)
       if (verdict !== 'old') return verdict === 'young' ? 'end' : 'kept'
       sql.pruneQuarantined.run(body.seq)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { roomFor, type OpenBacklog, type StepResult } from '../jobs.ts'
-import { matchesFilter, partsOfKey } from '../replays.ts'
+import { matchesFilter, partsOfKey, replayedRoutes } from '../replays.ts'
 import { type HandlerRoute, type LeasedReplay, type NewReplay, type ReplayFilter } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { replayState } from '../run-sql.ts'
@@ -62,7 +62,7 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     let [nextSeq, events, created, skipped] = [row.lastSeq + 1, 0, 0, 0]
     for (const event of candidates(filter, row)) {
       nextSeq = event.seq + 1
-      const routes = routesFor(filter, event)
+      const routes = replayedRoutes(handlers.routesOf(event), filter)
       if (routes === null || !matches(filter, event)) continue
       events++
       if (sql.hasBody.get(event.seq) === undefined) {
@@ -75,14 +75,6 @@ export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysO
     }
     sql.advanceReplay.run(nextSeq, events, created, skipped, row.id)
     return { created, next: 'more' }
-  }
-
-  /** Routes of the handlers that get runs of an event; null if the filter's handler doesn't take it. */
-  function routesFor({ handler }: ReplayFilter, event: ScannedEvent): readonly HandlerRoute[] | null {
-    const routes = handlers.routesOf(event)
-    if (handler === undefined) return routes
-    const ofHandler = routes.filter(({ name }) => name === handler)
-    return ofHandler.length === 0 ? null : ofHandler
   }
 
   /** Events to compare with the filter, in accept order. */

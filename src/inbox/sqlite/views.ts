@@ -34,7 +34,7 @@ export function viewStoreOf(db: Database): ViewStore {
 }
 
 /** Kysely over a connection. The caller closes the connection. */
-export function kyselyOf<T>(db: Database): Kysely<T> {
+function kyselyOf<T>(db: Database): Kysely<T> {
   const database = { prepare: (text: string) => db.prepare(text), close: () => {} }
   return new Kysely<T>({ dialect: new SqliteDialect({ database }) })
 }

@@ -41,7 +41,6 @@ async function start(main: MessagePort, { file, synchronous }: WriterThreadData)
   const open = await openFileStore(file, {
     clock: systemClock,
     synchronous,
-    onWarning,
     onUpgrade: (step, done) => post({ upgrade: { step, done } }),
   })
   const writeSide = createWriteSide(open, {

@@ -1,7 +1,16 @@
 import { sql } from 'kysely'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, toPage, decodeDigestCursor } from '../cursor.ts'
 import { maxBlockedRuns } from '../jobs.ts'
-import type { AuditRecord, GapRecord, Page, PageQuery, ReplayRecord, QueryStore, ReplayFilter } from '../port.ts'
+import type {
+  AuditRecord,
+  GapRecord,
+  Page,
+  PageQuery,
+  ReplayRecord,
+  QueryStore,
+  ReplayFilter,
+  ConflictRecord,
+} from '../port.ts'
 import { toReplayRecord, checkReplayFilter, matchesFilter, partsOfKey } from '../replays.ts'
 import { cursorNumber, type ViewStore, rowsOf, turn } from './tables.ts'
 import { runState } from '../run-sql.ts'
@@ -134,9 +143,7 @@ async function pageOf<T extends { readonly id: number }>(
   read: (below: number, limit: number) => Promise<readonly T[]>,
 ): Promise<Page<T>> {
   const rows = await read(cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(cursor), limit + 1)
-  const data = rows.slice(0, limit)
-  const last = rows.length > limit ? data.at(-1) : undefined
-  return { data, nextCursor: last === undefined ? null : encodeCursor(last.id) }
+  return toPage(rows, limit, ({ id }) => [id])
 }
 
 const eventsPerStatement = 4_000
@@ -210,4 +217,59 @@ export function createReplayCount(store: ViewStore) {
       return { events: count, skipped }
     },
   }
+}
+
+/** Reads conflicting deliveries: the id of a stored event with another body. */
+export function createConflicts({ db }: ViewStore): Pick<QueryStore, 'conflicts' | 'conflict'> {
+  // Each lookup is a subquery: PostgreSQL might read a whole table for a join.
+  const records = db
+    .selectFrom('conflict')
+    .select((eb) => [
+      'conflict.event_seq as seq',
+      eb.selectFrom('event').select('event.id').whereRef('event.seq', '=', 'conflict.event_seq').as('eventId'),
+      eb.selectFrom('event').select('event.type').whereRef('event.seq', '=', 'conflict.event_seq').as('type'),
+      'conflict.digest',
+      'conflict.received_at as receivedAt',
+      'conflict.count',
+      eb.fn<number>('length', ['conflict.raw']).as('sizeBytes'),
+    ])
+  return {
+    async conflicts({ limit, cursor }) {
+      const [at, seq, digest] = cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0, ''] : decodeDigestCursor(cursor)
+      const rows = await records
+        .where((eb) =>
+          eb(
+            eb.refTuple('conflict.received_at', 'conflict.event_seq', 'conflict.digest'),
+            '<',
+            eb.tuple(at, seq, digest),
+          ),
+        )
+        .orderBy('conflict.received_at', 'desc')
+        .orderBy('conflict.event_seq', 'desc')
+        .orderBy('conflict.digest', 'desc')
+        .limit(limit + 1)
+        .execute()
+      const page = toPage(rows, limit, ({ receivedAt, seq, digest }) => [receivedAt, seq, digest])
+      return { ...page, data: page.data.map(toRecord) }
+    },
+    async conflict(eventId, digest) {
+      const row = await records
+        .select((eb) => [
+          'conflict.raw',
+          eb.selectFrom('body').select('body.raw').whereRef('body.seq', '=', 'conflict.event_seq').as('keptRaw'),
+        ])
+        .where('conflict.event_seq', '=', (eb) =>
+          eb.selectFrom('event').select('event.seq').where('event.id', '=', eventId),
+        )
+        .where('conflict.digest', '=', digest)
+        .executeTakeFirst()
+      return row === undefined ? null : { ...toRecord(row), raw: row.raw, keptRaw: row.keptRaw ?? Buffer.alloc(0) }
+    },
+  }
+}
+
+type Row = { readonly [F in keyof ConflictRecord]: ConflictRecord[F] | null }
+
+function toRecord({ eventId, type, digest, receivedAt, count, sizeBytes }: Row): ConflictRecord {
+  return { eventId, type, digest, receivedAt, count, sizeBytes } as ConflictRecord
 }

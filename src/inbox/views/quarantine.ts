@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, toPage } from '../cursor.ts'
 import { previewBytes, type QuarantinedBody, type QuarantineGroup, type QueryStore } from '../port.ts'
 import { turn, type ViewStore } from './tables.ts'
 
@@ -88,11 +88,8 @@ export function createQuarantine({
         .limit(limit + 1)
       if (reason !== undefined) query = query.where('reason', '=', reason).orderBy('reason', 'desc')
       const rows = await query.orderBy('seq', 'desc').execute()
-      const last = rows.length > limit ? rows[limit - 1] : undefined
-      return {
-        data: rows.slice(0, limit).map(toBody),
-        nextCursor: last === undefined ? null : encodeCursor(last.seq),
-      }
+      const page = toPage(rows, limit, ({ seq }) => [seq])
+      return { ...page, data: page.data.map(toBody) }
     },
     async quarantined(id) {
       const row = await bodies.select('raw').where('id', '=', id).executeTakeFirst()

@@ -1,3 +1,4 @@
+import type { ProviderName } from '../../../schema/index.ts'
 import type { Provider } from '../provider.ts'
 import { alchemy } from './alchemy.ts'
 import { circle } from './circle.ts'
@@ -30,9 +31,7 @@ export const providers = {
   stripe,
   github,
   'standard-webhooks': standardWebhooks,
-} as const satisfies Readonly<Record<string, Provider>>
-
-export type ProviderName = keyof typeof providers
+} as const satisfies Readonly<Record<ProviderName, Provider>>
 
 export const providerNames = Object.keys(providers) as readonly ProviderName[]
 

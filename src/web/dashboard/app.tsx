@@ -1,11 +1,11 @@
+import { mount } from '../ui/mount.tsx'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Route, Switch } from 'wouter'
 import { useGet } from '../ui/api.tsx'
 import { LiveState, useLive } from '../ui/live.tsx'
-import { Session } from '../ui/session.tsx'
+import { Session, SignIn } from '../ui/session.tsx'
 import { NotFound, Shell, type NavLink } from '../ui/shell.tsx'
-import { SignIn } from '../ui/sign-in.tsx'
 import { AccountPage } from './account.tsx'
 import { AlertsPage } from './alerts.tsx'
 import { ClockReadout } from './clock.tsx'
@@ -118,3 +118,5 @@ function Pages({ user, signOut }: { readonly user: string; readonly signOut: Rea
     </Shell>
   )
 }
+
+mount(<App />)

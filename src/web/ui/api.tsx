@@ -188,6 +188,11 @@ export function useAction<I, O>(run: (api: Api, input: I) => Promise<O>): UseMut
   })
 }
 
+/** The bytes of a `*_base64` member. */
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
 /** A path with the parameters that are neither empty nor undefined. */
 export function pathWith(path: string, parameters: Readonly<Record<string, string | number | undefined>>): string {
   const query = new URLSearchParams()

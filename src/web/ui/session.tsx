@@ -1,8 +1,9 @@
 import { Button } from '@mantine/core'
-import { useCallback, useMemo, useState, type ReactNode } from 'react'
+import { useCallback, useMemo, useState, type ReactNode, useEffect } from 'react'
 import { ApiError, ApiProvider, createApi, useAction, useGet, type ApiOptions } from './api.tsx'
 import { Live } from './live.tsx'
 import { Failure, Skeleton } from './states.tsx'
+import { Form, type Field, type ValueOf } from './form.tsx'
 
 export interface SessionProps<S> extends Omit<ApiOptions, 'onSignedOut'> {
   /** Path of the API's stream. */
@@ -61,5 +62,35 @@ function Content<S>(props: ContentProps<S>) {
     <Live url={base + stream} kinds={kinds}>
       {children(data, button)}
     </Live>
+  )
+}
+
+export interface SignInProps {
+  readonly name: string
+  /** Ends the title of the page. */
+  readonly site: string
+  readonly note?: ReactNode
+  readonly fields: readonly Field[]
+  /** Body of the request for a session. */
+  readonly toBody: (value: ValueOf) => object
+}
+
+/** Exchanges what the fields say for a session cookie. The session is then read again, like everything after an action. */
+export function SignIn({ name, site, note, fields, toBody }: SignInProps) {
+  useEffect(() => {
+    document.title = `Sign in – ${site}`
+  }, [site])
+  return (
+    <main className="ui-center">
+      <section className="ui-panel ui-stack ui-panel-body">
+        <h1>{name}</h1>
+        {note}
+        <Form
+          submit="Sign in"
+          fields={fields}
+          run={async ({ api, value }) => void (await api.send('POST', '/session', toBody(value)))}
+        />
+      </section>
+    </main>
   )
 }

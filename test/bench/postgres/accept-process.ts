@@ -20,7 +20,7 @@ const inbox = await createPostgresInbox({
 })
 
 process.on('message', ({ events, batch, from }: AcceptOrder) => {
-  const all = Array.from({ length: events }, (_, index) => makeEvent(from + index, events))
+  const all = Array.from({ length: events }, (_, index) => makeEvent(from + index))
   const startedAt = performance.now()
   let next = 0
   const work = async () => {

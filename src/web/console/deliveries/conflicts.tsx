@@ -1,15 +1,14 @@
-import { pathWith, useGet } from '../../ui/api.tsx'
-import { fromBase64 } from '../../ui/base64.ts'
+import { fromBase64, pathWith, useGet } from '../../ui/api.tsx'
 import { formatCount } from '../../ui/format.ts'
+import { indentJson } from '../../ui/json-view.tsx'
 import { List } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import type { Column } from '../../ui/table.tsx'
+import { type Column, ageColumn, bytesColumn, codeColumn, countColumn } from '../../ui/table.tsx'
+import { shortText } from '../../ui/text.tsx'
 import { Id, Time } from '../../ui/values.tsx'
-import { ageColumn, bytesColumn, codeColumn, countColumn } from '../../ui/columns.tsx'
 import type { ConflictDetailJson, ConflictJson } from '../../../admin/conflicts.ts'
 import { EventId } from '../events/event-id.tsx'
-import { Comparison } from './comparison.tsx'
 
 const columns: readonly Column<ConflictJson>[] = [
   ageColumn('Received', 'received_at'),
@@ -56,10 +55,54 @@ function Conflict({ digest, id }: { readonly digest: string; readonly id: string
           {conflict.raw_base64 === '' || conflict.kept_raw_base64 === '' ? (
             <p className="ui-dim">The bodies were pruned with the event. The id stays known.</p>
           ) : (
-            <Comparison kept={fromBase64(conflict.kept_raw_base64)} other={fromBase64(conflict.raw_base64)} />
+            <Bodies kept={linesOf(conflict.kept_raw_base64)} other={linesOf(conflict.raw_base64)} />
           )}
         </>
       )}
     </Loaded>
+  )
+}
+
+/** Compared lines of each body. */
+const maxLines = 1_000
+
+/** The lines of a body, indented if it is JSON. */
+function linesOf(base64: string): readonly string[] {
+  return indentJson(new TextDecoder().decode(fromBase64(base64))).split('\n')
+}
+
+interface BodiesProps {
+  readonly kept: readonly string[]
+  readonly other: readonly string[]
+}
+
+/** Both bodies, with the lines marked that the other one lacks. */
+function Bodies({ kept, other }: BodiesProps) {
+  const isCut = kept.length > maxLines || other.length > maxLines
+  const bodies = [
+    { name: 'Kept body', mark: '−', className: 'ui-text-bad', lines: kept, others: new Set(other) },
+    { name: 'Other body', mark: '+', className: 'ui-text-good', lines: other, others: new Set(kept) },
+  ]
+  const count = bodies.reduce((sum, { lines, others }) => sum + lines.filter((line) => !others.has(line)).length, 0)
+  return (
+    <>
+      <p role="status">
+        {count === 0 ? 'The bodies differ in order or white space only.' : `${formatCount(count)} lines differ.`}
+        {isCut && ` Only the first ${formatCount(maxLines)} are shown.`}
+      </p>
+      {bodies.map(({ name, mark, className, lines, others }) => (
+        <section key={name} className="ui-stack">
+          <h3>{name}</h3>
+          <pre className="ui-block" role="region" aria-label={name} tabIndex={0}>
+            {lines.slice(0, maxLines).map((line, index) => (
+              // Lines have no identity, and don't move.
+              <span key={index} className={others.has(line) ? undefined : className}>
+                {`${others.has(line) ? ' ' : mark} ${shortText(line, 2_000)}\n`}
+              </span>
+            ))}
+          </pre>
+        </section>
+      ))}
+    </>
   )
 }

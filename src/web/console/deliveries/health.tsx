@@ -3,10 +3,9 @@ import { formatCount, formatDuration, formatMs, formatShare, formatTime } from '
 import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
-import { DataTable, type Column } from '../../ui/table.tsx'
+import { DataTable, type Column, codeColumn, textColumn, timeColumn } from '../../ui/table.tsx'
+import { shortText } from '../../ui/text.tsx'
 import { Time } from '../../ui/values.tsx'
-import { codeColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
-
 import type { HealthJson, SilenceJson } from '../../../admin/health.ts'
 import { Command } from '../overview/first-run.tsx'
 import { Downtime } from './downtime.tsx'
@@ -46,7 +45,7 @@ function AnswersOfSource({ source, sender, retries }: HealthJson['sources'][numb
   const share = p99 === null || limit === null ? '' : `, ${formatShare(p99 / limit)} used by p99`
   return (
     <Panel
-      title={source === 'default' ? 'Answers' : `Answers to ${source}`}
+      title={source === 'default' ? 'Answers' : `Answers to ${shortText(source, 40)}`}
       note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}
     >
       <Facts
@@ -67,8 +66,8 @@ function AnswersOfSource({ source, sender, retries }: HealthJson['sources'][numb
         ]}
       />
       <p className="ui-dim">
-        A delivery succeeds with any 2xx{limit !== null && ` within ${formatMs(limit)}`}. {retries} Rejected requests
-        aren’t counted.
+        A delivery succeeds with any 2xx{limit !== null && ` within ${formatMs(limit)}`}. {shortText(retries, 300)}{' '}
+        Rejected requests aren’t counted.
       </p>
     </Panel>
   )

@@ -1,13 +1,11 @@
-import { ApiError, useGet } from '../../ui/api.tsx'
-import { fromBase64 } from '../../ui/base64.ts'
+import { ApiError, fromBase64, useGet } from '../../ui/api.tsx'
 import { formatBytes, formatCount, formatCounted } from '../../ui/format.ts'
 import { List, type Target } from '../../ui/list.tsx'
 import { Facts } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import type { Column } from '../../ui/table.tsx'
+import { type Column, ageColumn, bytesColumn, codeColumn, countColumn, textColumn } from '../../ui/table.tsx'
 import { Id, Time } from '../../ui/values.tsx'
 import { BulkAction, selectionOf } from '../bulk-action.tsx'
-import { ageColumn, bytesColumn, codeColumn, countColumn, textColumn } from '../../ui/columns.tsx'
 import type {
   DroppedBodiesJson,
   QuarantinedDetailJson,

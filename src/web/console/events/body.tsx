@@ -2,10 +2,10 @@ import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApi } from '../../ui/api.tsx'
-import { formatBytes } from '../../ui/format.ts'
-import { HexView } from '../../ui/hex-view.tsx'
+import { formatBytes, formatCount } from '../../ui/format.ts'
 import { JsonView } from '../../ui/json-view.tsx'
 import { Loaded } from '../../ui/states.tsx'
+import { TextBlock } from '../../ui/text.tsx'
 
 /** The exact bytes, read once the section is open. */
 export function Body({ id, size }: { readonly id: string; readonly size: number }) {
@@ -57,9 +57,29 @@ export function Bytes({ bytes, label, fileName }: BytesProps) {
           Download
         </Button>
       </span>
-      {isHex || text === null ? <HexView bytes={bytes} label={label} /> : <JsonView text={text} label={label} />}
+      {isHex || text === null ? (
+        <TextBlock value={toHex(bytes)} label={label} />
+      ) : (
+        <JsonView text={text} label={label} />
+      )}
     </div>
   )
+}
+
+const perLine = 16
+const maxHexBytes = 16_384
+
+/** A hex dump with ASCII, in the format of `xxd`: `00000010  7b 22 69 64 …  {"id…`. */
+export function toHex(bytes: Uint8Array): string {
+  const lines: string[] = []
+  for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += perLine) {
+    const part = [...bytes.subarray(at, at + perLine)]
+    const hex = part.map((byte) => byte.toString(16).padStart(2, '0')).join(' ')
+    const text = part.map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '.')).join('')
+    lines.push(`${at.toString(16).padStart(8, '0')}  ${hex.padEnd(perLine * 3 - 1)}  ${text}`)
+  }
+  const rest = bytes.length - maxHexBytes
+  return rest > 0 ? `${lines.join('\n')}\n… ${formatCount(rest)} more bytes` : lines.join('\n')
 }
 
 function textOf(bytes: Uint8Array): string | null {

@@ -23,7 +23,7 @@ const useEvent = (id: string) => useGet<EventDetailJson>(eventPath(id))
 
 /** Names the source of an event; nothing for the default source. */
 export function SourceBadge({ source }: { readonly source: string }) {
-  return source === 'default' ? null : <Status tone="info">{source}</Status>
+  return source === 'default' ? null : <Status tone="info">{shortText(source, 40)}</Status>
 }
 
 /** The type of an event, once it is loaded. */

@@ -6,9 +6,8 @@ import { List, type Filter, type FilterValues } from '../../ui/list.tsx'
 import { eventTypes } from '../../ui/names.ts'
 import { Page } from '../../ui/shell.tsx'
 import { Empty } from '../../ui/states.tsx'
-import type { Column } from '../../ui/table.tsx'
+import { type Column, ageColumn, textColumn } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
-import { ageColumn, textColumn } from '../../ui/columns.tsx'
 import type { EventRowJson } from '../../../admin/events.ts'
 import type { HealthJson } from '../../../admin/health.ts'
 import { EventContent, EventType, ReplayAction, SourceBadge } from './event.tsx'
@@ -41,7 +40,7 @@ const columns: readonly Column<EventRowJson>[] = [
     isName: true,
     cell: ({ type, source }) => (
       <>
-        <SourceBadge source={source} />
+        <SourceBadge source={source} />{' '}
         <code>
           <Line value={type} />
         </code>

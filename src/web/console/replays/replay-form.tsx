@@ -1,11 +1,10 @@
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
-import { useState, type SubmitEvent } from 'react'
-import { useAction, useGet } from '../../ui/api.tsx'
+import { useState } from 'react'
+import { useGet } from '../../ui/api.tsx'
+import { filledIn, Form, toNumber, type Field, type ValueOf } from '../../ui/form.tsx'
 import { formatCount, formatCounted } from '../../ui/format.ts'
-import { Failure } from '../../ui/states.tsx'
 import { shortText } from '../../ui/text.tsx'
 import type { HandlerListJson } from '../../../admin/handlers.ts'
-import type { ReplayCountJson, ReplayJson } from '../../../admin/replays.ts'
+import type { ReplayCountJson } from '../../../admin/replays.ts'
 import { filterOf, formatFilter, parseFilter, toQuery } from '../events/filter.ts'
 
 export interface ReplayFormProps {
@@ -16,90 +15,70 @@ export interface ReplayFormProps {
 
 /** Selects events like the filter line of Events, counts them, and replays the counted events. */
 export function ReplayForm({ initial, onClose }: ReplayFormProps) {
-  const { handler: initialHandler = '', ...initialFilter } = filterOf(initial)
+  const { handler = '', ...filter } = filterOf(initial)
   const handlers = useGet<HandlerListJson>('/handlers').data?.data ?? []
-  const [filter, setFilter] = useState(formatFilter(initialFilter))
-  const [handler, setHandler] = useState(initialHandler)
-  const [rate, setRate] = useState('')
-  const [isNewKeys, setNewKeys] = useState(false)
-  const count = useAction(async (api, request: object) => ({
-    ...(await api.send<ReplayCountJson>('POST', '/replays', { ...request, dryRun: true })),
-    request,
-  }))
-  const start = useAction((api, request: object) => api.send<ReplayJson>('POST', '/replays', request))
-  const counted = count.data
-  const changed =
-    <T,>(set: (value: T) => void) =>
-    (event: { readonly currentTarget: { readonly value: T } }) => {
-      set(event.currentTarget.value)
-      count.reset()
-    }
-  const { q, group, ...filters } = parseFilter(filter)
-  const hasWords = q !== undefined || group !== undefined
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    if (hasWords) return
-    if (counted !== undefined && counted.events > 0) start.mutate(counted.request, { onSuccess: onClose })
-    else
-      count.mutate({
-        ...toQuery(filters, Date.now()),
-        ...(handler !== '' && { handler }),
-        ...(rate !== '' && { per_second: Number(rate) }),
-        ...(isNewKeys && { new_keys: true }),
-      })
-  }
-  return (
-    <form className="ui-stack" onSubmit={submit}>
-      <TextInput
-        label="Filter"
-        placeholder="type: network: status: address: from:2d to:1h"
-        maxLength={500}
-        data-autofocus
-        error={hasWords && 'A replay selects by fields, not by words of the body'}
-        value={filter}
-        onChange={changed(setFilter)}
-      />
-      <NativeSelect
-        label="Handler"
-        data={[
-          { value: '', label: 'All handlers' },
-          ...handlers.map(({ name }) => ({ value: name, label: shortText(name) })),
-        ]}
-        value={handler}
-        onChange={changed(setHandler)}
-      />
-      <TextInput
-        label="Runs per second"
-        placeholder="Unlimited"
-        type="number"
-        min={0}
-        step="any"
-        value={rate}
-        onChange={changed(setRate)}
-      />
-      <Checkbox
-        size="xs"
-        label="New idempotency keys"
-        description="Receivers repeat their side effects, such as messages"
-        checked={isNewKeys}
-        onChange={(event) => {
-          setNewKeys(event.currentTarget.checked)
-          count.reset()
-        }}
-      />
-      <p className="ui-dim">Live events always go first.</p>
-      <Failure error={count.error ?? start.error} />
-      <p role="status">{counted !== undefined && textOf(counted)}</p>
-      <div className="ui-row ui-bar-end">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={count.isPending || start.isPending}>
-          {counted !== undefined && counted.events > 0 ? `Replay ${formatCounted(counted.events, 'event')}` : 'Count'}
-        </Button>
-      </div>
-    </form>
+  const [entered, setEntered] = useState<ValueOf>(
+    () => (name: string) => ({ filter: formatFilter(filter), handler })[name] ?? '',
   )
+  const [counted, setCounted] = useState<(ReplayCountJson & { readonly request: object }) | null>(null)
+  if (counted !== null)
+    return (
+      <>
+        <p role="status">{textOf(counted)}</p>
+        <Form
+          submit={`Replay ${formatCounted(counted.events, 'event')}`}
+          isBlocked={counted.events === 0}
+          run={async ({ api }) => void (await api.send('POST', '/replays', counted.request))}
+          onDone={onClose}
+          onCancel={() => setCounted(null)}
+        />
+      </>
+    )
+  const names = handlers.map(({ name }) => ({ value: name, label: shortText(name) }))
+  const fields: readonly Field[] = [
+    { name: 'filter', label: 'Filter', placeholder: 'type: network: status: address: from:2d to:1h' },
+    { name: 'handler', label: 'Handler', choices: [{ value: '', label: 'All handlers' }, ...names] },
+    { name: 'rate', label: 'Runs per second', placeholder: 'Unlimited' },
+    {
+      name: 'options',
+      label: 'Options',
+      isMany: true,
+      choices: [
+        {
+          value: 'new_keys',
+          label: 'New idempotency keys',
+          description: 'Receivers repeat their side effects, such as messages',
+        },
+      ],
+    },
+  ]
+  return (
+    <>
+      <p className="ui-dim">Live events always go first.</p>
+      <Form
+        submit="Count"
+        fields={fields.map((field) => ({ ...field, initial: entered(field.name), isOptional: true }))}
+        run={async ({ api, value }) => {
+          const request = toRequest(value)
+          const count = await api.send<ReplayCountJson>('POST', '/replays', { ...request, dryRun: true })
+          setEntered(() => value)
+          setCounted({ ...count, request })
+        }}
+        onCancel={onClose}
+      />
+    </>
+  )
+}
+
+function toRequest(value: ValueOf): object {
+  const { q, group, ...filter } = parseFilter(value('filter'))
+  if (q !== undefined || group !== undefined) throw new Error('A replay selects by fields, not by words of the body')
+  return {
+    ...toQuery(filter, Date.now()),
+    ...filledIn(value, 'handler'),
+    ...(value('rate') !== '' && { per_second: toNumber(value('rate')) }),
+    ...(value('options') !== '' && { new_keys: true }),
+  }
 }
 
 function textOf({ events, skipped }: ReplayCountJson): string {

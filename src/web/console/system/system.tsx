@@ -3,13 +3,13 @@ import { formatBytes, formatCount, formatNumber } from '../../ui/format.ts'
 import { Facts, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
-import { DataTable, type Column } from '../../ui/table.tsx'
+import { DataTable, type Column, ageColumn, codeColumn, countColumn, textColumn, timeColumn } from '../../ui/table.tsx'
 import { TabbedPage } from '../../ui/tabs.tsx'
-import { Line, Text } from '../../ui/text.tsx'
-import { ageColumn, codeColumn, countColumn, textColumn, timeColumn } from '../../ui/columns.tsx'
-import type { ReplicaJson, SecretUseJson, SettingsJson } from '../../../admin/health.ts'
+import { Line, Text, shortText } from '../../ui/text.tsx'
+import type { ReplicaJson, SecretUseJson, SettingsJson, AuditJson } from '../../../admin/health.ts'
 import type { OverviewJson } from '../../../admin/overview.ts'
-import { AuditList } from './audit.tsx'
+import { List } from '../../ui/list.tsx'
+import { Time } from '../../ui/values.tsx'
 
 type Setting = SettingsJson['settings'][number]
 
@@ -143,4 +143,56 @@ function Database() {
       </p>
     </Panel>
   )
+}
+
+const columns: readonly Column<AuditJson>[] = [
+  timeColumn('Time (UTC)', 'at', { width: '10.5rem' }),
+  textColumn('Action', 'action', { width: '12rem', isName: true }),
+  { header: 'Detail', cell: ({ detail }) => <Line value={detailText(detail)} max={200} fallback="" /> },
+  { header: 'By', width: '16rem', cell: ({ by }) => <Line value={by} fallback="the inbox" /> },
+  textColumn('User agent', 'user_agent', { width: '14rem', isOptional: true }),
+]
+
+/** What operators did, newest first. */
+function AuditList() {
+  return (
+    <List
+      caption="Audit"
+      path="/audit"
+      rowKey={({ id }: AuditJson) => String(id)}
+      columns={columns}
+      detail={{
+        label: 'Action',
+        render: (_id, row) =>
+          row === undefined ? <Empty title="Not among the loaded actions" /> : <Entry entry={row} />,
+      }}
+      empty={<Empty title="No actions yet">Sign-ins, and everything an operator changes, appear here.</Empty>}
+    />
+  )
+}
+
+function Entry({ entry: { at, action, detail, by, user_agent: userAgent } }: { readonly entry: AuditJson }) {
+  return (
+    <Facts
+      facts={[
+        ['Action', action],
+        ['Time (UTC)', <Time key="at" at={at} />],
+        ['By', by ?? 'the inbox'],
+        ['User agent', userAgent],
+        ...Object.entries(detail).map(([name, value]) => [shortText(name, 60), valueText(value)] as const),
+      ]}
+    />
+  )
+}
+
+function detailText(detail: AuditJson['detail']): string {
+  return Object.entries(detail)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${valueText(value)}`)
+    .join(', ')
+}
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value) && value.length > 20) return `${formatCount(value.length)} items`
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

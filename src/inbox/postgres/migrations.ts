@@ -1,3 +1,20 @@
+import { reduceHeaders } from '../reduce-headers.ts'
+import { keptTallyMinutes } from '../tally.ts'
+import type { Rows } from './database.ts'
+
+type Up = readonly string[] | ((trx: Rows) => Promise<void>)
+
+/**
+ * Migrations are numbered and forward-only. `oldest`: number of the oldest schema whose program may still run on the result. Migrations
+ * change tables only; the functions are installed after all of them. If older programs can't call the new functions, add a migration that
+ * excludes them.
+ */
+export interface Migration {
+  readonly name: string
+  readonly oldest: number
+  readonly up: Up
+}
+
 /**
  * The tables of the SQLite adapter, plus cluster tables: `counter`, `lane` (see locks.ts), `replica`, and the owner of a run.
  * `run.state` is an index into `runStates` of the port: 0 waiting, 1 ready, 2 suspect, 3 running, 4 held, 5 dead, 6 done, and other final
@@ -6,7 +23,7 @@
  * `subscription.state` into `subscriptionStates`. Text from outside is stored by `toStored` and sorted by bytes. Times are milliseconds
  * since 1970.
  */
-export const initial: readonly string[] = [
+const initial: Up = [
   `CREATE TABLE inbox.counter (last_seq bigint NOT NULL, body_bytes bigint NOT NULL) WITH (fillfactor = 10)`,
   `INSERT INTO inbox.counter VALUES (0, 0)`,
   `CREATE TABLE inbox.lane (id integer PRIMARY KEY)`,
@@ -184,4 +201,100 @@ export const initial: readonly string[] = [
      last_run bigint NOT NULL
    )`,
   `CREATE TABLE inbox.meta (name text PRIMARY KEY, value bigint NOT NULL)`,
+]
+
+/**
+ * Removes headers that earlier versions stored and that may contain secrets. TRUNCATE removes the old rows from the disk. Sets that become
+ * equal keep their ids, because changing events is slow in a large table. So the text is no longer unique.
+ */
+async function reduceStoredHeaders(trx: Rows): Promise<void> {
+  await trx.query('LOCK TABLE inbox.header_set IN ACCESS EXCLUSIVE MODE')
+  const sets = await trx.query<{ id: number; headers: string }>('SELECT id, headers FROM inbox.header_set')
+  await trx.query('TRUNCATE inbox.header_set')
+  await trx.query('DROP INDEX inbox.header_set_headers')
+  await trx.query('CREATE INDEX header_set_headers ON inbox.header_set (md5(headers))')
+  await trx.query(
+    `INSERT INTO inbox.header_set (id, headers) OVERRIDING SYSTEM VALUE SELECT * FROM unnest($1::integer[], $2::text[])`,
+    [sets.map(({ id }) => id), sets.map(({ headers }) => reduceHeaders(headers))],
+  )
+}
+
+/**
+ * `tally`: accepted events per minute of receipt (since 1970), type, network ('' for none) and replica. `hour`: first and last
+ * accept-sequence number received in an hour. `secret_use`: first and last use of each secret. All three are filled from the stored
+ * events; the lock keeps replicas from accepting during that.
+ */
+const tallies: Up = [
+  `LOCK TABLE inbox.counter IN ACCESS EXCLUSIVE MODE`,
+  `CREATE TABLE inbox.tally (
+     minute integer NOT NULL,
+     type text COLLATE "C" NOT NULL,
+     network text COLLATE "C" NOT NULL,
+     replica text COLLATE "C" NOT NULL DEFAULT '',
+     count bigint NOT NULL,
+     PRIMARY KEY (minute, type, network, replica)
+   ) WITH (fillfactor = 50)`,
+  `CREATE TABLE inbox.hour (hour integer PRIMARY KEY, first_seq bigint NOT NULL, last_seq bigint NOT NULL) WITH (fillfactor = 50)`,
+  `CREATE TABLE inbox.secret_use (
+     label text COLLATE "C" PRIMARY KEY,
+     first_at bigint NOT NULL,
+     last_at bigint NOT NULL,
+     count bigint NOT NULL
+   ) WITH (fillfactor = 10)`,
+  `INSERT INTO inbox.hour SELECT received_at / 3600000, min(seq), max(seq) FROM inbox.event GROUP BY 1`,
+  `INSERT INTO inbox.secret_use
+     SELECT secret_label, min(received_at), max(received_at), count(*) FROM inbox.event GROUP BY 1`,
+  `INSERT INTO inbox.tally (minute, type, network, count)
+     SELECT received_at / 60000, type, CASE WHEN strpos(key, ':') > 0 THEN split_part(key, ':', 1) ELSE '' END, count(*)
+     FROM inbox.event WHERE received_at >= ((SELECT max(hour) FROM inbox.hour)::bigint * 60 - ${keptTallyMinutes}) * 60000
+     GROUP BY 1, 2, 3`,
+  // The search index of earlier versions.
+  `DROP TABLE IF EXISTS inbox.index_meta, inbox.index_event, inbox.index_kind, inbox.index_tally, inbox.index_hour,
+     inbox.index_cadence, inbox.index_drift, inbox.index_secret, inbox.index_wallet`,
+  `CREATE INDEX event_key ON inbox.event (key, seq) WHERE key IS NOT NULL`,
+]
+
+/** Times come from the database's clock, so data about replicas' clocks is dropped. Older programs can't run on this schema. */
+const databaseClock: Up = [`DROP TABLE inbox.clock_shift`, `DELETE FROM inbox.meta WHERE name = 'seen_at'`]
+
+/**
+ * Routes of handlers: see `Definitions`. `route`: types, order and key paths as JSON; `digest`: its SHA-256. `since`: first registration.
+ * `unheld_at`: since when no replica holds it; null if one does. `counter.definitions` counts changes of the table. Older programs can't run
+ * on this schema, because they create runs only of handlers that they have loaded themselves.
+ */
+const definitions: Up = [
+  `CREATE TABLE inbox.definition (
+     handler text COLLATE "C" NOT NULL,
+     digest text COLLATE "C" NOT NULL,
+     route text NOT NULL,
+     since bigint NOT NULL,
+     unheld_at bigint,
+     PRIMARY KEY (handler, digest)
+   )`,
+  `ALTER TABLE inbox.counter ADD definitions bigint NOT NULL DEFAULT 0`,
+  `ALTER TABLE inbox.handler DROP first_seq`,
+  `UPDATE inbox.replica SET handlers = NULL`,
+]
+
+/**
+ * `stable_digest`: see `NewEvent`. `source_key`: fetched public keys. Older programs can't run on this schema: they would give events of
+ * other sources to handlers of the default source.
+ */
+const sources: Up = [
+  `ALTER TABLE inbox.event ADD stable_digest text COLLATE "C"`,
+  `CREATE TABLE inbox.source_key (
+     source text COLLATE "C" NOT NULL,
+     id text COLLATE "C" NOT NULL,
+     spki text NOT NULL,
+     PRIMARY KEY (source, id)
+   )`,
+]
+
+export const migrations: readonly Migration[] = [
+  { name: '0001-initial', oldest: 1, up: initial },
+  { name: '0002-stored-headers', oldest: 1, up: reduceStoredHeaders },
+  { name: '0003-tallies', oldest: 1, up: tallies },
+  { name: '0004-database-clock', oldest: 4, up: databaseClock },
+  { name: '0005-definitions', oldest: 5, up: definitions },
+  { name: '0006-sources', oldest: 6, up: sources },
 ]

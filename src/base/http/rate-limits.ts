@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../clock.ts'
 
 /** The caller's quota, for the response headers (R117–R119). */
 export interface Quota {
@@ -14,8 +14,7 @@ const windowMs = 60_000
 
 /**
  * Counts requests per bucket in fixed windows of 60 s, each starting at the first request, on the wall clock (A54).
- * Beyond
- * `capacity` buckets, the one with the oldest window is dropped.
+ * Beyond `capacity` buckets, the one with the oldest window is dropped.
  */
 export class RateLimits {
   readonly #wall: Pick<Clock, 'now'>
@@ -34,18 +33,25 @@ export class RateLimits {
     const bucket = this.#current(name, now)
     const isExceeded = bucket.count >= limit
     if (!isExceeded) bucket.count++
-    return {
-      limit,
-      remaining: Math.max(0, limit - bucket.count),
-      resetAt: bucket.startAt + windowMs,
-      isExceeded,
-    }
+    return { limit, remaining: Math.max(0, limit - bucket.count), resetAt: bucket.startAt + windowMs, isExceeded }
+  }
+
+  /** Milliseconds until the bucket takes another request; 0: now. Counts nothing. */
+  waitMs(name: string, limit: number): number {
+    const now = this.#wall.now()
+    const bucket = this.#existing(name, now)
+    return bucket !== undefined && bucket.count >= limit ? bucket.startAt + windowMs - now : 0
+  }
+
+  #existing(name: string, now: number): { readonly startAt: number; count: number } | undefined {
+    const bucket = this.#buckets.get(name)
+    // If the clock is set back, the window ends too; otherwise it could last very long.
+    return bucket !== undefined && now < bucket.startAt + windowMs && now >= bucket.startAt ? bucket : undefined
   }
 
   #current(name: string, now: number): { readonly startAt: number; count: number } {
-    const bucket = this.#buckets.get(name)
-    // If the clock is set back, the window ends too; otherwise it could last very long.
-    if (bucket !== undefined && now < bucket.startAt + windowMs && now >= bucket.startAt) return bucket
+    const existing = this.#existing(name, now)
+    if (existing !== undefined) return existing
     const newBucket = { startAt: now, count: 0 }
     this.#buckets.delete(name)
     this.#forgetOldest(now)

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestClock } from '../../src/base/clock.ts'
+import { encodeCursor } from '../../src/inbox/cursor.ts'
+import { eventStatuses, type HandlerRoute } from '../../src/inbox/port.ts'
+import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
+import { createViews } from '../../src/inbox/postgres/views.ts'
+import { anEvent, boom, loose, ordered } from '../conformance/stage.ts'
+import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
+import { usePostgres } from '../support/postgres-inboxes.ts'
+import { done, openStage, type Stage } from './postgres-stage.ts'
+
+/** Number of events: each table gets more rows than one statement may read. */
+const events = 52_000
+/** Maximum rows of a table that one statement of a view reads. */
+const maxRowsRead = 50_000
+/** Above this cost PostgreSQL compiles a plan (JIT), which takes longer than executing it. */
+const maxCost = 100_000
+/** Runs per call of a function, and the maximum pages of tables and indexes read per run. */
+const batch = 100
+const maxPages = 300
+
+const routes: readonly HandlerRoute[] = [
+  { ...ordered, latestOnly: true },
+  loose,
+  { ...ordered, name: 'sink', types: [] },
+]
+const clock = createTestClock(Date.UTC(2026, 0, 1))
+
+const server = usePostgres()
+let db: Database
+let stage: Stage
+/** The database, with the pages that calls of functions read counted. */
+let measured: Pick<Database, 'query'>
+let added = 0
+let pages = 0
+/** Rows read by sequential scans of large tables. */
+let rowsScanned = 0
+/** Statements of the current read of a view. */
+const statements: Statement[] = []
+
+beforeAll(async () => {
+  const url = await server.createDatabase()
+  db = createDatabase({ url, statementMs: 60_000 })
+  await fillInbox(db, events, 2_000)
+  stage = await openStage(url, routes, { clock, between: (on) => (measured = measuredBy(on)) as Database })
+}, 120_000)
+afterAll(async () => {
+  await stage[Symbol.asyncDispose]()
+  await db.close()
+})
+
+function measuredBy(on: Database): Database {
+  return {
+    ...on,
+    async query<R>(text: string, values?: readonly unknown[]): Promise<R[]> {
+      // EXPLAIN discards the result, so the call is rolled back and repeated.
+      if (/FROM inbox\.\w+\(/.test(text)) await measure(on, text, values)
+      return on.query<R>(text, values)
+    },
+  }
+}
+
+interface Plan {
+  readonly 'QUERY PLAN': readonly {
+    readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number }
+  }[]
+}
+
+async function measure(on: Database, text: string, values?: readonly unknown[]): Promise<void> {
+  const undone = new Error('undone')
+  await on
+    .exclusively(async (trx) => {
+      const [row] = await trx.query<Plan>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values)
+      const plan = row?.['QUERY PLAN'][0]?.Plan
+      pages += (plan?.['Shared Hit Blocks'] ?? NaN) + (plan?.['Shared Read Blocks'] ?? NaN)
+      const [read] = await trx.query<{ rows: number }>(
+        `SELECT sum(seq_tup_read)::bigint AS rows FROM pg_stat_xact_user_tables
+         WHERE schemaname = 'inbox' AND relname IN ('run', 'event', 'body', 'state')`,
+      )
+      rowsScanned += read?.rows ?? NaN
+      throw undone
+    })
+    .catch((error: unknown) => {
+      if (error !== undone) throw error
+    })
+}
+
+/** Expects that `work` calls a function on `batch` runs, and reads a few pages for each. */
+async function expectFewPages(work: () => Promise<unknown>): Promise<void> {
+  pages = 0
+  rowsScanned = 0
+  await work()
+  expect(rowsScanned).toBe(0)
+  expect(pages).toBeGreaterThan(0)
+  expect(pages / batch).toBeLessThan(maxPages)
+}
+
+async function claim() {
+  const leases = await stage.claim({ max: batch })
+  expect(leases).toHaveLength(batch)
+  return leases
+}
+
+/** Owner and number of the claim in progress. */
+async function claimed() {
+  const [row] = await db.query<{ owner: string; claim: number }>(
+    `SELECT owner, claim_id AS claim FROM inbox.run WHERE state = 3 AND owner = 'replica worker' LIMIT 1`,
+  )
+  return row!
+}
+
+type Views = ReturnType<typeof createViews>
+
+/** Views that record their statements. */
+function openViews(): Views {
+  const recording: Rows = {
+    query(text, values = []) {
+      // The size comes from the short list of tables.
+      if (!text.includes('pg_total_relation_size')) statements.push({ text, values })
+      return db.query(text, values)
+    },
+  }
+  return createViews(recording, clock)
+}
+
+const far = { limit: 50, cursor: encodeCursor(events / 2) }
+const rare = { group: 'Rare: boom' }
+const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
+  ['the newest events', (of) => of.events({ limit: 50 })],
+  ['later events', (of) => of.events(far)],
+  ['events of a type', (of) => of.events({ limit: 50, type: 'type.2' })],
+  ['events of an unknown type', (of) => of.events({ limit: 50, type: 'none' })],
+  ['events of a wallet', (of) => of.events({ limit: 50, network: 'base', address: '777' })],
+  ['events of a period', (of) => of.events({ limit: 50, from: 10_000, to: 11_000 })],
+  ['events with a word', (of) => of.events({ limit: 50, q: 'w99' })],
+  ...eventStatuses.map((status): (typeof reads)[number] => {
+    return [`events that are ${status}`, (of) => of.events({ limit: 50, status })]
+  }),
+  ['events that are dead with a word', (of) => of.events({ limit: 50, status: 'dead', q: 'w99' })],
+  ['an event', (of) => of.event('e4243')],
+  ['unknown ids', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
+  ['the newest dead letters', (of) => of.deadLetters({ limit: 50 })],
+  ['later dead letters', (of) => of.deadLetters({ limit: 50, cursor: encodeCursor(500, 50_000) })],
+  ['dead letters by all filters', (of) => of.deadLetters({ limit: 50, handler: 'ordered', type: 'type.1', ...rare })],
+  ['a dead letter', (of) => of.deadLetter(8)],
+  ['groups of dead letters', (of) => of.deadGroups({})],
+  ['groups of dead letters of a type', (of) => of.deadGroups({ type: 'type.1' })],
+  ['run ids of dead letters', (of) => of.deadRunIds({ handler: 'ordered', type: 'type.1' })],
+  ['conflicts', (of) => of.conflicts({ limit: 50 })],
+  ['a conflict', (of) => of.conflict('e77', 'none')],
+  ['the quarantine', (of) => of.quarantine({ limit: 50 })],
+  ['the quarantine by reason', (of) => of.quarantine({ limit: 50, reason: 'reason 1' })],
+  ['a body in quarantine', (of) => of.quarantined('sha256:77')],
+  ['groups of the quarantine', (of) => of.quarantineGroups()],
+  ['replays', (of) => of.replays({ limit: 50 })],
+  ['a replay', (of) => of.replay(77)],
+  ['the events of a replay', (of) => of.countReplay({ from: 0 }, [{ types: ['*'] }])],
+  ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, [{ types: ['*'] }])],
+  ['the audit', (of) => of.audit({ limit: 50 })],
+  ['the counts', (of) => of.stats()],
+  ['the dead letters of the last hour', (of) => of.deadLastHour()],
+]
+
+async function analyzeWithoutOpenRuns(): Promise<void> {
+  await db.query(`UPDATE inbox.run SET state = state + 50`)
+  await db.query('VACUUM ANALYZE inbox.run')
+  await db.query(`UPDATE inbox.run SET state = state - 50`)
+}
+
+function testCalls(): void {
+  test('accept reads a few pages per event', async () => {
+    const deliveries = Array.from({ length: batch }, (_, n) =>
+      anEvent(n % 2 === 0 ? `new${added++}` : `e${n}`, { key: `k${n * 12 + 10}`, headers: `{"n":${n}}` }),
+    )
+    await expectFewPages(() => stage.accept.accept(deliveries))
+  })
+
+  test('claim and settle read a few pages per run', async () => {
+    await expectFewPages(claim)
+    const leases = await stage.runs(`r.owner = 'replica worker'`)
+    await expectFewPages(() => stage.work.settle(leases.map(({ id, token }) => done({ runId: id, token }))))
+    const times = { startedAt: 1, endedAt: 2 }
+    const outcomes = (await claim()).map((lease, n) => {
+      if (n % 3 === 0) return { ...lease, ...times, kind: 'retry', at: 1, error: boom } as const
+      if (n % 3 === 1) return { ...lease, ...times, kind: 'dead', error: boom } as const
+      const reads = [
+        { query: { prefix: `none${n}`, after: null, limit: 3 }, found: [] },
+        { query: { key: 'none' }, found: [] },
+      ]
+      const items = [{ sink: 'sink', key: `k${n}`, payload: '1', idempotencyKey: 'i' }]
+      return done(lease, { reads, writes: [{ key: `w${n}`, value: '1', expiresAt: 1 }], items })
+    })
+    await expectFewPages(() => stage.work.settle(outcomes))
+  })
+
+  test('reap and the release of a lost claim read a few pages per run', async () => {
+    await claim()
+    const lost = await claimed()
+    await expectFewPages(async () => {
+      const text = `SELECT count FROM inbox.release_claims(ARRAY[$1], ARRAY[$2::bigint]) count`
+      expect(await measured.query(text, [lost.owner, lost.claim])).toEqual([{ count: batch }])
+    })
+    await claim()
+    await expectFewPages(async () =>
+      expect(await measured.query(`SELECT * FROM inbox.reap($1)`, ['replica worker'])).toHaveLength(batch),
+    )
+  })
+}
+
+describe.each<[string, () => Promise<unknown>, number]>([
+  ['outdated statistics', async () => {}, Infinity],
+  ['current statistics', () => db.query('VACUUM ANALYZE'), maxCost],
+])('with %s', (_, prepare, cheap) => {
+  beforeAll(async () => void (await prepare()), 120_000)
+
+  test('each statement of a view uses an index and reads a bounded number of rows', async () => {
+    for (const [what, read] of reads) {
+      statements.length = 0
+      // New views, because views keep counts.
+      await read(openViews())
+      expect(statements.length, what).toBeGreaterThan(0)
+      for (const statement of statements) {
+        const { whole, rowsRead, cost } = await explain(db, statement)
+        expect(whole, `${what}: ${statement.text}`).toEqual([])
+        expect(rowsRead, `${what}: ${statement.text}`).toBeLessThanOrEqual(maxRowsRead)
+        expect(cost, `${what}: ${statement.text}`).toBeLessThan(cheap)
+      }
+    }
+  }, 120_000)
+
+  testCalls()
+})
+
+describe('with statistics from a time without open runs', () => {
+  beforeAll(analyzeWithoutOpenRuns, 120_000)
+
+  testCalls()
+})

@@ -1,0 +1,27 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+
+/** Functions for databases on the disk. Call it once in a test file: the databases are removed after its tests. */
+export function databaseFiles() {
+  const root = mkdtempSync(join(tmpdir(), 'inbox-test-'))
+  let count = 0
+  afterAll(() => rmSync(root, { recursive: true }))
+
+  /** The path of a database in a new folder. */
+  function newDatabaseFile(): string {
+    const folder = join(root, String(++count))
+    mkdirSync(folder)
+    return join(folder, 'inbox.db')
+  }
+
+  /** Copies a database as it is on the disk, like after kill -9. Returns the path of the copy. */
+  function copyDatabase(file: string, suffixes: readonly string[] = ['', '-wal', '.seq']): string {
+    const copy = newDatabaseFile()
+    for (const suffix of suffixes) if (existsSync(file + suffix)) copyFileSync(file + suffix, copy + suffix)
+    return copy
+  }
+
+  return { newDatabaseFile, copyDatabase }
+}
