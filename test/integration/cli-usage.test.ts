@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..')
 const run = (...args: string[]) => runCli(args, { cwd: tmpdir() })
 
 test.each([
-  [['verify'], "required option '--secret <secret>' not specified"],
+  [['verify'], "required option '--body <body>' not specified"],
   [
     ['events', 'list', '--limit', '0'],
     "option '--limit <number>' argument '0' is invalid. Expected a whole number from 1.",
