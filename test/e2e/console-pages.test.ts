@@ -41,7 +41,7 @@ function placesOf({ rejectId, unusableId, digest }: FilledAdmin) {
 
 /** Members whose text is a fixed name, such as a state, or encoded bytes. */
 const fixedKeys =
-  /^(level|state|kind|order|on_dead|origin|window|status|outcome|role|raw_base64|kept_raw_base64|.*_at|at|now|from|to|until|since)$/
+  /^(level|state|kind|source|order|on_dead|origin|window|status|outcome|role|raw_base64|kept_raw_base64|.*_at|at|now|from|to|until|since)$/
 
 describe.skipIf(!hasBrowser)('every page of the console (needs Chromium: set CHROMIUM_PATH)', () => {
   const pages = setUpConsole()

@@ -47,23 +47,6 @@ test.each([
   expect(out + errors).not.toContain(password)
 })
 
-test('P8 check and migrate print URLs without user and password', async () => {
-  const given = {
-    INBOX_SECRETS: 'a-secret-of-the-webhook',
-    INBOX_ADMIN_TOKEN: 'a-token-of-the-operator',
-    INBOX_DATABASE_URL: `postgres://a-user:${password}@127.0.0.1:1/inbox`,
-  }
-  const cwd = tmpdir()
-  const results = await Promise.all([
-    runCli(['check'], { cwd, env: given }),
-    runCli(['migrate'], { cwd, env: given }),
-    runCli(['check'], { cwd, env: { ...given, INBOX_CONSOLE_URL: `https://a-user:${password}/@example.com` } }),
-  ])
-  const text = JSON.stringify(results)
-  expect(text).toContain('postgres://127.0.0.1:1/inbox')
-  expect(text).not.toMatch(/a-user|hunter2/)
-})
-
 test('an old Node gets an error that names the needed version', async () => {
   const makeOld = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.2' } })`
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(makeOld)}` }

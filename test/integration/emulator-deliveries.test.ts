@@ -87,16 +87,6 @@ describe('one delivery', () => {
       { outcome: 'failed', status: null, latencyMs: 5000, failure: 'no answer within 5000 ms' },
     ])
   })
-
-  test('A43 the 5 s pass on the wall clock, not on the world clock', async () => {
-    const { clock, receiver, deliveries, reports, send, answer } = await setUpWaiting()
-    send(outgoing())
-    await receiver.received(1)
-    await clock.advance(3_600_000)
-    answer()
-    await deliveries.idle()
-    expect(reports).toMatchObject([{ outcome: 'acknowledged', latencyMs: 0 }])
-  })
 })
 
 describe('the retry ladder', () => {
