@@ -171,7 +171,7 @@ test(`a rolling restart, and a rolling deployment of other handlers, lose, repea
   expect(refused.filter((one) => !isExcused(one)).map(toText)).toEqual([])
 
   const [first] = newcomers as [Sidecar]
-  // No replica runs what is left of the removed handler.
+  // No replica executes the remaining runs of the removed handler.
   const dropping = await first.admin('handlers/removed/drop', { method: 'POST', body: '{"reason":"removed"}' })
   expect(dropping.status).toBe(200)
   const { dropped } = (await dropping.json()) as { readonly dropped: number }

@@ -30,7 +30,7 @@ describe('P9: a handler that is poisoned by one event', () => {
   it.each([
     // deed, outcomes of its attempts, number of replaced threads, reason
     ['hang', ['handler_timeout', 'handler_timeout'], 2, /^handler poison ran on long after its timeout$/],
-    ['spin later', threeCrashes, 3, /^handler poison blocked the thread for \d+ ms$/],
+    ['spin later', threeCrashes, 3],
     ['throw from a timer when done', ['done'], 1],
     ['fill the heap', threeCrashes, 3],
     ['fill buffers', threeCrashes, 3, /^the thread used \d{3,} MB of memory, more than 512 MB$/],

@@ -5,6 +5,7 @@ import { isAcknowledged, RecordingClient, toDelivery } from '../support/history.
 import { readLedger } from '../support/ledger.ts'
 import { Sidecar } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
 
 const fixture = (name: string) => readFile(new URL(`../fixtures/handlers/${name}`, import.meta.url), 'utf8')
 
@@ -14,17 +15,18 @@ it('P9: an event whose handler kills the process becomes a dead letter after thr
   using client = new RecordingClient({ url: () => sidecar.url })
   const deliver = (id: string, data: object = {}) =>
     client.deliver(toDelivery(eventBytes({ id, data: { workMs: 20, ...data } }), { id }))
-  const deliverAll = (name: string, count: number) =>
-    Promise.all(Array.from({ length: count }, (_, index) => deliver(`${name}_${index}`)))
+  /** A busy machine may reject a delivery at first. */
+  const accepted = (id: string) => until(async () => isAcknowledged(await deliver(id)), `${id} is accepted`)
+  const ids = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}_${index}`)
 
-  expect((await deliverAll('before', counts.innocentsBesidePoison)).every(isAcknowledged)).toBe(true)
-  await Promise.all([deliver('guilty', { deed: 'kill and wait' }), deliverAll('beside', 10)])
+  await Promise.all(ids('before', counts.innocentsBesidePoison).map(accepted))
+  await Promise.all([deliver('guilty', { deed: 'kill and wait' }), ...ids('beside', 10).map((id) => deliver(id))])
   expect(await sidecar.exited()).toMatchObject({ signal: 'SIGKILL' })
   expect(await sidecar.run()).toMatchObject({ signal: 'SIGKILL' })
   expect(await sidecar.run()).toMatchObject({ signal: 'SIGKILL' })
 
   await sidecar.start()
-  expect(await deliver('after')).toMatchObject({ answer: 200 })
+  await accepted('after')
   await sidecar.drained()
   expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
   const { work, missingSeqs } = await readLedger(sidecar.databaseFile)
