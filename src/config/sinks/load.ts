@@ -262,9 +262,16 @@ function isMissing(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
 }
 
-function ruleOf({ message }: z.core.$ZodIssue): string {
-  return message.replace(/^(?:Invalid input|Invalid option|Too small|Too big): /, '')
+function ruleOf(issue: z.core.$ZodIssue): string {
+  // A custom message of a kind is better than a description of its limit.
+  const isDefault = issue.message.startsWith('Too ')
+  const unit = issue.code === 'too_small' || issue.code === 'too_big' ? (units[issue.origin] ?? '') : ''
+  if (isDefault && issue.code === 'too_small') return `expected at least ${issue.minimum}${unit}`
+  if (isDefault && issue.code === 'too_big') return `expected at most ${issue.maximum}${unit}`
+  return issue.message.replace(/^Invalid (?:input|option): /, '')
 }
+
+const units: Readonly<Record<string, string>> = { string: ' characters', array: ' values' }
 
 interface Resolved {
   readonly value: unknown
