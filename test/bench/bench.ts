@@ -8,6 +8,7 @@ import { benchCluster, renderClusterText } from './postgres/cluster.ts'
 import { race, ratioOf, type Measured, type Runner } from './race.ts'
 import { renderJson, renderText, type Goal } from './report.ts'
 import { measureSchemes } from './schemes.ts'
+import { measureSending, renderSending } from './sending.ts'
 import { startCeiling, startProduct } from './server-process.ts'
 import { measureReplay, measureStart, type Replayed } from './work-off.ts'
 
@@ -32,6 +33,8 @@ const { values } = parseArgs({
     replay: { type: 'string' },
     /** Measures one to three replicas on PostgreSQL, instead of SQLite. */
     postgres: { type: 'boolean', default: false },
+    /** Measures how many deliveries per second the emulator sends. */
+    emulator: { type: 'boolean', default: false },
     'random-ids': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -42,7 +45,8 @@ const usage = `npm run bench -- [--events 100000] [--rounds 3] [--connections 64
                  [--stored 10000000]   also measure on a store of this many events
                  [--backlog 1000000]   also measure a start with this many pending runs
                  [--replay 1000000]    also measure a replay of this many events, and its memory
-                 [--postgres]          measure one to three replicas on PostgreSQL instead`
+                 [--postgres]          measure one to three replicas on PostgreSQL instead; needs pgbench
+                 [--emulator]          measure how many deliveries the emulator sends instead`
 
 const { handled, manyKeys, outbox, state, stateAndOutbox, stored, unordered, watched } = contenders
 const work = mkdtempSync(join(tmpdir(), 'inbox-bench-'))
@@ -128,10 +132,15 @@ async function mainOfCluster(): Promise<void> {
   process.stdout.write(`${values.json ? JSON.stringify({ events, results }) : renderClusterText(results)}\n`)
 }
 
+async function mainOfEmulator(): Promise<void> {
+  const results = [await measureSending(Number(values.events), 10), await measureSending(Number(values.events), 50)]
+  process.stdout.write(`${values.json ? JSON.stringify(results) : renderSending(results)}\n`)
+}
+
 if (values.help) process.stdout.write(`${usage}\n`)
 else {
   try {
-    await (values.postgres ? mainOfCluster() : main())
+    await (values.emulator ? mainOfEmulator() : values.postgres ? mainOfCluster() : main())
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
