@@ -81,7 +81,10 @@ export async function startServing(listen: ListenOptions, options: ServingOption
     keepAliveMs: 15_000,
     // Requests without a Host header are rejected in the envelope, not by Node.
     settings: { maxHeaderSize: 16 * 1024, requireHostHeader: false },
-    prepare: (server) => server.on('clientError', rest.onClientError).on('connect', rest.onConnect),
+    prepare: (server) =>
+      server
+        .on('clientError', (error, socket) => rest.onClientError(error, socket))
+        .on('connect', (request, socket) => rest.onConnect(request, socket)),
     portSetting: remedyOf,
     ...(tls && { tls }),
   })

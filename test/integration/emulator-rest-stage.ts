@@ -93,7 +93,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
   // The client closes idle connections first: a request on a connection that the server closes would fail.
   server.keepAliveTimeout = 0
-  server.on('clientError', app.onClientError)
+  server.on('clientError', (error, socket) => app.onClientError(error, socket))
   server.on('checkContinue', app)
   server.on('checkExpectation', app)
   server.listen(0, '127.0.0.1')

@@ -158,7 +158,9 @@ test('one id from two sources has two effects in every sink', async () => {
   }
   if (kafka !== null) {
     const records = (await kafka.records(2)) as readonly { readonly headers: readonly string[] }[]
-    expect(records.map(({ headers }) => headers[headers.indexOf('event-id') + 1]).toSorted()).toEqual(ids.toSorted())
+    expect(records.map(({ headers }) => String(headers[headers.indexOf('event-id') + 1])).toSorted()).toEqual(
+      ids.toSorted(),
+    )
   }
   if (redis !== null) {
     const client = await createClient({ url: redisUrl }).connect()

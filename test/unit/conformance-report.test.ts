@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { createEffects, eventIdsIn } from '../../src/cli/conformance/effects.ts'
+import { eventIdsIn } from '../../src/cli/conformance/effects.ts'
 import { accepted, failed, judge } from '../../src/cli/conformance/judge.ts'
 import { toJunit } from '../../src/cli/conformance/command.ts'
 import { toReport, type Verdict } from '../../src/cli/conformance/run.ts'

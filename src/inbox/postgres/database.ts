@@ -74,7 +74,8 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   function openPools(): Pools {
     const sockets = createSockets()
-    const poolOf = (max: number) => createPool({ ...config, stream: sockets.open, max, idleTimeoutMillis: 30_000 })
+    const poolOf = (max: number) =>
+      createPool({ ...config, stream: () => sockets.open(), max, idleTimeoutMillis: 30_000 })
     return { pool: poolOf(connections), reserved: poolOf(1), sockets, abort: new Set() }
   }
 

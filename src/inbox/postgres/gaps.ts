@@ -61,7 +61,7 @@ export function createGaps({ db, onWarning }: GapsOptions) {
 
   return {
     /** Counts a new, stored event as late if it was created in a watched gap. */
-    arrived: late.arrived,
+    arrived: (event: Parameters<typeof late.arrived>[0]) => late.arrived(event),
     /** This replica accepts deliveries from now on. If none did until now, records the time since the last one did as a gap. */
     async start() {
       await flush()

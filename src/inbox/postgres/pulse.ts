@@ -102,7 +102,7 @@ export function startPulse({ config, answeredAt, onDown, listener }: PulseOption
   }
 
   async function connect(onTimeout: () => void): Promise<pg.Client> {
-    const newClient = new pg.Client({ ...config, stream: sockets.open, connectionTimeoutMillis: connectMs })
+    const newClient = new pg.Client({ ...config, stream: () => sockets.open(), connectionTimeoutMillis: connectMs })
     // If only this connection ends, the next check opens another.
     newClient.on('error', () => {
       if (client === newClient) client = undefined

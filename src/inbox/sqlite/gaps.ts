@@ -76,7 +76,7 @@ export function createGaps(sql: Statements, clock: Clock) {
       return { missingSeqs, gaps: sql.acknowledgeGaps.run(clock.now()).changes }
     },
     /** Counts a new event as late if it was created in a watched gap. */
-    arrived: late.arrived,
+    arrived: (event: Parameters<typeof late.arrived>[0]) => late.arrived(event),
     /** Stores the counts since the last call. Call in the transaction of their events. */
     flush(): void {
       for (const { id, arrived, arrivedLost } of late.take())
