@@ -24,6 +24,7 @@ import { openInbox, reportWaiting, startServing } from '../inbox/open.ts'
 import { readAsEvent } from '../receiver/readers.ts'
 import { createRejectLog, createRejects } from '../receiver/rejects.ts'
 import { createReceiverApp } from '../receiver/server.ts'
+import { withoutSecrets } from '../receiver/stored-headers.ts'
 import { createWebhookSecrets, type WebhookSecrets } from '../config/secrets.ts'
 import { createTracer } from '../base/tracing.ts'
 import { createConsolePages, createAdminApp, type AdminAppOptions } from '../admin/server.ts'
@@ -226,7 +227,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   opened.defer(() => reconciler.close())
 
   const paths = [config.path, ...config.sources.map(({ settings }) => settings.path)]
-  const rejects = createRejects({ ...config, paths, clock, secrets: () => secrets.current() })
+  const storedHeaders = withoutSecrets(config.storedHeaders, sources.sources)
+  const rejects = createRejects({ ...config, storedHeaders, paths, clock, secrets: () => secrets.current() })
   const receiving = createReceiving(config, {
     async accept(batch) {
       disk.check()

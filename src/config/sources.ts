@@ -10,8 +10,8 @@ export interface ConfiguredSource {
   readonly settings: SourceSettings
   /** Empty if keys are fetched. */
   readonly secrets: SecretsOrigin
-  /** For fetched keys; undefined: the endpoint needs none. */
-  readonly apiKey: string | undefined
+  /** Reads the API key for fetched keys; undefined: the endpoint needs none. */
+  readonly apiKey: (() => Promise<string>) | undefined
 }
 
 export interface SourcesSetting {
@@ -61,6 +61,9 @@ async function loadSource(
   const files = Object.values(secretOrigins).flatMap((origin) =>
     typeof origin === 'object' && 'file' in origin ? [at(origin.file)] : [],
   )
-  const apiKey = keyEndpoint?.apiKey && (await readOrigin(`sources.${name}.keys.apiKey`, keyEndpoint.apiKey, reader))
-  return { settings, secrets: { secrets: await read(), files, read }, apiKey: apiKey ?? undefined }
+  const origin = keyEndpoint?.apiKey ?? null
+  // Read again for each request, as a file may change.
+  const apiKey = origin === null ? undefined : () => readOrigin(`sources.${name}.keys.apiKey`, origin, reader)
+  await apiKey?.()
+  return { settings, secrets: { secrets: await read(), files, read }, apiKey }
 }

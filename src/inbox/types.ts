@@ -277,6 +277,7 @@ export interface SourceKey {
 }
 
 /** Keeps the fetched keys of sources, so that a restart needs no network. */
+/** `source`: name and key URL of a source. */
 export interface SourceKeyPort {
   sourceKeys(source: string): Promise<readonly SourceKey[]>
   /** Replaces all keys of a source. Idempotent. */

@@ -10,7 +10,7 @@ export interface DeliveryRequest {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   /**
    * The exact bytes as received, not parsed or decoded; null or undefined without a body. Bodies of senders that gzip them
-   * (QuickNode) may be inflated. Other values get 500 `body_already_read`.
+   * (QuickNode) may be passed as received or inflated. Other values get 500 `body_already_read`.
    */
   readonly body: Uint8Array | ArrayBuffer | null | undefined
   /** Address of the peer, for the log of rejected requests. */

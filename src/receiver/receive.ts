@@ -5,7 +5,7 @@ import { defaultSource, type AcceptPort } from '../inbox/port.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createInflater, type Inflater } from './inflate.ts'
 import { createIngest, type Delivery, type Ingest, type IngestObserver, type IngestOptions } from './ingest.ts'
-import { createHeaderReader, type HeaderReader, type StoredHeaders } from './stored-headers.ts'
+import { createHeaderReader, withoutSecrets, type HeaderReader, type StoredHeaders } from './stored-headers.ts'
 import { createPressure, type Pressure } from './pressure.ts'
 import { createDefaultReader, createSourceReader, type NamedSource } from './readers.ts'
 import { toText, type RejectLog } from './rejects.ts'
@@ -96,7 +96,7 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
     observer,
     bodyLimitBytes,
     commits,
-    readHeaders: createHeaderReader(settings),
+    readHeaders: createHeaderReader({ ...settings, storedHeaders: withoutSecrets(settings.storedHeaders, sources) }),
     ingest: createIngest({
       ...options,
       observer,
@@ -111,14 +111,12 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
   const receivingOf = (source: ReceivedSource): SourceReceiving => {
     const { name, path, probes, inflates, verify } = source
     const secretHeaders = verify.map(({ header }) => header)
-    const storedHeaders = settings.storedHeaders.filter((header) => !secretHeaders.includes(header))
     const observerOfSource = options.observerOf(name)
     return {
       ...receiving,
       name,
       path,
       observer: observerOfSource,
-      readHeaders: createHeaderReader({ storedHeaders, signatureHeader }),
       ingest: createIngest({
         ...options,
         observer: observerOfSource,
@@ -128,7 +126,10 @@ export function createReceiving(settings: ReceiverSettings, options: ReceivingOp
       }),
       // Only signatures of the default source can be explained, so the body isn't kept.
       logReject: (request, reason) => options.logReject(request, reason),
-      inflate: inflates ? inflate : null,
+      // Without a signature a body needs no work.
+      inflate: inflates
+        ? async (raw, headers) => (secretHeaders.some((header) => header in headers) ? inflate(raw, headers) : raw)
+        : null,
       methods: methodsOf(probes),
     }
   }

@@ -13,6 +13,15 @@ export interface StoredHeaders {
   readonly signatureHeader: string
 }
 
+/** Removes the signature headers of all sources: a delivery may be sent to the wrong path, and some hold a secret. */
+export function withoutSecrets(
+  storedHeaders: readonly string[],
+  sources: readonly { readonly verify: readonly { readonly header: string }[] }[],
+): readonly string[] {
+  const secretHeaders = sources.flatMap(({ verify }) => verify.map(({ header }) => header))
+  return storedHeaders.filter((header) => !secretHeaders.includes(header))
+}
+
 /** Characters of one value, and of the JSON of all stored headers. */
 const maxValueLength = 200
 const maxLength = 2_000

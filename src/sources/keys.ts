@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Logger } from '../base/log.ts'
 import type { SourceKey, SourceKeyPort } from '../inbox/port.ts'
-import type { KeyEndpoint } from './provider.ts'
+import { uuidPattern, type KeyEndpoint } from './provider.ts'
 
 export interface KeyCache {
   /**
@@ -18,7 +18,7 @@ export interface KeyCacheOptions {
   readonly source: string
   readonly endpoint: KeyEndpoint
   /** Undefined: the endpoint needs none. */
-  readonly apiKey: string | undefined
+  readonly apiKey: (() => Promise<string>) | undefined
   readonly storage: SourceKeyPort
   readonly clock: Pick<Clock, 'now' | 'after'>
   readonly fetch: typeof fetch
@@ -33,11 +33,12 @@ const timeoutMs = 3_000
 const maxBytes = 64 * 1024
 /** Maximum unknown ids remembered; then all are forgotten. */
 const maxUnknown = 1_000
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Creates the cache of a source's public keys. Fetches at most once per 10 s: forged key ids must not flood the endpoint. */
 export function createKeyCache(options: KeyCacheOptions): KeyCache {
   const { source, endpoint, storage, clock, log } = options
+  // Keys of one environment must not count for another.
+  const place = `${source} ${endpoint.url}`
   const isSet = endpoint.format === 'jwks'
   const keys = new Map<string, KeyObject>()
   /** When an id was found to be unknown. */
@@ -49,7 +50,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
 
   return {
     async find(keyId) {
-      if (!isSet && !uuid.test(keyId)) return 'unknown'
+      if (!isSet && !uuidPattern.test(keyId)) return 'unknown'
       await (loading ??= load())
       const key = keys.get(keyId)
       if (key !== undefined) {
@@ -74,7 +75,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
 
   async function load(): Promise<void> {
     try {
-      for (const { id, spki } of await storage.sourceKeys(source)) {
+      for (const { id, spki } of await storage.sourceKeys(place)) {
         const key = fromSpki(spki)
         if (isUsable(key)) keys.set(id, key)
       }
@@ -111,7 +112,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
       return
     }
     // Deliveries don't wait for the storage.
-    storage.storeSourceKeys(source, [...keys].map(toStored)).catch((error: unknown) => {
+    storage.storeSourceKeys(place, [...keys].map(toStored)).catch((error: unknown) => {
       log.warn({ source, reason: messageOf(error) }, 'public keys not stored')
     })
   }
@@ -122,7 +123,7 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
     const timer = clock.after(timeoutMs, () => abort.abort(new Error('no response within 3 s')))
     try {
       const headers: Record<string, string> = {}
-      if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${options.apiKey}`
+      if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${await options.apiKey()}`
       const response = await options.fetch(url, { headers, redirect: 'error', signal: abort.signal })
       if (response.ok) return JSON.parse(await textOf(response))
       await response.body?.cancel()

@@ -28,6 +28,11 @@ export interface Verification {
   readonly timestamp?: Timestamp
   /** Header with the id of a fetched key, in lower case. */
   readonly keyIdHeader?: string
+  /**
+   * Formats of signed headers, by name in lower case. A header that holds the id needs one: otherwise text of its neighbours in
+   * the template could move into it, and one signature would be valid for several ids.
+   */
+  readonly formats?: Readonly<Record<string, RegExp>>
 }
 
 /** The time of signing. The signature must cover it. */
@@ -133,6 +138,8 @@ export function defineProvider(
     retries: { ...undocumented, ...provider.retries },
   }
 }
+
+export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export const seconds = (...delays: readonly number[]): readonly number[] => delays.map((delay) => delay * 1_000)
 export const hours = (...delays: readonly number[]): readonly number[] => delays.map((delay) => delay * 3_600_000)

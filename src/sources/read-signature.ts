@@ -35,6 +35,12 @@ export interface ReadProblem {
   readonly header: string
 }
 
+/**
+ * Every body begins and ends with one of these. A signed header without them can't have taken in a part of the body, whose signature
+ * would stay valid.
+ */
+const partsOfJson = /[{}[\]"]/
+
 /** Signatures per header. During a rotation there are two. */
 const maxSignatures = 8
 
@@ -47,7 +53,13 @@ export function readSignature(
   let problem: ReadProblem | null = null
   const header = (name: string) => {
     const values = headersOf(headers, name)
-    if (values.length === 1 && values[0] !== '') return values[0]
+    const [text = ''] = values
+    if (values.length === 1 && text !== '') {
+      const isSigned = name !== verification.header
+      if (!isSigned || (!partsOfJson.test(text) && verification.formats?.[name]?.test(text) !== false)) return text
+      problem ??= { reason: 'malformed', header: name }
+      return undefined
+    }
     problem ??= { reason: values.length > 1 ? 'repeated' : 'missing', header: name }
     return undefined
   }

@@ -2,10 +2,10 @@ import type { ProviderName } from '../../schema/index.ts'
 import { z } from 'zod'
 import { nearest } from '../base/edit-distance.ts'
 import { messageOf } from '../base/errors.ts'
-import { defineProvider, type KeyEndpoint, type Provider, type Verification } from './provider.ts'
+import { defineProvider, type KeyEndpoint, type Provider, type Reference, type Verification } from './provider.ts'
 import { isProviderName, providerNames, providers } from './providers/index.ts'
 import type { ParsedVerification } from './read-signature.ts'
-import { parseTemplate } from './template.ts'
+import { parseTemplate, type Template } from './template.ts'
 
 /** Where a secret comes from. */
 export type SecretOrigin = string | { readonly env: string } | { readonly file: string }
@@ -44,9 +44,12 @@ const origin = z.union(
 )
 // `env` and `file` as labels would turn a reference into a secret.
 const label = /^(?!(?:env|file)$)[a-z][a-z0-9-]{0,31}$/
-const secrets = z.union([origin, z.record(z.string().regex(label), origin)], {
-  error: `must be ${originRule}, or an object of these by label`,
-})
+const secrets = z.union(
+  [origin, z.record(z.string().regex(label), origin).refine((labels) => Object.keys(labels).length > 0)],
+  {
+    error: `must be ${originRule}, or an object of these by label`,
+  },
+)
 const verification = z.strictObject(
   {
     scheme: z.enum(['hmac-sha256', 'secret', 'keccak256', 'ed25519'], {
@@ -160,14 +163,16 @@ function resolveEntry(name: string, settings: Entry, problems: string[]): Source
   problems.push(...verifyProblems(settings, verify))
   const { path, id = provider.id, type = provider.type, createdAt = provider.createdAt, key = provider.key } = settings
   if (typeof settings.id === 'string' && !isCovered(settings.id, verify)) {
-    problems.push('.id must be in the body, or in a header that the signature covers')
+    problems.push(
+      '.id must be in the body, or in a header that the signature covers, with text before and after it in verify.signed',
+    )
   }
   return {
     ...provider,
     name,
     path,
     provider: isProviderName(settings.provider ?? '') ? (settings.provider as ProviderName) : null,
-    verify,
+    verify: verify.map((each) => withIdFormats(each, id)),
     id,
     type,
     createdAt,
@@ -237,12 +242,35 @@ function verifyProblems({ verify }: Entry, [parsed]: readonly ParsedVerification
   ]
 }
 
+/** A header can be the id if text on both sides shows where it begins and ends. */
 function isCovered(id: string, verify: readonly ParsedVerification[]): boolean {
-  if (!id.startsWith('header.')) return true
-  const name = id.slice('header.'.length)
-  return verify.every(({ templates }) =>
-    templates.every(({ parts }) => parts.some((part) => part.kind === 'header' && part.name === name)),
-  )
+  const name = headerNameOf(id)
+  return name === null || verify.every(({ templates }) => templates.every((each) => bordersOf(name, each) !== null))
+}
+
+/** The id must not contain the text beside it: otherwise one signature would be valid for several ids. */
+function withIdFormats(verification: ParsedVerification, id: Reference | null): ParsedVerification {
+  const formats = { ...verification.formats }
+  for (const name of [id ?? []].flat().map(headerNameOf)) {
+    if (name === null) continue
+    const borders = verification.templates.map((each) => bordersOf(name, each) ?? '').join('')
+    const characters = borders.replaceAll(/[\\\]^-]/g, String.raw`\$&`)
+    if (borders !== '') formats[name] = new RegExp(`^[^${characters}]+$`, 'u')
+  }
+  return { ...verification, formats }
+}
+
+function headerNameOf(reference: string): string | null {
+  return reference.startsWith('header.') ? reference.slice('header.'.length) : null
+}
+
+/** The texts beside a header; null if it is missing, or beside another value. */
+function bordersOf(name: string, { parts }: Template): string | null {
+  const index = parts.findIndex((part) => part.kind === 'header' && part.name === name)
+  if (index < 0) return null
+  const beside = [parts[index - 1], parts[index + 1]].filter((part) => part !== undefined)
+  const texts = beside.flatMap((part) => (part.kind === 'text' ? [part.name] : []))
+  return texts.length === beside.length ? texts.join('') : null
 }
 
 function secretsOf(

@@ -120,13 +120,3 @@ test('P8 check lists sources without their secrets, and doctor fetches public ke
   expect(out).toMatch(/^fail +source circle +.*public keys of https:\/\/127\.0\.0\.1:1 can't be fetched/m)
   for (const text of [checked.out, out]) expect(text).not.toMatch(/whsec_|key-of-circle/)
 })
-
-test.each(symmetric)('createSignedRequest makes a delivery of %s that the inbox accepts', async (provider) => {
-  const path = `/hooks/${provider}`
-  const request = await createSignedRequest({ source: { provider, path, secrets: secret } })
-  const response = await fetch(app.url.replace('/webhooks', path), request)
-  expect({ status: response.status, answer: await response.json() }).toMatchObject({
-    status: 200,
-    answer: { status: 'accepted' },
-  })
-})

@@ -5,9 +5,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HealthJson } from '../../src/admin/health.ts'
 import { createInbox, defineHandler } from '../../src/index.ts'
+import { createSignedRequest } from '../../src/app/testing/index.ts'
+import { createInflater } from '../../src/receiver/inflate.ts'
+import { providerNames, providers } from '../../src/sources/providers/index.ts'
+import { vectors } from '../support/source-vectors.ts'
+import type { ProviderName } from '../../schema/index.ts'
 import { createSourceReader } from '../../src/receiver/readers.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import { signSource } from '../../src/sources/sign.ts'
@@ -122,32 +127,86 @@ describe('a source', () => {
     })
   })
 
-  test.each(['alchemy', 'payments', 'desk'] as const)(
-    '%s: a changed byte, a missing header and the signature of another source get 401, and nothing is stored',
-    async (name) => {
-      await using app = await startTestApp({ settings })
-      const parts = signed[name]()
-      const foreign = name === 'alchemy' ? signed.desk() : signed.alchemy()
-      for (const { headers, body } of [
-        { ...parts, body: Buffer.from(`${parts.body.toString()} `) },
-        { ...parts, headers: {} },
-        { ...parts, headers: foreign.headers },
-        delivery(parts.body, { secret: secrets.desk }),
-      ]) {
-        const answer = await post(app, { target: parts.target, body: body ?? Buffer.alloc(0), headers: headers ?? {} })
-        expect(answer.status).toBe(401)
-        expect(answer.text).toContain('signature_invalid')
+  describe('of every provider', () => {
+    const path = (name: ProviderName) => `/hooks/${name}`
+    const isFetched = (name: ProviderName) => providers[name].keyEndpoint !== null
+    const secretOf = (name: ProviderName) =>
+      name === 'standard-webhooks' ? secrets.payments : `secret-of-${name}-for-tests`
+    const settingsOf = (provider: ProviderName) => ({
+      provider,
+      path: path(provider),
+      ...(isFetched(provider) ? { keys: { apiKey: 'key-of-the-api' } } : { secrets: secretOf(provider) }),
+    })
+    const all = Object.fromEntries(providerNames.map((name) => [name, settingsOf(name)]))
+    let app: TestApp
+    beforeAll(async () => {
+      app = await startTestApp({ settings: { INBOX_SOURCES: JSON.stringify(all) } })
+      // Stored keys need no network.
+      for (const name of providerNames) {
+        const { keyEndpoint } = providers[name]
+        if (keyEndpoint === null) continue
+        const keys = vectors
+          .filter(({ provider }) => provider === name)
+          .flatMap((vector) => Object.entries(vector.keys ?? {}))
+        await app.inbox.storeSourceKeys(
+          `${name} ${keyEndpoint.url}`,
+          keys.map(([id, spki]) => ({ id, spki })),
+        )
       }
-      expect(await app.inbox.stats()).toMatchObject({ lastSeq: 0, quarantined: 0 })
-      expect(await post(app, parts)).toMatchObject({ status: 200 })
-    },
-  )
+    })
+    afterAll(() => app[Symbol.asyncDispose]())
+
+    /** A delivery of the sender, and the headers that prove it. */
+    async function deliveryOf(provider: ProviderName) {
+      const vector = vectors.find((each) => each.provider === provider && each.identity !== undefined)
+      const { headers, body } =
+        isFetched(provider) && vector !== undefined
+          ? vector
+          : await createSignedRequest({ source: settingsOf(provider) })
+      const names = providers[provider].verify.map(({ header }) => header)
+      const proof = Object.keys(headers).filter((name) => names.includes(name.toLowerCase()))
+      return { headers, body: Buffer.from(body), proof }
+    }
+
+    test.each(providerNames)('%s: what is not authentic gets 401, and nothing is stored', async (name) => {
+      const target = path(name)
+      const { headers, body, proof } = await deliveryOf(name)
+      const { headers: foreign } = await deliveryOf(name === 'github' ? 'alchemy' : 'github')
+      const without = Object.fromEntries(Object.entries(headers).filter(([header]) => !proof.includes(header)))
+      const proofs = proof.map((header) => [header, headers[header] ?? ''] as const)
+      const withProof = (change: (value: string) => string | string[]) => ({
+        ...without,
+        ...Object.fromEntries(proofs.map(([header, value]) => [header, change(value)])),
+      })
+      const before = await app.inbox.stats()
+      const isStatic = providers[name].verify[0]?.scheme === 'secret'
+      const bodies = isStatic ? [] : [Buffer.concat([body, Buffer.from(' ')])]
+      const cases = [
+        ...bodies.map((changed) => ({ headers, body: changed })),
+        ...[
+          without,
+          foreign,
+          withProof(() => ''),
+          withProof((value) => [value, value]),
+          withProof((value) => `${value}0`),
+        ].map((changed) => ({ headers: changed, body })),
+      ]
+      for (const parts of cases) expect(await post(app, { target, ...parts })).toMatchObject({ status: 401 })
+      expect(await app.inbox.stats()).toEqual(before)
+      expect(await post(app, { target, headers, body })).toMatchObject({ status: 200 })
+      expect(await app.inbox.stats()).toMatchObject({ lastSeq: before.lastSeq + 1 })
+    })
+  })
 
   test('stores no header with a secret', async () => {
     await using app = await startTestApp({ settings })
     const parts = signedBy('nodes', '[{"signature":"5h","type":"SWAP"}]', { 'user-agent': 'Helius' })
     expect(await post(app, parts)).toMatchObject({ status: 200 })
     expect(await app.inbox.event('nodes/5h')).toMatchObject({ headers: '{"user-agent":"Helius"}', type: 'SWAP' })
+    // Sent to a wrong path.
+    const { headers } = delivery(eventBytes({ id: 'a' }))
+    await post(app, { ...delivery(eventBytes({ id: 'a' })), headers: { ...headers, authorization: secrets.desk } })
+    expect((await app.inbox.event('a'))?.headers).toBeNull()
   })
 
   test('answers the tests of its sender without the store', async () => {
@@ -178,6 +237,17 @@ describe('a source', () => {
     const damaged = { ...gzipped('streams', raw), body: Buffer.from([0x1f, 0x8b, 1, 2]) }
     expect(await post(app, damaged)).toMatchObject({ status: 400 })
     expect(await post(app, gzipped('desk', raw))).toMatchObject({ status: 415 })
+    // Without a signature it isn't inflated.
+    const unsigned = { ...gzipped('streams', 'x'.repeat(20_000)), headers: { 'content-encoding': 'gzip' } }
+    expect(await post(app, unsigned)).toMatchObject({ status: 401 })
+  })
+
+  test('few gzipped bodies wait to be inflated', async () => {
+    const inflate = createInflater(32 * 1024 * 1024)
+    const inflateOne = () => inflate(gzipSync('{}'), { 'content-encoding': 'gzip' })
+    const results = await Promise.all([inflateOne(), inflateOne(), inflateOne()])
+    expect(results.map(String)).toEqual(['{}', '{}', 'overloaded'])
+    expect(String(await inflateOne())).toBe('{}')
   })
 
   test('keeps unusable bodies in quarantine, per source', async () => {

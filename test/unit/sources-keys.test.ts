@@ -21,15 +21,15 @@ type Answer = Response | Error | 'never'
 function stage(endpoint: typeof circle.keyEndpoint, answer: (url: string) => Answer) {
   const clock = createTestClock()
   const requests: { readonly url: string; readonly init: RequestInit | undefined }[] = []
-  let stored: readonly SourceKey[] = []
+  const stored = new Map<string, readonly SourceKey[]>()
   const options = {
     source: 'tested',
     endpoint: endpoint!,
-    apiKey: 'TEST_API_KEY:1:2',
+    apiKey: () => Promise.resolve('TEST_API_KEY:1:2'),
     storage: {
-      sourceKeys: () => Promise.resolve(stored),
-      storeSourceKeys: (_source: string, keys: readonly SourceKey[]) => {
-        stored = keys
+      sourceKeys: (source: string) => Promise.resolve(stored.get(source) ?? []),
+      storeSourceKeys: (source: string, keys: readonly SourceKey[]) => {
+        stored.set(source, keys)
         return Promise.resolve()
       },
     },
@@ -45,7 +45,7 @@ function stage(endpoint: typeof circle.keyEndpoint, answer: (url: string) => Ans
       })
     },
   }
-  return { options, clock, requests, cache: createKeyCache(options), stored: () => stored }
+  return { options, clock, requests, cache: createKeyCache(options), stored: () => [...stored.values()].flat() }
 }
 
 const json = (value: unknown, status = 200) => Response.json(value, { status })
@@ -77,6 +77,9 @@ describe('keys fetched one by one', () => {
 
     const restarted = createKeyCache({ ...options, fetch: () => Promise.reject(new Error('no network')) })
     expect(spkiOf(await restarted.find(circleId))).toBe(circleKey)
+    const endpoint = { ...options.endpoint, url: 'https://sandbox.example/{keyId}' }
+    const elsewhere = createKeyCache({ ...options, endpoint, fetch: () => Promise.reject(new Error('no network')) })
+    expect(await elsewhere.find(circleId)).toBe('unavailable')
   })
 
   test('at most one request per 10 s: until then another id is unavailable, not unknown', async () => {

@@ -146,7 +146,10 @@ describe('resolveSources', () => {
     [{ provider: 'circle', path: '/a', keys: { apiKey: 'k', url: 'https://a/' } }, '.keys.url must contain {keyId}'],
     [{ ...alchemy, id: 'id' }, '.id must be body.<path> or header.<name>, for example body.id'],
     [{ ...alchemy, key: ['network'] }, '.key.0 must be body.<path> or header.<name>, for example body.id'],
-    [{ ...alchemy, id: 'header.x-id' }, '.id must be in the body, or in a header that the signature covers'],
+    [
+      { ...alchemy, id: 'header.x-id' },
+      '.id must be in the body, or in a header that the signature covers, with text before and after it in verify.signed',
+    ],
     [
       { ...desk, verify: { ...desk.verify, scheme: 'hmac' } },
       '.verify.scheme must be hmac-sha256, secret, keccak256 or ed25519',

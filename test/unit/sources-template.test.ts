@@ -109,6 +109,39 @@ describe('a source with its own template', () => {
     )
   })
 
+  test('an id in a header is one text: nothing of its neighbours can move into it', async () => {
+    const settingsOf = (signed: string) => {
+      const timestamp = { header: 'x-timestamp', unit: 's' }
+      const verify = { scheme: 'hmac-sha256', header: 'x-signature', signed, timestamp }
+      return resolveSources({ desk: { path: '/desk', secrets: '0123456789abcdef', verify, id: 'header.x-id' } }, [])
+    }
+    for (const signed of [
+      '{header.x-id}{timestamp}.{body}',
+      '{timestamp}{header.x-id}.{body}',
+      '{header.x-id}{body}{timestamp}',
+    ])
+      expect(settingsOf(signed).problems).toEqual([
+        expect.stringMatching(/^sources\.desk\.id must be .* with text before and after/),
+      ])
+    const source = {
+      ...settingsOf('{timestamp}.{header.x-id}.{header.x-nonce}.{body}').sources[0]!,
+      secrets: () => [secret],
+      keys: null,
+    }
+    const now = Date.UTC(2026, 0, 31)
+    const raw = Buffer.from('{}')
+    const sent = signSource(source.verify[0]!, {
+      raw,
+      key: secret.key,
+      now,
+      headers: { 'x-id': 'a', 'x-nonce': 'b.c' },
+    })
+    const verdictFor = (id: string, nonce: string) =>
+      verifySource(source, { headers: Object.entries({ ...sent, 'x-id': id, 'x-nonce': nonce }).flat(), raw, now })
+    expect(await verdictFor('a', 'b.c')).toMatchObject({ ok: true })
+    expect(await verdictFor('a.b', 'c')).toEqual({ ok: false, reason: 'malformed' })
+  })
+
   test('takes {bodyDigest} from the body, never from a header', async () => {
     const source = toSource('{timestamp}{bodyDigest}')
     const now = Date.UTC(2026, 0, 31)

@@ -104,6 +104,51 @@ describe.each(titled)('%s', (_title, vector) => {
   })
 })
 
+/** Every other way to cut the signed text: bytes of one part move into its neighbour, so the signature stays valid. */
+test('no part of a delivery can take in bytes of its neighbour', async () => {
+  const nodes = vectors.find(({ provider }) => provider === 'quicknode')!
+  const alerts = vectors.find(({ provider, identity }) => provider === 'tenderly' && identity !== undefined)!
+  const coinbase = vectors.find(
+    ({ headers }) => headers['x-event-id'] !== undefined && headers['X-Hook0-Signature']?.includes('x-event-id'),
+  )!
+  const nodeHeaders = Object.fromEntries(
+    Object.entries(nodes.headers).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  const { 'x-qn-nonce': nonce = '', 'x-qn-timestamp': time = '' } = nodeHeaders
+  const dateName = Object.keys(alerts.headers).find((name) => name.toLowerCase() === 'date')!
+  const cuts: SourceVector[] = []
+  for (let at = 1; at < nodes.body.length; at++) {
+    const digits = /^\d+/.exec(nodes.body.slice(at))?.[0] ?? ''
+    const headers = { ...nodeHeaders, 'x-qn-nonce': nonce + time + nodes.body.slice(0, at), 'x-qn-timestamp': digits }
+    if (digits !== '') cuts.push({ ...nodes, headers, body: nodes.body.slice(at + digits.length) })
+  }
+  for (let at = 1; at < alerts.body.length; at++) {
+    const date = alerts.body.slice(at) + alerts.headers[dateName]!
+    cuts.push({ ...alerts, headers: { ...alerts.headers, [dateName]: date }, body: alerts.body.slice(0, at) })
+  }
+  const id = coinbase.headers['x-event-id']!
+  const words = coinbase.headers['x-event-type']!.split('.')
+  for (let at = 1; at < words.length; at++) {
+    const moved = { 'x-event-id': [id, ...words.slice(0, at)].join('.'), 'x-event-type': words.slice(at).join('.') }
+    cuts.push({ ...coinbase, headers: { ...coinbase.headers, ...moved } })
+  }
+  cuts.push({
+    ...coinbase,
+    headers: {
+      ...coinbase.headers,
+      'content-type': `${coinbase.headers['content-type']}.${id}`,
+      'x-event-id': words[0]!,
+      'x-event-type': words.slice(1).join('.'),
+    },
+  })
+  expect(new Set(cuts.map(({ provider }) => provider)).size).toBe(3)
+  for (const cut of cuts)
+    expect(await verifySource(await sourceOf(cut), requestOf(cut)), JSON.stringify(cut.headers)).toEqual({
+      ok: false,
+      reason: 'malformed',
+    })
+})
+
 /** Of the same form. */
 function otherSecret({ secret = '' }: SourceVector): string {
   if (secret.startsWith('whpk_')) return `whpk_${Buffer.alloc(32, 9).toString('base64')}`
@@ -185,8 +230,9 @@ test('Coinbase may list headers in any case', async () => {
   const source = await sourceOf(vectorOf('coinbase-cdp'))
   const raw = Buffer.from('{}')
   const key = source.secrets()[0]!.key
-  const mac = createHmac('sha256', key).update('1769868202.X-Event-Id.evt_1.{}').digest('hex')
-  const headers = ['x-hook0-signature', `t=1769868202,h=X-Event-Id,v1=${mac}`, 'X-EVENT-ID', 'evt_1']
+  const id = '123e4567-e89b-12d3-a456-426614174000'
+  const mac = createHmac('sha256', key).update(`1769868202.X-Event-Id.${id}.{}`).digest('hex')
+  const headers = ['x-hook0-signature', `t=1769868202,h=X-Event-Id,v1=${mac}`, 'X-EVENT-ID', id]
   const verdict = await verifySource(source, { headers, raw, now: 1_769_868_202_000 })
   expect(verdict).toMatchObject({ ok: true, covered: ['x-event-id'] })
 })

@@ -1,4 +1,4 @@
-import { defineProvider } from '../provider.ts'
+import { defineProvider, uuidPattern } from '../provider.ts'
 
 export const coinbaseCdp = defineProvider({
   title: 'Coinbase Developer Platform',
@@ -11,6 +11,8 @@ export const coinbaseCdp = defineProvider({
       encoding: 'hex',
       signed: ['{timestamp}.{item.h}.{signedHeaders}.{body}'],
       timestamp: { from: { item: 't' }, unit: 's', toleranceSeconds: 300 },
+      // The signed headers are joined with dots, which types contain.
+      formats: { 'x-event-id': uuidPattern },
     },
   ],
   id: 'header.x-event-id',

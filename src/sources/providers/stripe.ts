@@ -17,6 +17,8 @@ export const stripe = defineProvider({
   type: 'body.type',
   createdAt: 'body.created',
   key: ['body.data.object.id'],
+  // Counts the endpoints that have not acknowledged the event yet.
+  volatile: ['pending_webhooks'],
   retries: { windowMs: 3 * 24 * 3_600_000, final4xx: [] },
   resigns: 'https://docs.stripe.com/webhooks#replay-attacks',
   docs: {
