@@ -40,7 +40,7 @@ const historyMs = 3_600_000
 const maxEvents = 10_000
 
 const examples = `
-Types: ${eventTypes.join(', ')}; with --source those of its sender
+Types: ${eventTypes.join(', ')}; with --source, types of that sender
 
 With --set an event is raw: it did not happen in the simulated world. Values are JSON, otherwise text.
 

@@ -52,7 +52,7 @@ export interface SenderFacts {
   readonly mismatchesLastHour: number
   /** Requests of the last five minutes that were permanently rejected and may be deliveries. */
   readonly rejections: RejectionCounts
-  /** Valid signatures of the last minute that cover a time, and those of them whose time is too old. */
+  /** Valid signatures with a time in the last minute. `old`: how many of these times are too old. */
   readonly signatures: { readonly signed: number; readonly old: number }
 }
 

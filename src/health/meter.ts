@@ -203,7 +203,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
     },
     /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
     mismatches: (windowMs: number): number => countsOf(windowMs).mismatched,
-    /** Valid signatures with a time in the last `windowMs`, at most an hour, and those of them whose time is too old. */
+    /** Valid signatures with a time in the last `windowMs`, at most an hour. `old`: how many of these times are too old. */
     signatures(windowMs: number): { readonly signed: number; readonly old: number } {
       const { signed, old } = countsOf(windowMs)
       return { signed, old }

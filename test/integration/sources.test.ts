@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HealthJson } from '../../src/admin/health.ts'
 import { createInbox, defineHandler } from '../../src/index.ts'
+import { loadSources } from '../../src/config/sources.ts'
 import { createSignedRequest } from '../../src/app/testing/index.ts'
 import { createInflater } from '../../src/receiver/inflate.ts'
 import { providerNames, providers } from '../../src/sources/providers/index.ts'
@@ -309,6 +310,22 @@ describe('a source', () => {
     }
     await read({ raw: Buffer.from('{}'), headers, rawHeaders }, () => ({ headers: null, trace: null }))
     expect(observed).toEqual([false, true])
+  })
+
+  test('reads the API key for public keys again at each request', async () => {
+    await using dir = await createTempDir()
+    const file = join(dir.path, 'key')
+    await writeFile(file, 'first-key')
+    const circle = { provider: 'circle', path: '/hooks/circle', keys: { apiKey: { file } } }
+    const { sources: loaded } = await loadSources({
+      sources: { circle },
+      takenPaths: [],
+      env: {},
+      at: (path) => path,
+    })
+    expect(await loaded[0]?.apiKey?.()).toBe('first-key')
+    await writeFile(file, 'second-key')
+    expect(await loaded[0]?.apiKey?.()).toBe('second-key')
   })
 
   test('takes a new secret from its file without a restart', async () => {

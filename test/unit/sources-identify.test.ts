@@ -138,6 +138,15 @@ describe('volatile paths', () => {
   const bodyOf = (retries: number, attempt: number, amount = '18446744073709551615') =>
     `{"retries":${retries},"amount":${amount},"delivery":{"attempt":${attempt},"to":"a"},"logs":[{"retries":1}]}`
 
+  test('of Stripe are the endpoints that have not acknowledged yet', () => {
+    const { id, type, createdAt, key, volatile, tests } = providers.stripe
+    const digestOf = (pending: number, amount = 1) =>
+      eventOf({ id, type, createdAt, key, volatile, tests }, { id: 'evt_1', pending_webhooks: pending, amount })
+        .stableDigest
+    expect(digestOf(2)).toBe(digestOf(1))
+    expect(digestOf(2, 2)).not.toBe(digestOf(1))
+  })
+
   test('are no part of the digest', () => {
     const { id, stableDigest } = eventOf(source, bodyOf(0, 0))
     expect(eventOf(source, bodyOf(3, 9)).id).toBe(id)

@@ -130,6 +130,7 @@ describe('resolveSources', () => {
     [{ path: '/a', secrets: secret }, ' must have a provider or verify'],
     [{ ...desk, provider: 'alchemy' }, '.verify must not be set with a provider'],
     [{ provider: 'alchemy', path: '/a' }, '.secrets must be a text, { env } or { file }'],
+    [{ ...alchemy, secrets: {} }, '.secrets must be a text, { env } or { file }, or an object of these by label'],
     [{ ...alchemy, secrets: 7 }, '.secrets must be a text, { env } or { file }, or an object of these by label'],
     [
       { ...alchemy, secrets: { env: 'A', file: 'b' } },

@@ -20,7 +20,7 @@ function unused({ secretLabels, ...facts }: ProcessFacts, stored: StoredFacts): 
   return [...bySource.values()].flatMap((labels) => unusedOf(labels, facts, stored))
 }
 
-/** `secretLabels`: those of one source. */
+/** `secretLabels`: labels of one source. */
 function unusedOf(
   secretLabels: readonly string[],
   { now, startedAt }: Pick<ProcessFacts, 'now' | 'startedAt'>,

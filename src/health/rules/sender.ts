@@ -6,7 +6,7 @@ import { countText, lengthText, listText, percentText } from '../words.ts'
 
 /** Minimum deliveries for a warning about a rate. */
 const minDeliveries = 20
-/** Thresholds where a warning begins (`on`), ends (`off`), and becomes critical. Those of slow responses are shares of the sender's limit. */
+/** Thresholds where a warning begins (`on`), ends (`off`), and becomes critical. For slow responses they are shares of the sender's limit. */
 const slow = { on: 0.5, off: 0.4, critical: 0.8, criticalOff: 0.7 }
 const lowRate = { on: 0.95, off: 0.98, critical: 0.5 }
 const refusing = { minCount: 3, share: 0.01, critical: 0.5 }
