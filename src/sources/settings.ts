@@ -44,12 +44,11 @@ const origin = z.union(
 )
 // `env` and `file` as labels would turn a reference into a secret.
 const label = /^(?!(?:env|file)$)[a-z][a-z0-9-]{0,31}$/
-const secrets = z.union(
-  [origin, z.record(z.string().regex(label), origin).refine((labels) => Object.keys(labels).length > 0)],
-  {
-    error: `must be ${originRule}, or an object of these by label`,
-  },
-)
+const secretsRule = `must be ${originRule}, or an object of these by label`
+const secretsByLabel = z
+  .record(z.string().regex(label), origin)
+  .refine((labels) => Object.keys(labels).length > 0, { error: secretsRule })
+const secrets = z.union([origin, secretsByLabel], { error: secretsRule })
 const verification = z.strictObject(
   {
     scheme: z.enum(['hmac-sha256', 'secret', 'keccak256', 'ed25519'], {
