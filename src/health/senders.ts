@@ -17,7 +17,7 @@ export interface Sender extends Pick<SourceSettings, 'ackLimitMs' | 'retries' | 
 export const defaultSender: Sender = {
   source: defaultSource,
   ackLimitMs: ackBudgetMs,
-  retries: { delaysMs: retryDelaysMs, windowMs: retryPeriodMs - slackMs, final4xx: [] },
+  retries: { delaysMs: retryDelaysMs, maxAttempts: null, windowMs: retryPeriodMs - slackMs, final4xx: [] },
   rejectsOld: false,
   secretsSetting: 'INBOX_SECRETS',
 }
@@ -63,13 +63,15 @@ export function retryWindowMs({ retries: { delaysMs, windowMs } }: Pick<Sender, 
 
 /** The sender's retry schedule, in one or two sentences. */
 export function describeSchedule(sender: Sender): string {
-  const { delaysMs } = sender.retries
+  const { delaysMs, maxAttempts } = sender.retries
   const windowMs = retryWindowMs(sender)
   if (sender.source === defaultSource)
     return (
       `The sender retries a failed delivery ${listText(retryDelaysMs.map(lengthText))} after the previous failure. ` +
       `It drops the event when the sixth attempt fails, ${lengthText(retryPeriodMs - slackMs)} after the first.`
     )
+  if (windowMs === null && maxAttempts !== null)
+    return `The sender makes up to ${maxAttempts} attempts. When it makes them is not documented.`
   if (windowMs === null) return 'How long the sender retries is not documented, or set at the sender.'
   if (windowMs === 0) return 'The sender never retries.'
   const times = delaysMs === null ? '' : ` ${delaysMs.length} times`

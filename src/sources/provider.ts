@@ -59,6 +59,8 @@ export interface KeyEndpoint {
 export interface Retries {
   /** Delays between attempts, in milliseconds. Null: undocumented, or chosen by the user. */
   readonly delaysMs: readonly number[] | null
+  /** Attempts at most, where `delaysMs` is null. Null: undocumented. */
+  readonly maxAttempts: number | null
   /** Time from the first to the last attempt, in milliseconds. Null: undocumented. */
   readonly windowMs: number | null
   /** 4xx statuses that end the retries. Null: undocumented. */
@@ -102,7 +104,7 @@ export interface Provider {
   readonly docs: { readonly signature: string } & Readonly<Partial<Record<'payload' | 'retries' | 'test', string>>>
 }
 
-const undocumented: Retries = { delaysMs: null, windowMs: null, final4xx: null }
+export const undocumented: Retries = { delaysMs: null, maxAttempts: null, windowMs: null, final4xx: null }
 
 type Defaulted =
   | 'keyEndpoint'

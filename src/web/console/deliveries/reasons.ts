@@ -16,6 +16,7 @@ export const quarantineReasons: Reasons = {
   not_an_envelope:
     'type, created_at or data is missing or has another type. If the format is new, update onchain-inbox, then retry.',
   own_type: 'Types that begin with inbox. are notifications of the inbox itself. Find out who signs with your secret.',
+  headers_missing: `The id or type was in a header, and headers of quarantined bodies are not kept. ${resend}`,
   bad_id: `The id is missing, empty, longer than 255 characters, or not well-formed Unicode. ${resend}`,
 }
 
