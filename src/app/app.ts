@@ -150,7 +150,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const { all: meter, senders } = createMeters({
     clock,
     unusableStatus: config.unusableStatus,
-    hasDefaultSource: config.webhookSecrets !== undefined,
+    hasDefaultSource: config.webhookSecrets !== null,
     sources: config.sources.map(({ settings }) => settings),
   })
   const drift = createDriftCounter(clock)

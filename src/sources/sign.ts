@@ -45,7 +45,7 @@ export function signSource(verification: ParsedVerification, options: SignOption
   const { scheme, header: signatureHeader, prefix = '', timestamp: rule, keyIdHeader } = verification
   const headers: Record<string, string> = { ...options.headers }
   if (keyIdHeader !== undefined) headers[keyIdHeader] = keyId
-  if (scheme === 'secret') return { ...headers, [signatureHeader]: `${prefix}${key.export().toString()}` }
+  if (scheme === 'secret') return { ...headers, [signatureHeader]: `${prefix}${key.export().toString('latin1')}` }
   if (scheme === 'jws-rs512') return { ...headers, [signatureHeader]: signJws(raw, key, keyId) }
 
   const timestamp = timestampText(now, rule?.unit)

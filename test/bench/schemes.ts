@@ -50,7 +50,7 @@ export async function measureSchemes(): Promise<readonly MeasuredScheme[]> {
     { scheme: 'default source', micros: await microsOf(() => verify(raw, signature, secrets).ok) },
   ]
   for (const [scheme, [{ signed = ['{body}'], ...rest }, signing, verifying]] of Object.entries(examples)) {
-    const verification = { ...rest, templates: signed.map(parseTemplate) }
+    const verification = { ...rest, templates: signed.map(parseTemplate), idHeaders: [] }
     const now = Date.now()
     const headers = Object.entries(signSource(verification, { raw, key: signing, keyId, now })).flat()
     const source = {
