@@ -168,7 +168,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const sources = runSources(config.sources, { inbox, clock, log })
   opened.defer(() => sources.close())
   const reportHandlers = (handlers: readonly HandlerInfo[]) => {
-    for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
+    for (const warning of findHandlerWarnings(handlers, config.webhookSecrets !== null))
+      log.warn({ warning }, 'config warning')
     // Not awaited: it counts the backlog.
     reportWaiting(inbox, handlers, log).catch(() => {})
   }

@@ -41,10 +41,14 @@ export interface MetersOptions {
   readonly sources: readonly SourceSettings[]
 }
 
+/** The wrong provider expects another header, and a wrong `keys.url` has other keys. */
+const reasonsOfSources = ['mismatch', 'unknown_key', 'missing', 'malformed', 'repeated']
+
 /** Creates a meter per source. */
 export function createMeters({ clock, unusableStatus, hasDefaultSource, sources }: MetersOptions): Meters {
   const senders = [...(hasDefaultSource ? [defaultSender] : []), ...sources.map(senderOf)].map((sender) => {
-    return { sender, meter: createMeter(clock, unusableStatus, sender.ackLimitMs) }
+    const reasons = sender.source === defaultSource ? undefined : reasonsOfSources
+    return { sender, meter: createMeter(clock, unusableStatus, sender.ackLimitMs, reasons) }
   })
   const [first] = senders
   const onlyMeter = sources.length === 0 ? first?.meter : undefined

@@ -39,7 +39,7 @@ export interface Verification {
 export interface Timestamp {
   /** A header in lower case, or the item `name=…` of the signature header. */
   readonly from: { readonly header: string } | { readonly item: string }
-  /** `date`: text in any format; unknown formats give no time. */
+  /** `date`: text of a date, whose format is not documented; other texts give no time. */
   readonly unit: 's' | 'ms' | 'date'
   /** A time further than this from the receiver's clock is old. */
   readonly toleranceSeconds: number

@@ -264,6 +264,7 @@ describe('readSecrets', () => {
     ['seven77', 'alchemy', ' must be 8 to 4096 bytes (got 7)'],
     ['x'.repeat(4_097), 'alchemy', ' must be 8 to 4096 bytes (got 4097)'],
     ['two\nlines of text', 'alchemy', ' must be one line of UTF-8 text'],
+    ['demo-secret-do-not-use-0001', 'alchemy', ' must be another text: this one is published with the demo'],
     [{ env: 'MISSING' }, 'alchemy', ' must have a value: MISSING is not set'],
     [{ new: { env: 'MISSING' }, old: secret }, 'alchemy', '.new must have a value: MISSING is not set'],
     ['whsec_not base64!', 'standard-webhooks', ' must be whsec_ and at least 8 bytes in base64'],

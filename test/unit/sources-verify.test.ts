@@ -4,7 +4,8 @@ import { identify } from '../../src/sources/identify.ts'
 import { providerNames } from '../../src/sources/providers/index.ts'
 import { readSignature, type SignatureReading, type SourceRequest } from '../../src/sources/read-signature.ts'
 import { signSource } from '../../src/sources/sign.ts'
-import { findMatch, verifySource } from '../../src/sources/verify.ts'
+import { rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
+import { findMatch, verifySource, type SourceRejection } from '../../src/sources/verify.ts'
 import { requestOf, settingsOf, sourceOf, vectors, type SourceVector } from '../support/source-vectors.ts'
 
 /** `provider` and the number of the vector in its file. */
@@ -165,6 +166,27 @@ function otherSecret({ secret = '' }: SourceVector): string {
 }
 
 const vectorOf = (provider: string) => vectors.find((vector) => vector.provider === provider)!
+
+test('the console explains every reason', () => {
+  const reasons: Record<Exclude<SourceRejection, 'keys_unavailable'>, true> = {
+    missing: true,
+    malformed: true,
+    repeated: true,
+    unknown_key: true,
+    mismatch: true,
+    old_timestamp: true,
+  }
+  for (const reason of Object.keys(reasons)) expect(rejectReasons[`signature_${reason}`], reason).toBeDefined()
+})
+
+test('a static secret may have characters beyond ASCII: each byte of a header is a character', async () => {
+  const key = createSecretKey(Buffer.from('geheim-ü-€'))
+  const source = { ...settingsOf('helius'), secrets: () => [{ label: 'main', key }], keys: null }
+  const raw = Buffer.from('{}')
+  const sent = signSource(source.verify[0]!, { raw, key, now: 0 })
+  expect(Object.values(sent)).toEqual([Buffer.from('geheim-ü-€').toString('latin1')])
+  expect(await verifySource(source, { headers: Object.entries(sent).flat(), raw, now: 0 })).toMatchObject({ ok: true })
+})
 
 describe('timestamps', () => {
   const hourMs = 3_600_000
