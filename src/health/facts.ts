@@ -3,7 +3,7 @@ import type { GapRecord, Inbox, InboxStats, SecretUse } from '../inbox/port.ts'
 import type { DriftRecord } from './drift.ts'
 import type { RejectionCounts, SenderMeter } from './meter.ts'
 import type { Sender } from './senders.ts'
-import { findSilences, type Cadences, type Silence } from './silence.ts'
+import type { Cadence, Cadences, Silence } from './silence.ts'
 
 export const warningLevels = ['critical', 'warning', 'info'] as const
 
@@ -95,9 +95,12 @@ const maxHandlers = 20
 /** Maximum dead letters read per handler, to find the newest relevant one. */
 const maxDeadLetters = 10
 
+/** Facts read from the store, and the cadences of which silences are computed. */
+export type StoredReading = Omit<StoredFacts, 'silences'> & { readonly cadences: readonly Cadence[] }
+
 /** Reads the facts of the store, with a bounded number of bounded reads. Rejects if the store can't be read. */
-export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences): Promise<StoredFacts> {
-  const [stats, gaps, usual, secretUses, quarantine, conflicts] = await Promise.all([
+export async function readStored(inbox: Inbox, now: number, cadences: Cadences): Promise<StoredReading> {
+  const [stats, gaps, read, secretUses, quarantine, conflicts] = await Promise.all([
     inbox.stats(),
     inbox.gaps(),
     cadences.read(inbox, now),
@@ -118,7 +121,7 @@ export async function gatherStored(inbox: Inbox, now: number, cadences: Cadences
     newestQuarantinedAt: quarantine.data[0]?.receivedAt ?? null,
     newestConflictAt: conflicts.data[0]?.receivedAt ?? null,
     gaps,
-    silences: findSilences(usual, gaps, now),
+    cadences: read,
     secretUses,
   }
 }

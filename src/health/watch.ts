@@ -2,9 +2,16 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import { openRunsOf, type Inbox, type InboxStats } from '../inbox/port.ts'
 import { safeText, type Logger } from '../base/log.ts'
-import { gatherStored, type ProcessFacts, type OpenSinkBreaker, type StoredFacts, type Warning } from './facts.ts'
+import {
+  readStored,
+  type ProcessFacts,
+  type OpenSinkBreaker,
+  type StoredFacts,
+  type StoredReading,
+  type Warning,
+} from './facts.ts'
 import type { DriftCounter } from './drift.ts'
-import { createCadences, type Silence } from './silence.ts'
+import { createCadences, findSilences, type Silence } from './silence.ts'
 import { createLedger, type Notify } from './ledger.ts'
 import { createNotifier, type ReplicaWarning, type Transition } from './notifier.ts'
 import type { MeteredSender } from './senders.ts'
@@ -56,6 +63,11 @@ export interface WatchCluster {
 export type HealthWatch = ReturnType<typeof createHealthWatch>
 
 const checkMs = 10_000
+/**
+ * The store is read this long after its last change: some counts are cached. Later reads would only keep the reader thread and
+ * its memory.
+ */
+const settledMs = 2 * 60_000
 const latelyMs = 5 * 60_000
 const minuteMs = 60_000
 const hourMs = 3_600_000
@@ -72,6 +84,10 @@ export function createHealthWatch(options: HealthWatchOptions) {
   const absences = createAbsences()
   const cadences = createCadences()
   let silences: readonly Silence[] = []
+  let reading: StoredReading | null = null
+  /** Of the store, when it was last read. Null: unknown. */
+  let revision: number | null = null
+  let changedAt = -Infinity
   let backlog: readonly Backlog[] = []
   let isRestored = false
   /** True if this process notifies of the store's warnings, and has restored earlier notifications. */
@@ -112,10 +128,15 @@ export function createHealthWatch(options: HealthWatchOptions) {
 
   async function storedFacts(): Promise<StoredFacts | null> {
     try {
-      const found = await gatherStored(inbox, clock.now(), cadences)
+      const now = clock.now()
+      const before = revision
+      revision = await inbox.revision()
+      if (revision === null || revision !== before) changedAt = now
+      const isSettled = now - changedAt > settledMs && now >= changedAt
+      if (reading === null || !isSettled) reading = await readStored(inbox, now, cadences)
       await restore()
       isUnreadable = false
-      return found
+      return { ...reading, silences: findSilences(reading.cadences, reading.gaps, now) }
     } catch (error) {
       if (!isUnreadable && !isClosed) log.warn({ error: safeText(messageOf(error)) }, 'reading health failed')
       isUnreadable = true

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { maxCrashes, type NewEvent } from '../../src/inbox/port.ts'
 import { createSqliteInbox, type SqliteInboxOptions } from '../../src/inbox/sqlite/inbox.ts'
@@ -130,6 +131,7 @@ describe('the inbox in its threads', () => {
     try {
       await using inbox = await anInbox(join(dir.path, 'inbox.db'))
       await inbox.accept([anEvent('a')])
+      await inbox.gaps()
       const pending = expect(inbox.stats()).rejects.toMatchObject({ code: 'store_unavailable' })
       await readers[0]?.terminate()
       await pending
@@ -137,6 +139,31 @@ describe('the inbox in its threads', () => {
       expect(inbox.health()).toMatchObject({ ok: true })
       expect(readers).toHaveLength(2)
     } finally {
+      process.off('worker', note)
+    }
+  })
+
+  test('ends the reader thread when it is idle, and starts it again for the next query', async () => {
+    await using dir = await createTempDir()
+    const readers: Worker[] = []
+    const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
+    process.on('worker', note)
+    await using inbox = await anInbox(join(dir.path, 'inbox.db'))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      await inbox.gaps()
+      vi.advanceTimersByTime(29_000)
+      await inbox.gaps()
+      const [reader] = readers
+      const ended = once(reader!, 'exit')
+      vi.advanceTimersByTime(29_000)
+      expect(reader!.threadId).toBeGreaterThan(0)
+      vi.advanceTimersByTime(2_000)
+      await ended
+      expect(await inbox.gaps()).toEqual([])
+      expect(readers).toHaveLength(2)
+    } finally {
+      vi.useRealTimers()
       process.off('worker', note)
     }
   })

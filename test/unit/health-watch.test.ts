@@ -53,14 +53,20 @@ async function stage({ clock = createLeapingClock(), isLeader = true, replicas, 
   const meter = createMeter(clock)
   const { log, lines } = recordingLog()
   const store = { ok: true } as ReturnType<HealthWatchOptions['storeHealth']>
-  const state = { store, isWritable: true, isReadable: true, isLeader }
+  const state = { store, isWritable: true, isReadable: true, isLeader, reads: 0 }
   const sinks = new Map<string, { reason: 'breaker'; since: number; failures: number }>()
   const failing = new InboxError('store_unavailable', 'not now')
   const watch = createHealthWatch({
     inbox: {
       ...inbox,
       accept: async (batch) => (state.isWritable ? inbox.accept(batch) : Promise.reject(failing)),
-      stats: async () => (state.isReadable ? inbox.stats() : Promise.reject(failing)),
+      async stats() {
+        state.reads++
+        if (!state.isReadable) throw failing
+        return inbox.stats()
+      },
+      // Other replicas commit, too.
+      ...(replicas && { revision: async () => null }),
     },
     senders: [{ sender: defaultSender, meter }],
     drift: { records: () => [] },
@@ -124,6 +130,18 @@ test('keeps the queue at the end of each minute of the last hour', async () => {
   const kept = to.watch.backlog()
   expect(kept.length).toBeLessThanOrEqual(60)
   expect(kept[0]?.at).toBeGreaterThan(backlog[0]?.at ?? 0)
+})
+
+test('reads the store only while it changes', async () => {
+  await using to = await stage()
+  await to.clock.advance(3 * minute)
+  const { reads } = to.state
+  expect(reads).toBeGreaterThan(3)
+  await to.clock.advance(10 * minute)
+  expect(to.state.reads).toBe(reads)
+  await to.inbox.accept([anEvent('a')])
+  await to.clock.advance(minute)
+  expect(to.state.reads).toBeGreaterThan(reads + 3)
 })
 
 test('a warning is listed at the first check, and notified at the second', async () => {

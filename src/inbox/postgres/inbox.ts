@@ -182,6 +182,7 @@ export async function createPostgresInbox(options: PostgresInboxOptions): Promis
     startServing: () => gaps.start(),
     acknowledgeGaps: (by) => gaps.acknowledge(by),
     health,
+    revision: async () => null,
     // An unavailable database recovers. Only a move, which also fails a start, is permanent.
     onFailure(listener) {
       if (failed === undefined) failureListeners.push(listener)

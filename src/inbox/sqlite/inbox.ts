@@ -37,6 +37,9 @@ export interface SqliteInbox extends Inbox {
 /** A larger young generation uses more memory without being faster. */
 const resourceLimits = { maxYoungGenerationSizeMb: 12 }
 
+/** The reader thread ends after this time without queries, to free its memory. */
+const readerIdleMs = 30_000
+
 /** Combines the write side and the queries of a store, whichever threads they run in. */
 export function composeInbox(
   writeSide: Remote<Omit<WriteSide, 'health'>>,
@@ -109,21 +112,36 @@ export async function createSqliteInbox(options: SqliteInboxOptions): Promise<Sq
     })
   })
 
-  let reader: Reader | undefined = startReader(file, 'reader')
+  let reader: Reader | undefined
+  let readerTimer: NodeJS.Timeout | undefined
+  let queries = 0
   let checker: Reader | undefined
 
   async function close(): Promise<void> {
     const closed = new InboxError('shutting_down', 'the inbox is closed')
     if (failure === undefined) await writer.call('close', []).catch(() => {})
     writer.end(closed)
+    clearTimeout(readerTimer)
     await Promise.all([writerThread.terminate(), reader?.close(closed), checker?.close(closed)])
   }
 
-  /** Replaces a reader thread that died. */
-  function read(op: string, args: readonly unknown[]): Promise<unknown> {
-    if (reader?.isDead && closing === undefined) reader = undefined
-    reader ??= startReader(file, 'reader')
-    return reader.caller.call(op, args)
+  /** Starts the reader thread, also in place of one that died. It ends after a time without queries. */
+  async function read(op: string, args: readonly unknown[]): Promise<unknown> {
+    if (closing !== undefined) throw new InboxError('shutting_down', 'the inbox is closed')
+    if (reader === undefined || reader.isDead) reader = startReader(file, 'reader')
+    clearTimeout(readerTimer)
+    queries++
+    try {
+      return await reader.caller.call(op, args)
+    } finally {
+      queries--
+      if (queries === 0 && closing === undefined) readerTimer = setTimeout(endReader, readerIdleMs).unref()
+    }
+  }
+
+  function endReader(): void {
+    void reader?.close(new InboxError('store_unavailable', 'the reader thread is idle'))
+    reader = undefined
   }
 
   async function quickCheck(): Promise<string> {

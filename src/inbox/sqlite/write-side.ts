@@ -88,7 +88,8 @@ export function createWriteSide(open: OpenStore, { onJobError, ...options }: Wri
       }),
     startServing: () => writer.run(({ gaps }) => gaps.start()),
     /** Heartbeat in the file. Returns a gap if this process stood still. */
-    beat: () => writer.run(({ gaps }) => gaps.beat(), true),
+    beat: () => writer.beat(({ gaps }) => gaps.beat()),
+    revision: async () => writer.revision,
     recordIntegrityOk: () => writer.run((store) => store.recordIntegrityOk(), true),
     async close() {
       jobs.stop()

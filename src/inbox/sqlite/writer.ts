@@ -8,6 +8,7 @@ import type { WaitingClaim } from './leases.ts'
 /** A call that waits for its transaction. */
 interface Work {
   readonly run: () => unknown
+  readonly isHeartbeat: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -69,6 +70,7 @@ export class Writer {
   #busySince: number | undefined
   #health: WriterHealth = { ok: true, reason: '' }
   #stopError: InboxError | undefined
+  #revision = 0
   readonly #retired = new Set<string>()
 
   constructor(options: WriterOptions) {
@@ -79,15 +81,30 @@ export class Writer {
     return this.#health
   }
 
+  /** Number of commits that may have changed what queries return. */
+  get revision(): number {
+    return this.#revision
+  }
+
   /**
    * Runs `work` in the next transaction, and resolves after its durable commit. Work with `canWait` shares the transaction of urgent work,
    * which saves an fsync.
    */
   run<T>(work: (store: SqliteStore) => T, canWait = false): Promise<T> {
+    return this.#add(work, canWait, false)
+  }
+
+  /** Like `run` with `canWait`, for work that changes what queries return only if its result isn't null. */
+  beat<T>(work: (store: SqliteStore) => T): Promise<T> {
+    return this.#add(work, true, true)
+  }
+
+  #add<T>(work: (store: SqliteStore) => T, canWait: boolean, isHeartbeat: boolean): Promise<T> {
     if (this.#stopError) return Promise.reject(this.#stopError)
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({
         run: () => work(this.#options.store),
+        isHeartbeat,
         resolve: resolve as (value: unknown) => void,
         reject,
       })
@@ -191,12 +208,18 @@ export class Writer {
     if (fileError !== null) return this.#fail(batch, fileError)
     this.#busySince = undefined
     this.#setHealth({ ok: true, reason: '' })
+    this.#countRevision(batch, results)
     batch.forEach((work, index) => work.resolve(results[index]))
     if (this.#claims.some((claim) => claim.leases.length > 0)) {
       const served = this.#claims.filter((claim) => claim.leases.length > 0)
       this.#claims = this.#claims.filter((claim) => claim.leases.length === 0)
       for (const claim of served) claim.resolve(claim.leases)
     }
+  }
+
+  #countRevision(batch: readonly Work[], results: readonly unknown[]): void {
+    const isServed = this.#claims.some(({ leases }) => leases.length > 0)
+    if (isServed || batch.some(({ isHeartbeat }, index) => !isHeartbeat || results[index] !== null)) this.#revision++
   }
 
   /** Nothing of the batch was committed. After a fatal failure this is in doubt. */
@@ -261,6 +284,7 @@ export class Writer {
       try {
         const result = this.#options.store.transact([], work.run)
         const fileError = this.#options.onCommit?.() ?? null
+        this.#countRevision([work], [result])
         if (fileError === null) work.resolve(result)
         else this.#fail([work], fileError)
       } catch (thrown) {
