@@ -26,8 +26,6 @@ export interface ContextOptions {
   readonly settleMs?: number | undefined
   /** Number of events in a burst, and before a late duplicate; default 1,000. */
   readonly many?: number | undefined
-  /** Accepts any TLS certificate. */
-  readonly isInsecure?: boolean
 }
 
 /** An event of this run, with a new id. */
@@ -67,7 +65,7 @@ export type Context = ReturnType<typeof createContext>
 
 /** Creates what the cases of a run use: new events, signed deliveries, effects and restarts. */
 export function createContext(options: ContextOptions, signal: AbortSignal) {
-  const { url, secret, nextSecret = '', effects: source, restart: command = '', isInsecure = false } = options
+  const { url, secret, nextSecret = '', effects: source, restart: command = '' } = options
   const { timeoutMs = 5_000, settleMs = 30_000, many = 1_000, signatureHeader = 'X-Service-Signature' } = options
   const startedAt = Date.now()
   const run = `${startedAt.toString(36)}${Math.floor(Math.random() * 36 ** 4).toString(36)}`
@@ -100,7 +98,6 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
       method,
       signal,
       agent: isPooled ? pool : false,
-      rejectUnauthorized: !isInsecure,
       headers: {
         'User-Agent': 'onchain-inbox-conformance',
         ...(body && { 'Content-Type': 'application/json', 'Content-Length': body.length }),
@@ -186,8 +183,7 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   }
 
   /** Undefined without the option. */
-  const effects =
-    source === undefined ? undefined : createEffects({ location: source, isInsecure, signal, settleMs, prefix })
+  const effects = source === undefined ? undefined : createEffects({ location: source, signal, settleMs, prefix })
   const sample = (type: EventType) => create(type, 0)
   return {
     secret,
