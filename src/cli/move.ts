@@ -12,7 +12,6 @@ import { readSecretArgument } from './secret-argument.ts'
 interface MoveCommandOptions extends OutputOptions {
   readonly from: string
   readonly to?: string
-  readonly verifyOnly?: boolean
   readonly undo?: boolean
 }
 
@@ -23,14 +22,12 @@ export function addMoveCommand(program: Command): void {
     .description('Move a SQLite database to an empty PostgreSQL database')
     .requiredOption('--from <url>', 'the file: sqlite:./data/inbox.db')
     .option('--to <url>', 'postgres://…; with a password only as env:NAME, @file, or - for standard input')
-    .option('--verify-only', 'only compare both databases, before the first replica starts')
     .option('--undo', 'allow a moved file to be served again; PostgreSQL stays unchanged')
   withOutputOptions(command)
     .addHelpText(
       'after',
       '\nStop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
         'when you run it again.\n\nExamples:\n  $ onchain-inbox move --from sqlite:./data/inbox.db --to env:CLUSTER_URL\n' +
-        '  $ onchain-inbox move --from sqlite:./data/inbox.db --to @/run/secrets/database-url --verify-only\n' +
         '  $ onchain-inbox move --from sqlite:./data/inbox.db --undo',
     )
     .action(async (options: MoveCommandOptions) => {
@@ -41,10 +38,10 @@ export function addMoveCommand(program: Command): void {
 }
 
 async function run(options: MoveCommandOptions): Promise<void> {
-  const { to, undo, verifyOnly = false } = options
+  const { to, undo } = options
   const from = fileOf(options.from)
   if (undo === true) {
-    if (to !== undefined || verifyOnly) throw new InboxError('usage', '--undo takes only --from')
+    if (to !== undefined) throw new InboxError('usage', '--undo takes only --from')
     const undone = { result: 'undone' as const, from: await undoMove(from, systemClock) }
     printResult(undone, options, () => `${undone.from} can be served again; PostgreSQL was left unchanged`)
     return
@@ -56,7 +53,6 @@ async function run(options: MoveCommandOptions): Promise<void> {
     from,
     to: url,
     clock: systemClock,
-    isVerifyOnly: verifyOnly,
     onProgress: (done, text) => progress.show(done, text),
   })
   progress.end()
@@ -83,19 +79,11 @@ function holdsPassword({ password, searchParams }: URL): boolean {
 }
 
 function render({ result, from, to, resumed, tables }: MoveReport): string {
-  const rows = renderTable(
-    ['table', 'rows', 'compared'],
-    tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)]),
+  if (result === 'finished') return `nothing to do: ${from} was already moved to ${to}`
+  const rows = tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)])
+  return (
+    `moved ${from} to ${to}${resumed ? ' (continued)' : ''}; both databases agree\n\n` +
+    `${renderTable(['table', 'rows', 'compared'], rows)}\n\n` +
+    `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
   )
-  switch (result) {
-    case 'finished':
-      return `nothing to do: ${from} was already moved to ${to}`
-    case 'verified':
-      return `${to} and ${from} agree\n\n${rows}`
-    case 'moved':
-      return (
-        `moved ${from} to ${to}${resumed ? ' (continued)' : ''}; both databases agree\n\n${rows}\n\n` +
-        `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
-      )
-  }
 }
