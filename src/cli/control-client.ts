@@ -12,13 +12,12 @@ import { host } from './host.ts'
 import { segment } from './arguments.ts'
 import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
-import { callServer, otherServer, readBytes, type ServerKind } from './server-call.ts'
+import { createServerCalls, type ServerKind } from './server-call.ts'
 
 interface DeliveriesQuery {
+  readonly event?: string
   readonly type?: string
   readonly endpoint?: string
-  /** Id of a delivery: only older ones are listed. */
-  readonly after?: string
   readonly limit: number
 }
 
@@ -30,9 +29,6 @@ export interface ControlAccess {
 
 export type ControlClient = ReturnType<typeof createControlClient>
 
-const timeoutMs = 10_000
-/** Calls that change something may take long. */
-const actionTimeoutMs = 280_000
 const readyWithinMs = 30_000
 const notReadyPollMs = 500
 
@@ -43,51 +39,38 @@ const notReadyPollMs = 500
  * @throws InboxError `usage` for an invalid URL
  */
 export function createControlClient({ url, token }: ControlAccess) {
-  const base = new URL(emulatorOrigin(url))
-  const authorization = { Authorization: `Bearer ${token}` }
+  const origin = emulatorOrigin(url)
+  const { send, open, otherServer } = createServerCalls(emulatorServer, new URL('/_emulator/', origin), token)
 
-  async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
-    const url = new URL(`_emulator/${path}`, base)
-    const response = await callServer(emulatorServer, url, {
-      method,
-      headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
-      ...(body !== null && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(method === 'GET' ? timeoutMs : actionTimeoutMs),
-    })
-    const envelope = envelopeIn<T>((await readBytes(emulatorServer, url, response)).toString())
+  async function get<T>(path: string, query: object = {}, method = 'GET', body?: object): Promise<T> {
+    const { status, bytes } = await send(path, { method, query: { ...query }, body })
+    const envelope = envelopeIn<T>(bytes.toString())
     if (envelope !== null) return envelope.data
-    throw otherServer(emulatorServer, url, response)
+    throw otherServer(status)
   }
+  const post = <T>(path: string, body: object = {}, method = 'POST') => get<T>(path, {}, method, body)
 
   return {
-    origin: base.origin,
-    clock: () => call<ShownClock>('clock'),
+    origin,
+    clock: () => get<ShownClock>('clock'),
     /** Resolves when everything due has happened. */
-    advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
-    counts: () => call<Counts>('deliveries/counts'),
-    trigger: (request: TriggerBody) => call<ShownTriggered>('trigger', 'POST', request),
+    advance: (ms: number) => post<ShownClock>('clock/advance', { ms }),
+    counts: () => get<Counts>('deliveries/counts'),
+    trigger: (request: TriggerBody) => post<ShownTriggered>('trigger', request),
     /** Newest first, like all lists. */
-    events: (type: string, limit: number) =>
-      call<readonly WorldEvent[]>(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
-    deliveriesOf: (event: string) => call<readonly ShownDelivery[]>(`deliveries?${search({ event, limit: '1000' })}`),
-    deliveries: ({ limit, ...filter }: DeliveriesQuery) =>
-      call<readonly ShownDelivery[]>(`deliveries?${search({ ...filter, limit: String(limit) })}`),
-    delivery: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}`),
-    replay: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}/replay`, 'POST'),
+    events: (type: string, limit: number) => get<readonly WorldEvent[]>('events', { type, order: 'newest', limit }),
+    deliveries: (query: DeliveriesQuery) => get<readonly ShownDelivery[]>('deliveries', query),
+    delivery: async (id: string) => get<ShownDelivery>(`deliveries/${segment(id)}`),
+    replay: async (id: string) => post<ShownDelivery>(`deliveries/${segment(id)}/replay`),
     /** Replays up to 10,000 matches. More need another call. */
     replayAll: (request: ReplayRequest) =>
-      call<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', 'POST', request),
+      post<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', request),
     setWebhookSecret: async (id: string, secret: string) =>
-      call<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, 'PATCH', { secret }),
+      post<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, { secret }, 'PATCH'),
     /** Draws a new secret for the alerts of an account; default: the first account. */
-    drawAlertSecret: (account?: string) =>
-      call<{ readonly alertSecret: string }>('alert-secret', 'POST', account === undefined ? {} : { account }),
+    drawAlertSecret: (account?: string) => post<{ readonly alertSecret: string }>('alert-secret', { account }),
     /** Opens the live stream of Server-Sent Events. */
-    stream: (types: readonly string[], signal: AbortSignal) =>
-      callServer(emulatorServer, new URL(`_emulator/stream?types=${types.join(',')}`, base), {
-        headers: { ...authorization, Accept: 'text/event-stream' },
-        signal,
-      }),
+    stream: (types: readonly string[], signal: AbortSignal) => open(`stream?types=${types.join(',')}`, { signal }),
   }
 }
 
@@ -116,10 +99,6 @@ function emulatorOrigin(text: string): string {
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null
   if (url !== null) return url.origin
   throw new InboxError('usage', '--emulator must be a URL that begins with http:// or https://')
-}
-
-function search(query: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(query).toString()
 }
 
 /** Options of commands on a running emulator. */

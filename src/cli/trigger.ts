@@ -170,7 +170,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
   let isAnswered = false
   await followDeliveries({
     items: events,
-    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId)),
+    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveries({ event: eventId, limit: 1_000 })),
     timeoutMs: Math.max(0, timeoutS * 1_000 - (performance.now() - startedAt)),
     // The private emulator of --url never retries.
     isSettled: ({ state, attempts }) => state !== 'pending' || (options.url !== undefined && attempts > 0),
