@@ -199,6 +199,29 @@ describe('sinks of the settings', () => {
     ])
   })
 
+  it('get the warnings of the inbox if notify names them, and such sinks replace no folder of handlers', async () => {
+    const desk = { kind: 'slack', url: 'https://hooks.slack.example/services/x' }
+    const config = await load({ desk, archive }, [], { INBOX_NOTIFY: 'desk' })
+    expect(config.sinks.map(({ name, routes }) => [name, routes.flatMap(({ types }) => types)])).toEqual([
+      ['desk', ['inbox.*']],
+      ['archive', ['*']],
+    ])
+    expect(config.warnings).toEqual([])
+    expect(config.sinks[0]!.description).toBe('slack to https://hooks.slack.example, gets inbox.*')
+    expect((await load({ desk }, [], { INBOX_NOTIFY: 'desk' })).handlersDir).toBe(join(cwd, 'handlers'))
+    expect((await load({ desk, archive }, [], { INBOX_NOTIFY: 'archive' })).handlersDir).toBeNull()
+    expect(await problemsOf(load({ desk, archive }, [], { INBOX_NOTIFY: 'desks,archive' }))).toEqual([
+      'notify: there is no sink "desks" (did you mean desk?); known sinks: desk, archive',
+    ])
+    const routed = (types: string) => load({ desk: { ...desk, types, where: { 'data.level': 'critical' } } })
+    for (const [types, count] of [
+      ['inbox.warning', 0],
+      ['inbox.*', 0],
+      ['inbox.warnings', 1],
+    ] as const)
+      expect((await routed(types)).warnings).toHaveLength(count)
+  })
+
   it('are refused if they would write to the database file of the inbox', async () => {
     const linked = join(cwd, 'linked')
     await symlink(cwd, linked)
