@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { InboxError } from '../base/errors.ts'
 import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
@@ -10,16 +9,9 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { host } from './host.ts'
 import { segment } from './arguments.ts'
-import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
+import { withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { createServerCalls, type ServerKind } from './server-call.ts'
-
-interface DeliveriesQuery {
-  readonly event?: string
-  readonly type?: string
-  readonly endpoint?: string
-  readonly limit: number
-}
 
 export interface ControlAccess {
   /** URL of an emulator, for example http://127.0.0.1:8090. Its path is ignored. */
@@ -28,9 +20,6 @@ export interface ControlAccess {
 }
 
 export type ControlClient = ReturnType<typeof createControlClient>
-
-const readyWithinMs = 30_000
-const notReadyPollMs = 500
 
 /**
  * A client of the control routes of a running emulator. Calls throw the emulator's error as an InboxError, or
@@ -59,7 +48,7 @@ export function createControlClient({ url, token }: ControlAccess) {
     trigger: (request: TriggerBody) => post<ShownTriggered>('trigger', request),
     /** Newest first, like all lists. */
     events: (type: string, limit: number) => get<readonly WorldEvent[]>('events', { type, order: 'newest', limit }),
-    deliveries: (query: DeliveriesQuery) => get<readonly ShownDelivery[]>('deliveries', query),
+    deliveriesOf: (event: string) => get<readonly ShownDelivery[]>('deliveries', { event, limit: 1_000 }),
     delivery: async (id: string) => get<ShownDelivery>(`deliveries/${segment(id)}`),
     replay: async (id: string) => post<ShownDelivery>(`deliveries/${segment(id)}/replay`),
     /** Replays up to 10,000 matches. More need another call. */
@@ -127,22 +116,10 @@ export function withControlOptions(command: Command): Command {
     )
 }
 
-/** Connects to the emulator of the options, once its world is ready. Throws `usage` for an invalid URL or a missing token. */
+/** A client of the emulator of the options. Throws `usage` for an invalid URL or a missing token. */
 export async function openControl(options: ControlOptions): Promise<ControlClient> {
   const url = emulatorOrigin(options.emulator ?? defaultUrl)
-  const client = createControlClient({ url, token: await readToken(url, options) })
-  const deadline = performance.now() + readyWithinMs
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      await client.clock()
-      return client
-    } catch (error) {
-      const isCreating = error instanceof InboxError && error.code === 'overloaded'
-      if (!isCreating || performance.now() >= deadline) throw error
-      if (isFirst && host().stderr.isTTY) printNote('the emulator is still creating its world: waiting up to 30 s')
-      await wait(notReadyPollMs)
-    }
-  }
+  return createControlClient({ url, token: await readToken(url, options) })
 }
 
 async function readToken(url: string, { token }: ControlOptions): Promise<string> {

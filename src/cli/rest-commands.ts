@@ -21,8 +21,6 @@ interface RestCommand {
   readonly example?: string
   /** Columns of a list's table. */
   readonly columns?: string
-  /** Explains 404, 405 and 501 of an operation that the service doesn't document (A22). */
-  readonly undocumented?: string
 }
 
 const walletExample = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum'
@@ -38,13 +36,11 @@ const commands: Readonly<Record<string, RestCommand>> = {
     operation: 'listWebhooks',
     description: 'List webhooks of the account (undocumented)',
     columns: 'webhook_id status url events created_at',
-    undocumented: 'this service has no list of webhooks',
   },
   'webhooks delete': {
     operation: 'deleteWebhook',
     description: 'Delete a webhook (undocumented)',
     example: 'wh_4f9a1c',
-    undocumented: 'nothing was deleted: the webhook is unknown, or this service deletes none',
   },
   'alerts create': {
     operation: 'createAlert',
@@ -57,7 +53,6 @@ const commands: Readonly<Record<string, RestCommand>> = {
     operation: 'listAlerts',
     description: 'List alerts of the account (undocumented)',
     columns: 'alert_id status type network address threshold label created_at',
-    undocumented: 'this service has no list of alerts',
   },
   'tokens get': {
     operation: 'getToken',
@@ -195,21 +190,17 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
           : await fetchPage({})
         printResult(list, options, ({ data, next_cursor }) => renderList(columns, data, next_cursor))
       } catch (error) {
-        host().exitCode = printError(toInboxError(error, rest), options)
+        host().exitCode = printError(toInboxError(error), options)
       }
     })
 }
 
 /** Converts an error of the service, with the request id. */
-function toInboxError(thrown: unknown, { undocumented }: RestCommand): unknown {
+function toInboxError(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError)) return thrown
-  const { message, status, requestId, isRetryable } = thrown
+  const { message, requestId, isRetryable } = thrown
   const request = requestId === null ? '' : ` (request ${requestId})`
-  if (undocumented === undefined || ![404, 405, 501].includes(status ?? 0)) {
-    return new InboxError(isRetryable ? 'api_unavailable' : 'api_refused', `${message}${request}`, { cause: thrown })
-  }
-  const text = `${undocumented}: it answered ${status}${request}. Look in the dashboard of the service`
-  return new InboxError('api_refused', text, { cause: thrown })
+  return new InboxError(isRetryable ? 'api_unavailable' : 'api_refused', `${message}${request}`, { cause: thrown })
 }
 
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }

@@ -29,7 +29,6 @@ interface TriggerOptions extends ControlOptions {
   readonly timeout: number
   readonly url?: string
   readonly secret?: string
-  readonly seed?: string
   readonly source?: string
   readonly body?: string
   readonly config?: string
@@ -73,7 +72,6 @@ export function addTriggerCommand(program: Command): void {
       ]),
     )
     .option('--secret <secret>', 'with --url: the secret that signs: @file, - for standard input, or env:NAME')
-    .option('--seed <text>', 'with --url: seed of names and addresses (default: demo)')
     .addOption(
       new Option('--source <name>', 'post signed samples to this source of the settings').conflicts([
         'set',
@@ -82,7 +80,6 @@ export function addTriggerCommand(program: Command): void {
         'token',
         'timeout',
         'secret',
-        'seed',
       ]),
     )
     .option('--body <body>', 'with --source: send these bytes, not a sample: @file, or - for standard input')
@@ -104,9 +101,8 @@ async function triggerWith(type: string | undefined, options: TriggerOptions): P
 
 async function triggerRunning(type: string, options: TriggerOptions): Promise<boolean> {
   const known = parseType(type)
-  const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
-  if (misplaced !== undefined)
-    throw new InboxError('usage', `--${misplaced} needs --url; a running emulator has its own`)
+  if (options.secret !== undefined)
+    throw new InboxError('usage', '--secret needs --url; a running emulator has its own')
   const client = await openControl(options)
   warnOfMembers(known, options)
   return (await triggerEvents(client, known, options, options.timeout)).isAllAcknowledged
@@ -115,14 +111,14 @@ async function triggerRunning(type: string, options: TriggerOptions): Promise<bo
 /** Starts a private emulator with a stopped clock and one webhook, the receiver: each event is posted once. */
 async function triggerAlone(type: string, options: TriggerOptions & { readonly url: string }): Promise<boolean> {
   const known = parseType(type)
-  const { url, seed = 'demo', secret: argument, set = {} } = options
+  const { url, secret: argument, set = {} } = options
   const endpoint = await readEndpoint('--url', url, argument)
   warnOfMembers(known, options)
   // Slow to load, and not needed for a running emulator.
   const { createEmulator } = await import('../emulator/emulator.ts')
   await using emulator = createEmulator({
     seed: {
-      world: { seed, startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
+      world: { seed: 'demo', startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
       clock: { mode: 'manual' },
     },
     endpoints: [endpoint],
@@ -170,7 +166,7 @@ async function triggerEvents(client: ControlClient, type: EventType, options: Tr
   let isAnswered = false
   await followDeliveries({
     items: events,
-    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveries({ event: eventId, limit: 1_000 })),
+    deliveriesOf: async ({ eventId }) => (eventId === null ? [] : client.deliveriesOf(eventId)),
     timeoutMs: Math.max(0, timeoutS * 1_000 - (performance.now() - startedAt)),
     // The private emulator of --url never retries.
     isSettled: ({ state, attempts }) => state !== 'pending' || (options.url !== undefined && attempts > 0),

@@ -30,7 +30,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['onchain-inbox events list --limit 3 --network ', networkIds],
   ['onchain-inbox events list --status de', ['dead']],
   ['onchain-inbox trigger ', eventTypes],
-  ['onchain-inbox trigger pump.graduation --se', ['--seed', '--secret', '--set']],
+  ['onchain-inbox trigger pump.graduation --se', ['--secret', '--set']],
   ['onchain-inbox emulator re', ['replay']],
   ['onchain-inbox emulator replay --dr', ['--dry-run']],
   ['onchain-inbox emulator --seed-', ['--seed-file']],

@@ -63,7 +63,7 @@ describe('trigger --source', () => {
     [['alchemy', 'ADRESS_ACTIVITY'], /alchemy has no sample of "ADRESS_ACTIVITY" \(did you mean ADDRESS_ACTIVITY\?\)/],
     [['circle'], /only the sender can sign/],
     [['alchmy'], /no source is named alchmy \(did you mean alchemy\?\)/],
-    [['alchemy', '--seed', 'x'], /cannot be used with/],
+    [['alchemy', '--rate', '1'], /cannot be used with/],
     [['alchemy', '--url', 'http://127.0.0.1:1/'], /no answer from http:\/\/127\.0\.0\.1:1\//],
   ])('%j is an error that says why', async (args, message) => {
     const { code, errors } = await run(['trigger', '--source', ...args])

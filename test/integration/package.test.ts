@@ -29,7 +29,6 @@ interface PackedFile {
 
 interface Packed {
   readonly tarball: string
-  readonly integrity: string
   readonly files: readonly PackedFile[]
 }
 
@@ -129,23 +128,16 @@ test('the package has no install scripts', async () => {
 })
 
 test(
-  'the bill of materials lists exactly the installed packages, and release notes hold the digest',
+  'the bill of materials lists exactly the installed packages',
   async (context) => {
     needsInstallation(context)
-    const sbom = join(dir.path, 'sbom.cdx.json')
-    await writeFile(sbom, await run(process.execPath, ['.ci/sbom.mjs'], root))
-    const { components } = JSON.parse(await readFile(sbom, 'utf8')) as {
+    const { components } = JSON.parse(await run(process.execPath, ['.ci/sbom.mjs'], root)) as {
       readonly components: readonly { readonly name: string }[]
     }
     const lock = await readFile(join(project, 'node_modules/.package-lock.json'), 'utf8')
     const { packages } = JSON.parse(lock) as { readonly packages: Readonly<Record<string, unknown>> }
     const installed = Object.keys(packages).map((path) => path.split('node_modules/').at(-1) ?? '')
     expect([...components.map(({ name }) => name), 'onchain-inbox'].toSorted()).toEqual(installed.toSorted())
-
-    const notes = await run(process.execPath, ['.ci/release-notes.mjs', packed.tarball, sbom], root)
-    expect(notes).toContain(packed.integrity)
-    expect(notes).toMatch(new RegExp(`^# onchain-inbox ${manifest.version.replaceAll('.', String.raw`\.`)}`))
-    expect(notes.match(/^## /gm)).toHaveLength(1)
   },
   slowMs,
 )
