@@ -233,9 +233,13 @@ describe('invalid settings', () => {
     expect(message).toContain('INBOX_SECRET is not a setting (did you mean INBOX_SECRETS?)')
   })
 
-  test('an acknowledgement timeout of 5 s causes a warning', async () => {
-    expect((await load({ INBOX_ACK_TIMEOUT_MS: '5000' })).warnings).toEqual([expect.stringContaining('5000 ms')])
-    expect((await load({ INBOX_ACK_TIMEOUT_MS: '4999' })).warnings).toEqual([])
+  test.each([
+    [{ INBOX_ACK_TIMEOUT_MS: '5000' }, '5000 ms'],
+    [{ INBOX_API_URL: subscribe.INBOX_API_URL }, 'need both'],
+    [{ INBOX_API_KEY: subscribe.INBOX_API_KEY }, 'need both'],
+  ])('%j causes a warning', async (env, warning) => {
+    const { warnings, api } = await load(env)
+    expect([api, warnings]).toEqual([undefined, [expect.stringContaining(warning)]])
   })
 })
 
