@@ -9,7 +9,7 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { host } from './host.ts'
 import { segment } from './arguments.ts'
-import { withOutputOptions, type OutputOptions } from './output.ts'
+import { withExamples, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
 import { createServerCalls, type ServerKind } from './server-call.ts'
 
@@ -99,11 +99,9 @@ export interface ControlOptions extends OutputOptions {
 const defaultUrl = 'http://127.0.0.1:8090'
 
 /** Adds the options of commands on a running emulator, and examples. */
-export function asControlCommand(command: Command, examples: readonly string[]): Command {
-  return withOutputOptions(withControlOptions(command), 'print one JSON object per line').addHelpText(
-    'after',
-    `\nExamples:\n${examples.map((example) => `  $ onchain-inbox ${example}\n`).join('')}`,
-  )
+export function asControlCommand(command: Command, examples: readonly string[], note = ''): Command {
+  withOutputOptions(withControlOptions(command), 'print one JSON object per line')
+  return withExamples(command, examples, note)
 }
 
 /** Adds `--emulator` and `--token`. */

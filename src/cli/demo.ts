@@ -18,7 +18,7 @@ import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { numberFrom } from './arguments.ts'
 import { attemptLine } from './follow-deliveries.ts'
 import { commandLine, host, untilSignal } from './host.ts'
-import { counted, printBytes, printError, printResult, type OutputOptions } from './output.ts'
+import { counted, printBytes, printError, printResult, withExamples, type OutputOptions } from './output.ts'
 import { startEmulator } from './emulator-listening.ts'
 
 interface DemoOptions extends OutputOptions {
@@ -30,19 +30,18 @@ const activity = 40
 
 /** `onchain-inbox demo`: receiver, sender and bundled handlers in one process. */
 export function addDemoCommand(program: Command): void {
-  program
+  const command = program
     .command('demo')
     .description('Run a demo: sender, receiver and ten handlers in one process')
     .option('--seconds <number>', 'stop after this many seconds', numberFrom(0.001, 1_000_000))
     .option('--json', 'print one JSON object per line')
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
-    .action(async (options: DemoOptions) => {
-      try {
-        await demo(options)
-      } catch (error) {
-        host().exitCode = printError(explainInUse(error), options)
-      }
-    })
+  withExamples(command, ['demo --seconds 30']).action(async (options: DemoOptions) => {
+    try {
+      await demo(options)
+    } catch (error) {
+      host().exitCode = printError(explainInUse(error), options)
+    }
+  })
 }
 
 async function demo(options: DemoOptions): Promise<void> {

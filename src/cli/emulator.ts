@@ -20,7 +20,7 @@ import type { Counts } from '../emulator/deliveries/delivery.ts'
 import { drawSecret } from '../emulator/random.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { fromCwd, host, untilSignal } from './host.ts'
-import { counted, printNote, printResult, type OutputOptions, createProgress } from './output.ts'
+import { counted, printNote, printResult, withExamples, type OutputOptions, createProgress } from './output.ts'
 import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { readEndpoint, readSecretArgument } from './secret-argument.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
@@ -68,15 +68,14 @@ export function addEmulatorCommand(program: Command): void {
     .option('--duplicates <share>', 'share of acknowledged events sent twice, 0 to 1', numberFrom(0, 1), 0)
     .option('--count <number>', 'stop when this many events are acknowledged or undelivered', wholeNumberFrom(1))
     .option('--json', 'print one JSON object per line')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ onchain-inbox emulator\n' +
-        '  $ onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
-    )
     .action(async (options: EmulatorCommandOptions) => {
       // The output is a log: text unless --json is set.
       host().exitCode = await run(options)
     })
+  withExamples(emulator, [
+    'emulator',
+    'emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20',
+  ])
   addEmulatorAdvanceCommand(emulator)
   addEmulatorReplayCommand(emulator)
   addEmulatorTailCommand(emulator)
@@ -245,13 +244,9 @@ function addEmulatorSecretCommand(emulator: Command): void {
         'the new secret: @file, - for standard input, or env:NAME (default: a random one)',
       ).conflicts(['alerts']),
     )
-  asControlCommand(secret, [
-    'emulator secret wh_3k9x',
-    'emulator secret wh_3k9x --set @secret.txt',
-    'emulator secret --alerts',
-  ])
-    .addHelpText('after', '\nA random secret is printed only once.')
-    .action(async (webhook: string | undefined, options: SecretOptions) => {
+  const examples = ['emulator secret wh_3k9x', 'emulator secret wh_3k9x --set @secret.txt', 'emulator secret --alerts']
+  asControlCommand(secret, examples, 'A random secret is printed only once.').action(
+    async (webhook: string | undefined, options: SecretOptions) => {
       await withControl(options, async (client) => {
         const { alerts = false, account, set } = options
         if (alerts === (webhook !== undefined)) {
@@ -272,7 +267,8 @@ function addEmulatorSecretCommand(emulator: Command): void {
             : `${webhookId}, ${safeText(url)}: the secret is set`,
         )
       })
-    })
+    },
+  )
 }
 
 /** Secret and control token can't both come from standard input. */

@@ -7,7 +7,7 @@ import { parseCount } from './arguments.ts'
 import { commandLine, host } from './host.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openInboxCalls, type InboxCalls, type InboxCallsOptions } from './inbox-calls.ts'
-import { printNote, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printNote, printResult, withExamples, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList } from './table.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { internalEventTypes } from '../../schema/internal.ts'
@@ -22,10 +22,8 @@ export interface InboxOptions extends OutputOptions, ConfigOption {
 /** Adds the options of commands on the inbox, and to its help a `note` and an example. */
 export function withInboxOptions(command: Command, example: string, note = ''): Command {
   command.option('--admin-url <url>', 'URL of the admin API (default: from the settings)')
-  return withOutputOptions(withConfigOption(command), 'print one JSON document, as in the admin API').addHelpText(
-    'after',
-    `${note && `\n${note}\n`}\nExample:\n  $ onchain-inbox ${example}`,
-  )
+  withOutputOptions(withConfigOption(command), 'print one JSON document, as in the admin API')
+  return withExamples(command, [example], note)
 }
 
 /** Command line for hints: same inbox, ready to paste. */

@@ -5,7 +5,7 @@ import { InboxError } from '../base/errors.ts'
 import { parseDatabaseUrl } from '../base/database-url.ts'
 import { moveInbox, undoMove, type MoveReport } from '../inbox/move/move.ts'
 import { fromCwd } from './host.ts'
-import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
+import { printResult, withExamples, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { renderTable } from './table.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
@@ -23,18 +23,15 @@ export function addMoveCommand(program: Command): void {
     .requiredOption('--from <url>', 'the file: sqlite:./data/inbox.db')
     .option('--to <url>', 'postgres://…; with a password only as env:NAME, @file, or - for standard input')
     .option('--undo', 'allow a moved file to be served again; PostgreSQL stays unchanged')
-  withOutputOptions(command)
-    .addHelpText(
-      'after',
-      '\nStop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
-        'when you run it again.\n\nExamples:\n  $ onchain-inbox move --from sqlite:./data/inbox.db --to env:CLUSTER_URL\n' +
-        '  $ onchain-inbox move --from sqlite:./data/inbox.db --undo',
-    )
-    .action(async (options: MoveCommandOptions) => {
-      // New files next to the database must be readable by their owner only.
-      process.umask(0o077)
-      await run(options)
-    })
+  const note =
+    'Stop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
+    'when you run it again.'
+  const examples = ['--to env:CLUSTER_URL', '--undo'].map((options) => `move --from sqlite:./data/inbox.db ${options}`)
+  withExamples(withOutputOptions(command), examples, note).action(async (options: MoveCommandOptions) => {
+    // New files next to the database must be readable by their owner only.
+    process.umask(0o077)
+    await run(options)
+  })
 }
 
 async function run(options: MoveCommandOptions): Promise<void> {

@@ -8,7 +8,7 @@ import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { collect } from './inbox-command.ts'
 import { host } from './host.ts'
-import { asGroup, printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { withExamples, printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList, renderRecord } from './table.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
@@ -128,7 +128,7 @@ export function addRestCommands(program: Command, name: string): void {
   for (const [words, command] of ofResource)
     addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
   const [first] = ofResource
-  if (description !== undefined && first !== undefined) asGroup(parent, exampleOf(...first))
+  if (description !== undefined && first !== undefined) withExamples(parent, [exampleOf(...first)])
 }
 
 function exampleOf(words: string, { example }: RestCommand): string {
@@ -162,37 +162,36 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
       .option('--cursor <cursor>', 'continue after an earlier list')
   }
   withOutputOptions(withConfigOption(withApiOptions(command)), 'print one JSON document, numbers with all digits')
-    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${exampleOf(words, rest)}`)
-    .action(async (...values: readonly unknown[]) => {
-      const options = values[argument === undefined ? 0 : 1] as Options
-      const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
-      if (argument !== undefined) args[argument] = values[0]
-      try {
-        const { url, key } = await readApiSettings(options)
-        // The options come from the operation's schema, so the arguments fit.
-        const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
-        const fetchAnswer = async (query?: object) => {
-          const called = call({ ...args, ...query })
-          return (isPaged ? (called as Pages<unknown>).page() : called) as Promise<PageOf<unknown>>
-        }
-        if (columns === undefined) {
-          printResult(exactly(await fetchAnswer()) as object, options, (value) => renderRecord(words, value))
-          return
-        }
-        const fetchPage = async (query: object) => {
-          const page = await fetchAnswer(query)
-          const { next_cursor: next, total = null } = page.meta
-          return { data: exactly(page) as object[], next_cursor: next || null, ...(isPaged && { total }) }
-        }
-        const { limit, cursor } = options
-        const list = isPaged
-          ? await collect(fetchPage, cursor === undefined ? {} : { cursor }, limit, maxPerPage)
-          : await fetchPage({})
-        printResult(list, options, ({ data, next_cursor }) => renderList(columns, data, next_cursor))
-      } catch (error) {
-        host().exitCode = printError(toInboxError(error), options)
+  withExamples(command, [exampleOf(words, rest)]).action(async (...values: readonly unknown[]) => {
+    const options = values[argument === undefined ? 0 : 1] as Options
+    const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
+    if (argument !== undefined) args[argument] = values[0]
+    try {
+      const { url, key } = await readApiSettings(options)
+      // The options come from the operation's schema, so the arguments fit.
+      const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
+      const fetchAnswer = async (query?: object) => {
+        const called = call({ ...args, ...query })
+        return (isPaged ? (called as Pages<unknown>).page() : called) as Promise<PageOf<unknown>>
       }
-    })
+      if (columns === undefined) {
+        printResult(exactly(await fetchAnswer()) as object, options, (value) => renderRecord(words, value))
+        return
+      }
+      const fetchPage = async (query: object) => {
+        const page = await fetchAnswer(query)
+        const { next_cursor: next, total = null } = page.meta
+        return { data: exactly(page) as object[], next_cursor: next || null, ...(isPaged && { total }) }
+      }
+      const { limit, cursor } = options
+      const list = isPaged
+        ? await collect(fetchPage, cursor === undefined ? {} : { cursor }, limit, maxPerPage)
+        : await fetchPage({})
+      printResult(list, options, ({ data, next_cursor }) => renderList(columns, data, next_cursor))
+    } catch (error) {
+      host().exitCode = printError(toInboxError(error), options)
+    }
+  })
 }
 
 /** Converts an error of the service, with the request id. */

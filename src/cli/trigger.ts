@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventSchemas, eventTypes, type EventType } from '../../schema/index.ts'
+import { eventTypes, type EventType } from '../../schema/index.ts'
 import { systemClock } from '../base/clock.ts'
 import { nearest } from '../base/edit-distance.ts'
 import { pathProblem, valueProblem, type Overrides } from '../emulator/overrides.ts'
@@ -16,7 +16,7 @@ import {
 } from './control-client.ts'
 import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { followDeliveries, printDelivery } from './follow-deliveries.ts'
-import { printNote, printResult, withOutputOptions } from './output.ts'
+import { printResult, withOutputOptions } from './output.ts'
 import { readEndpoint } from './secret-argument.ts'
 import { triggerSource } from './trigger-source.ts'
 import { host } from './host.ts'
@@ -104,7 +104,6 @@ async function triggerRunning(type: string, options: TriggerOptions): Promise<bo
   if (options.secret !== undefined)
     throw new InboxError('usage', '--secret needs --url; a running emulator has its own')
   const client = await openControl(options)
-  warnOfMembers(known, options)
   return (await triggerEvents(client, known, options, options.timeout)).isAllAcknowledged
 }
 
@@ -113,7 +112,6 @@ async function triggerAlone(type: string, options: TriggerOptions & { readonly u
   const known = parseType(type)
   const { url, secret: argument, set = {} } = options
   const endpoint = await readEndpoint('--url', url, argument)
-  warnOfMembers(known, options)
   // Slow to load, and not needed for a running emulator.
   const { createEmulator } = await import('../emulator/emulator.ts')
   await using emulator = createEmulator({
@@ -220,19 +218,6 @@ function parseType(text: string): EventType {
     'usage',
     `can't trigger ${safeText(text, 100)}${nearest(text, eventTypes)}; expected one of ${eventTypes.join(', ')}`,
   )
-}
-
-/** Warns about fields that the type doesn't have (R93–R102): they are probably misspelt. */
-function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
-  const known = ['created_at', ...Object.keys(eventSchemas[type].shape.data.shape).map((name) => `data.${name}`)]
-  for (const path of Object.keys(set)) {
-    const names = path.split('.')
-    const member = names.slice(0, names[0] === 'data' ? 2 : 1).join('.')
-    if (known.includes(member)) continue
-    printNote(
-      `warning: ${safeText(member)} is not a documented field of ${type}; it was added${nearest(member.startsWith('data.') ? member : `data.${member}`, known)}`,
-    )
-  }
 }
 
 function collectSet(text: string, before: Overrides = {}): Overrides {
