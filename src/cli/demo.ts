@@ -11,7 +11,6 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { createEmulator, type SeedInput } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/parse-seed.ts'
 import { InboxError } from '../base/errors.ts'
-import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
 import { toShownAttempt } from '../emulator/control/deliveries.ts'
@@ -106,23 +105,9 @@ async function demo(options: DemoOptions): Promise<void> {
   await emulator.stop()
   const after = await app.inbox.stats()
   await app.stop()
-  const result = {
-    acknowledged,
-    stored: after.lastSeq - before.lastSeq,
-    openRuns: countRuns(after, openStates),
-    deadLetters: countRuns(after, ['dead']),
-  }
-  print(
-    { msg: 'stopped', ...result },
-    `\nStopped: ${counted(acknowledged, 'event')} acknowledged, ${result.stored} stored, ${result.openRuns} not handled yet, ` +
-      `${counted(result.deadLetters, 'dead letter')}. They are kept in ${demoDataDir}.`,
-  )
-}
-
-const openStates = ['waiting', 'ready', 'suspect', 'running'] as const
-
-function countRuns(stats: InboxStats, states: readonly (keyof RunCounts)[]): number {
-  return stats.handlers.reduce((sum, handler) => sum + states.reduce((part, state) => part + handler[state], 0), 0)
+  const stored = after.lastSeq - before.lastSeq
+  const line = `\nStopped: ${counted(acknowledged, 'event')} acknowledged, ${stored} stored. They are kept in ${demoDataDir}.`
+  print({ msg: 'stopped', acknowledged, stored }, line)
 }
 
 /** Only demos use this database, so its holder is another demo. */

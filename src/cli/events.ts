@@ -52,8 +52,7 @@ export function addEventsCommand(program: Command): void {
       else printResult(await opened.call('getEvent', { id }), options, renderEvent)
     },
   )
-  const status = option('--status <status>', `${statusHelp}; with --follow, events that reach it`)
-  addEventsTailCommand(events, [...filters, status])
+  addEventsTailCommand(events, filters)
 }
 
 function renderEvent({ receipt, runs, timeline, envelope, ...event }: EventDetailJson): string {

@@ -129,7 +129,7 @@ export function createPages(folder: string): Promise<Pages> {
 }
 
 /** Answers 503 in the envelope while the world is being created. Requests count by address: no key is known yet. */
-export function createEarlyRejection(wall: Clock, clock: Pick<Clock, 'now'>): RequestListener {
+function createEarlyRejection(wall: Clock, clock: Pick<Clock, 'now'>): RequestListener {
   const accounts = { authenticate: () => null }
   const exchanges = createExchanges({ accounts, settings: defaultRestSettings, clock, wall })
   const error = new HttpError(503, 'not_ready', 'the emulator is still creating its world: retry in a second', {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadProgram } from '../../src/cli/program.ts'
 import { createSignedRequest } from '../../src/app/testing/index.ts'
 import { providerNames, providers } from '../../src/sources/providers/index.ts'
 import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
@@ -25,6 +26,8 @@ const sources = {
 
 let app: TestApp
 beforeAll(async () => {
+  // Loading them later would block the app in this process, which sheds load then.
+  await loadProgram()
   app = await startTestApp({ settings: { INBOX_SOURCES: JSON.stringify(sources) } })
 })
 afterAll(() => app[Symbol.asyncDispose]())

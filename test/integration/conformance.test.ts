@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises'
-import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { runConformance, type ConformanceOptions, type Report } from '../../src/cli/conformance/run.ts'
 import { scenarios } from '../../src/cli/conformance/scenarios.ts'
 import { sign } from '../../src/signature/sign.ts'
-import { tlsPair } from '../fixtures/tls.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
@@ -149,13 +147,6 @@ test.each([
   server.close()
   expect(report).toMatchObject({ outcome: 'unreachable', url: `${protocol}://127.0.0.1:${port}/in`, verdicts: [] })
   expect(report.reason).toContain(`the receiver could not be reached: ${reason}`)
-})
-
-test('a self-signed certificate makes a receiver unreachable, with advice', async () => {
-  const server = https.createServer(tlsPair)
-  const report = await conformance(`https://127.0.0.1:${await listen(server)}/webhooks`, 'repeated', { timeoutMs: 500 })
-  server.close()
-  expect(report).toMatchObject({ outcome: 'unreachable', reason: expect.stringContaining('NODE_EXTRA_CA_CERTS') })
 })
 
 async function listen(server: net.Server): Promise<number> {

@@ -69,7 +69,7 @@ test(
 
     const { code, errors } = await output.stop()
     expect({ code, errors }).toEqual({ code: 0, errors: '' })
-    expect(output.text.out).toMatch(/\n\nStopped: \d+ events acknowledged, \d+ stored, .*\n$/)
+    expect(output.text.out).toMatch(/\n\nStopped: \d+ events acknowledged, \d+ stored\. .*\n$/)
     expect(output.text.out).not.toContain(escape)
     const db = new Sqlite(join(dir.path, 'data/demo/inbox.db'), { readonly: true })
     const most = 'SELECT max(n) FROM (SELECT count(*) AS n FROM run GROUP BY event_seq, handler_id)'
