@@ -1,4 +1,4 @@
-import { Argument, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Query } from '../admin/parse.ts'
 import type { AdminCalls, AnswerOf, OperationId } from '../admin/routes.ts'
 import type { ListJson } from '../admin/wire.ts'
@@ -59,11 +59,6 @@ export function option(flags: string, help: string, parse?: Parse): Option {
   return parse === undefined ? declaration : declaration.argParser(parse as (text: string, before: unknown) => unknown)
 }
 
-function toArgument(name: string, help: string, parse?: Parse): Argument {
-  const declaration = new Argument(name, help)
-  return parse === undefined ? declaration : declaration.argParser(parse as (text: string, before: unknown) => unknown)
-}
-
 /** Adds the command `name` below `parent`. `prepare` checks its arguments, and returns the work for the open inbox. */
 export function addInboxCommand<Value, Options extends InboxOptions = InboxOptions>(
   parent: Command,
@@ -72,7 +67,7 @@ export function addInboxCommand<Value, Options extends InboxOptions = InboxOptio
   prepare: (value: Value, options: Options) => (opened: InboxCalls) => Promise<void>,
 ): void {
   const command = parent.command(name).description(description)
-  if (argument !== undefined) command.addArgument(toArgument(...argument))
+  if (argument !== undefined) command.argument(...(argument as readonly [string, string]))
   for (const declaredOption of declared) command.addOption(declaredOption)
   withInboxOptions(command, example, note).action(async (...values: readonly unknown[]) => {
     const options = values.at(-2) as Options
