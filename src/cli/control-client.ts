@@ -67,7 +67,7 @@ const emulatorServer: ServerKind = {
   code: 'emulator_unreachable',
   name: 'an emulator',
   advice:
-    'start `onchain-inbox emulator`, or set its URL with --emulator. For HTTPS set NODE_EXTRA_CA_CERTS to the certificate that the emulator prints',
+    'start `onchain-inbox emulator`, or set its URL with --emulator. For HTTPS set NODE_EXTRA_CA_CERTS to its certificate',
   tokenAdvice:
     'set EMULATOR_CONTROL_TOKEN or --token; the emulator prints its token at start, and draws a new one at each start unless ' +
     'its seed file sets controlToken',

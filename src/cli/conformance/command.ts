@@ -12,7 +12,6 @@ interface ConformanceCommandOptions extends OutputOptions {
   readonly url: URL
   readonly secret: string
   readonly nextSecret?: string
-  readonly signatureHeader?: string
   readonly effects?: string
   readonly restart?: string
   readonly only?: readonly string[]
@@ -51,7 +50,6 @@ export function addConformanceCommand(program: Command): void {
     )
     .option('--timeout <seconds>', 'time limit of an answer (default: 5)', seconds)
     .option('--settle <seconds>', 'time limit until all work is done (default: 30)', seconds)
-    .option('--signature-header <name>', 'header of the signature (default: X-Service-Signature)', headerName)
     .option('--json', 'print one JSON object per line, the summary last')
     .addHelpText('after', examples)
     .action(async (options: ConformanceCommandOptions) => {
@@ -109,11 +107,6 @@ function httpUrl(text: string): URL {
 
 function names(text: string): readonly string[] {
   return text.split(',').map((name) => name.trim())
-}
-
-function headerName(text: string): string {
-  if (/^[\w!#$%&'*+.^`|~-]+$/.test(text)) return text
-  throw new InvalidArgumentError('Expected the name of an HTTP header.')
 }
 
 const verdictWidth = 'not checked'.length
