@@ -118,7 +118,7 @@ function explainInUse(error: unknown): unknown {
   return new InboxError('database_in_use', message, { cause: error })
 }
 
-/** Before what isn't an event. */
+/** Starts lines that show no event. */
 const indent = '          ↳ '
 
 type LogEntry = Readonly<Record<string, unknown>>

@@ -54,13 +54,6 @@ test('all helps describe the command help alike', () => {
   expect(lines).toEqual(groups.map(() => 'Show the help of a command'))
 })
 
-test.each(['2x', '400d', 'yesterday'])('--from %s is refused with the forms of a time', async (value) => {
-  const { code, errors } = await run('events', 'list', '--from', value)
-  expect(code).toBe(1)
-  expect(errors).toContain(`'--from <time>' argument '${value}' is invalid. Expected a time such as`)
-  expect(errors).toContain('an age such as 2h')
-})
-
 test('help lists all commands in groups', async () => {
   const { code, out } = await run('--help')
   expect(code).toBe(0)
@@ -70,18 +63,6 @@ test('help lists all commands in groups', async () => {
   for (const { name } of all.filter((one) => !one.name.includes(' '))) {
     expect(out).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
   }
-})
-
-test.each([
-  [['event'], 'did you mean events?'],
-  [['events', 'lst'], 'did you mean list?'],
-  [['dead', 'list', '--limt', '1'], 'did you mean --limit?'],
-  [['emulator', '--prot', '1'], 'did you mean --port?'],
-])('%j is refused with a suggestion: %s', async (args, words) => {
-  const { code, out, errors } = await run(...args)
-  expect({ code, out }).toEqual({ code: 1, out: '' })
-  expect(errors).toMatch(/^usage: unknown (?:command|option) .*\n$/)
-  expect(errors).toContain(words)
 })
 
 test('docs/commands.md is current (node docs/make-commands.ts)', async () => {
