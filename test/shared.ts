@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { cp, symlink } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,7 +8,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TestProject } from 'vitest/node'
 import { launchBrowserServer } from './support/browser.ts'
-import { dockerContext } from './support/docker-context.ts'
 import { startPostgres } from './support/postgres.ts'
 import { createTempDir } from './support/temp-dir.ts'
 
@@ -75,8 +75,17 @@ export default async function setUp({ provide }: TestProject): Promise<() => Pro
 }
 
 async function build(folder: string): Promise<string> {
-  for (const name of dockerContext(root)) await cp(join(root, name), join(folder, name), { recursive: true })
+  for (const name of dockerContext()) await cp(join(root, name), join(folder, name), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   await promisify(execFile)(process.execPath, ['.ci/build.mjs'], { cwd: folder })
   return join(folder, 'dist')
+}
+
+/** Names that .dockerignore includes. Ours excludes everything and includes single names. */
+function dockerContext(): string[] {
+  const [first, ...others] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
+  if (first !== '*' || others.some((line) => !/^![\w.-]+$/.test(line))) {
+    throw new Error('.dockerignore: expected * and then names after !')
+  }
+  return others.map((line) => line.slice(1))
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../base/clock.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { backupDatabase, restoreDatabase, verifyBackup, type BackupReport } from '../inbox/sqlite/backup.ts'
 import { commandLine, fromCwd } from './host.ts'
-import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
+import { printResult, withExamples, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { renderRecord } from './table.ts'
 import { readDatabaseSetting, withConfigOption } from './settings.ts'
 
@@ -22,13 +22,10 @@ export function addBackupCommand(program: Command): void {
     .description('Copy the database to a checked backup, also while the sidecar runs')
     .argument('[file]', 'the backup to write')
     .option('--verify <file>', 'check an existing backup instead')
-  withOutputOptions(withConfigOption(command))
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ onchain-inbox backup /backups/inbox-2026-01-31.db\n' +
-        '  $ onchain-inbox backup --verify /backups/inbox-2026-01-31.db',
-    )
-    .action((file: string | undefined, options: BackupOptions) => backup(file, options))
+  const file = '/backups/inbox-2026-01-31.db'
+  withExamples(withOutputOptions(withConfigOption(command)), [`backup ${file}`, `backup --verify ${file}`]).action(
+    (file: string | undefined, options: BackupOptions) => backup(file, options),
+  )
 }
 
 /** `onchain-inbox restore`. */
@@ -37,12 +34,10 @@ export function addRestoreCommand(program: Command): void {
     .command('restore')
     .description('Replace the database with a backup, and keep the old file')
     .argument('<file>', 'the backup')
-  withOutputOptions(withConfigOption(command))
-    .addHelpText(
-      'after',
-      '\nStop the sidecar first.\n\nExample:\n  $ onchain-inbox restore /backups/inbox-2026-01-31.db',
-    )
-    .action((file: string, options: BackupOptions) => restore(file, options))
+  const example = 'restore /backups/inbox-2026-01-31.db'
+  withExamples(withOutputOptions(withConfigOption(command)), [example], 'Stop the sidecar first.').action(
+    (file: string, options: BackupOptions) => restore(file, options),
+  )
 }
 
 async function backup(file: string | undefined, options: BackupOptions): Promise<void> {

@@ -5,7 +5,7 @@ import { findHandlerWarnings } from '../config/sinks/config-warnings.ts'
 import { InboxError } from '../base/errors.ts'
 import type { HandlerInfo } from '../dispatch/runner-protocol.ts'
 import { locationsOf } from '../dispatch/handler-locations.ts'
-import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withExamples, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderTable } from './table.ts'
 import { configInputs, withConfigOption, type ConfigOption } from './settings.ts'
 import { checkHandlers } from '../dispatch/check-handlers.ts'
@@ -14,10 +14,8 @@ type CheckOptions = OutputOptions & ConfigOption
 
 /** `onchain-inbox check`: validates settings and handlers without starting anything, and prints them. */
 export function addCheckCommand(program: Command): void {
-  const check = program
-    .command('check')
-    .description('Check settings and handlers, and print them without secrets')
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox check')
+  const check = program.command('check').description('Check settings and handlers, and print them without secrets')
+  withExamples(check, ['check'])
   withOutputOptions(withConfigOption(check), 'print one JSON object').action(run)
 }
 

@@ -11,18 +11,15 @@ const suggestedValues: Record<string, readonly string[]> = {
   status: eventStatuses,
 }
 
-/** A candidate and its description, which some shells show. */
-type Word = readonly [word: string, description: string]
-
 /** Candidates by the words typed so far: `events` gives commands, `events -` flags, `events --type` values. An empty list: file names. */
-function contextsOf(command: Command, path = ''): readonly (readonly [context: string, words: readonly Word[]])[] {
+function contextsOf(command: Command, path = ''): readonly (readonly [context: string, words: readonly string[]])[] {
   const help = command.createHelp()
   const subcommands = help.visibleCommands(command).filter((shown) => command.commands.includes(shown))
   const flags = help
     .visibleOptions(command)
     .flatMap((option) => [option.short ?? [], option.long ?? []].flat().map((flag) => ({ flag, option })))
-  const flagWords = flags.map(({ flag, option }): Word => [flag, option.description])
-  const commandWords = subcommands.map((subcommand): Word => [subcommand.name(), subcommand.description()])
+  const flagWords = flags.map(({ flag }) => flag)
+  const commandWords = subcommands.map((subcommand) => subcommand.name())
   const argument = command.registeredArguments.slice(0, 1)
   return [
     [path, subcommands.length + argument.length === 0 ? flagWords : [...commandWords, ...argument.flatMap(valuesOf)]],
@@ -34,13 +31,10 @@ function contextsOf(command: Command, path = ''): readonly (readonly [context: s
   ]
 }
 
-function valuesOf(parameter: Option | Argument): readonly Word[] {
+function valuesOf(parameter: Option | Argument): readonly string[] {
   // `trigger <type>` takes event types of the sender only. `--type` filters also find events of the inbox itself.
   const internal = parameter instanceof Argument || parameter.name() !== 'type' ? [] : internalEventTypes
-  return (parameter.argChoices ?? [...(suggestedValues[parameter.name()] ?? []), ...internal]).map((value) => [
-    value,
-    '',
-  ])
+  return parameter.argChoices ?? [...(suggestedValues[parameter.name()] ?? []), ...internal]
 }
 
 // For bash 3.2 and later, which splits `--status=dead` into three words, and for zsh.
@@ -62,7 +56,6 @@ _onchain_inbox_words() {
 const shells = {
   bash: {
     ...posix,
-    word: (word: string) => word,
     script: (rows: string) => `${posixFunctions(rows)}
 _onchain_inbox() {
   local cur=\${COMP_WORDS[COMP_CWORD]#=}
@@ -73,16 +66,14 @@ complete -o bashdefault -o default -F _onchain_inbox onchain-inbox`,
   // zsh loads the function from a file of the same name. The loaded function replaces it.
   zsh: {
     ...posix,
-    word: (word: string, description: string) => `${word}:${description.slice(0, 80)}`,
     script: (rows: string) => `#compdef onchain-inbox${posixFunctions(rows)}
 _onchain-inbox() {
   local -a found=("\${(@f)$(_onchain_inbox_words "$words[CURRENT]" "\${(@)words[2,CURRENT-1]}")}")
-  if [[ -n $found ]]; then _describe onchain-inbox found; else _files; fi
+  if [[ -n $found ]]; then compadd -a found; else _files; fi
 }
 if [[ $funcstack[1] == _onchain-inbox ]]; then _onchain-inbox "$@"; else compdef _onchain-inbox onchain-inbox; fi`,
   },
   fish: {
-    word: (word: string, description: string) => `${word}\t${description.slice(0, 80)}`,
     escape: (text: string) => text.replaceAll('\\', '\\\\').replaceAll("'", `\\'`),
     row: (context: string, print: string) => `  case ${context}; ${print}`,
     script: (
@@ -109,8 +100,7 @@ Examples:
     $ onchain-inbox completion zsh > ~/.zfunc/_onchain-inbox
     $ onchain-inbox completion fish > ~/.config/fish/completions/onchain-inbox.fish
 
-The script completes the command \`onchain-inbox\`, not \`npx onchain-inbox\`. Write it again after an update.
-`
+The script completes the command \`onchain-inbox\`, not \`npx onchain-inbox\`. Write it again after an update.`
 
 /** Adds `completion`. The program must have loaded all its commands before `completion` runs (docs/decisions/0020). */
 export function addCompletionCommand(program: Command): void {
@@ -120,12 +110,10 @@ export function addCompletionCommand(program: Command): void {
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .addHelpText('after', help)
     .action((name: keyof typeof shells) => {
-      const { word, escape, row, script } = shells[name]
+      const { escape, row, script } = shells[name]
       const quote = (text: string) => `'${escape(text)}'`
-      const print = (words: readonly Word[]) =>
-        ["printf '%s\\n'", ...words.map((candidate) => quote(word(...candidate)))].join(' ')
       const rows = contextsOf(program).map(([context, words]) =>
-        row(quote(context), words.length === 0 ? '' : print(words)),
+        row(quote(context), words.length === 0 ? '' : ["printf '%s\\n'", ...words.map(quote)].join(' ')),
       )
       printBytes(`${script(rows.join('\n'))}\n`)
     })

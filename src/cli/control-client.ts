@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { InboxError } from '../base/errors.ts'
 import type { ReplayRequest, ShownDelivery } from '../emulator/control/deliveries.ts'
 import type { ShownClock } from '../emulator/control/clock.ts'
@@ -10,17 +9,9 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { isLoopbackUrl } from '../base/loopback.ts'
 import { host } from './host.ts'
 import { segment } from './arguments.ts'
-import { printNote, withOutputOptions, type OutputOptions } from './output.ts'
+import { withExamples, withOutputOptions, type OutputOptions } from './output.ts'
 import { readSecretArgument } from './secret-argument.ts'
-import { callServer, otherServer, readBytes, type ServerKind } from './server-call.ts'
-
-interface DeliveriesQuery {
-  readonly type?: string
-  readonly endpoint?: string
-  /** Id of a delivery: only older ones are listed. */
-  readonly after?: string
-  readonly limit: number
-}
+import { createServerCalls, type ServerKind } from './server-call.ts'
 
 export interface ControlAccess {
   /** URL of an emulator, for example http://127.0.0.1:8090. Its path is ignored. */
@@ -30,12 +21,6 @@ export interface ControlAccess {
 
 export type ControlClient = ReturnType<typeof createControlClient>
 
-const timeoutMs = 10_000
-/** Calls that change something may take long. */
-const actionTimeoutMs = 280_000
-const readyWithinMs = 30_000
-const notReadyPollMs = 500
-
 /**
  * A client of the control routes of a running emulator. Calls throw the emulator's error as an InboxError, or
  * `emulator_unreachable` if nothing answers. Times are ISO strings of world time.
@@ -43,51 +28,38 @@ const notReadyPollMs = 500
  * @throws InboxError `usage` for an invalid URL
  */
 export function createControlClient({ url, token }: ControlAccess) {
-  const base = new URL(emulatorOrigin(url))
-  const authorization = { Authorization: `Bearer ${token}` }
+  const origin = emulatorOrigin(url)
+  const { send, open, otherServer } = createServerCalls(emulatorServer, new URL('/_emulator/', origin), token)
 
-  async function call<T>(path: string, method = 'GET', body: object | null = null): Promise<T> {
-    const url = new URL(`_emulator/${path}`, base)
-    const response = await callServer(emulatorServer, url, {
-      method,
-      headers: { ...authorization, ...(body !== null && { 'Content-Type': 'application/json' }) },
-      ...(body !== null && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(method === 'GET' ? timeoutMs : actionTimeoutMs),
-    })
-    const envelope = envelopeIn<T>((await readBytes(emulatorServer, url, response)).toString())
+  async function get<T>(path: string, query: object = {}, method = 'GET', body?: object): Promise<T> {
+    const { status, bytes } = await send(path, { method, query: { ...query }, body })
+    const envelope = envelopeIn<T>(bytes.toString())
     if (envelope !== null) return envelope.data
-    throw otherServer(emulatorServer, url, response)
+    throw otherServer(status)
   }
+  const post = <T>(path: string, body: object = {}, method = 'POST') => get<T>(path, {}, method, body)
 
   return {
-    origin: base.origin,
-    clock: () => call<ShownClock>('clock'),
+    origin,
+    clock: () => get<ShownClock>('clock'),
     /** Resolves when everything due has happened. */
-    advance: (ms: number) => call<ShownClock>('clock/advance', 'POST', { ms }),
-    counts: () => call<Counts>('deliveries/counts'),
-    trigger: (request: TriggerBody) => call<ShownTriggered>('trigger', 'POST', request),
+    advance: (ms: number) => post<ShownClock>('clock/advance', { ms }),
+    counts: () => get<Counts>('deliveries/counts'),
+    trigger: (request: TriggerBody) => post<ShownTriggered>('trigger', request),
     /** Newest first, like all lists. */
-    events: (type: string, limit: number) =>
-      call<readonly WorldEvent[]>(`events?${search({ type, order: 'newest', limit: String(limit) })}`),
-    deliveriesOf: (event: string) => call<readonly ShownDelivery[]>(`deliveries?${search({ event, limit: '1000' })}`),
-    deliveries: ({ limit, ...filter }: DeliveriesQuery) =>
-      call<readonly ShownDelivery[]>(`deliveries?${search({ ...filter, limit: String(limit) })}`),
-    delivery: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}`),
-    replay: async (id: string) => call<ShownDelivery>(`deliveries/${segment(id)}/replay`, 'POST'),
+    events: (type: string, limit: number) => get<readonly WorldEvent[]>('events', { type, order: 'newest', limit }),
+    deliveriesOf: (event: string) => get<readonly ShownDelivery[]>('deliveries', { event, limit: 1_000 }),
+    delivery: async (id: string) => get<ShownDelivery>(`deliveries/${segment(id)}`),
+    replay: async (id: string) => post<ShownDelivery>(`deliveries/${segment(id)}/replay`),
     /** Replays up to 10,000 matches. More need another call. */
     replayAll: (request: ReplayRequest) =>
-      call<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', 'POST', request),
+      post<{ readonly matched: number; readonly replayed: number }>('deliveries/replay', request),
     setWebhookSecret: async (id: string, secret: string) =>
-      call<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, 'PATCH', { secret }),
+      post<{ readonly webhookId: string; readonly url: string }>(`webhooks/${segment(id)}`, { secret }, 'PATCH'),
     /** Draws a new secret for the alerts of an account; default: the first account. */
-    drawAlertSecret: (account?: string) =>
-      call<{ readonly alertSecret: string }>('alert-secret', 'POST', account === undefined ? {} : { account }),
+    drawAlertSecret: (account?: string) => post<{ readonly alertSecret: string }>('alert-secret', { account }),
     /** Opens the live stream of Server-Sent Events. */
-    stream: (types: readonly string[], signal: AbortSignal) =>
-      callServer(emulatorServer, new URL(`_emulator/stream?types=${types.join(',')}`, base), {
-        headers: { ...authorization, Accept: 'text/event-stream' },
-        signal,
-      }),
+    stream: (types: readonly string[], signal: AbortSignal) => open(`stream?types=${types.join(',')}`, { signal }),
   }
 }
 
@@ -95,7 +67,7 @@ const emulatorServer: ServerKind = {
   code: 'emulator_unreachable',
   name: 'an emulator',
   advice:
-    'start `onchain-inbox emulator`, or set its URL with --emulator. For HTTPS set NODE_EXTRA_CA_CERTS to the certificate that the emulator prints',
+    'start `onchain-inbox emulator`, or set its URL with --emulator. For HTTPS set NODE_EXTRA_CA_CERTS to its certificate',
   tokenAdvice:
     'set EMULATOR_CONTROL_TOKEN or --token; the emulator prints its token at start, and draws a new one at each start unless ' +
     'its seed file sets controlToken',
@@ -118,10 +90,6 @@ function emulatorOrigin(text: string): string {
   throw new InboxError('usage', '--emulator must be a URL that begins with http:// or https://')
 }
 
-function search(query: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(query).toString()
-}
-
 /** Options of commands on a running emulator. */
 export interface ControlOptions extends OutputOptions {
   readonly emulator?: string
@@ -131,11 +99,9 @@ export interface ControlOptions extends OutputOptions {
 const defaultUrl = 'http://127.0.0.1:8090'
 
 /** Adds the options of commands on a running emulator, and examples. */
-export function asControlCommand(command: Command, examples: readonly string[]): Command {
-  return withOutputOptions(withControlOptions(command), 'print one JSON object per line').addHelpText(
-    'after',
-    `\nExamples:\n${examples.map((example) => `  $ onchain-inbox ${example}\n`).join('')}`,
-  )
+export function asControlCommand(command: Command, examples: readonly string[], note = ''): Command {
+  withOutputOptions(withControlOptions(command), 'print one JSON object per line')
+  return withExamples(command, examples, note)
 }
 
 /** Adds `--emulator` and `--token`. */
@@ -148,22 +114,10 @@ export function withControlOptions(command: Command): Command {
     )
 }
 
-/** Connects to the emulator of the options, once its world is ready. Throws `usage` for an invalid URL or a missing token. */
+/** A client of the emulator of the options. Throws `usage` for an invalid URL or a missing token. */
 export async function openControl(options: ControlOptions): Promise<ControlClient> {
   const url = emulatorOrigin(options.emulator ?? defaultUrl)
-  const client = createControlClient({ url, token: await readToken(url, options) })
-  const deadline = performance.now() + readyWithinMs
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      await client.clock()
-      return client
-    } catch (error) {
-      const isCreating = error instanceof InboxError && error.code === 'overloaded'
-      if (!isCreating || performance.now() >= deadline) throw error
-      if (isFirst && host().stderr.isTTY) printNote('the emulator is still creating its world: waiting up to 30 s')
-      await wait(notReadyPollMs)
-    }
-  }
+  return createControlClient({ url, token: await readToken(url, options) })
 }
 
 async function readToken(url: string, { token }: ControlOptions): Promise<string> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { parseCount } from './arguments.ts'
 import { addCallCommand, addListCommand, definedOf, option, selectionOf, type InboxOptions } from './inbox-command.ts'
-import { asGroup, counted } from './output.ts'
+import { withExamples, counted } from './output.ts'
 import { renderRecord } from './table.ts'
 
 interface BulkOptions extends InboxOptions {
@@ -36,7 +36,7 @@ function which(runIds: readonly number[], all: boolean | undefined, options: Inb
 
 /** `onchain-inbox dead list|show|requeue|drop`. */
 export function addDeadCommand(program: Command): void {
-  const dead = asGroup(program.command('dead').description('List, requeue and drop dead letters'), 'dead list')
+  const dead = withExamples(program.command('dead').description('List, requeue and drop dead letters'), ['dead list'])
   addListCommand(dead, 'list', 'listDeadLetters', {
     description: 'List dead letters, newest first',
     options: filters,

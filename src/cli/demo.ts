@@ -11,13 +11,13 @@ import { demoCredentials } from '../base/demo-credentials.ts'
 import { createEmulator, type SeedInput } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName } from '../emulator/seed/parse-seed.ts'
 import { InboxError } from '../base/errors.ts'
-import type { InboxStats, RunCounts } from '../inbox/port.ts'
 import { createLogger } from '../base/log.ts'
 import { siblingModule } from '../base/sibling-module.ts'
-import { logRemark, parseLogEntry, parseObject, remark } from './demo-remarks.ts'
+import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { numberFrom } from './arguments.ts'
+import { attemptLine } from './follow-deliveries.ts'
 import { commandLine, host, untilSignal } from './host.ts'
-import { counted, printBytes, printError, printResult, type OutputOptions } from './output.ts'
+import { counted, printBytes, printError, printResult, withExamples, type OutputOptions } from './output.ts'
 import { startEmulator } from './emulator-listening.ts'
 
 interface DemoOptions extends OutputOptions {
@@ -29,19 +29,18 @@ const activity = 40
 
 /** `onchain-inbox demo`: receiver, sender and bundled handlers in one process. */
 export function addDemoCommand(program: Command): void {
-  program
+  const command = program
     .command('demo')
     .description('Run a demo: sender, receiver and ten handlers in one process')
     .option('--seconds <number>', 'stop after this many seconds', numberFrom(0.001, 1_000_000))
     .option('--json', 'print one JSON object per line')
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox demo --seconds 30\n')
-    .action(async (options: DemoOptions) => {
-      try {
-        await demo(options)
-      } catch (error) {
-        host().exitCode = printError(explainInUse(error), options)
-      }
-    })
+  withExamples(command, ['demo --seconds 30']).action(async (options: DemoOptions) => {
+    try {
+      await demo(options)
+    } catch (error) {
+      host().exitCode = printError(explainInUse(error), options)
+    }
+  })
 }
 
 async function demo(options: DemoOptions): Promise<void> {
@@ -50,19 +49,14 @@ async function demo(options: DemoOptions): Promise<void> {
   const print = (value: object, line: string) =>
     isJson ? printResult(value, options, () => line) : printBytes(`${line}\n`)
   const config = await demoConfig()
-  let deadList = commandLine('dead list')
-  /** Prints a line of a handler thread: an entry of the log, or what a handler printed. */
-  const show = (line: string) => {
-    const entry = parseLogEntry(line)
-    printBytes(`${entry === null ? line : logRemark(entry, deadList)}\n`)
-  }
+  const toLine = isJson ? toJson : toText
   const app = await startApp({
     config,
     log: createLogger({
       // Rejects are warnings; people see them as failed deliveries.
       level: isJson ? config.logLevel : 'error',
       pretty: false,
-      ...(!isJson && { output: { write: (line: string) => show(line.trimEnd()) } }),
+      output: { write: (line) => printBytes(`${toLine(line.trimEnd())}\n`) },
     }),
     clock: systemClock,
     prettyLog: false,
@@ -71,26 +65,26 @@ async function demo(options: DemoOptions): Promise<void> {
     bundledHandlers: [siblingModule(import.meta.url, './demo/unlucky').href],
     onReloaded(handlers, changed) {
       const names = handlers.map(({ name }) => name)
-      const line = `          ↳ handlers reloaded: ${changed.join(', ') || 'all'}`
+      const line = `${indent}handlers reloaded: ${changed.join(', ') || 'all'}`
       print({ msg: 'handlers reloaded', changed, handlers: names }, line)
     },
     onOutput(output) {
-      createInterface({ input: output }).on('line', isJson ? printAsJson : show)
+      createInterface({ input: output }).on('line', (line) => printBytes(`${toLine(line)}\n`))
     },
     onFailure: (error) => {
       host().exitCode = printError(error, options)
       process.kill(process.pid, 'SIGTERM')
     },
   })
-  deadList += ` --admin-url ${app.adminUrl}`
   const before = await app.inbox.stats()
   const emulator = createEmulator({
     seed: demoSeed(systemClock.now()),
     listen: { host: '127.0.0.1', port: await freePort(8090) },
     endpoints: [{ url: app.url, secret: demoCredentials.secret }],
     onAttempt(report) {
-      const line = remark(report)
-      if (line !== null) print({ msg: 'attempt', ...report }, line)
+      if (report.outcome === 'acknowledged' && !report.isExtra && report.attempt === 1) return
+      const attempt = toShownAttempt(report)
+      print({ msg: 'attempt', ...attempt }, `${indent}${attemptLine(attempt, false)}`)
     },
   })
   await startEmulator(emulator)
@@ -111,23 +105,9 @@ async function demo(options: DemoOptions): Promise<void> {
   await emulator.stop()
   const after = await app.inbox.stats()
   await app.stop()
-  const result = {
-    acknowledged,
-    stored: after.lastSeq - before.lastSeq,
-    openRuns: countRuns(after, openStates),
-    deadLetters: countRuns(after, ['dead']),
-  }
-  print(
-    { msg: 'stopped', ...result },
-    `\nStopped: ${counted(acknowledged, 'event')} acknowledged, ${result.stored} stored, ${result.openRuns} not handled yet, ` +
-      `${counted(result.deadLetters, 'dead letter')}. They are kept in ${demoDataDir}.`,
-  )
-}
-
-const openStates = ['waiting', 'ready', 'suspect', 'running'] as const
-
-function countRuns(stats: InboxStats, states: readonly (keyof RunCounts)[]): number {
-  return stats.handlers.reduce((sum, handler) => sum + states.reduce((part, state) => part + handler[state], 0), 0)
+  const stored = after.lastSeq - before.lastSeq
+  const line = `\nStopped: ${counted(acknowledged, 'event')} acknowledged, ${stored} stored. They are kept in ${demoDataDir}.`
+  print({ msg: 'stopped', acknowledged, stored }, line)
 }
 
 /** Only demos use this database, so its holder is another demo. */
@@ -138,8 +118,33 @@ function explainInUse(error: unknown): unknown {
   return new InboxError('database_in_use', message, { cause: error })
 }
 
-function printAsJson(line: string): void {
-  printBytes(`${parseObject(line) === null ? JSON.stringify({ msg: 'output', line }) : line}\n`)
+/** Starts lines that show no event. */
+const indent = '          ↳ '
+
+type LogEntry = Readonly<Record<string, unknown>>
+
+/** Parses a log line of a handler thread; null for other output, such as prints of a handler. */
+function parseEntry(line: string): LogEntry | null {
+  try {
+    const value = JSON.parse(line) as LogEntry | null
+    return typeof value?.['msg'] === 'string' ? value : null
+  } catch {
+    return null
+  }
+}
+
+function toJson(line: string): string {
+  return parseEntry(line) === null ? JSON.stringify({ msg: 'output', line }) : line
+}
+
+function toText(line: string): string {
+  const entry = parseEntry(line)
+  if (entry === null) return line
+  const { level: _level, time: _time, msg, ...fields } = entry
+  const details = Object.entries(fields).map(([name, value]) => {
+    return `${name} ${typeof value === 'string' ? value.replace(`${process.cwd()}/`, '') : JSON.stringify(value)}`
+  })
+  return `${indent}${String(msg)}: ${details.join(', ')}`
 }
 
 /** Data folder, relative to the working directory. */

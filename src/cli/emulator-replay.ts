@@ -3,7 +3,6 @@ import { parseDuration } from '../emulator/duration.ts'
 import { InboxError } from '../base/errors.ts'
 import { parseSeconds } from './arguments.ts'
 import { asControlCommand, withControl, type ControlOptions, type ControlClient } from './control-client.ts'
-import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { followDeliveries, printDelivery } from './follow-deliveries.ts'
 import { counted, printResult } from './output.ts'
 
@@ -27,7 +26,7 @@ export function addEmulatorReplayCommand(emulator: Command): void {
     .option('--type <type>', 'with --since: only events of this type')
     .option('--dry-run', 'with --since: only count them')
     .option('--yes', 'with --since: confirm the replay')
-    .option('--timeout <seconds>', 'how long to follow the replays', parseSeconds, 10)
+    .option('--timeout <seconds>', 'how long to follow the replay of one delivery', parseSeconds, 10)
   asControlCommand(replay, [
     'emulator replay dlv_3k9x',
     'emulator replay --since 2h --type wallet.large_trade --dry-run',
@@ -39,59 +38,42 @@ export function addEmulatorReplayCommand(emulator: Command): void {
       const misplaced = (['endpoint', 'type', 'dryRun'] as const).find((name) => options[name] !== undefined)
       if (misplaced !== undefined)
         throw new InboxError('usage', '--endpoint, --type and --dry-run go with --since, not with one delivery')
-      return (await follow(client, [await client.replay(id)], options)) === 1 ? 0 : 1
+      return replayOne(client, id, options)
     })
   })
 }
 
-/** Returns exit code 0 if only counted, or all are acknowledged. */
-async function replaySince(client: ControlClient, text: string, options: Omit<ReplayOptions, 'since'>): Promise<0 | 1> {
+async function replaySince(client: ControlClient, text: string, options: Omit<ReplayOptions, 'since'>): Promise<void> {
   const { endpoint, type, dryRun = false, yes = false } = options
   const since = await toMoment(client, text)
-  const filter = { ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
-  const { matched } = await client.replayAll({ ...filter, since, dryRun: true })
+  const filter = { since, ...(type !== undefined && { type }), ...(endpoint !== undefined && { endpoint }) }
+  const { matched } = await client.replayAll({ ...filter, dryRun: true })
   const wouldBe = `${counted(matched, 'delivery', 'deliveries')} would be replayed`
   if (dryRun || matched === 0) {
     printResult({ msg: 'counted', since, matched, replayed: 0 }, options, () => wouldBe)
-    return 0
+    return
   }
   if (!yes) throw new InboxError('usage', `${wouldBe}: add --yes to replay them, or --dry-run to count only`)
-  const [last] = await client.deliveries({ limit: 1 })
-  const { replayed } = await client.replayAll({ ...filter, since })
+  const { replayed } = await client.replayAll(filter)
   const note = matched > replayed ? `; ${matched - replayed} are left: run the command again` : ''
   printResult({ msg: 'replayed', since, replayed }, options, () => {
-    return `${counted(replayed, 'delivery', 'deliveries')} replayed${note}`
+    return `${counted(replayed, 'delivery', 'deliveries')} replayed${note}; \`emulator tail\` shows their attempts`
   })
-  const newest = await client.deliveries({ ...filter, limit: maxFollowed })
-  // Ids have one length and increase.
-  const replays = newest.filter(({ deliveryId, isReplay }) => isReplay && deliveryId > (last?.deliveryId ?? ''))
-  const acknowledged = await follow(client, replays.toReversed(), options)
-  const notAcknowledged = replays.length - acknowledged
-  printResult({ msg: 'finished', acknowledged, notAcknowledged }, options, () => {
-    return `${acknowledged} acknowledged, ${notAcknowledged} not`
-  })
-  return notAcknowledged === 0 ? 0 : 1
 }
 
-const maxFollowed = 1_000
-
-/** Follows replays and prints each when it is settled. Returns how many were acknowledged in time. */
-async function follow(
-  client: ControlClient,
-  replays: readonly ShownDelivery[],
-  options: Pick<ReplayOptions, 'timeout' | 'json'>,
-): Promise<number> {
-  let acknowledged = 0
+/** Replays one delivery, and prints it when it is settled. Returns exit code 0 if it was acknowledged in time. */
+async function replayOne(client: ControlClient, id: string, options: ReplayOptions): Promise<0 | 1> {
+  let isAcknowledged = false
   await followDeliveries({
-    items: replays,
+    items: [await client.replay(id)],
     deliveriesOf: async ({ deliveryId }) => [await client.delivery(deliveryId)],
     timeoutMs: options.timeout * 1_000,
     onEnd(_, deliveries) {
       for (const delivery of deliveries) printDelivery(delivery, options)
-      if (deliveries[0]?.state === 'acknowledged') acknowledged++
+      isAcknowledged = deliveries[0]?.state === 'acknowledged'
     },
   })
-  return acknowledged
+  return isAcknowledged ? 0 : 1
 }
 
 /** Parses a time, or a duration before now on the world clock. Returns ISO 8601. */

@@ -1,14 +1,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
 import { setFlagsFromString } from 'node:v8'
-import { systemClock } from '../base/clock.ts'
 import { durationForm, formatDuration } from '../emulator/duration.ts'
 import { createEmulator } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName, readSeedFile } from '../emulator/seed/parse-seed.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
-import { storedCertificate, temporaryCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
-import { InboxError } from '../base/errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import { createLogger, safeText } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
@@ -20,7 +19,7 @@ import type { Counts } from '../emulator/deliveries/delivery.ts'
 import { drawSecret } from '../emulator/random.ts'
 import { addEmulatorTailCommand } from './emulator-tail.ts'
 import { fromCwd, host, untilSignal } from './host.ts'
-import { counted, printNote, printResult, type OutputOptions, createProgress } from './output.ts'
+import { counted, printNote, printResult, withExamples, type OutputOptions, createProgress } from './output.ts'
 import { toShownAttempt } from '../emulator/control/deliveries.ts'
 import { readEndpoint, readSecretArgument } from './secret-argument.ts'
 import { demoCredentials } from '../base/demo-credentials.ts'
@@ -35,7 +34,6 @@ interface EmulatorCommandOptions extends OutputOptions {
   readonly history?: number
   readonly activity?: number
   readonly data?: string
-  readonly tls?: boolean
   readonly tlsCert?: string
   readonly tlsKey?: string
   readonly webhook?: string
@@ -59,7 +57,6 @@ export function addEmulatorCommand(program: Command): void {
     .option('--speed <number>', 'speed of the world clock: 60 = an hour per minute', numberFrom(0.001, 1_000_000))
     .addOption(new Option('--manual-clock', 'stop the world clock until `emulator advance`').conflicts('speed'))
     .option('--data <file>', 'keep accounts and world in this file')
-    .option('--tls', 'serve only HTTPS, with a self-signed certificate')
     .option('--tls-cert <file>', 'serve only HTTPS, with this certificate (PEM)')
     .option('--tls-key <file>', 'key of the certificate (PEM)')
     .option('--webhook <url>', 'send all events here: https, or http on this machine')
@@ -68,15 +65,14 @@ export function addEmulatorCommand(program: Command): void {
     .option('--duplicates <share>', 'share of acknowledged events sent twice, 0 to 1', numberFrom(0, 1), 0)
     .option('--count <number>', 'stop when this many events are acknowledged or undelivered', wholeNumberFrom(1))
     .option('--json', 'print one JSON object per line')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ onchain-inbox emulator\n' +
-        '  $ onchain-inbox emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20\n',
-    )
     .action(async (options: EmulatorCommandOptions) => {
       // The output is a log: text unless --json is set.
       host().exitCode = await run(options)
     })
+  withExamples(emulator, [
+    'emulator',
+    'emulator --webhook http://127.0.0.1:8080/webhooks --secret @secret.txt --count 100 --rate 20',
+  ])
   addEmulatorAdvanceCommand(emulator)
   addEmulatorReplayCommand(emulator)
   addEmulatorTailCommand(emulator)
@@ -89,11 +85,10 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   // A simulation makes short-lived garbage. By default V8 lets the heap grow to several times its used size.
   setFlagsFromString('--heap-growing-percent=30')
   setFlagsFromString('--semi-space-growth-factor=1')
-  using cleanup = new DisposableStack()
   const seed = toSeed(options)
   const { webhook, secret } = options
   const endpoints = (webhook ?? secret) === undefined ? [] : [await readEndpoint('--webhook', webhook, secret)]
-  const tls = await readTls(options, cleanup)
+  const tls = await readTls(options)
   const { host, port, rate, count, duplicates } = options
   if (seed.controlToken === demoCredentials.controlToken && !isLoopback(host))
     printNote('warning: other machines can reach this emulator, and the keys of the demo seed are public')
@@ -121,7 +116,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     ...(count !== undefined && { count }),
   })
   const begun = await startEmulator(emulator)
-  printListening({ emulator, seed, begun, certFile: tls?.certFile }, options)
+  printListening({ emulator, seed, begun }, options)
   await untilSignal(emulator.finished())
 
   const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
@@ -150,18 +145,19 @@ function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCom
   }
 }
 
-/** Null = plain HTTP. `certFile`: a certificate created here, which clients must trust. */
-async function readTls(
-  { tls, tlsCert, tlsKey, data }: EmulatorCommandOptions,
-  cleanup: DisposableStack,
-): Promise<(TlsPair & { certFile?: string }) | null> {
-  if (tlsCert !== undefined && tlsKey !== undefined) return readCertificate(fromCwd(tlsCert), fromCwd(tlsKey))
-  if (tlsCert !== undefined || tlsKey !== undefined) {
+/** Null = plain HTTP. */
+async function readTls({ tlsCert, tlsKey }: EmulatorCommandOptions) {
+  if (tlsCert === undefined && tlsKey === undefined) return null
+  if (tlsCert === undefined || tlsKey === undefined)
     throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
+  try {
+    const pair = { cert: await readFile(fromCwd(tlsCert), 'utf8'), key: await readFile(fromCwd(tlsKey), 'utf8') }
+    createSecureContext(pair)
+    return pair
+  } catch (error) {
+    const message = `--tls-cert and --tls-key must be a certificate and its key, as PEM: ${messageOf(error)}`
+    throw new InboxError('config_invalid', message, { cause: error })
   }
-  if (tls !== true) return null
-  if (data !== undefined) return storedCertificate(dirname(fromCwd(data)), systemClock.now())
-  return cleanup.use(await temporaryCertificate(systemClock.now()))
 }
 
 const maxSeedNameLength = 200
@@ -245,13 +241,9 @@ function addEmulatorSecretCommand(emulator: Command): void {
         'the new secret: @file, - for standard input, or env:NAME (default: a random one)',
       ).conflicts(['alerts']),
     )
-  asControlCommand(secret, [
-    'emulator secret wh_3k9x',
-    'emulator secret wh_3k9x --set @secret.txt',
-    'emulator secret --alerts',
-  ])
-    .addHelpText('after', '\nA random secret is printed only once.')
-    .action(async (webhook: string | undefined, options: SecretOptions) => {
+  const examples = ['emulator secret wh_3k9x', 'emulator secret wh_3k9x --set @secret.txt', 'emulator secret --alerts']
+  asControlCommand(secret, examples, 'A random secret is printed only once.').action(
+    async (webhook: string | undefined, options: SecretOptions) => {
       await withControl(options, async (client) => {
         const { alerts = false, account, set } = options
         if (alerts === (webhook !== undefined)) {
@@ -272,7 +264,8 @@ function addEmulatorSecretCommand(emulator: Command): void {
             : `${webhookId}, ${safeText(url)}: the secret is set`,
         )
       })
-    })
+    },
+  )
 }
 
 /** Secret and control token can't both come from standard input. */

@@ -93,8 +93,7 @@ const overlapMs = 2_000
 
 /**
  * Follows events that match the filters. Each call returns the events that appeared since the previous call, oldest first; the first
- * returns none. A status may be reached late: with that filter, a call reads the first page. Otherwise it reads events received since
- * the newest one.
+ * returns none.
  */
 export function createEventFollower(
   listEvents: (query: Query) => Promise<EventListJson>,
@@ -104,7 +103,6 @@ export function createEventFollower(
   let from = ''
 
   async function read(): Promise<readonly EventRowJson[]> {
-    if (filters['status'] !== undefined) return (await listEvents({ ...filters, limit: '200' })).data
     const [newest] = (await listEvents({ limit: '1' })).data
     const next = new Date(newest === undefined ? 0 : Date.parse(newest.received_at) - overlapMs).toISOString()
     const { data } = await collect(listEvents, { ...filters, from: from || next }, Infinity)

@@ -5,7 +5,7 @@ import { handlerFrame } from '../inbox/error-group.ts'
 import { time } from './arguments.ts'
 import { addInboxCommand, addListCommand, option, type InboxOptions } from './inbox-command.ts'
 import { addEventsTailCommand } from './events-tail.ts'
-import { asGroup, printRaw, printResult } from './output.ts'
+import { withExamples, printRaw, printResult } from './output.ts'
 import { renderList, renderRecord } from './table.ts'
 
 const statusHelp =
@@ -21,10 +21,9 @@ const filters = [
 
 /** `onchain-inbox events list|show|tail`: reads stored events. */
 export function addEventsCommand(program: Command): void {
-  const events = asGroup(
-    program.command('events').description('List, show and follow stored events'),
+  const events = withExamples(program.command('events').description('List, show and follow stored events'), [
     'events list --from 2h',
-  )
+  ])
   addListCommand(events, 'list', 'listEvents', {
     description: 'List events, newest first',
     options: [
@@ -53,8 +52,7 @@ export function addEventsCommand(program: Command): void {
       else printResult(await opened.call('getEvent', { id }), options, renderEvent)
     },
   )
-  const status = option('--status <status>', `${statusHelp}; with --follow, events that reach it`)
-  addEventsTailCommand(events, [...filters, status])
+  addEventsTailCommand(events, filters)
 }
 
 function renderEvent({ receipt, runs, timeline, envelope, ...event }: EventDetailJson): string {

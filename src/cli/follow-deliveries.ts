@@ -58,12 +58,13 @@ export function eventLine({ id, type, created_at }: PlainEvent): string {
 /** An attempt as a line for people. It names the endpoint if there are several. */
 export function attemptLine(report: ShownReport, hasSeveral: boolean): string {
   const { at, url, eventType, eventId, status, outcome, latencyMs, attempt, isExtra, failure } = report
+  const faults = report.faults.filter((fault) => fault !== 'duplicate').map((fault) => `fault ${fault}`)
   const which = isExtra ? ['delivered again'] : attempt > 1 ? [`retry ${attempt - 1}`] : []
   const endpoint = hasSeveral ? [shortUrl(url)] : []
   const result = [String(status ?? '---'), outcome.padEnd(12), `${latencyMs} ms`.padStart(7)]
   return lineOf(
     [at.slice(11, 19), eventType.padEnd(27), eventId, ...endpoint, ...result],
-    [...which, ...notesOf(at, status, failure, report.nextAttemptAt)],
+    [...which, ...faults, ...notesOf(at, status, failure, report.nextAttemptAt)],
   )
 }
 

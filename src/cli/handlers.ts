@@ -3,7 +3,7 @@ import type { HandlerJson, HandlerListJson, ShutJson, TriedJson } from '../admin
 import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { addCallCommand, addInboxCommand, option, type InboxOptions } from './inbox-command.ts'
-import { asGroup, counted, printResult } from './output.ts'
+import { withExamples, counted, printResult } from './output.ts'
 import { renderList } from './table.ts'
 
 const columnsHelp = `
@@ -23,9 +23,9 @@ const byName = ['<name>', 'handler name, as in `handlers list`'] as const
 
 /** `onchain-inbox handlers list|pause|resume|set|try|drop`. */
 export function addHandlersCommand(program: Command): void {
-  const handlers = asGroup(
+  const handlers = withExamples(
     program.command('handlers').description('List, pause, resume, change and drop handlers'),
-    'handlers list',
+    ['handlers list'],
   )
   addCallCommand(handlers, 'list', 'listHandlers', {
     description: 'List handlers with their open runs and dead letters',

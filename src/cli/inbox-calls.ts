@@ -13,10 +13,9 @@ import { readSecretFile } from '../base/secret-file.ts'
 import { resolveSources, type SourceSettings } from '../sources/settings.ts'
 import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
-import { callServer, readBytes, type ServerKind } from './server-call.ts'
+import { createServerCalls, type ServerKind } from './server-call.ts'
 import { readSettings, type ConfigOption } from './settings.ts'
 import { parseExactJson } from '../admin/exact-json.ts'
-import type { Query } from '../admin/parse.ts'
 
 export interface InboxCallsOptions extends ConfigOption {
   /** If set, only this sidecar is used: no file is opened. */
@@ -42,7 +41,7 @@ export interface InboxCalls extends AdminCalls {
 export async function openInboxCalls(options: InboxCallsOptions): Promise<InboxCalls> {
   const { url, token, database, sources } = await readNeeded(options)
   const connect = (secret: string) => ({
-    ...createAdminClient({ url, token: secret }),
+    ...createAdminClient(url, secret),
     isLive: true,
     close: async () => {},
   })
@@ -138,46 +137,27 @@ function unreachable(url: string, database: DatabaseSetting): InboxError {
   )
 }
 
-export interface AdminClientOptions {
-  /** URL of the admin API, for example http://127.0.0.1:8081. */
-  readonly url: string
-  readonly token: string
-}
-
-const timeoutMs = 5_000
-/** Actions may take longer. */
-const actionTimeoutMs = 280_000
-
-/** A client of a sidecar's admin API. Calls throw the API's error, or `admin_unreachable`. */
-function createAdminClient(options: AdminClientOptions): AdminCalls {
-  const base = parseAdminUrl(options.url)
-
-  const headers = { Authorization: `Bearer ${options.token}`, 'Content-Type': 'application/json' }
-  const send = (path: string, init: RequestInit, limitMs: number) =>
-    fetchBytes(new URL(`api/v1${path}`, base), { headers, ...init }, limitMs)
-
+/** A client of a sidecar's admin API. */
+function createAdminClient(url: string, token: string): AdminCalls {
+  const { send } = createServerCalls(adminApi, parseAdminUrl(url), token)
   return {
-    async call(operation, { id, query = {}, body } = {}) {
+    async call(operation, { id, query = {}, body = {} } = {}) {
       const { method, path } = operations[operation]
-      const target = path.replace(':id', () => segment(id ?? '')) + search(query)
-      const init = method === 'get' ? {} : { method: method.toUpperCase(), body: JSON.stringify(body ?? {}) }
-      const bytes = await send(target, init, method === 'get' ? timeoutMs : actionTimeoutMs)
+      const target = `api/v1${path.replace(':id', () => segment(id ?? ''))}`
+      const request = method === 'get' ? { query } : { method: method.toUpperCase(), query, body: body as object }
+      const { bytes } = await send(target, request)
       // The sidecar is the same program, so its answers aren't validated.
       return parseExactJson(bytes.toString()) as AnswerOf<typeof operation>
     },
-    rawEvent: (id) => send(`/events/${segment(id)}/raw`, {}, timeoutMs),
+    rawEvent: async (id) => (await send(`api/v1/events/${segment(id)}/raw`)).bytes,
   }
 }
 
 /** True if a sidecar answers at this URL. Sends nothing secret. */
 async function isSidecarAt(url: string): Promise<boolean> {
-  try {
-    const bytes = await fetchBytes(new URL('healthz', parseAdminUrl(url)), {}, timeoutMs)
-    return bytes.toString() === '{"status":"alive"}'
-  } catch (error) {
-    if (error instanceof InboxError && error.code !== 'usage') return false
-    throw error
-  }
+  const { send } = createServerCalls(adminApi, parseAdminUrl(url))
+  const { bytes } = await send('healthz').catch(() => ({ bytes: '' }))
+  return bytes.toString() === '{"status":"alive"}'
 }
 
 const adminApi: ServerKind = {
@@ -185,11 +165,6 @@ const adminApi: ServerKind = {
   name: 'an admin API',
   advice: 'start `onchain-inbox serve`, or set its URL with --admin-url',
   tokenAdvice: 'set INBOX_ADMIN_TOKEN or INBOX_ADMIN_TOKEN_FILE to the token of the sidecar',
-}
-
-async function fetchBytes(url: URL, init: RequestInit, limitMs: number): Promise<Buffer> {
-  const response = await callServer(adminApi, url, { ...init, signal: AbortSignal.timeout(limitMs) })
-  return readBytes(adminApi, url, response)
 }
 
 function parseAdminUrl(text: string): URL {
@@ -200,9 +175,4 @@ function parseAdminUrl(text: string): URL {
     'usage',
     '--admin-url must be a URL such as http://127.0.0.1:8081, without user name and password',
   )
-}
-
-function search(query: Query): string {
-  const parameters = Object.entries(query).map(([name, value]) => [name, String(value)])
-  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters).toString()}`
 }

@@ -1,4 +1,4 @@
-import { Argument, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Query } from '../admin/parse.ts'
 import type { AdminCalls, AnswerOf, OperationId } from '../admin/routes.ts'
 import type { ListJson } from '../admin/wire.ts'
@@ -7,7 +7,7 @@ import { parseCount } from './arguments.ts'
 import { commandLine, host } from './host.ts'
 import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openInboxCalls, type InboxCalls, type InboxCallsOptions } from './inbox-calls.ts'
-import { printNote, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printNote, printResult, withExamples, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList } from './table.ts'
 import { defaultSource } from '../inbox/port.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
@@ -23,10 +23,8 @@ export interface InboxOptions extends OutputOptions, ConfigOption {
 /** Adds the options of commands on the inbox, and to its help a `note` and an example. */
 export function withInboxOptions(command: Command, example: string, note = ''): Command {
   command.option('--admin-url <url>', 'URL of the admin API (default: from the settings)')
-  return withOutputOptions(withConfigOption(command), 'print one JSON document, as in the admin API').addHelpText(
-    'after',
-    `${note && `\n${note}\n`}\nExample:\n  $ onchain-inbox ${example}`,
-  )
+  withOutputOptions(withConfigOption(command), 'print one JSON document, as in the admin API')
+  return withExamples(command, [example], note)
 }
 
 /** Command line for hints: same inbox, ready to paste. */
@@ -62,11 +60,6 @@ export function option(flags: string, help: string, parse?: Parse): Option {
   return parse === undefined ? declaration : declaration.argParser(parse as (text: string, before: unknown) => unknown)
 }
 
-function toArgument(name: string, help: string, parse?: Parse): Argument {
-  const declaration = new Argument(name, help)
-  return parse === undefined ? declaration : declaration.argParser(parse as (text: string, before: unknown) => unknown)
-}
-
 /** Adds the command `name` below `parent`. `prepare` checks its arguments, and returns the work for the open inbox. */
 export function addInboxCommand<Value, Options extends InboxOptions = InboxOptions>(
   parent: Command,
@@ -75,7 +68,7 @@ export function addInboxCommand<Value, Options extends InboxOptions = InboxOptio
   prepare: (value: Value, options: Options) => (opened: InboxCalls) => Promise<void>,
 ): void {
   const command = parent.command(name).description(description)
-  if (argument !== undefined) command.addArgument(toArgument(...argument))
+  if (argument !== undefined) command.argument(...(argument as readonly [string, string]))
   for (const declaredOption of declared) command.addOption(declaredOption)
   withInboxOptions(command, example, note).action(async (...values: readonly unknown[]) => {
     const options = values.at(-2) as Options

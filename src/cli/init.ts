@@ -3,7 +3,7 @@ import { basename, relative, dirname, join } from 'node:path'
 import { commandLine, fromCwd, host } from './host.ts'
 import { newSecret, packageName, projectFiles, type ProjectFile } from './init/project.ts'
 import { version } from '../base/version.ts'
-import { printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { printResult, withExamples, withOutputOptions, type OutputOptions } from './output.ts'
 import { existsSync, statSync } from 'node:fs'
 import { lchown, open, readdir } from 'node:fs/promises'
 import { InboxError, messageOf } from '../base/errors.ts'
@@ -29,8 +29,7 @@ export function addInitCommand(program: Command): void {
     .description('Write a project: settings, handler, test, container files, secret')
     .argument('[folder]', 'an empty or new folder', '.')
     .option('--package <spec>', 'the version of onchain-inbox to depend on, or any other npm spec', version)
-    .addHelpText('after', '\nExample:\n  $ onchain-inbox init my-inbox')
-  withOutputOptions(init).action(async (folder: string, options: InitOptions) => {
+  withExamples(withOutputOptions(init), ['init my-inbox']).action(async (folder: string, options: InitOptions) => {
     printResult(await createProject(fromCwd(folder), options), options, render)
   })
 }

@@ -6,7 +6,7 @@ import { InboxError } from '../base/errors.ts'
 import { migrateSchema, type SchemaChange } from '../inbox/postgres/migrate.ts'
 import { newestSchema, upgradeDatabase, type Upgrade } from '../inbox/sqlite/inspect.ts'
 import type { OnUpgrade } from '../inbox/types.ts'
-import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
+import { printResult, withExamples, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { readDatabaseSetting, withConfigOption, type ConfigOption } from './settings.ts'
 
 interface MigrateOptions extends OutputOptions, ConfigOption {}
@@ -25,14 +25,9 @@ interface MigratedServer extends Omit<SchemaChange, 'isChanged'> {
 
 /** `onchain-inbox migrate`: upgrades the schema of the database without starting anything. */
 export function addMigrateCommand(program: Command): void {
-  const migrateCommand = program
-    .command('migrate')
-    .description('Upgrade the database to the schema of this version')
-    .addHelpText(
-      'after',
-      '\nA SQLite file is copied first. `serve` upgrades it by itself.\n\nExample:\n  $ onchain-inbox migrate',
-    )
-  withOutputOptions(withConfigOption(migrateCommand)).action(async (options: MigrateOptions) => {
+  const command = program.command('migrate').description('Upgrade the database to the schema of this version')
+  withExamples(command, ['migrate'], 'A SQLite file is copied first. `serve` upgrades it by itself.')
+  withOutputOptions(withConfigOption(command)).action(async (options: MigrateOptions) => {
     // The copy holds every event: only its owner may read it.
     process.umask(0o077)
     const database = await databaseSetting(options)

@@ -5,14 +5,13 @@ import { InboxError } from '../base/errors.ts'
 import { parseDatabaseUrl } from '../base/database-url.ts'
 import { moveInbox, undoMove, type MoveReport } from '../inbox/move/move.ts'
 import { fromCwd } from './host.ts'
-import { printResult, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
+import { printResult, withExamples, withOutputOptions, type OutputOptions, createProgress } from './output.ts'
 import { renderTable } from './table.ts'
 import { readSecretArgument } from './secret-argument.ts'
 
 interface MoveCommandOptions extends OutputOptions {
   readonly from: string
   readonly to?: string
-  readonly verifyOnly?: boolean
   readonly undo?: boolean
 }
 
@@ -23,28 +22,23 @@ export function addMoveCommand(program: Command): void {
     .description('Move a SQLite database to an empty PostgreSQL database')
     .requiredOption('--from <url>', 'the file: sqlite:./data/inbox.db')
     .option('--to <url>', 'postgres://…; with a password only as env:NAME, @file, or - for standard input')
-    .option('--verify-only', 'only compare both databases, before the first replica starts')
     .option('--undo', 'allow a moved file to be served again; PostgreSQL stays unchanged')
-  withOutputOptions(command)
-    .addHelpText(
-      'after',
-      '\nStop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
-        'when you run it again.\n\nExamples:\n  $ onchain-inbox move --from sqlite:./data/inbox.db --to env:CLUSTER_URL\n' +
-        '  $ onchain-inbox move --from sqlite:./data/inbox.db --to @/run/secrets/database-url --verify-only\n' +
-        '  $ onchain-inbox move --from sqlite:./data/inbox.db --undo',
-    )
-    .action(async (options: MoveCommandOptions) => {
-      // New files next to the database must be readable by their owner only.
-      process.umask(0o077)
-      await run(options)
-    })
+  const note =
+    'Stop the sidecar first. All ids are kept, and both databases are compared. An interrupted move continues\n' +
+    'when you run it again.'
+  const examples = ['--to env:CLUSTER_URL', '--undo'].map((options) => `move --from sqlite:./data/inbox.db ${options}`)
+  withExamples(withOutputOptions(command), examples, note).action(async (options: MoveCommandOptions) => {
+    // New files next to the database must be readable by their owner only.
+    process.umask(0o077)
+    await run(options)
+  })
 }
 
 async function run(options: MoveCommandOptions): Promise<void> {
-  const { to, undo, verifyOnly = false } = options
+  const { to, undo } = options
   const from = fileOf(options.from)
   if (undo === true) {
-    if (to !== undefined || verifyOnly) throw new InboxError('usage', '--undo takes only --from')
+    if (to !== undefined) throw new InboxError('usage', '--undo takes only --from')
     const undone = { result: 'undone' as const, from: await undoMove(from, systemClock) }
     printResult(undone, options, () => `${undone.from} can be served again; PostgreSQL was left unchanged`)
     return
@@ -56,7 +50,6 @@ async function run(options: MoveCommandOptions): Promise<void> {
     from,
     to: url,
     clock: systemClock,
-    isVerifyOnly: verifyOnly,
     onProgress: (done, text) => progress.show(done, text),
   })
   progress.end()
@@ -83,19 +76,11 @@ function holdsPassword({ password, searchParams }: URL): boolean {
 }
 
 function render({ result, from, to, resumed, tables }: MoveReport): string {
-  const rows = renderTable(
-    ['table', 'rows', 'compared'],
-    tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)]),
+  if (result === 'finished') return `nothing to do: ${from} was already moved to ${to}`
+  const rows = tables.map(({ table, rows: count, compared }) => [table, String(count), String(compared)])
+  return (
+    `moved ${from} to ${to}${resumed ? ' (continued)' : ''}; both databases agree\n\n` +
+    `${renderTable(['table', 'rows', 'compared'], rows)}\n\n` +
+    `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
   )
-  switch (result) {
-    case 'finished':
-      return `nothing to do: ${from} was already moved to ${to}`
-    case 'verified':
-      return `${to} and ${from} agree\n\n${rows}`
-    case 'moved':
-      return (
-        `moved ${from} to ${to}${resumed ? ' (continued)' : ''}; both databases agree\n\n${rows}\n\n` +
-        `Start the replicas with this database in INBOX_DATABASE_URL. The file can't be served any more: keep it as a backup.`
-      )
-  }
 }

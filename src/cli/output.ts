@@ -13,9 +13,11 @@ export function withOutputOptions(command: Command, json = 'print one JSON docum
   return command.option('--json', json)
 }
 
-/** Adds an example to the help of a command that only has commands below it. */
-export function asGroup(command: Command, example: string): Command {
-  return command.addHelpText('after', `\nExample:\n  $ onchain-inbox ${example}`)
+/** Adds examples to the help of a command, below a note. */
+export function withExamples(command: Command, examples: readonly string[], note = ''): Command {
+  const lines = examples.map((example) => `\n  $ onchain-inbox ${example}`).join('')
+  const title = examples.length === 1 ? 'Example' : 'Examples'
+  return command.addHelpText('after', `${note && `\n${note}\n`}\n${title}:${lines}`)
 }
 
 /** Prints a result: the text that `render` returns, or with `--json` one JSON document. */

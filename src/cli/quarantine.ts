@@ -9,7 +9,7 @@ import {
   selectionOf,
   type InboxOptions,
 } from './inbox-command.ts'
-import { asGroup, counted, printRaw, printResult } from './output.ts'
+import { withExamples, counted, printRaw, printResult } from './output.ts'
 import { renderList, renderRecord } from './table.ts'
 
 interface BulkOptions extends InboxOptions {
@@ -29,9 +29,9 @@ function which(ids: readonly string[], { all }: BulkOptions, reason: string | un
 
 /** `onchain-inbox quarantine list|show|retry|drop`: signed bodies that are not valid events. */
 export function addQuarantineCommand(program: Command): void {
-  const quarantine = asGroup(
+  const quarantine = withExamples(
     program.command('quarantine').description('List, retry and drop signed bodies that are not valid events'),
-    'quarantine list',
+    ['quarantine list'],
   )
   addListCommand(quarantine, 'list', 'listQuarantine', {
     description: 'List quarantined bodies, newest first',

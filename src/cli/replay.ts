@@ -14,7 +14,7 @@ import {
   type InboxOptions,
 } from './inbox-command.ts'
 import type { InboxCalls } from './inbox-calls.ts'
-import { asGroup, counted, printResult, createProgress } from './output.ts'
+import { withExamples, counted, printResult, createProgress } from './output.ts'
 import { renderRecord } from './table.ts'
 
 const filters = [
@@ -76,7 +76,7 @@ export function addReplayCommand(program: Command): void {
 
 /** `onchain-inbox replays list|show|cancel`. */
 export function addReplaysCommand(program: Command): void {
-  const replays = asGroup(program.command('replays').description('List and cancel replays'), 'replays list')
+  const replays = withExamples(program.command('replays').description('List and cancel replays'), ['replays list'])
   addListCommand(replays, 'list', 'listReplays', {
     description: 'List replays, newest first',
     example: 'replays list',

@@ -8,7 +8,7 @@ import { InboxError } from '../base/errors.ts'
 import { parseCount } from './arguments.ts'
 import { collect } from './inbox-command.ts'
 import { host } from './host.ts'
-import { asGroup, printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
+import { withExamples, printError, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList, renderRecord } from './table.ts'
 import { readApiSettings, withApiOptions, withConfigOption, type ApiOptions } from './settings.ts'
 
@@ -21,8 +21,6 @@ interface RestCommand {
   readonly example?: string
   /** Columns of a list's table. */
   readonly columns?: string
-  /** Explains 404, 405 and 501 of an operation that the service doesn't document (A22). */
-  readonly undocumented?: string
 }
 
 const walletExample = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045 --network ethereum'
@@ -38,13 +36,11 @@ const commands: Readonly<Record<string, RestCommand>> = {
     operation: 'listWebhooks',
     description: 'List webhooks of the account (undocumented)',
     columns: 'webhook_id status url events created_at',
-    undocumented: 'this service has no list of webhooks',
   },
   'webhooks delete': {
     operation: 'deleteWebhook',
     description: 'Delete a webhook (undocumented)',
     example: 'wh_4f9a1c',
-    undocumented: 'nothing was deleted: the webhook is unknown, or this service deletes none',
   },
   'alerts create': {
     operation: 'createAlert',
@@ -57,7 +53,6 @@ const commands: Readonly<Record<string, RestCommand>> = {
     operation: 'listAlerts',
     description: 'List alerts of the account (undocumented)',
     columns: 'alert_id status type network address threshold label created_at',
-    undocumented: 'this service has no list of alerts',
   },
   'tokens get': {
     operation: 'getToken',
@@ -133,7 +128,7 @@ export function addRestCommands(program: Command, name: string): void {
   for (const [words, command] of ofResource)
     addRestCommand(parent.command(words.split(' ')[1] ?? words), words, command)
   const [first] = ofResource
-  if (description !== undefined && first !== undefined) asGroup(parent, exampleOf(...first))
+  if (description !== undefined && first !== undefined) withExamples(parent, [exampleOf(...first)])
 }
 
 function exampleOf(words: string, { example }: RestCommand): string {
@@ -167,49 +162,44 @@ function addRestCommand(command: Command, words: string, rest: RestCommand): voi
       .option('--cursor <cursor>', 'continue after an earlier list')
   }
   withOutputOptions(withConfigOption(withApiOptions(command)), 'print one JSON document, numbers with all digits')
-    .addHelpText('after', `\nExample:\n  $ onchain-inbox ${exampleOf(words, rest)}`)
-    .action(async (...values: readonly unknown[]) => {
-      const options = values[argument === undefined ? 0 : 1] as Options
-      const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
-      if (argument !== undefined) args[argument] = values[0]
-      try {
-        const { url, key } = await readApiSettings(options)
-        // The options come from the operation's schema, so the arguments fit.
-        const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
-        const fetchAnswer = async (query?: object) => {
-          const called = call({ ...args, ...query })
-          return (isPaged ? (called as Pages<unknown>).page() : called) as Promise<PageOf<unknown>>
-        }
-        if (columns === undefined) {
-          printResult(exactly(await fetchAnswer()) as object, options, (value) => renderRecord(words, value))
-          return
-        }
-        const fetchPage = async (query: object) => {
-          const page = await fetchAnswer(query)
-          const { next_cursor: next, total = null } = page.meta
-          return { data: exactly(page) as object[], next_cursor: next || null, ...(isPaged && { total }) }
-        }
-        const { limit, cursor } = options
-        const list = isPaged
-          ? await collect(fetchPage, cursor === undefined ? {} : { cursor }, limit, maxPerPage)
-          : await fetchPage({})
-        printResult(list, options, ({ data, next_cursor }) => renderList(columns, data, next_cursor))
-      } catch (error) {
-        host().exitCode = printError(toInboxError(error, rest), options)
+  withExamples(command, [exampleOf(words, rest)]).action(async (...values: readonly unknown[]) => {
+    const options = values[argument === undefined ? 0 : 1] as Options
+    const args = Object.fromEntries(optional.map(([field, option]) => [field, options[option.attributeName()]]))
+    if (argument !== undefined) args[argument] = values[0]
+    try {
+      const { url, key } = await readApiSettings(options)
+      // The options come from the operation's schema, so the arguments fit.
+      const call = createClient({ baseUrl: url, apiKey: key })[operation] as (args: object) => unknown
+      const fetchAnswer = async (query?: object) => {
+        const called = call({ ...args, ...query })
+        return (isPaged ? (called as Pages<unknown>).page() : called) as Promise<PageOf<unknown>>
       }
-    })
+      if (columns === undefined) {
+        printResult(exactly(await fetchAnswer()) as object, options, (value) => renderRecord(words, value))
+        return
+      }
+      const fetchPage = async (query: object) => {
+        const page = await fetchAnswer(query)
+        const { next_cursor: next, total = null } = page.meta
+        return { data: exactly(page) as object[], next_cursor: next || null, ...(isPaged && { total }) }
+      }
+      const { limit, cursor } = options
+      const list = isPaged
+        ? await collect(fetchPage, cursor === undefined ? {} : { cursor }, limit, maxPerPage)
+        : await fetchPage({})
+      printResult(list, options, ({ data, next_cursor }) => renderList(columns, data, next_cursor))
+    } catch (error) {
+      host().exitCode = printError(toInboxError(error), options)
+    }
+  })
 }
 
 /** Converts an error of the service, with the request id. */
-function toInboxError(thrown: unknown, { undocumented }: RestCommand): unknown {
+function toInboxError(thrown: unknown): unknown {
   if (!(thrown instanceof ApiError)) return thrown
-  const { message, status, requestId, isRetryable } = thrown
+  const { message, requestId, isRetryable } = thrown
   const request = requestId === null ? '' : ` (request ${requestId})`
-  if (undocumented === undefined || ![404, 405, 501].includes(status ?? 0)) {
-    return new InboxError(isRetryable ? 'api_unavailable' : 'api_refused', `${message}${request}`, { cause: thrown })
-  }
-  const text = `${undocumented}: it answered ${status}${request}. Look in the dashboard of the service`
-  return new InboxError('api_refused', text, { cause: thrown })
+  return new InboxError(isRetryable ? 'api_unavailable' : 'api_refused', `${message}${request}`, { cause: thrown })
 }
 
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => object }

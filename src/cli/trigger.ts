@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventSchemas, eventTypes, type EventType } from '../../schema/index.ts'
+import { eventTypes, type EventType } from '../../schema/index.ts'
 import { systemClock } from '../base/clock.ts'
 import { nearest } from '../base/edit-distance.ts'
 import { pathProblem, valueProblem, type Overrides } from '../emulator/overrides.ts'
@@ -16,7 +16,7 @@ import {
 } from './control-client.ts'
 import type { ShownDelivery } from '../emulator/control/deliveries.ts'
 import { followDeliveries, printDelivery } from './follow-deliveries.ts'
-import { printNote, printResult, withOutputOptions } from './output.ts'
+import { printResult, withOutputOptions } from './output.ts'
 import { readEndpoint } from './secret-argument.ts'
 import { triggerSource } from './trigger-source.ts'
 import { host } from './host.ts'
@@ -29,7 +29,6 @@ interface TriggerOptions extends ControlOptions {
   readonly timeout: number
   readonly url?: string
   readonly secret?: string
-  readonly seed?: string
   readonly source?: string
   readonly body?: string
   readonly config?: string
@@ -73,7 +72,6 @@ export function addTriggerCommand(program: Command): void {
       ]),
     )
     .option('--secret <secret>', 'with --url: the secret that signs: @file, - for standard input, or env:NAME')
-    .option('--seed <text>', 'with --url: seed of names and addresses (default: demo)')
     .addOption(
       new Option('--source <name>', 'post signed samples to this source of the settings').conflicts([
         'set',
@@ -82,7 +80,6 @@ export function addTriggerCommand(program: Command): void {
         'token',
         'timeout',
         'secret',
-        'seed',
       ]),
     )
     .option('--body <body>', 'with --source: send these bytes, not a sample: @file, or - for standard input')
@@ -104,25 +101,22 @@ async function triggerWith(type: string | undefined, options: TriggerOptions): P
 
 async function triggerRunning(type: string, options: TriggerOptions): Promise<boolean> {
   const known = parseType(type)
-  const misplaced = (['secret', 'seed'] as const).find((name) => options[name] !== undefined)
-  if (misplaced !== undefined)
-    throw new InboxError('usage', `--${misplaced} needs --url; a running emulator has its own`)
+  if (options.secret !== undefined)
+    throw new InboxError('usage', '--secret needs --url; a running emulator has its own')
   const client = await openControl(options)
-  warnOfMembers(known, options)
   return (await triggerEvents(client, known, options, options.timeout)).isAllAcknowledged
 }
 
 /** Starts a private emulator with a stopped clock and one webhook, the receiver: each event is posted once. */
 async function triggerAlone(type: string, options: TriggerOptions & { readonly url: string }): Promise<boolean> {
   const known = parseType(type)
-  const { url, seed = 'demo', secret: argument, set = {} } = options
+  const { url, secret: argument, set = {} } = options
   const endpoint = await readEndpoint('--url', url, argument)
-  warnOfMembers(known, options)
   // Slow to load, and not needed for a running emulator.
   const { createEmulator } = await import('../emulator/emulator.ts')
   await using emulator = createEmulator({
     seed: {
-      world: { seed, startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
+      world: { seed: 'demo', startAt: systemClock.now() - historyMs, history: historyMs, activity: 0 },
       clock: { mode: 'manual' },
     },
     endpoints: [endpoint],
@@ -224,19 +218,6 @@ function parseType(text: string): EventType {
     'usage',
     `can't trigger ${safeText(text, 100)}${nearest(text, eventTypes)}; expected one of ${eventTypes.join(', ')}`,
   )
-}
-
-/** Warns about fields that the type doesn't have (R93–R102): they are probably misspelt. */
-function warnOfMembers(type: EventType, { set = {} }: TriggerOptions): void {
-  const known = ['created_at', ...Object.keys(eventSchemas[type].shape.data.shape).map((name) => `data.${name}`)]
-  for (const path of Object.keys(set)) {
-    const names = path.split('.')
-    const member = names.slice(0, names[0] === 'data' ? 2 : 1).join('.')
-    if (known.includes(member)) continue
-    printNote(
-      `warning: ${safeText(member)} is not a documented field of ${type}; it was added${nearest(member.startsWith('data.') ? member : `data.${member}`, known)}`,
-    )
-  }
 }
 
 function collectSet(text: string, before: Overrides = {}): Overrides {

@@ -71,12 +71,28 @@ async function run(options: VerifyCommandOptions): Promise<0 | 1> {
   const secrets = await readSecrets(secret)
   const signature = header === undefined ? undefined : await readSignatureArgument(header)
   const explanation = explain(await readBytesArgument('--body', body), signature, secrets)
-  const isValid = explanation.code === 'valid'
-  printResult({ valid: isValid, ...explanation }, options, ({ code, matchedLabel, message }) => {
-    const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
-    return `${isValid ? 'valid' : `not valid: ${code}`}${label}\n${message}`
-  })
-  return isValid ? 0 : 1
+  return printExplanation(explanation, options)
+}
+
+interface Explanation {
+  readonly code: string
+  readonly matchedLabel?: string | undefined
+  readonly message: string
+  readonly signedTexts?: readonly string[]
+}
+
+function printExplanation(explanation: Explanation, options: OutputOptions): 0 | 1 {
+  const { code, matchedLabel, message, signedTexts = [] } = explanation
+  const valid = code === 'valid'
+  const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
+  printResult({ valid, ...explanation }, options, () =>
+    [
+      `${valid ? 'valid' : `not valid: ${code}`}${label}`,
+      message,
+      ...signedTexts.map((text) => `signed: ${safeText(text, 1_000)}`),
+    ].join('\n'),
+  )
+  return valid ? 0 : 1
 }
 
 /** Explains the signature of a delivery to a source. Its secrets come from the settings. */
@@ -97,13 +113,7 @@ async function verifyOfSource(name: string, options: VerifyCommandOptions): Prom
     now,
     target: options.target ?? source.path,
   })
-  const isValid = explanation.code === 'valid'
-  printResult({ valid: isValid, ...explanation }, options, ({ code, matchedLabel, message, signedTexts }) => {
-    const label = matchedLabel === undefined ? '' : ` (secret: ${matchedLabel})`
-    const verdict = `${isValid ? 'valid' : `not valid: ${code}`}${label}\n${message}`
-    return [verdict, ...signedTexts.map((text) => `signed: ${safeText(text, 1_000)}`)].join('\n')
-  })
-  return isValid ? 0 : 1
+  return printExplanation(explanation, options)
 }
 
 const maxInflatedBytes = 64 * 1024 * 1024

@@ -77,14 +77,7 @@ export const hostHeader = z
   })
 
 /** An IP address or a network such as 10.0.0.0/8, as for `net.BlockList`. */
-export const ipOrNetwork = z.string().refine((value) => {
-  const [address = '', bits, ...rest] = value.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  if (bits === undefined) return true
-  if (!/^\d{1,3}$/.test(bits)) return false
-  return Number(bits) <= (family === 4 ? 32 : 128)
-})
+export const ipOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
 
 /** An absolute request path, compared literally: no trailing slash, no percent encoding. */
 export const urlPath = z

@@ -13,14 +13,14 @@ import { defaultRestSettings } from './rest/input.ts'
 import { createJournal } from './rest/journal.ts'
 import { createRestApp } from './rest/server.ts'
 import type { Seed } from './seed/schema.ts'
-import type { TlsPair } from './tls.ts'
 
 export interface ListenOptions {
   readonly host: string
   /** 0 = a free one. */
   readonly port: number
   /** If set, serves HTTPS only (R5). */
-  readonly tls?: TlsPair
+  /** Certificate and key as PEM. */
+  readonly tls?: { readonly cert: string; readonly key: string }
   /** Folder of the built dashboard. Default: the build's output. */
   readonly dashboard?: string
 }
@@ -129,7 +129,7 @@ export function createPages(folder: string): Promise<Pages> {
 }
 
 /** Answers 503 in the envelope while the world is being created. Requests count by address: no key is known yet. */
-export function createEarlyRejection(wall: Clock, clock: Pick<Clock, 'now'>): RequestListener {
+function createEarlyRejection(wall: Clock, clock: Pick<Clock, 'now'>): RequestListener {
   const accounts = { authenticate: () => null }
   const exchanges = createExchanges({ accounts, settings: defaultRestSettings, clock, wall })
   const error = new HttpError(503, 'not_ready', 'the emulator is still creating its world: retry in a second', {

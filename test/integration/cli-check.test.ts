@@ -34,12 +34,8 @@ test('P8 check prints settings, handlers and warnings, without secrets', async (
   expect(out).toContain('forward  forward to http://127.0.0.1:3000/, gets *')
   const json = await dir.check(['--json'])
   expect(out + json.out).not.toContain(secret)
-  expect(JSON.parse(json.out)).toMatchObject({
-    config: { INBOX_SECRETS: 'set (labels: main)', INBOX_PORT: '8080' },
-    sinks: [],
-    handlers: [{ name: 'big', types: ['wallet.large_trade'] }],
-    warnings: [],
-  })
+  const handlers = [{ name: 'big', types: ['wallet.large_trade'] }]
+  expect(JSON.parse(json.out)).toMatchObject({ config: { INBOX_PORT: '8080' }, sinks: [], handlers, warnings: [] })
 })
 
 test('check reports all invalid settings, and then invalid handlers', async () => {

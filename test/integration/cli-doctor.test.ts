@@ -31,20 +31,8 @@ test('doctor examines the machine before the first start without changing it', a
   const env = { INBOX_SECRETS: `main:${testSecret}`, INBOX_PORT: '0', INBOX_ADMIN_PORT: '0' }
   const { code, checks, health, names } = await doctor(dir.path, env)
   expect({ code, health }).toEqual({ code: 0, health: null })
-  expect(names).toEqual([
-    'configuration',
-    'versions',
-    'clock',
-    'folder',
-    'file system',
-    'disk space',
-    'disk speed',
-    'database',
-    'secrets',
-    'handlers',
-    'webhook port',
-    'admin port',
-  ])
+  const machine = 'configuration, versions, clock, folder, file system, disk space, disk speed'
+  expect(names.join(', ')).toBe(`${machine}, database, secrets, handlers, webhook port, admin port`)
   expect(checks[1]?.found).toMatch(/Node [\d.]+, SQLite 3/)
   for (const { result, advice } of checks) expect(advice === null).toBe(result === 'ok')
   expect(readdirSync(dir.path)).toEqual(['handlers'])
@@ -87,12 +75,8 @@ test('doctor asks a running sidecar for the state of the inbox', async () => {
   const { code, health, found } = await doctor(app.dir, env)
   expect(code).toBe(0)
   expect(health).toMatchObject({ paused: true, missing_sequence_numbers: 0 })
-  for (const [check, text] of [
-    ['webhook port', 'a sidecar answers'],
-    ['admin port', 'a sidecar answers'],
-    ['database', 'held by a process'],
-  ] as const)
-    expect(found(check)).toMatchObject({ result: 'ok', found: expect.stringContaining(text) })
+  for (const check of ['webhook port', 'admin port'])
+    expect(found(check)).toMatchObject({ result: 'ok', found: expect.stringContaining('a sidecar answers') })
   const paused = 'paused: all handlers (onchain-inbox handlers list)'
   expect(found('inbox')).toMatchObject({ result: 'warn', found: paused })
 

@@ -73,10 +73,8 @@ test('A46 replay sends an undelivered event again, or counts and replays all wit
 
   const sent = steered.receiver.requests.length
   const replayed = await steered.run(`${line} 24h --yes`)
-  expect(replayed.code).toBe(0)
-  expect(replayed.out).toMatch(
-    /^2 deliveries replayed\n(?:contract\.ownership_changed +evt_\w{26} {2}200 {2}acknowledged {2}http:\S+\n){2}2 acknowledged, 0 not\n$/,
-  )
+  expect(replayed).toMatchObject({ code: 0, out: '2 deliveries replayed; `emulator tail` shows their attempts\n' })
+  await steered.receiver.received(sent + 2)
   const bodies = steered.receiver.requests.map(({ body }) => body.toString())
   expect(bodies.slice(0, sent)).toEqual(expect.arrayContaining(bodies.slice(sent)))
   expect(bodies.slice(sent)).toHaveLength(2)

@@ -68,16 +68,6 @@ test('R57 R58 alerts creates and lists an alert', async () => {
   expect(listed.out).toMatch(new RegExp(`^${alert.alert_id} +active +price_above +${network} `, 'm'))
 })
 
-test.each([
-  ['alerts list', 404, 'this service has no list of alerts'],
-  ['webhooks list', 501, 'this service has no list of webhooks'],
-  ['webhooks delete wh_1', 501, 'nothing was deleted: the webhook is unknown, or this service deletes none'],
-])('%s explains an answer of %i as a missing operation', async (line, status, reason) => {
-  await using service = await answering(status, JSON.stringify({ success: false, error: { code: 'x' } }))
-  const answered = `it answered ${status} (request req_42). Look in the dashboard of the service`
-  expect(await run(line, service.env)).toMatchObject({ code: 1, errors: `api_refused: ${reason}: ${answered}\n` })
-})
-
 test('R120 a limit above a page takes several requests, and a repeated cursor is an error', async () => {
   await using service = await answering(200, '')
   let cursors = ['c1', 'c2']

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadProgram } from '../../src/cli/program.ts'
 import { createSignedRequest } from '../../src/app/testing/index.ts'
 import { providerNames, providers } from '../../src/sources/providers/index.ts'
 import { startTestApp, testSecret, type TestApp } from '../support/app.ts'
@@ -26,6 +27,8 @@ const sources = {
 
 let app: TestApp
 beforeAll(async () => {
+  // Loading them later would block the app in this process, which sheds load then.
+  await loadProgram()
   app = await startTestApp({ settings: { INBOX_SOURCES: JSON.stringify(sources) } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
@@ -64,7 +67,7 @@ describe('trigger --source', () => {
     [['alchemy', 'ADRESS_ACTIVITY'], /alchemy has no sample of "ADRESS_ACTIVITY" \(did you mean ADDRESS_ACTIVITY\?\)/],
     [['circle'], /only the sender can sign/],
     [['alchmy'], /no source is named alchmy \(did you mean alchemy\?\)/],
-    [['alchemy', '--seed', 'x'], /cannot be used with/],
+    [['alchemy', '--rate', '1'], /cannot be used with/],
     [['alchemy', '--url', 'http://127.0.0.1:1/'], /no answer from http:\/\/127\.0\.0\.1:1\//],
   ])('%j is an error that says why', async (args, message) => {
     const { code, errors } = await run(['trigger', '--source', ...args])

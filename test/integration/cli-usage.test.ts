@@ -7,7 +7,7 @@ import { runCli, startCli } from '../support/cli.ts'
 const root = join(import.meta.dirname, '../..')
 const run = (...args: string[]) => runCli(args, { cwd: tmpdir() })
 
-test.each([
+test.each<[string[], string]>([
   [['verify'], "required option '--body <body>' not specified"],
   [
     ['events', 'list', '--limit', '0'],
@@ -16,10 +16,19 @@ test.each([
   [['dead', 'requeue', 'x'], "command-argument value 'x' is invalid"],
   [['serve', '--nope'], "unknown option '--nope'"],
   [['nope'], "unknown command 'nope'"],
+  [['event'], 'did you mean events?'],
+  [['events', 'lst'], 'did you mean list?'],
+  [['dead', 'list', '--limt', '1'], 'did you mean --limit?'],
+  [['emulator', '--prot', '1'], 'did you mean --port?'],
+  ...['2x', '400d', 'yesterday'].map((age): [string[], string] => [
+    ['events', 'list', '--from', age],
+    `'--from <time>' argument '${age}' is invalid. Expected a time such as`,
+  ]),
 ])('%j is a usage error, in text and JSON', async (args, message) => {
   const [text, json] = await Promise.all([run(...args), run(...args, '--json')])
   expect(text).toMatchObject({ code: 1, out: '' })
-  expect(text.errors).toContain(`usage: ${message}`)
+  expect(text.errors).toMatch(/^usage: [^\n]*\n$/)
+  expect(text.errors).toContain(message)
   expect(text.errors).toContain('--help')
   expect(json).toMatchObject({ code: 1, out: '' })
   expect(JSON.parse(json.errors)).toEqual({ error: { code: 'usage', message: expect.stringContaining(message) } })

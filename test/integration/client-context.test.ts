@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { createInbox, defineHandler, defineSink } from 'onchain-inbox'
 import { createEvent, createTestInbox, signedRequest } from 'onchain-inbox/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/config.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { deliver } from '../support/signed.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -115,17 +114,4 @@ test('ctx.api in createInbox is created from apiUrl and apiKey, and needs both',
   const { headers, body } = signedRequest(event, testSecret)
   await inbox.receive({ method: 'POST', headers, body: Buffer.from(body) })
   expect(await handled).toMatchObject({ handler: 'look-up', eventId: event.id })
-})
-
-describe('settings', () => {
-  const load = (env: Record<string, string>, cwd = '/nowhere') =>
-    loadConfig({ env: { INBOX_SECRETS: testSecret, ...env }, cwd, configFile: null })
-  const api = { INBOX_API_URL: 'https://api.example.com/', INBOX_API_KEY: 'sk_very-secret' }
-
-  test('without one of the two there is a warning and no access', async () => {
-    for (const [name, value] of Object.entries(api)) {
-      const config = await load({ [name]: value })
-      expect([config.api, config.warnings.join()]).toEqual([undefined, expect.stringContaining('need both')])
-    }
-  })
 })

@@ -200,7 +200,6 @@ test('R4 unknown networks, invalid arguments and invalid timeouts are rejected w
 
 test.each([
   [{ baseUrl: 'http://api.example.com/v1' }, 'plain http'],
-  [{ baseUrl: 'api.example.com/v1' }, 'absolute http'],
   [{ apiKey: undefined }, 'apiKey'],
   [{ timeoutMs: 0 }, 'timeoutMs'],
   [{ retries: 1.5 }, 'retries'],

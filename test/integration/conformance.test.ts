@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises'
-import https from 'node:https'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { runConformance, type ConformanceOptions, type Report } from '../../src/cli/conformance/run.ts'
 import { scenarios } from '../../src/cli/conformance/scenarios.ts'
 import { sign } from '../../src/signature/sign.ts'
-import { tlsPair } from '../fixtures/tls.ts'
 import { testSecret } from '../support/app.ts'
 import { AppServer } from '../support/app-server.ts'
 import { effectsHandler } from '../support/ledger.ts'
@@ -151,19 +149,6 @@ test.each([
   expect(report.reason).toContain(`the receiver could not be reached: ${reason}`)
 })
 
-test('--insecure accepts a self-signed certificate', async () => {
-  const server = https.createServer(tlsPair, (request, response) => {
-    request.resume().on('end', () => response.writeHead(200).end())
-  })
-  const url = `https://127.0.0.1:${await listen(server)}/webhooks`
-  const strict = await conformance(url, 'repeated,burst', { timeoutMs: 500 })
-  const insecure = await conformance(url, 'repeated,burst', { many: 30, timeoutMs: 60_000, isInsecure: true })
-  server.closeAllConnections()
-  server.close()
-  expect(strict).toMatchObject({ outcome: 'unreachable', reason: expect.stringContaining('--insecure accepts it') })
-  expect(insecure).toMatchObject({ outcome: 'passed', passed: 3 })
-})
-
 async function listen(server: net.Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
@@ -171,7 +156,7 @@ async function listen(server: net.Server): Promise<number> {
 
 test.each([
   ['exit 3', 'the command exited with 3; run it by hand to see its output'],
-  ['http://127.0.0.1:9/effects', 'the connection was refused'],
+  ['http://127.0.0.1:3/effects', 'the connection was refused'],
   ['the app', 'a GET of the effects was answered 500, expected 200'],
 ])('unreadable effects of %j are a usage error before the first event', async (effects, reason) => {
   await using app = await AppServer.start()

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { completed, pages, pathOf, placesOf, readPage, snippetsOf, type Snippet } from '../support/snippets.ts'
+import { knownNames, pages, pathOf, placesOf, readPage, snippetsOf, type Snippet } from '../support/snippets.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -25,10 +25,12 @@ async function complaintsOn(blocks: readonly Snippet[]): Promise<readonly string
   await symlink(join(root, 'node_modules'), join(dir.path, 'node_modules'))
   await writeFile(join(dir.path, 'package.json'), '{"type":"module"}')
   const places = placesOf(blocks)
+  await mkdir(join(dir.path, 'blocks'))
+  await writeFile(join(dir.path, 'blocks/known.d.ts'), knownNames)
   for (const [index, { code }] of blocks.entries()) {
     const file = join(dir.path, 'blocks', places[index] ?? '')
     await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, completed(code).text)
+    await writeFile(file, `${code}export {}\n`)
   }
   const config = { extends: join(root, 'tsconfig.json'), include: ['blocks'], compilerOptions: { incremental: false } }
   await writeFile(join(dir.path, 'tsconfig.json'), JSON.stringify(config))
@@ -45,9 +47,7 @@ async function complaintsOn(blocks: readonly Snippet[]): Promise<readonly string
     .map((line) => {
       const [, place = '', row = '', message = ''] = /blocks\/(.*?)\((\d+),\d+\): (.*)/.exec(line) ?? []
       const block = blocks[places.indexOf(place)]
-      if (block === undefined) return line
-      const { prelude } = completed(block.code)
-      return `${block.page}:${block.line + Number(row) - prelude.split('\n').length}: ${message}`
+      return block === undefined ? line : `${block.page}:${block.line + Number(row) - 1}: ${message}`
     })
 }
 

@@ -119,14 +119,10 @@ test(
     expect(await logged(lost)).toMatchObject({ level: 'error' })
     expect(await logged(paused)).toMatchObject({ level: 'warn', all: false, handlers: ['quiet'] })
 
-    const found = await cli('doctor')
-    expect(found.code).toBe(1)
-    expect(found.out).toContain(`paused: quiet (onchain-inbox handlers list --admin-url ${app.adminUrl})`)
-    const { code, out } = await cli('doctor', '--acknowledge', '--json')
-    expect(code).toBe(0)
-    const { gaps } = JSON.parse(out) as { gaps: number }
-    expect(out).toBe(`{"missing_sequence_numbers":3,"gaps":${gaps}}\n`)
-    expect((await cli('doctor')).code).toBe(0)
+    const list = `onchain-inbox handlers list --admin-url ${app.adminUrl}`
+    expect((await cli('doctor')).out).toContain(`paused: quiet (${list})`)
+    const { out } = await cli('doctor', '--acknowledge', '--json')
+    expect(JSON.parse(out)).toEqual({ missing_sequence_numbers: 3, gaps: expect.any(Number) })
     await logged('lost events acknowledged')
   },
 )

@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { createTestClock } from '../../src/base/clock.ts'
@@ -58,13 +55,6 @@ test('R67 an invalid key and an unreachable upstream register nothing; after a l
   expect((await attempt()).kind).toBe('unclear')
 })
 
-const settings = (subscribe: object) => ({
-  INBOX_DATABASE_URL: sqliteUrl,
-  INBOX_API_URL: apiUrl,
-  INBOX_API_KEY: apiKey,
-  INBOX_SUBSCRIBE: JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: 'wallet.*', ...subscribe }),
-})
-
 test('R60 R91 a sidecar registers itself once it listens, receives its types, and registers only once', async () => {
   await using dir = await createTempDir()
   const lines: string[] = []
@@ -76,7 +66,13 @@ test('R60 R91 a sidecar registers itself once it listens, receives its types, an
   const options = {
     dir: dir.path,
     log,
-    settings: { ...settings({ url }), INBOX_PORT: String(port) },
+    settings: {
+      INBOX_DATABASE_URL: sqliteUrl,
+      INBOX_API_URL: apiUrl,
+      INBOX_API_KEY: apiKey,
+      INBOX_SUBSCRIBE: JSON.stringify({ url, events: 'wallet.*' }),
+      INBOX_PORT: String(port),
+    },
     handlers: { 'all.ts': all },
   }
   {
@@ -100,48 +96,4 @@ test('R60 R91 a sidecar registers itself once it listens, receives its types, an
     expect(await webhooks()).toHaveLength(1)
   }
   expect(lines.join()).not.toContain(testSecret)
-})
-
-const url = 'https://example.com/'
-test.each([
-  [{ url: 'http://example.com/', events: ['*'] }, /INBOX_SUBSCRIBE must be .*\(url: expected an https URL/],
-  [{ url, events: [] }, /INBOX_SUBSCRIBE must be .*\(events: expected "\*", types/],
-  [{ url, events: ['wallet.large_trade', '*'] }, /INBOX_SUBSCRIBE must be .*\(events: expected "\*", types/],
-  [{ url, events: 'wallets.*' }, /INBOX_SUBSCRIBE must be .*\(events: expected "\*", types/],
-  [{ url, events: '*', type: 'x' }, /INBOX_SUBSCRIBE must be .*\(type: unknown member/],
-  [{ url, events: '*', secret: testSecret }, /INBOX_SUBSCRIBE: secret: there is no secret of this label; .*of main/],
-])('the setting %j is rejected with the rule, and without a secret given as its label', async (setting, expected) => {
-  const invalid = { ...settings({}), INBOX_SUBSCRIBE: JSON.stringify(setting) }
-  const error: unknown = await startTestApp({ settings: invalid }).catch((thrown: unknown) => thrown)
-  expect(String(error)).toMatch(expected)
-  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(testSecret)
-})
-
-test('the setting needs the URL of the service, a key, and a durable database', async () => {
-  const { INBOX_SUBSCRIBE, INBOX_API_URL } = settings({})
-  const expected = /INBOX_SUBSCRIBE: expected INBOX_API_URL and INBOX_API_KEY or INBOX_API_KEY_FILE with it/
-  await expect(startTestApp({ settings: { INBOX_SUBSCRIBE } })).rejects.toThrow(expected)
-  await expect(startTestApp({ settings: { INBOX_SUBSCRIBE, INBOX_API_URL } })).rejects.toThrow(expected)
-  await expect(startTestApp({ settings: { ...settings({}), INBOX_DATABASE_URL: 'memory:' } })).rejects.toThrow(
-    /INBOX_SUBSCRIBE: with memory: each start would register once more; expected a database file/,
-  )
-})
-
-test('the config file has the setting as `subscribe`; an unknown type is a warning', async () => {
-  await using dir = await createTempDir()
-  const subscribe = { url: 'https://example.com/', events: ['wallet.large_trades', 'wallet.*'] }
-  const file = join(dir.path, 'onchain-inbox.config.mjs')
-  await writeFile(file, `export default { subscribe: ${JSON.stringify(subscribe)} }`)
-  await using app = await startTestApp({
-    dir: dir.path,
-    settings: { INBOX_API_URL: apiUrl, INBOX_API_KEY: apiKey, INBOX_DATABASE_URL: sqliteUrl },
-  })
-  expect(app.config.subscribe).toEqual({
-    url: 'https://example.com/',
-    events: ['wallet.large_trade', 'wallet.large_trades', 'wallet.new_position', 'wallet.pnl_milestone'],
-    secret: 'main',
-  })
-  expect(app.config.warnings.join()).toContain(
-    'wallet.large_trades is no event type that this version knows (did you mean wallet.large_trade?)',
-  )
 })

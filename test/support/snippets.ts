@@ -95,8 +95,11 @@ function unquoted(word: string): string {
   )
 }
 
-/** Names that a block may use without importing them, because the page introduced them. */
-const known: Readonly<Record<string, string>> = {
+const from = (module: string, ...names: readonly string[]) =>
+  names.map((name) => [name, `typeof import('${module}').${name}`])
+
+/** Names that a block may use without importing them, because the page introduced them, with their types. */
+const known = [
   ...from(
     'onchain-inbox',
     'createInbox',
@@ -111,40 +114,15 @@ const known: Readonly<Record<string, string>> = {
   ...from('onchain-inbox/schema', 'eventSchemas', 'eventTypes'),
   ...from('onchain-inbox/testing', 'createEvent', 'createTestInbox', 'signedRequest'),
   ...from('vitest', 'expect', 'test'),
-  express: "import express from 'express'",
-  app: "declare const app: import('express').Express",
-  inbox: "declare const inbox: import('onchain-inbox').EmbeddedInbox",
-  client: "declare const client: ReturnType<typeof import('onchain-inbox/client').createClient>",
-  event: "declare const event: import('onchain-inbox').EventOf<'wallet.large_trade'>",
-  ctx: "declare const ctx: import('onchain-inbox').HandlerContext",
-  secret: 'declare const secret: string',
-  url: 'declare const url: string',
-}
+  ['express', "typeof import('express').default"],
+  ['app', "import('express').Express"],
+  ['inbox', "import('onchain-inbox').EmbeddedInbox"],
+  ['client', "ReturnType<typeof import('onchain-inbox/client').createClient>"],
+  ['event', "import('onchain-inbox').EventOf<'wallet.large_trade'>"],
+  ['ctx', "import('onchain-inbox').HandlerContext"],
+  ['secret', 'string'],
+  ['url', 'string'],
+]
 
-function from(module: string, ...names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map((name) => [name, `import { ${name} } from '${module}'`]))
-}
-
-/** Completes a block to a module: declarations of the known names that it uses come first. */
-export function completed(code: string): { readonly prelude: string; readonly text: string } {
-  const missing = Object.entries(known).filter(([name]) => uses(code, name) && !declares(code, name))
-  const prelude = missing.map(([, statement]) => `${statement}\n`).join('')
-  return { prelude, text: `${prelude}${code}export {}\n` }
-}
-
-/** True if the code uses the name, but not as a member or key. */
-function uses(code: string, name: string): boolean {
-  return new RegExp(String.raw`(?<![.\w$'"/-])${name}(?![\w$'"/:-])`).test(code)
-}
-
-function declares(code: string, name: string): boolean {
-  const imports = [...code.matchAll(/^import\s+(?:type\s+)?([^'"]*?)\s+from/gm)]
-    .map(([, names = '']) => names)
-    .join(' ')
-  if (new RegExp(String.raw`\b${name}\b`).test(imports)) return true
-  const declaration = String.raw`\b(?:const|let|var|function|class|using)\s+(?:\{[^}=]*\b)?${name}\b`
-  return (
-    new RegExp(declaration).test(code) ||
-    new RegExp(String.raw`[(,]\s*\{?\s*${name}\s*(?:[,)}].*(?:=>|\{)|\) \{)`).test(code)
-  )
-}
+/** Declarations of the known names. */
+export const knownNames = known.map(([name, type]) => `declare const ${name}: ${type}\n`).join('')

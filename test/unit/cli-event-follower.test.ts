@@ -4,7 +4,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import { createEventFollower } from '../../src/cli/events-tail.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { readAsEvent } from '../../src/receiver/readers.ts'
-import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
+import { arrivalOf } from '../fixtures/stored-events.ts'
 
 const clock = createTestClock()
 const inbox = await createMemoryInbox({ clock })
@@ -45,13 +45,4 @@ test('finds an event that was stored after one with a later receipt, and applies
   expect(await look()).toEqual([])
   await accept(['evt_earlier'], undefined, startedAt + 119_000)
   expect(await look()).toEqual(['evt_earlier'])
-})
-
-test('with a status, returns an event each time it reaches the status', async () => {
-  const { look } = follow({ status: 'dead' })
-  expect(await look()).toEqual([])
-  const runIds = await createDeadLetters(inbox, ['evt_dead'])
-  expect(await look()).toEqual(['evt_dead'])
-  await inbox.requeueDead(runIds, 'test')
-  expect(await look()).toEqual([])
 })

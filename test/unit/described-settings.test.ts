@@ -1,15 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { settingNames } from '../../src/config/settings.ts'
+import { createTempDir } from '../support/temp-dir.ts'
 
-let dir: string
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'described-'))
-})
-afterEach(() => rm(dir, { recursive: true }))
+const { path: dir, [Symbol.asyncDispose]: remove } = await createTempDir()
+afterAll(remove)
 
 const secret = 'the-secret-of-the-webhook'
 
@@ -36,19 +33,11 @@ test('P8 each setting has a row with its value, origin and default', async () =>
 })
 
 test('P8 no row shows a secret, token, key or the secret part of a URL', async () => {
-  const hidden = [
-    'hidden-webhook-secret',
-    'hidden-admin-token-1',
-    'hidden-viewer-token',
-    'hidden-api-key',
-    'hidden-in-a-url',
-    'hidden-source-secret',
-    'hidden-circle-key',
-  ]
-  const [webhook = '', token = '', viewer = '', key = '', inUrl = ''] = hidden
+  const secretOf = (name: string) => `hidden-${name}-of-the-test`
+  const inUrl = secretOf('url')
   const sources = {
-    desk: { provider: 'alchemy', path: '/hooks/desk', secrets: 'hidden-source-secret' },
-    circle: { provider: 'circle', path: '/hooks/circle', keys: { apiKey: 'hidden-circle-key' } },
+    desk: { provider: 'alchemy', path: '/hooks/desk', secrets: secretOf('source') },
+    circle: { provider: 'circle', path: '/hooks/circle', keys: { apiKey: secretOf('circle') } },
   }
   const sinks = {
     mail: { kind: 'email', url: `smtp://user:${inUrl}@mail.example.com`, from: 'a@example.com', to: 'b@example.com' },
@@ -56,10 +45,10 @@ test('P8 no row shows a secret, token, key or the secret part of a URL', async (
     run: { kind: 'exec', command: ['/bin/echo', inUrl] },
   }
   const env = {
-    INBOX_SECRETS: `main:${webhook}`,
-    INBOX_ADMIN_TOKEN: token,
-    INBOX_ADMIN_VIEWER_TOKEN: viewer,
-    INBOX_API_KEY: key,
+    INBOX_SECRETS: `main:${secretOf('webhook')}`,
+    INBOX_ADMIN_TOKEN: secretOf('admin'),
+    INBOX_ADMIN_VIEWER_TOKEN: secretOf('viewer'),
+    INBOX_API_KEY: secretOf('api-key'),
     INBOX_API_URL: 'https://api.example.com/v1',
     INBOX_FORWARD_URL: `http://127.0.0.1:3000/webhooks?token=${inUrl}`,
     INBOX_SUBSCRIBE: JSON.stringify({ url: `https://inbox.example.com/webhooks?token=${inUrl}`, events: ['*'] }),
@@ -69,7 +58,7 @@ test('P8 no row shows a secret, token, key or the secret part of a URL', async (
   }
   const config = await loadConfig({ env, cwd: dir, configFile: null })
   const text = JSON.stringify(config.settings)
-  for (const one of hidden) expect(text).not.toContain(one)
+  expect(text).not.toContain('hidden-')
   expect(text).toContain('mail: email to ')
   expect(text).toContain('"value":"desk, circle"')
 })

@@ -137,8 +137,8 @@ describe('sinks of the settings', () => {
       'sinks.app: unknown option `headrs` (did you mean headers?)',
       "sinks.signed.secret: expected together with signature: 'standard-webhooks', and only then",
       `sinks.short.secret.0: ${hint}`,
-      'sinks.lost.url: the environment variable NOT_SET is not set',
-      `sinks.gone.url: ${join(cwd, 'not-there')} cannot be read (ENOENT): check the path and its permissions`,
+      'sinks.lost.url must have a value: NOT_SET is not set',
+      `sinks.gone.url must be readable: ${join(cwd, 'not-there')} cannot be read (ENOENT): check the path and its permissions`,
       "sinks.some.types: expected together with source, networks or where: '*' for all types",
       'sinks.none: expected an object with a `kind`',
       'sinks.phone.token: expected the token that BotFather gives, such as 123456789:AA…',
@@ -197,6 +197,29 @@ describe('sinks of the settings', () => {
       'sinks.desk.templates: wallet.large_trade has the unknown field data.amont_usd of wallet.large_trade (did you mean data.amount_usd?)',
       'sinks.desk.templates: the undocumented type wallet.large_trde (did you mean wallet.large_trade?)',
     ])
+  })
+
+  it('get the warnings of the inbox if notify names them, and such sinks replace no folder of handlers', async () => {
+    const desk = { kind: 'slack', url: 'https://hooks.slack.example/services/x' }
+    const config = await load({ desk, archive }, [], { INBOX_NOTIFY: 'desk' })
+    expect(config.sinks.map(({ name, routes }) => [name, routes.flatMap(({ types }) => types)])).toEqual([
+      ['desk', ['inbox.*']],
+      ['archive', ['*']],
+    ])
+    expect(config.warnings).toEqual([])
+    expect(config.sinks[0]!.description).toBe('slack to https://hooks.slack.example, gets inbox.*')
+    expect((await load({ desk }, [], { INBOX_NOTIFY: 'desk' })).handlersDir).toBe(join(cwd, 'handlers'))
+    expect((await load({ desk, archive }, [], { INBOX_NOTIFY: 'archive' })).handlersDir).toBeNull()
+    expect(await problemsOf(load({ desk, archive }, [], { INBOX_NOTIFY: 'desks,archive' }))).toEqual([
+      'notify: there is no sink "desks" (did you mean desk?); known sinks: desk, archive',
+    ])
+    const routed = (types: string) => load({ desk: { ...desk, types, where: { 'data.level': 'critical' } } })
+    for (const [types, count] of [
+      ['inbox.warning', 0],
+      ['inbox.*', 0],
+      ['inbox.warnings', 1],
+    ] as const)
+      expect((await routed(types)).warnings).toHaveLength(count)
   })
 
   it('are refused if they would write to the database file of the inbox', async () => {

@@ -15,7 +15,6 @@ export interface ContextOptions {
   readonly secret: string
   /** A second secret that the receiver accepts at the same time. */
   readonly nextSecret?: string | undefined
-  readonly signatureHeader?: string | undefined
   /** Reports what the receiver did: a URL that answers GET, or a shell command. */
   readonly effects?: string | undefined
   /** Shell command that restarts the receiver. */
@@ -26,8 +25,6 @@ export interface ContextOptions {
   readonly settleMs?: number | undefined
   /** Number of events in a burst, and before a late duplicate; default 1,000. */
   readonly many?: number | undefined
-  /** Accepts any TLS certificate. */
-  readonly isInsecure?: boolean
 }
 
 /** An event of this run, with a new id. */
@@ -67,8 +64,8 @@ export type Context = ReturnType<typeof createContext>
 
 /** Creates what the cases of a run use: new events, signed deliveries, effects and restarts. */
 export function createContext(options: ContextOptions, signal: AbortSignal) {
-  const { url, secret, nextSecret = '', effects: source, restart: command = '', isInsecure = false } = options
-  const { timeoutMs = 5_000, settleMs = 30_000, many = 1_000, signatureHeader = 'X-Service-Signature' } = options
+  const { url, secret, nextSecret = '', effects: source, restart: command = '' } = options
+  const { timeoutMs = 5_000, settleMs = 30_000, many = 1_000 } = options
   const startedAt = Date.now()
   const run = `${startedAt.toString(36)}${Math.floor(Math.random() * 36 ** 4).toString(36)}`
   const prefix = `evt_conf_${run}_`
@@ -100,11 +97,10 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
       method,
       signal,
       agent: isPooled ? pool : false,
-      rejectUnauthorized: !isInsecure,
       headers: {
         'User-Agent': 'onchain-inbox-conformance',
         ...(body && { 'Content-Type': 'application/json', 'Content-Length': body.length }),
-        ...(signature !== undefined && { [signatureHeader]: signature }),
+        ...(signature !== undefined && { 'X-Service-Signature': [signature].flat() }),
       },
     })
     let isConnected = false
@@ -186,8 +182,7 @@ export function createContext(options: ContextOptions, signal: AbortSignal) {
   }
 
   /** Undefined without the option. */
-  const effects =
-    source === undefined ? undefined : createEffects({ location: source, isInsecure, signal, settleMs, prefix })
+  const effects = source === undefined ? undefined : createEffects({ location: source, signal, settleMs, prefix })
   const sample = (type: EventType) => create(type, 0)
   return {
     secret,

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import http from 'node:http'
-import https from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import readBytes from 'raw-body'
 import { InboxError, messageOf } from '../../base/errors.ts'
@@ -11,7 +9,6 @@ import { failed, notChecked, passed, type EffectsRule, type Outcome } from './ju
 interface EffectsOptions {
   /** A URL that answers GET, or a shell command. */
   readonly location: string
-  readonly isInsecure: boolean
   readonly signal: AbortSignal
   /** Time limit in ms until the receiver is quiet. */
   readonly settleMs: number
@@ -40,13 +37,11 @@ const finishWork =
   'do the work of every acknowledged event, whichever of its deliveries came first; --settle waits longer for slow work'
 
 /** Reads the effects of the receiver from a URL or a command. */
-export function createEffects({ location, isInsecure, signal, settleMs, prefix }: EffectsOptions) {
+export function createEffects({ location, signal, settleMs, prefix }: EffectsOptions) {
   const isUrl = /^https?:\/\//i.test(location) && URL.canParse(location)
   const read = async () =>
     eventIdsIn(
-      isUrl
-        ? await get(new URL(location), isInsecure, signal)
-        : await runShell(location, { limitMs: readLimitMs, signal, isRead: true }),
+      isUrl ? await get(location, signal) : await runShell(location, { limitMs: readLimitMs, signal, isRead: true }),
     )
 
   /** Reads until all ids are done and the effects stop changing, or the time is up. */
@@ -132,20 +127,15 @@ export function eventIdsIn(text: string): readonly string[] {
   return text.match(/\bevt_\w+/g) ?? []
 }
 
-async function get(url: URL, isInsecure: boolean, signal: AbortSignal): Promise<string> {
+async function get(url: string, signal: AbortSignal): Promise<string> {
   const limit = AbortSignal.timeout(readLimitMs)
   try {
-    const request = (url.protocol === 'https:' ? https : http).get(url, {
-      agent: false,
-      rejectUnauthorized: !isInsecure,
-      signal: AbortSignal.any([signal, limit]),
-    })
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-    const text = await readBytes(response, { encoding: 'utf8', limit: maxBytes })
-    if (response.statusCode === 200) return text
-    throw new Error(`a GET of the effects was answered ${response.statusCode}, expected 200`)
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.any([signal, limit]) })
+    if (response.status === 200) return await response.text()
+    throw new Error(`a GET of the effects was answered ${response.status}, expected 200`)
   } catch (error) {
-    throw new Error(limit.aborted ? `no answer within ${readLimitMs / 1_000} s` : describe(error), { cause: error })
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    throw new Error(limit.aborted ? `no answer within ${readLimitMs / 1_000} s` : describe(reason), { cause: error })
   }
 }
 
@@ -192,8 +182,8 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was cut without an answer',
   EPIPE: 'the connection was cut without an answer',
   ENOTFOUND: 'the host name is unknown',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed (--insecure accepts it)',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed (--insecure accepts it)',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed (NODE_EXTRA_CA_CERTS names one to trust)',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed (NODE_EXTRA_CA_CERTS names one to trust)',
 }
 
 /** Why a connection failed, for people. */

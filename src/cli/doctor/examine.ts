@@ -5,7 +5,7 @@ import { loadConfig, type Config } from '../../config/config.ts'
 import { findHandlerWarnings } from '../../config/sinks/config-warnings.ts'
 import { loadCredentials } from '../../config/credentials.ts'
 import { parseSettings, withFiles } from '../../config/parse.ts'
-import type { SettingValues } from '../../config/settings.ts'
+import { settingNames, type SettingName, type SettingValues } from '../../config/settings.ts'
 import { collectSettings, type ConfigInputs } from '../../config/collect.ts'
 import { checkHandlers } from '../../dispatch/check-handlers.ts'
 import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
@@ -92,13 +92,10 @@ function nearestFolder(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
 }
 
-const secretFiles = [
-  'INBOX_ADMIN_TOKEN_FILE',
-  'INBOX_ADMIN_VIEWER_TOKEN_FILE',
-  'INBOX_API_KEY_FILE',
-  'INBOX_DATABASE_URL_FILE',
-  'INBOX_TLS_KEY_FILE',
-] as const
+/** Settings that name files with secrets. */
+const secretFiles = settingNames.filter(
+  (name): name is Extract<SettingName, `${string}_FILE`> => name.endsWith('_FILE') && name !== 'INBOX_TLS_CERT_FILE',
+)
 
 /** Fetches the public keys of a source, if it has any. */
 async function examineSource(configured: ConfiguredSource): Promise<Finding> {
@@ -133,7 +130,7 @@ function examineSecrets(
     return fail('no valid webhook secret', advice)
   }
   const files = [...origin.files, ...secretFiles.flatMap((name) => values[name] ?? []).map(at)]
-  const readableByAll = files.filter(isReadByAll)
+  const readableByAll = [...new Set(files)].filter(isReadByAll)
   const { secrets } = origin
   const list = secrets.map(({ label, key: { symmetricKeySize: size } }) => `${label} (${size} bytes)`).join(', ')
   const found = `${counted(secrets.length, 'webhook secret')}: ${list}`

@@ -8,6 +8,8 @@ import { basename, dirname, join } from 'node:path'
 import { maxTimerMs } from '../values.ts'
 import { messageOf } from '../../base/errors.ts'
 import { readSecretFile } from '../../base/secret-file.ts'
+import { readOrigin } from '../../sources/secrets.ts'
+import type { SecretOrigin } from '../../sources/settings.ts'
 
 /** A sink of the settings, checked and complete. Plain data, because it is sent between threads. */
 export interface ConfiguredSink {
@@ -292,19 +294,18 @@ async function resolveReferences(
   if (typeof value !== 'object' || value === null) return { value, shown: value }
   const entries = Object.entries(value)
   const [[name, target] = [], second] = entries
-  if (!Array.isArray(value) && second === undefined && typeof target === 'string') {
-    if (name === 'env') {
-      const text = env[target]?.trim() ?? ''
-      if (text === '') problems.push(`${path}: the environment variable ${target} is not set`)
-      return { value: text, shown: `$${target}` }
-    }
-    if (name === 'file') {
-      const file = at(target)
-      const text = await readSecretFile(file).catch((error: unknown) => {
-        problems.push(`${path}: ${messageOf(error)}`)
-      })
-      return { value: text, shown: `file ${file}` }
-    }
+  if (
+    !Array.isArray(value) &&
+    second === undefined &&
+    typeof target === 'string' &&
+    /^(?:env|file)$/.test(name ?? '')
+  ) {
+    const shown = name === 'env' ? `$${target}` : `file ${at(target)}`
+    const reader = { env, readFile: (file: string) => readSecretFile(at(file)) }
+    const text = await readOrigin(path, value as SecretOrigin, reader).catch((error: unknown) => {
+      problems.push(messageOf(error))
+    })
+    return { value: text, shown }
   }
   const parts: (readonly [string, Resolved])[] = []
   for (const [member, part] of entries) {

@@ -10,15 +10,13 @@ export interface MoveOptions {
   /** The URL of the PostgreSQL database. */
   readonly to: string
   readonly clock: Clock
-  /** Compares only, and changes nothing. */
-  readonly isVerifyOnly: boolean
   /** `done`: the completed share, from 0 to 1. */
   readonly onProgress: (done: number, text: string) => void
 }
 
 export interface MoveReport {
   /** `finished`: an earlier call had moved and verified everything. */
-  readonly result: 'moved' | 'finished' | 'verified'
+  readonly result: 'moved' | 'finished'
   readonly from: string
   /** Without a password. */
   readonly to: string
@@ -66,7 +64,7 @@ export async function undoMove(from: string, clock: Clock): Promise<string> {
 }
 
 async function move(file: MovedFile, target: Target, options: MoveOptions): Promise<MoveReport> {
-  const { clock, isVerifyOnly, onProgress } = options
+  const { clock, onProgress } = options
   const tables = await target.tables(file.columns())
   const [fileMarks, targetMarks] = [file.marks(), await target.marks(tables)]
   if (targetMarks.id !== null && targetMarks.id !== fileMarks?.id) {
@@ -76,12 +74,6 @@ async function move(file: MovedFile, target: Target, options: MoveOptions): Prom
     )
   }
   const report = { from: file.path, to: target.name, resumed: targetMarks.id !== null }
-  if (isVerifyOnly) {
-    await target.refuseServed()
-    if (targetMarks.id === null)
-      throw new InboxError('usage', `${file.path} was not moved to ${target.name}: that database is empty`)
-    return { result: 'verified', ...report, tables: await verify(file, target, tables, targetMarks.isDone) }
-  }
   if (fileMarks?.movedAt && !targetMarks.isDone) {
     const when = new Date(fileMarks.movedAt).toISOString()
     throw new InboxError(
@@ -105,7 +97,7 @@ async function move(file: MovedFile, target: Target, options: MoveOptions): Prom
   await copy(file, target, tables, (done) => onProgress(done, 'copying'))
   await target.settle(tables, file.counts(), file.meta())
   onProgress(1, 'comparing')
-  const compared = await verify(file, target, tables, false)
+  const compared = await verify(file, target, tables)
   await target.finish(tables, clock.now())
   await file.finish()
   return { result: 'moved', ...report, tables: compared }
@@ -135,12 +127,7 @@ async function copy(
 }
 
 /** Compares the counts, the highest key and a sample of every table, and the counters. */
-async function verify(
-  file: MovedFile,
-  target: Target,
-  tables: readonly MovedTable[],
-  isDone: boolean,
-): Promise<MoveReport['tables']> {
+async function verify(file: MovedFile, target: Target, tables: readonly MovedTable[]): Promise<MoveReport['tables']> {
   const compared: { table: string; rows: number; compared: number }[] = []
   const differences: string[] = []
   for (const table of tables) {
@@ -151,12 +138,10 @@ async function verify(
   const counters = [file.counts(), await target.counts()].map((side) => JSON.stringify(side))
   if (counters[0] !== counters[1]) differences.push(`counters: expected ${counters[0]}, found ${counters[1]}`)
   if (differences.length === 0) return compared
-  const advice = isDone
-    ? '. If a replica has served the database since the move, differences are normal'
-    : '; replicas refuse to serve it. Run DROP SCHEMA inbox CASCADE there, and move again'
+  const advice = 'replicas refuse to serve it. Run DROP SCHEMA inbox CASCADE there, and move again'
   throw new InboxError(
     'database_corrupt',
-    `${target.name} differs from ${file.path}${advice}:\n  ${differences.join('\n  ')}`,
+    `${target.name} differs from ${file.path}; ${advice}:\n  ${differences.join('\n  ')}`,
   )
 }
 
