@@ -125,7 +125,7 @@ describe('invalid settings', () => {
     [{ INBOX_DATABASE_URL: 'sqlite://pa55word/inbox.db' }, 'sqlite:// takes an absolute path'],
     [{ [urlFile]: 'url' }, `${urlFile}: the content of `],
     [{ [urlFile]: 'gone' }, 'cannot be read (ENOENT)'],
-    [{ [urlFile]: 'blank' }, `${urlFile}: `],
+    [{ [urlFile]: 'blank' }, 'is empty'],
     [{ [urlFile]: 'url', INBOX_DATABASE_URL: 'memory:' }, `${urlFile} is set as well`],
     [{ INBOX_SECRETS: '', INBOX_SECRETS_FILE: 'broken.json' }, 'begins like JSON but is not'],
     [{ INBOX_SECRETS: '', INBOX_SECRETS_FILE: 'gone' }, 'cannot be read (ENOENT)'],
