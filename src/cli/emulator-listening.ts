@@ -9,8 +9,6 @@ export interface Listening {
   readonly emulator: Emulator
   readonly seed: Seed
   readonly begun: Begun
-  /** Certificate file that clients must trust, if it was created here. */
-  readonly certFile: string | undefined
 }
 
 /** Starts an emulator, with a progress line while it simulates the past. */
@@ -23,7 +21,7 @@ export async function startEmulator(emulator: Emulator): Promise<Begun> {
 }
 
 /** Prints the addresses and initial state of an emulator. Drawn secrets are shown only here (R68), secrets of the seed only if published. */
-export function printListening({ emulator, seed, begun, certFile }: Listening, options: OutputOptions): void {
+export function printListening({ emulator, seed, begun }: Listening, options: OutputOptions): void {
   const { isNew, drawn } = begun
   const isDemo = seed.controlToken === demoCredentials.controlToken
   const apiKey = isDemo ? demoCredentials.apiKey : drawn.find(({ kind }) => kind === 'api-key')?.value
@@ -40,7 +38,6 @@ export function printListening({ emulator, seed, begun, certFile }: Listening, o
       user: emulator.login.user,
       password: isDemo || seed.dashboard === undefined ? emulator.login.password : undefined,
     },
-    certFile,
     drawn: others.length > 0 ? others : undefined,
     accounts: accounts.accounts().map(({ accountId, name, plan }) => {
       const valid = accounts.keys(accountId).filter(({ revokedAt }) => revokedAt === null)

@@ -1,14 +1,12 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
-import { systemClock } from '../base/clock.ts'
 import { durationForm, formatDuration } from '../emulator/duration.ts'
 import { createEmulator } from '../emulator/emulator.ts'
 import { builtInSeed, demoSeedName, readSeedFile } from '../emulator/seed/parse-seed.ts'
 import type { Seed } from '../emulator/seed/schema.ts'
-import { storedCertificate, temporaryCertificate, readCertificate, type TlsPair } from '../emulator/tls.ts'
-import { InboxError } from '../base/errors.ts'
+import { InboxError, messageOf } from '../base/errors.ts'
 import { createLogger, safeText } from '../base/log.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { duration, numberFrom, wholeNumberFrom } from './arguments.ts'
@@ -35,7 +33,6 @@ interface EmulatorCommandOptions extends OutputOptions {
   readonly history?: number
   readonly activity?: number
   readonly data?: string
-  readonly tls?: boolean
   readonly tlsCert?: string
   readonly tlsKey?: string
   readonly webhook?: string
@@ -59,7 +56,6 @@ export function addEmulatorCommand(program: Command): void {
     .option('--speed <number>', 'speed of the world clock: 60 = an hour per minute', numberFrom(0.001, 1_000_000))
     .addOption(new Option('--manual-clock', 'stop the world clock until `emulator advance`').conflicts('speed'))
     .option('--data <file>', 'keep accounts and world in this file')
-    .option('--tls', 'serve only HTTPS, with a self-signed certificate')
     .option('--tls-cert <file>', 'serve only HTTPS, with this certificate (PEM)')
     .option('--tls-key <file>', 'key of the certificate (PEM)')
     .option('--webhook <url>', 'send all events here: https, or http on this machine')
@@ -89,11 +85,10 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   // A simulation makes short-lived garbage. By default V8 lets the heap grow to several times its used size.
   setFlagsFromString('--heap-growing-percent=30')
   setFlagsFromString('--semi-space-growth-factor=1')
-  using cleanup = new DisposableStack()
   const seed = toSeed(options)
   const { webhook, secret } = options
   const endpoints = (webhook ?? secret) === undefined ? [] : [await readEndpoint('--webhook', webhook, secret)]
-  const tls = await readTls(options, cleanup)
+  const tls = await readTls(options)
   const { host, port, rate, count, duplicates } = options
   if (seed.controlToken === demoCredentials.controlToken && !isLoopback(host))
     printNote('warning: other machines can reach this emulator, and the keys of the demo seed are public')
@@ -121,7 +116,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     ...(count !== undefined && { count }),
   })
   const begun = await startEmulator(emulator)
-  printListening({ emulator, seed, begun, certFile: tls?.certFile }, options)
+  printListening({ emulator, seed, begun }, options)
   await untilSignal(emulator.finished())
 
   const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
@@ -150,18 +145,20 @@ function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCom
   }
 }
 
-/** Null = plain HTTP. `certFile`: a certificate created here, which clients must trust. */
-async function readTls(
-  { tls, tlsCert, tlsKey, data }: EmulatorCommandOptions,
-  cleanup: DisposableStack,
-): Promise<(TlsPair & { certFile?: string }) | null> {
-  if (tlsCert !== undefined && tlsKey !== undefined) return readCertificate(fromCwd(tlsCert), fromCwd(tlsKey))
-  if (tlsCert !== undefined || tlsKey !== undefined) {
+/** Reads the certificate and its key. Null = plain HTTP. */
+async function readTls({ tlsCert, tlsKey }: EmulatorCommandOptions) {
+  if (tlsCert === undefined && tlsKey === undefined) return null
+  if (tlsCert === undefined || tlsKey === undefined) {
     throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
   }
-  if (tls !== true) return null
-  if (data !== undefined) return storedCertificate(dirname(fromCwd(data)), systemClock.now())
-  return cleanup.use(await temporaryCertificate(systemClock.now()))
+  try {
+    const [cert, key] = await Promise.all([readFile(fromCwd(tlsCert), 'utf8'), readFile(fromCwd(tlsKey), 'utf8')])
+    if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return { cert, key }
+    throw new Error('they belong to different pairs')
+  } catch (error) {
+    const message = `certificate ${tlsCert} and key ${tlsKey} must be PEM files of the same pair: ${messageOf(error)}`
+    throw new InboxError('config_invalid', message, { cause: error })
+  }
 }
 
 const maxSeedNameLength = 200

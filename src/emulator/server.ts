@@ -13,14 +13,13 @@ import { defaultRestSettings } from './rest/input.ts'
 import { createJournal } from './rest/journal.ts'
 import { createRestApp } from './rest/server.ts'
 import type { Seed } from './seed/schema.ts'
-import type { TlsPair } from './tls.ts'
 
 export interface ListenOptions {
   readonly host: string
   /** 0 = a free one. */
   readonly port: number
-  /** If set, serves HTTPS only (R5). */
-  readonly tls?: TlsPair
+  /** Certificate and key as PEM. If set, serves HTTPS only (R5). */
+  readonly tls?: { readonly cert: string; readonly key: string }
   /** Folder of the built dashboard. Default: the build's output. */
   readonly dashboard?: string
 }

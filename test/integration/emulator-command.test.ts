@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
+import { otherTlsKey, tlsPair } from '../fixtures/tls.ts'
 import { beginCli, runCli } from '../support/cli.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
@@ -73,17 +74,19 @@ test.each(['SIGINT', 'SIGTERM'] as const)('serves REST and control until %s, the
   expect(await emulator.stop()).toMatchObject({ code: 0, errors: '' })
 })
 
-test('R5 with --tls it serves HTTPS only and names its certificate, which it deletes at its end', async () => {
+test('R5 with a certificate it serves HTTPS only', async () => {
   await using dir = await createTempDir()
-  const emulator = await start(dir.path, '--history 0s --tls --json')
-  const { url, certFile } = linesOf(emulator)[0]!
+  await writeFile(join(dir.path, 'cert.pem'), tlsPair.cert)
+  await writeFile(join(dir.path, 'key.pem'), tlsPair.key)
+  await writeFile(join(dir.path, 'other.pem'), otherTlsKey)
+  const emulator = await start(dir.path, '--history 0s --tls-cert cert.pem --tls-key key.pem --json')
+  const { url } = linesOf(emulator)[0]!
   expect(url).toMatch(/^https:/)
-  expect(String(certFile).startsWith(join(tmpdir(), 'onchain-inbox-tls-'))).toBe(true)
-  expect(await readFile(String(certFile), 'utf8')).toContain('BEGIN CERTIFICATE')
   await expect(get(String(url).replace('https', 'http'), 'x')).rejects.toThrow()
   expect((await emulator.stop()).code).toBe(0)
-  await expect(stat(dirname(String(certFile)))).rejects.toThrow(/ENOENT/)
-  expect(await readdir(dir.path)).toEqual([])
+  const mismatch = await runCli(argsOf('--tls-cert cert.pem --tls-key other.pem'), { cwd: dir.path, env })
+  const errors = expect.stringContaining('must be PEM files of the same pair: they belong to different pairs')
+  expect(mismatch).toMatchObject({ code: 1, errors })
 })
 
 test.each([
@@ -97,6 +100,7 @@ test.each([
   ['--seed a --seed-file b', "option '--seed-file <file>' cannot be used with option '--seed <text>'"],
   ['--speed 2 --manual-clock', "cannot be used with option '--speed <number>'"],
   ['--tls-cert a.pem', 'usage: --tls-cert and --tls-key go together'],
+  ['--tls-cert a.pem --tls-key b.pem', 'certificate a.pem and key b.pem must be PEM files of the same pair: ENOENT'],
   ['--seed-file none.yaml', 'none.yaml: ENOENT'],
 ])('exits 1 and explains invalid arguments: %s', async (line, message) => {
   expect(await run(line)).toMatchObject({ code: 1, errors: expect.stringContaining(message) })
