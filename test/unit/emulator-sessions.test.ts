@@ -42,12 +42,6 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([token]), sessions.userOf([other]), sessions.userOf([])]).toEqual([null, 'ada', null])
   })
 
-  test('are limited to 1,000; one more ends the oldest', () => {
-    const { sessions } = setUp()
-    const tokens = Array.from({ length: 1_001 }, () => signIn(sessions))
-    expect(tokens.filter((token) => sessions.userOf([token]) === null)).toEqual([tokens[0]])
-  })
-
   test.each([
     ['another password', wrong],
     ['nothing', { user: '', password: '' }],

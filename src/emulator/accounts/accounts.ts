@@ -4,7 +4,7 @@ import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { Scope } from '../../../schema/rest/routes.ts'
 import type { Clock } from '../../base/clock.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
-import type { WorldCommand } from '../world/port.ts'
+import { WorldRefusal, type WorldCommand } from '../world/port.ts'
 
 /** Requests per minute by plan (R110–R113). `unlimited` is for load tests, never a default (A54). */
 export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
@@ -29,12 +29,6 @@ export interface Endpoint {
   readonly id: string
   readonly url: string
   readonly secret: string
-}
-
-/** Accounts before and after a change that is stored together with a world command. */
-export interface AccountsChange {
-  readonly before: AccountsState
-  readonly after: AccountsState
 }
 
 /** The sender of a request. */
@@ -109,7 +103,7 @@ export interface AccountsOptions {
   /** Makes a state durable. If it throws, nothing changes. Default: nothing is stored. */
   readonly save?: (state: AccountsState) => void
   /** Makes the state and a world command durable together, then applies the command. Default: the world has no alerts. */
-  readonly execute?: (command: WorldCommand, change: AccountsChange) => void
+  readonly execute?: (command: WorldCommand, accounts: AccountsState) => void
   /** True if alerts fire only once (A17). Default: false. */
   readonly isOneShot?: boolean
   /** Called after a webhook or an alert is deleted. */
@@ -148,9 +142,10 @@ export function createAccounts(options: AccountsOptions) {
     const before = state
     state = { ...state, alerts }
     try {
-      execute(command, { before, after: state })
+      execute(command, state)
     } catch (error) {
       state = before
+      if (error instanceof WorldRefusal) save(before)
       throw error
     }
   }

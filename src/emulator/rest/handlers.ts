@@ -9,7 +9,9 @@ import type { Page, PageRequest } from '../world/port.ts'
 import type { World } from '../world/world.ts'
 import { RestError } from './error.ts'
 import type { RestSettings } from './input.ts'
-import type { KeyedPageRequest } from './pages.ts'
+
+/** Lists of the world have numeric keys, lists of an account have text keys. */
+type KeyedPageRequest = Omit<PageRequest, 'after'> & { readonly after: number | string | null }
 
 type Output<S> = S extends z.ZodType ? Readonly<z.output<S>> : null
 /** True for operations that return pages. */

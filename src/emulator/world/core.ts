@@ -1,7 +1,7 @@
 import { networkIds, type KnownEvent, type NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
 import type { Chance, Stream } from '../random.ts'
-import { toEventId, type TxHashes } from './addresses.ts'
+import { toEventId } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
 import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
@@ -12,7 +12,8 @@ import { holdingKey, type TradeLog } from './trade-log.ts'
 export interface Core {
   readonly options: Required<WorldOptions>
   readonly chance: Chance
-  readonly txHash: TxHashes
+  /** Transaction hash of a log entry. */
+  readonly txHash: (network: NetworkId, seq: number) => string
   state: WorldState
   readonly trades: TradeLog
   directory: Directory

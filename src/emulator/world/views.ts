@@ -5,7 +5,7 @@ import type { Timeframe } from '../../../schema/rest/parameters.ts'
 import { type Core, coinPrice, holdersOf, tokenAt, walletAt, placeOf } from './core.ts'
 import { networkFacts } from './networks.ts'
 import { toAmount, toUsd } from './numbers.ts'
-import { pageOfKeys, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
+import { pageByKey, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
 import type { Page, PageRequest, PnlSummary, Thresholds, Token, TokenRef, Trade, TradeSide, WalletRef } from './port.ts'
 import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
@@ -50,7 +50,7 @@ export function createViews(core: Core) {
       const all = byAddress.length > 0 ? byAddress : tokensNamed(core, q)
       const matching = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
       const existed = matching.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
-      const { shown, lastKey } = pageOfKeys(existed, page)
+      const { shown, lastKey } = pageByKey(existed, (index) => index, page)
       return { items: shown.map((index) => tokenView(core, index)), lastKey, total: matching.length }
     },
     /** Configurable thresholds of events (A34). */

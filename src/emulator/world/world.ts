@@ -18,7 +18,7 @@ import {
 } from './core.ts'
 import { auditContract } from './rules.ts'
 import { executeSellAll } from './trading.ts'
-import { createTxHashes } from './addresses.ts'
+import { toTxHash } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import {
   type Archetype,
@@ -103,7 +103,7 @@ export function createWorld(options: WorldOptions): World {
   const core: Core = {
     options: full,
     chance: createChance(full.seed),
-    txHash: createTxHashes(full.seed),
+    txHash: (network, seq) => toTxHash(network, full.seed, seq),
     state,
     trades: new TradeLog(),
     directory: createDirectory(state),
