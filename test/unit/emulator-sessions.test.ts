@@ -75,17 +75,6 @@ describe('failed sign-ins', () => {
     await wall.advance(60_000)
     signIn(sessions, '198.51.100.1')
   })
-
-  test('are forgotten if the wall clock was set back', () => {
-    const wall = createTestClock()
-    let now = wall.now()
-    const clock = { now: () => now }
-    const sessions = createSessions({ login, isPublished: false, wall: clock, randomBytes, log: silentLogger })
-    for (let n = 1; n <= 10; n++) fail(sessions, '192.0.2.1')
-    expect(() => signIn(sessions, '192.0.2.1')).toThrow(isLimited(60))
-    now -= 3_600_000
-    signIn(sessions, '192.0.2.1')
-  })
 })
 
 describe('cookies', () => {
