@@ -132,31 +132,20 @@ export const seedSchema = z
     stories: z.array(z.enum(storyNames)).max(100).default([]),
   })
   .superRefine(({ accounts }, context) => {
-    rejectRepeated(
-      accounts.map((account, index) => ({ text: account.name, path: ['accounts', index, 'name'] })),
-      'another account has this name',
-      context,
-    )
-    const keys = accounts.flatMap((account, index) =>
-      account.keys.map(({ key }, number) => ({ text: key, path: ['accounts', index, 'keys', number, 'key'] })),
-    )
-    rejectRepeated(keys, 'another key has this value', context)
+    const seen = new Set<string>()
+    const rejectRepeated = (text: string | undefined, message: string, path: PropertyKey[]) => {
+      if (text === undefined) return
+      if (seen.has(`${message} ${text}`)) context.addIssue({ code: 'custom', message, path })
+      seen.add(`${message} ${text}`)
+    }
+    for (const [index, { name, keys }] of accounts.entries()) {
+      rejectRepeated(name, 'another account has this name', ['accounts', index, 'name'])
+      for (const [number, { key }] of keys.entries()) {
+        rejectRepeated(key, 'another key has this value', ['accounts', index, 'keys', number, 'key'])
+      }
+    }
   })
 
 export type Seed = z.output<typeof seedSchema>
 /** Seed as written: omitted settings have their defaults. */
 export type SeedInput = z.input<typeof seedSchema>
-
-interface TextAt {
-  readonly text: string | undefined
-  readonly path: readonly (string | number)[]
-}
-
-function rejectRepeated(all: readonly TextAt[], message: string, context: z.core.$RefinementCtx): void {
-  const seen = new Set<string>()
-  for (const { text, path } of all) {
-    if (text === undefined) continue
-    if (seen.has(text)) context.addIssue({ code: 'custom', message, path: [...path] })
-    seen.add(text)
-  }
-}
