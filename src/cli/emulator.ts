@@ -103,12 +103,12 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     listen: { host, port, ...(tls && { tls }) },
     onEvent(event) {
       eventCount++
-      if (emulator.accounts.allWebhooks().length > 0) return
+      if (emulator.accounts.webhooks().length > 0) return
       const { id, type, created_at, data } = event
       printResult({ msg: 'event', id, type, created_at, data }, options, () => eventLine(event))
     },
     onAttempt(report) {
-      const hasSeveral = emulator.accounts.allWebhooks().length > 1
+      const hasSeveral = emulator.accounts.webhooks().length > 1
       const attempt = toShownAttempt(report)
       printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(attempt, hasSeveral))
     },
@@ -120,7 +120,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   await untilSignal(emulator.finished())
 
   const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
-  const hasReceiver = emulator.accounts.allWebhooks().length > 0
+  const hasReceiver = emulator.accounts.webhooks().length > 0
   await emulator.stop()
   const summary = { msg: 'finished', events: eventCount, acknowledged, undelivered, unsettled: pending }
   printResult(summary, options, () =>

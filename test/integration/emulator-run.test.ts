@@ -118,7 +118,7 @@ test('R5 R108 with a certificate it serves HTTPS; plain HTTP gets no data', asyn
     const request = { ...init, headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } }
     await expect(fetch(`${url.replace('https', 'http')}${path}`, request)).rejects.toThrow()
   }
-  expect(stage.emulator.accounts.allWebhooks()).toEqual([])
+  expect(stage.emulator.accounts.webhooks()).toEqual([])
 })
 
 test('if it listens beyond loopback, only URLs of its operator may be private', async () => {

@@ -48,10 +48,7 @@ export async function createContractStage(
   const stage = await createRestStage({ seed: 'contract', hours: 12, settings, alter })
   const { accounts, world } = stage
   const samples = createSamples(contract.document, stage)
-  const owned = () => ({
-    alerts: accounts.accounts().map(({ accountId }) => accounts.alerts(accountId)),
-    webhooks: accounts.allWebhooks(),
-  })
+  const owned = () => ({ alerts: accounts.alerts(), webhooks: accounts.webhooks() })
 
   async function call(operation: DocumentedOperation, asked: Asked): Promise<Answer> {
     const { body, headers = {}, method = operation.method } = asked
@@ -82,10 +79,8 @@ export async function createContractStage(
     owned,
     fingerprint: () => ({ ...owned(), world: world.digest() }),
     clear() {
-      for (const { accountId, webhookId } of accounts.allWebhooks()) accounts.removeWebhook(accountId, webhookId)
-      for (const { accountId } of accounts.accounts()) {
-        for (const { alertId } of accounts.alerts(accountId)) accounts.removeAlert(accountId, alertId)
-      }
+      for (const webhook of accounts.webhooks()) accounts.removeWebhook(webhook)
+      for (const alert of accounts.alerts()) accounts.removeAlert(alert)
     },
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   }
