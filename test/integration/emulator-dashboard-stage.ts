@@ -90,29 +90,3 @@ export async function startSignedIn(changes: Partial<SeedInput> = {}): Promise<D
   await stage.browser.ask('POST', '/session', login)
   return stage
 }
-
-/** Reads the messages of `/_emulator/stream`; null at its end. */
-export async function listen(url: string, headers: Readonly<Record<string, string>>) {
-  const response = await fetch(url, { headers })
-  const reader = response.body?.getReader()
-  const decoder = new TextDecoder()
-  let unread = ''
-  return {
-    response,
-    async next(): Promise<{ readonly kind: string; readonly data: unknown } | 'alive' | null> {
-      for (;;) {
-        const end = unread.indexOf('\n\n')
-        if (end >= 0) {
-          const message = unread.slice(0, end)
-          unread = unread.slice(end + 2)
-          if (message.startsWith(':')) return 'alive'
-          const [, kind = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? []
-          return { kind, data: JSON.parse(data) }
-        }
-        const chunk = await reader?.read()
-        if (chunk?.done !== false) return null
-        unread += decoder.decode(chunk.value, { stream: true })
-      }
-    },
-  }
-}

@@ -32,16 +32,6 @@ describe('A65 sessions of the dashboard', () => {
     expect([sessions.userOf([first]), sessions.userOf([second])]).toEqual([null, 'ada'])
   })
 
-  test('are found among several tokens and end by signing out, which is idempotent', () => {
-    const { sessions } = setUp()
-    const token = signIn(sessions)
-    const other = signIn(sessions)
-    expect(sessions.userOf(['', 'unknown', token])).toBe('ada')
-    sessions.signOut(['unknown', token])
-    sessions.signOut([token])
-    expect([sessions.userOf([token]), sessions.userOf([other]), sessions.userOf([])]).toEqual([null, 'ada', null])
-  })
-
   test.each([
     ['another password', wrong],
     ['nothing', { user: '', password: '' }],
