@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { newAlert } from '../../../schema/rest/alert.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import {
   planLimits,
@@ -12,7 +11,7 @@ import {
 } from '../accounts/accounts.ts'
 import { drawSecret } from '../random.ts'
 import { HttpError } from '../rest/error.ts'
-import { keySchema } from '../seed/schema.ts'
+import { alertShape, keySchema } from '../seed/schema.ts'
 import { route, toTime, type Route } from './route.ts'
 import { canonical, lineOf } from '../values.ts'
 
@@ -34,11 +33,7 @@ const webhookChangeBody = z
   .strictObject({ url: url.optional(), events: events.optional(), secret })
   .refine((change) => Object.keys(change).length > 0, 'expected at least one of url, events and secret')
 
-const { type, network, threshold, webhook_url: webhookUrl, label } = newAlert.shape
-
-const alertBody = z
-  .strictObject({ account, type, address: z.string(), network, threshold, webhookUrl, label })
-  .transform(canonical('address'))
+const alertBody = z.strictObject({ account, ...alertShape }).transform(canonical('address'))
 
 const accountChoiceBody = z.strictObject({ account })
 

@@ -3,7 +3,6 @@ import { networkIds } from '../../../schema/index.ts'
 import { newAlert } from '../../../schema/rest/alert.ts'
 import { networkStatuses } from '../../../schema/rest/network.ts'
 import { scopeNames } from '../../../schema/rest/routes.ts'
-import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/accounts.ts'
 import { canonical, positive } from '../values.ts'
@@ -59,13 +58,12 @@ export const keySchema = z.strictObject({
 })
 
 const { url, events, secret } = newWebhook.shape
-const { type, threshold, label } = newAlert.shape
+const { type, threshold, webhook_url: webhookUrl, label } = newAlert.shape
 
 const trackedSchema = z.strictObject({ network, wallet: z.string() }).transform(canonical('wallet'))
 
-const alertSchema = z
-  .strictObject({ type, address: z.string(), network, threshold, webhookUrl: endpointUrl, label })
-  .transform(canonical('address'))
+/** Members of an alert to create. */
+export const alertShape = { type, address: z.string(), network, threshold, webhookUrl, label }
 
 const accountSchema = z.strictObject({
   name,
@@ -76,7 +74,10 @@ const accountSchema = z.strictObject({
     .max(20)
     .default([]),
   alertSecret: z.exactOptional(credential),
-  alerts: z.array(alertSchema).max(100).default([]),
+  alerts: z
+    .array(z.strictObject(alertShape).transform(canonical('address')))
+    .max(100)
+    .default([]),
   /** Number of alerts on prices of larger tokens, near the initial prices. Needs a webhook. */
   priceAlerts: z.int().min(0).max(50).default(0),
 })

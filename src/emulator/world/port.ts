@@ -74,21 +74,10 @@ export interface Page<T> {
 }
 
 /** Reference to a wallet or token. Use it at once, and only with the world that returned it. */
-export interface WalletRef {
+export interface Ref {
   readonly network: NetworkId
   readonly address: string
   readonly index: number
-}
-export interface TokenRef {
-  readonly network: NetworkId
-  readonly address: string
-  readonly index: number
-}
-
-export interface Thresholds {
-  readonly largeTradeUsd: number
-  readonly milestonesUsd: readonly number[]
-  readonly riskSensitivity: number
 }
 
 export const archetypes = ['whale', 'sniper', 'momentum', 'dip', 'bot', 'dormant'] as const

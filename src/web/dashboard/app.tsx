@@ -86,6 +86,7 @@ function Pages({ user, signOut }: { readonly user: string; readonly signOut: Rea
   const client = useQueryClient()
   const count = useGet<DeliveryCounts>('/deliveries/counts').data?.undelivered ?? 0
   useRefresh('attempt', /^\/(?:deliveries|faults$)/)
+  useRefresh('event', /^\/events/)
   useLive<WorldClock>('clock', (clock) => client.setQueryData(['/clock'], clock))
   return (
     <Shell
