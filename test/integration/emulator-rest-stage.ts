@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createTestClock, type TestClock } from '../../src/base/clock.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
@@ -12,8 +11,7 @@ import type { Faults } from '../../src/emulator/faults/faults.ts'
 import { createRestApp } from '../../src/emulator/rest/server.ts'
 import { defaultRestSettings, type RestSettings } from '../../src/emulator/rest/input.ts'
 import { createWorld, type World } from '../../src/emulator/world/world.ts'
-import { silentLogger, type Logger } from '../../src/base/log.ts'
-import { tlsPair } from '../fixtures/tls.ts'
+import { silentLogger } from '../../src/base/log.ts'
 
 /** Any JSON value. */
 type Json = ReturnType<typeof JSON.parse>
@@ -42,10 +40,7 @@ export interface StageOptions {
   readonly activity?: number
   readonly plan?: Plan
   readonly settings?: Partial<RestSettings>
-  readonly log?: Logger
-  readonly alter?: (world: World) => World
   readonly faults?: Faults
-  readonly tls?: boolean
 }
 
 export interface RestStage extends AsyncDisposable {
@@ -67,13 +62,11 @@ const startAt = Date.UTC(2026, 0, 1)
 
 /** The REST service on a socket, with its own world and accounts. Its clocks move only when advanced. */
 export async function createRestStage(options: StageOptions = {}): Promise<RestStage> {
-  const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, log = silentLogger } = options
-  const { alter = (world: World) => world, faults, tls = false } = options
+  const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, faults } = options
   const clock = createTestClock(startAt + hours * 3_600_000)
   const wall = createTestClock(Date.UTC(2026, 5, 1))
-  const inner = createWorld({ seed, startAt, activity })
-  inner.advanceTo(clock.now())
-  const world = alter(inner)
+  const world = createWorld({ seed, startAt, activity })
+  world.advanceTo(clock.now())
   const accounts = createAccounts({ clock, randomBytes, execute: (command) => world.commands.apply(command) })
   const { accountId } = accounts.putAccount('test', plan)
   const newKey = (scopes: readonly Scope[] = scopeNames, of = accountId) =>
@@ -86,11 +79,11 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
     settings: { ...defaultRestSettings, ...settings },
     clock,
     wall,
-    log,
+    log: silentLogger,
     onExchange: (exchange) => exchanges.push(exchange),
     ...(faults && { faults }),
   })
-  const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
+  const server = createServer({ requireHostHeader: false }, app)
   // The client closes idle connections first: a request on a connection that the server closes would fail.
   server.keepAliveTimeout = 0
   server.on('clientError', (error, socket) => app.onClientError(error, socket))
@@ -102,7 +95,7 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const defaultKey = newKey()
 
   const request = async (path: string, { key = defaultKey, method, headers, body }: RequestOptions = {}) => {
-    const response = await fetch(`http${tls ? 's' : ''}://127.0.0.1:${port}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(key !== null && { Authorization: `Bearer ${key}` }),

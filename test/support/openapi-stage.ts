@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
 import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
 import type { RestSettings } from '../../src/emulator/rest/input.ts'
-import type { World } from '../../src/emulator/world/world.ts'
 import { createSamples } from './openapi-samples.ts'
 import type { createContract } from './openapi-contract.ts'
 import type { DocumentedOperation } from './openapi-document.ts'
@@ -38,15 +37,13 @@ export async function createContractStage(
   settings: Partial<RestSettings>,
 ): Promise<ContractStage> {
   const fault = { isOn: false }
-  const alter = (world: World): World => ({
-    ...world,
-    advanceTo(at) {
-      if (fault.isOn) throw new Error('an injected fault')
-      world.advanceTo(at)
-    },
-  })
-  const stage = await createRestStage({ seed: 'contract', hours: 12, settings, alter })
+  const stage = await createRestStage({ seed: 'contract', hours: 12, settings })
   const { accounts, world } = stage
+  const { advanceTo } = world
+  world.advanceTo = (at) => {
+    if (fault.isOn) throw new Error('an injected fault')
+    advanceTo(at)
+  }
   const samples = createSamples(contract.document, stage)
   const owned = () => ({ alerts: accounts.alerts(), webhooks: accounts.webhooks() })
 

@@ -5,13 +5,13 @@ import { networkStatuses } from '../../../schema/rest/network.ts'
 import { scopeNames } from '../../../schema/rest/routes.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/accounts.ts'
-import { canonical, positive } from '../values.ts'
+import { canonical } from '../values.ts'
 import { durationForm, maxDurationMs, parseDuration } from '../duration.ts'
 import { faultRuleSchema } from '../faults/rules.ts'
 import { restSettingsSchema } from '../rest/input.ts'
 import { serializerProfiles } from '../serialize.ts'
 import { clockModes } from '../world-clock.ts'
-import { storyNames, thresholdsSchema } from '../world/port.ts'
+import { storyNames, thresholdsSchema, worldSettings } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
 const network = z.enum(networkIds)
@@ -82,19 +82,6 @@ const accountSchema = z.strictObject({
   priceAlerts: z.int().min(0).max(50).default(0),
 })
 
-/** World settings with their defaults. */
-const worldSettingsSchema = z.strictObject({
-  /** Trading activity, as a multiple of the default. */
-  activity: z.number().min(0).max(10_000).default(1),
-  /** A12 */
-  pnlMode: z.enum(['closed', 'disposals']).default('closed'),
-  /** A68 */
-  graduationAlsoLists: z.boolean().default(true),
-  /** A5 */
-  whaleUsd: positive.default(1_000_000),
-  whaleSupplyPct: positive.max(100).default(1),
-})
-
 /** Initial state of an emulator (A34). The output is valid input. */
 export const seedSchema = z
   .strictObject({
@@ -105,7 +92,7 @@ export const seedSchema = z
         startAt: moment.nullable().default(null),
         /** Length of the history simulated before the emulator answers. */
         history: duration.default(24 * 3_600_000),
-        ...worldSettingsSchema.shape,
+        ...worldSettings,
       })
       .prefault({}),
     clock: z

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
+import { z } from 'zod'
 import { takeDue } from '../sorted-list.ts'
 import { applyCommand } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
@@ -27,6 +28,7 @@ import {
   type WorldEvent,
   type WorldOptions,
   type WorldSnapshot,
+  worldSettings,
   archetypes,
 } from './port.ts'
 import type { CoinState, DailyStory, NetworkState, Task, WorldState } from './state.ts'
@@ -91,14 +93,7 @@ export interface World {
  * world.advanceTo(world.now() + 3_600_000)
  */
 export function createWorld(options: WorldOptions): World {
-  const full = {
-    activity: 1,
-    pnlMode: 'closed',
-    graduationAlsoLists: true,
-    whaleUsd: 1_000_000,
-    whaleSupplyPct: 1,
-    ...options,
-  } as const
+  const full = { ...options, ...z.object(worldSettings).parse(options) }
   const state = emptyState(full.startAt, Math.max(full.activity, minActivity))
   const core: Core = {
     options: full,
