@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
+import { createRestStage, type Answer } from '../integration/emulator-rest-stage.ts'
 import type { RestSettings } from '../../src/emulator/rest/input.ts'
 import { createSamples } from './openapi-samples.ts'
 import type { createContract } from './openapi-contract.ts'
@@ -15,27 +15,14 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface ContractStage extends AsyncDisposable {
-  readonly stage: RestStage
-  /** If on, the world throws. */
-  readonly fault: { isOn: boolean }
-  /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
-  expect(status: number, operation: DocumentedOperation, asked: Asked, hint?: string): Promise<Answer>
-  /** Valid requests. */
-  samplesOf(operation: Pick<DocumentedOperation, 'id'>): readonly Asked[]
-  /** All alerts and webhooks. */
-  owned(): unknown
-  /** The same and a digest of the world. */
-  fingerprint(): unknown
-  /** Deletes all alerts and webhooks. */
-  clear(): void
-}
+export type ContractStage = Awaited<ReturnType<typeof createContractStage>>
 
 /** The REST service over a world of 12 hours. Every exchange is checked against the document. */
 export async function createContractStage(
   contract: ReturnType<typeof createContract>,
   settings: Partial<RestSettings>,
-): Promise<ContractStage> {
+) {
+  /** If on, the world throws. */
   const fault = { isOn: false }
   const stage = await createRestStage({ seed: 'contract', hours: 12, settings })
   const { accounts, world } = stage
@@ -66,15 +53,20 @@ export async function createContractStage(
   return {
     stage,
     fault,
-    async expect(status, operation, asked, hint = '') {
+    /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
+    async expect(status: number, operation: DocumentedOperation, asked: Asked, hint = ''): Promise<Answer> {
       const answer = await call(operation, asked)
       const found = [answer.status, answer.text]
       expect(found, `${operation.id} ${JSON.stringify(asked)}`).toEqual([status, expect.stringContaining(hint)])
       return answer
     },
-    samplesOf: ({ id }) => samples(id),
+    /** Valid requests. */
+    samplesOf: ({ id }: Pick<DocumentedOperation, 'id'>) => samples(id),
+    /** All alerts and webhooks. */
     owned,
+    /** The same and a digest of the world. */
     fingerprint: () => ({ ...owned(), world: world.digest() }),
+    /** Deletes all alerts and webhooks. */
     clear() {
       for (const webhook of accounts.webhooks()) accounts.removeWebhook(webhook)
       for (const alert of accounts.alerts()) accounts.removeAlert(alert)
