@@ -1,5 +1,5 @@
 /** Levenshtein distance: the number of characters to insert, delete or replace to turn `a` into `b`. */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 0; i < a.length; i++) {
     const next = [i + 1]
