@@ -37,7 +37,7 @@ const recipients = (type: string, audience: 'all' | 'owners' | 'alerts' = 'all',
   recipientsOf({ type, alertIds, audience }, accounts).map(({ id }) => names.get(id))
 
 describe('an event', () => {
-  test('R62 R78 R91 R127 goes to the subscribed webhooks of all accounts, an unknown one to those of all types', () => {
+  test('R62 R78 R91 R127 goes to the subscribed webhooks of all accounts, an unknown type to `*` webhooks only', () => {
     addWebhook(own, 'some', ['token.price_alert', 'pump.graduation'])
     addWebhook(own, 'all', ['*'])
     addWebhook(other, 'foreign', ['pump.graduation'])
