@@ -43,7 +43,7 @@ export function printListening({ emulator, seed, begun }: Listening, options: Ou
       const valid = accounts.keys(accountId).filter(({ revokedAt }) => revokedAt === null)
       return { name, plan, keys: valid.map((key) => key.name) }
     }),
-    webhooks: accounts.allWebhooks().map(({ url: endpoint, events }) => ({ url: endpoint, events })),
+    webhooks: accounts.webhooks().map(({ url: endpoint, events }) => ({ url: endpoint, events })),
     clock: { mode, speed, now: new Date(now).toISOString() },
     world: { seed: seed.world.seed, isNew, ...(isNew && { history: formatDuration(seed.world.history) }) },
   }

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { randomBytes } from 'node:crypto'
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { createSecureContext } from 'node:tls'
 import { setFlagsFromString } from 'node:v8'
 import { durationForm, formatDuration } from '../emulator/duration.ts'
 import { createEmulator } from '../emulator/emulator.ts'
@@ -103,12 +102,12 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
     listen: { host, port, ...(tls && { tls }) },
     onEvent(event) {
       eventCount++
-      if (emulator.accounts.allWebhooks().length > 0) return
+      if (emulator.accounts.webhooks().length > 0) return
       const { id, type, created_at, data } = event
       printResult({ msg: 'event', id, type, created_at, data }, options, () => eventLine(event))
     },
     onAttempt(report) {
-      const hasSeveral = emulator.accounts.allWebhooks().length > 1
+      const hasSeveral = emulator.accounts.webhooks().length > 1
       const attempt = toShownAttempt(report)
       printResult({ msg: 'attempt', ...attempt }, options, () => attemptLine(attempt, hasSeveral))
     },
@@ -120,7 +119,7 @@ async function run(options: EmulatorCommandOptions): Promise<0 | 1> {
   await untilSignal(emulator.finished())
 
   const { acknowledged, undelivered, pending } = emulator.deliveries.counts()
-  const hasReceiver = emulator.accounts.allWebhooks().length > 0
+  const hasReceiver = emulator.accounts.webhooks().length > 0
   await emulator.stop()
   const summary = { msg: 'finished', events: eventCount, acknowledged, undelivered, unsettled: pending }
   printResult(summary, options, () =>
@@ -145,17 +144,17 @@ function toSeed({ seed: name = demoSeedName, seedFile, ...options }: EmulatorCom
   }
 }
 
-/** Null = plain HTTP. */
+/** Reads the certificate and its key. Null = plain HTTP. */
 async function readTls({ tlsCert, tlsKey }: EmulatorCommandOptions) {
   if (tlsCert === undefined && tlsKey === undefined) return null
   if (tlsCert === undefined || tlsKey === undefined)
     throw new InboxError('usage', '--tls-cert and --tls-key go together: the certificate and its key')
   try {
-    const pair = { cert: await readFile(fromCwd(tlsCert), 'utf8'), key: await readFile(fromCwd(tlsKey), 'utf8') }
-    createSecureContext(pair)
-    return pair
+    const [cert, key] = await Promise.all([readFile(fromCwd(tlsCert), 'utf8'), readFile(fromCwd(tlsKey), 'utf8')])
+    if (new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return { cert, key }
+    throw new Error('they belong to different pairs')
   } catch (error) {
-    const message = `--tls-cert and --tls-key must be a certificate and its key, as PEM: ${messageOf(error)}`
+    const message = `certificate ${tlsCert} and key ${tlsKey} must be PEM files of the same pair: ${messageOf(error)}`
     throw new InboxError('config_invalid', message, { cause: error })
   }
 }

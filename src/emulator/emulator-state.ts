@@ -53,8 +53,6 @@ const checkpointMs = 5 * 60_000
 const leadMs = 5_000
 /** This lead in world time: while a manual clock advances, and the maximum for a scaled clock. */
 const [advanceLeadMs, maxLeadMs] = [10 * 60_000, 24 * 3_600_000]
-/** Not counting the origin state. */
-const maxSavedStates = 100
 
 /** Longest gap that a start simulates, at about a second per day. */
 const maxGapMs = 62 * 86_400_000
@@ -109,7 +107,7 @@ export function createEmulatorState(options: EmulatorStateOptions) {
   const accounts = createAccounts({
     clock,
     randomBytes,
-    execute: (command, change) => void world.execute(command, change),
+    execute: (command, state) => void world.execute(command, state),
     onEndpointDeleted,
     isOneShot: seed.alerts.oneShot,
     save: data.save,
@@ -225,13 +223,8 @@ export function createEmulatorState(options: EmulatorStateOptions) {
       }
       if (clock.epoch() !== epoch) throw advanceEnded()
     },
-    /** Saves the present state under a name; returns its world time. Throws `bad_request` beyond 100 saved states. */
+    /** Saves the present state under a name; returns its world time. */
     save(stateName: string): number {
-      const others = states.list().filter((state) => state.name !== stateName && state.name !== originName)
-      if (others.length >= maxSavedStates) {
-        const message = `expected at most ${maxSavedStates} saved states; delete one, or overwrite one`
-        throw new InboxError('bad_request', message)
-      }
       const state = present()
       states.put(stateName, state)
       return state.at

@@ -207,7 +207,7 @@ export function createEmulator(options: EmulatorOptions): Emulator {
     accounts.setAlertSecret(accountId, secret)
     const existing = accounts.webhooks(accountId).find((webhook) => webhook.url === url)
     if (existing === undefined) accounts.addWebhook(accountId, { url, events, secret })
-    else accounts.updateWebhook(accountId, existing.webhookId, { events, secret })
+    else accounts.updateWebhook(existing, { events, secret })
   }
 
   function addPriceAlerts(): void {

@@ -83,10 +83,10 @@ export function recipientsOf(
   { type, alertIds, audience }: Pick<WorldEvent, 'alertIds' | 'audience'> & { readonly type: string },
   accounts: Accounts,
 ): readonly Endpoint[] {
-  const alerts = alertIds.flatMap((alertId) => accounts.anyAlert(alertId) ?? [])
+  const alerts = alertIds.flatMap((alertId) => accounts.alert(alertId) ?? [])
   const owners = new Set(alerts.map(({ accountId }) => accountId))
   const webhooks = accounts
-    .allWebhooks()
+    .webhooks()
     .filter(({ accountId }) => audience === 'all' || (audience === 'owners' && owners.has(accountId)))
     .filter(({ events }) => events.includes('*') || events.includes(type))
   const isCovered = ({ accountId, webhookUrl }: Alert) =>

@@ -1,14 +1,12 @@
 import { type CommandResult, type WorldCommand, WorldRefusal } from './world/port.ts'
 import type { World } from './world/world.ts'
-import type { AccountsState, AccountsChange } from './accounts/accounts.ts'
+import type { AccountsState } from './accounts/accounts.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 
 /** Durable log of commands and of the moments that readers may have seen. */
 export interface WorldLog {
-  /** Makes a command durable together with the accounts; returns its number. */
-  append(at: number, command: WorldCommand, accounts?: AccountsState): number
-  /** Removes a command that the world refused. */
-  drop(id: number, accounts?: AccountsState): void
+  /** Makes a command durable together with the accounts. */
+  append(at: number, command: WorldCommand, accounts?: AccountsState): void
   /** Records that readers may have seen the world as of `at`. */
   reach(at: number): void
 }
@@ -72,14 +70,11 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
     return false
   }
 
-  function execute(command: WorldCommand, change?: AccountsChange): CommandResult {
+  function execute(command: WorldCommand, accounts?: AccountsState): CommandResult {
     step(clock.now())
-    const id = log.append(world.now(), command, change?.after)
+    log.append(world.now(), command, accounts)
     try {
       return exclusively(() => world.commands.apply(command))
-    } catch (error) {
-      if (error instanceof WorldRefusal) log.drop(id, change?.before)
-      throw error
     } finally {
       setTimer()
     }
@@ -122,7 +117,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
   }
   return {
     ...logged,
-    /** Applies a command and makes it durable with its change of accounts. Throws `WorldRefusal`; nothing has changed then. */
+    /** Makes a command durable together with the accounts, and applies it. Throws `WorldRefusal`; the world hasn't changed then. */
     execute,
     /** Applies commands of the log again at their moments, without logging them. Yields to the event loop. */
     async replay(
@@ -134,7 +129,7 @@ export function createLoggedWorld({ world, log, clock, wall }: LoggedWorldOption
         try {
           world.commands.apply(command)
         } catch (error) {
-          // The world refused it the first time too, and the process died before it could remove it.
+          // The world refused it the first time too.
           if (!(error instanceof WorldRefusal)) throw error
         }
       }

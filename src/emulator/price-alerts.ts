@@ -41,9 +41,7 @@ export function setAlertToTrigger(options: PriceAlertsOptions): boolean {
   const tokens = largerTokens(world)
   if (account === undefined || tokens.length === 0) return false
   const old = accounts.alerts(account.accountId).filter(({ label }) => label === labelOfTriggers)
-  for (const { alertId } of old.slice(0, Math.max(0, old.length - maxTriggerAlerts + 1))) {
-    accounts.removeAlert(account.accountId, alertId)
-  }
+  for (const alert of old.slice(0, Math.max(0, old.length - maxTriggerAlerts + 1))) accounts.removeAlert(alert)
   try {
     setAlert(options, account, stream.pick(tokens), labelOfTriggers)
   } catch (error) {

@@ -18,8 +18,7 @@ export interface ListenOptions {
   readonly host: string
   /** 0 = a free one. */
   readonly port: number
-  /** If set, serves HTTPS only (R5). */
-  /** Certificate and key as PEM. */
+  /** Certificate and key as PEM. If set, serves HTTPS only (R5). */
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Folder of the built dashboard. Default: the build's output. */
   readonly dashboard?: string

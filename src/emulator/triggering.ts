@@ -7,7 +7,7 @@ import { type Overrides, type PlainEvent, withOverrides } from './overrides.ts'
 import { largerTokens, setAlertToTrigger } from './price-alerts.ts'
 import { type RandomBytes, createRandomStream } from './random.ts'
 import { toEventId } from './world/addresses.ts'
-import { type CommandResult, WorldRefusal } from './world/port.ts'
+import { WorldRefusal } from './world/port.ts'
 import type { World } from './world/world.ts'
 
 interface TriggeringOptions {
@@ -80,34 +80,21 @@ export function createTriggering(options: TriggeringOptions) {
   let epoch = 0
   let rawCount = 0
 
-  function triggerInWorld(type: EventType): Triggered {
-    const { who, event } = triggerIn(world, type)
+  function trigger(type: EventType): Triggered {
+    const { who, event } = orIfRefused(
+      () => triggerIn(world, type),
+      (refusal) => {
+        const lacksAlert = type === 'token.price_alert'
+        if (!lacksAlert || !setAlertToTrigger({ accounts, world, stream: alertStream })) throw refusal
+        return triggerIn(world, type)
+      },
+    )
     return { ...who, eventId: event?.id ?? null, isRaw: false }
-  }
-
-  function triggerOne(type: EventType): Triggered {
-    try {
-      return triggerInWorld(type)
-    } catch (error) {
-      const lacksAlert = error instanceof WorldRefusal && type === 'token.price_alert'
-      if (!lacksAlert || !setAlertToTrigger({ accounts, world, stream: alertStream })) throw error
-      return triggerInWorld(type)
-    }
-  }
-
-  /** Triggers an event of the type, or of the fallback type if the world refuses. */
-  function triggerOrFallback(type: EventType): void {
-    try {
-      triggerOne(type)
-    } catch (error) {
-      if (!(error instanceof WorldRefusal)) throw error
-      triggerOne(fallbackType)
-    }
   }
 
   /** Returns a function that triggers one event per call. Raw events are rehearsed once, and sent in turn. */
   function prepare(type: EventType, count: number, set: Overrides | undefined): () => Triggered {
-    if (set === undefined) return () => triggerOne(type)
+    if (set === undefined) return () => trigger(type)
     const rehearsed = rehearse(world, type, Math.min(count, maxRehearsed))
     let next = 0
     return () => {
@@ -157,13 +144,14 @@ export function createTriggering(options: TriggeringOptions) {
   return {
     /**
      * Runs the shortest story that leads to an event of this type. For `token.price_alert`, creates an alert first if
-     * there is none. With `set`, the story is rehearsed only, and its event is sent with these members and a new id and
-     * time. Throws `WorldRefusal`, and `usage` for an invalid override.
+     * there is none. Throws `WorldRefusal`.
      */
-    trigger: (type: EventType, set?: Overrides) => prepare(type, 1, set)(),
+    trigger,
     /**
      * Triggers `count` events and yields to the event loop in between. With a rate, returns the first; the others follow.
-     * Throws like `trigger`, and `bad_request` if the world is restored during the call.
+     * With `set`, the stories are rehearsed only, and their events are sent with these members and new ids and times.
+     *
+     * @throws WorldRefusal, InboxError `usage` for an invalid override, `bad_request` if the world is restored during the call
      */
     async many({ type, count, rate: perSecond, set }: TriggerRequest): Promise<readonly Triggered[]> {
       const startEpoch = epoch
@@ -188,20 +176,29 @@ export function createTriggering(options: TriggeringOptions) {
       stop()
       alertStream = streamOf('triggered-alerts')
       const types = streamOf('triggered-types')
-      if (rate > 0) startPace(rate, 0, Infinity, () => triggerOrFallback(types.pick(typesByWeight)))
+      const triggerNext = () =>
+        orIfRefused(
+          () => trigger(types.pick(typesByWeight)),
+          () => trigger(fallbackType),
+        )
+      if (rate > 0) startPace(rate, 0, Infinity, triggerNext)
     },
     /** Idempotent. */
     stop,
   }
 }
 
-interface FoundEvent {
-  readonly who: CommandResult
-  readonly event: PlainEvent
+function orIfRefused<T>(run: () => T, otherwise: (refusal: WorldRefusal) => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof WorldRefusal) return otherwise(error)
+    throw error
+  }
 }
 
 /** Triggers events in the world and undoes everything. Throws `WorldRefusal`. */
-function rehearse(real: Pick<World, 'rehearse'>, type: EventType, count: number): readonly FoundEvent[] {
+function rehearse(real: Pick<World, 'rehearse'>, type: EventType, count: number) {
   return real.rehearse((world) => {
     const tokens = largerTokens(world)
     return Array.from({ length: count }, (_, n) => {

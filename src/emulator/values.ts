@@ -49,6 +49,11 @@ export const wholeNumber = z
   .regex(/^\d{1,15}$/, 'expected a whole number')
   .transform(Number)
 
+/** A UTC time, as milliseconds since 1970. */
+export const utcTime = z.iso
+  .datetime('expected a UTC time such as 2026-01-31T12:00:00Z')
+  .transform((text) => Date.parse(text))
+
 /** Page size in a query. */
 export const limit = wholeNumber.refine(
   (value) => value >= 1 && value <= 1_000,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { networkIds } from '../../schema/index.ts'
 import { coinAddress } from '../../src/emulator/world/addresses.ts'
-import type { Page, PageRequest, WalletRef } from '../../src/emulator/world/port.ts'
+import type { Page, PageRequest, Ref } from '../../src/emulator/world/port.ts'
 import { worldCounts } from '../counts.ts'
 import { activeWallets, asOfNow, hourMs, minuteMs, openWorld, readAll, startAt } from '../support/world.ts'
 
@@ -45,7 +45,7 @@ function sixth(count: number): number {
 }
 
 /** Trades of the wallet whose list is read, and of others. */
-function tradeMore({ network, address: wallet }: WalletRef, waitMs: number): void {
+function tradeMore({ network, address: wallet }: Ref, waitMs: number): void {
   const [first, , third] = views.tokens().filter((token) => token.network === network)
   commands.apply({ kind: 'trade', network, wallet, side: 'buy', token: first!.address, usd: 100 })
   commands.apply({ kind: 'trade', network, wallet, side: 'buy', token: third!.address, usd: 100 })

@@ -1,21 +1,15 @@
 import { tmpdir } from 'node:os'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
-import { beginCli, runCli, type CliResult, type CliRun } from '../support/cli.ts'
-import { createTestReceiver, type Answer, type TestReceiver } from './emulator-receiver.ts'
-import { controlToken, startStage, type Stage } from './emulator-stage.ts'
+import { beginCli, runCli, type CliResult } from '../support/cli.ts'
+import { createTestReceiver, type Answer } from './emulator-receiver.ts'
+import { controlToken, startStage } from './emulator-stage.ts'
 
 export const secret = 'whsec_of-the-cli-test-0001'
 
-export interface Steered extends AsyncDisposable {
-  readonly stage: Stage
-  readonly receiver: TestReceiver
-  /** Runs a command line on this emulator. */
-  run(line: string, env?: Readonly<Record<string, string>>): Promise<CliResult>
-  start(line: string): CliRun
-}
+export type Steered = Awaited<ReturnType<typeof startSteered>>
 
 /** Starts an emulator with one webhook, for commands. */
-export async function startSteered(answer: Answer, options: Partial<EmulatorOptions> = {}): Promise<Steered> {
+export async function startSteered(answer: Answer, options: Partial<EmulatorOptions> = {}) {
   const receiver = await createTestReceiver(answer)
   const stage = await startStage({ endpoints: [{ url: receiver.url, secret }], ...options })
   const args = (line: string) => [...line.split(' '), '--emulator', stage.emulator.url ?? '']
@@ -23,8 +17,10 @@ export async function startSteered(answer: Answer, options: Partial<EmulatorOpti
   return {
     stage,
     receiver,
-    run: (line, more = {}) => runCli(args(line), { cwd: tmpdir(), env: { ...env, ...more } }),
-    start: (line) => beginCli(args(line), { cwd: tmpdir(), env }),
+    /** Runs a command line on this emulator. */
+    run: (line: string, more: Readonly<Record<string, string>> = {}) =>
+      runCli(args(line), { cwd: tmpdir(), env: { ...env, ...more } }),
+    start: (line: string) => beginCli(args(line), { cwd: tmpdir(), env }),
     async [Symbol.asyncDispose]() {
       await stage[Symbol.asyncDispose]()
       await receiver[Symbol.asyncDispose]()

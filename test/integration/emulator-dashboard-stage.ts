@@ -4,7 +4,7 @@ import { request as requestTls } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { EmulatorOptions } from '../../src/emulator/emulator.ts'
 import type { SeedInput } from '../../src/emulator/seed/schema.ts'
-import { startStage, testSeed, type Stage } from './emulator-stage.ts'
+import { startStage, testSeed } from './emulator-stage.ts'
 
 export const login = { user: 'ada', password: 'password-of-the-test-0001' }
 
@@ -38,18 +38,13 @@ export async function send(
   return { status, headers: given, text: received, json: isJson ? JSON.parse(received) : null }
 }
 
-export interface Browser {
-  /** The latest session cookie. */
-  cookie: string | null
-  /** A request below `/_emulator` as a page of the dashboard sends it. */
-  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>
-}
-
 /** Keeps the session cookie and sends the Origin of its page. */
-export function openBrowser(url: string): Browser {
-  const browser: Browser = {
-    cookie: null,
-    async ask(method, path, body, headers = {}) {
+export function openBrowser(url: string) {
+  const browser = {
+    /** The latest session cookie. */
+    cookie: null as string | null,
+    /** A request below `/_emulator` as a page of the dashboard sends it. */
+    async ask(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
       const reply = await send(
         `${url}/_emulator${path}`,
         method,
@@ -69,50 +64,18 @@ export function openBrowser(url: string): Browser {
   return browser
 }
 
-export interface DashboardStage extends Stage {
-  readonly url: string
-  readonly browser: Browser
-}
+export type DashboardStage = Awaited<ReturnType<typeof startDashboard>>
 
 /** A running emulator with a private login, and a browser that is not signed in. */
-export async function startDashboard(
-  changes: Partial<SeedInput> = {},
-  options: Partial<EmulatorOptions> = {},
-): Promise<DashboardStage> {
+export async function startDashboard(changes: Partial<SeedInput> = {}, options: Partial<EmulatorOptions> = {}) {
   const stage = await startStage({ seed: testSeed({ dashboard: login, ...changes }), ...options })
   const url = stage.emulator.url ?? ''
   return { ...stage, url, browser: openBrowser(url) }
 }
 
 /** The same, signed in. */
-export async function startSignedIn(changes: Partial<SeedInput> = {}): Promise<DashboardStage> {
+export async function startSignedIn(changes: Partial<SeedInput> = {}) {
   const stage = await startDashboard(changes)
   await stage.browser.ask('POST', '/session', login)
   return stage
-}
-
-/** Reads the messages of `/_emulator/stream`; null at its end. */
-export async function listen(url: string, headers: Readonly<Record<string, string>>) {
-  const response = await fetch(url, { headers })
-  const reader = response.body?.getReader()
-  const decoder = new TextDecoder()
-  let unread = ''
-  return {
-    response,
-    async next(): Promise<{ readonly kind: string; readonly data: unknown } | 'alive' | null> {
-      for (;;) {
-        const end = unread.indexOf('\n\n')
-        if (end >= 0) {
-          const message = unread.slice(0, end)
-          unread = unread.slice(end + 2)
-          if (message.startsWith(':')) return 'alive'
-          const [, kind = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(message) ?? []
-          return { kind, data: JSON.parse(data) }
-        }
-        const chunk = await reader?.read()
-        if (chunk?.done !== false) return null
-        unread += decoder.decode(chunk.value, { stream: true })
-      }
-    },
-  }
 }

@@ -168,48 +168,39 @@ async function ask(status: number, method: string, path: string, body?: unknown)
 }
 
 test('R60 R76 R77 A22 webhooks are created, listed without secrets, changed and deleted', async () => {
-  const made = await ask(201, 'POST', '/webhooks', { url, events: ['*'] })
-  const { secret, ...shown } = made
+  const { secret, ...shown } = await ask(201, 'POST', '/webhooks', { url, events: ['*'] })
   expect(secret).toMatch(/^whsec_[\w-]{32}$/)
-  const createdAt = expect.stringMatching(/^2026-01-01T/)
   const ids = { webhookId: expect.stringMatching(/^wh_/), accountId: expect.stringMatching(/^acct_/) }
-  expect(shown).toEqual({ ...ids, url, events: ['*'], createdAt })
-  const given = { account: 'other', url, events: ['token.new_listing'], secret: 'a-secret-of-the-test' }
-  const other = await ask(201, 'POST', '/webhooks', given)
+  expect(shown).toEqual({ ...ids, url, events: ['*'], createdAt: expect.stringMatching(/^2026-01-01T/) })
+  const body = { account: 'other', url, events: ['token.new_listing'], secret: 'a-secret-of-the-test' }
+  const other = await ask(201, 'POST', '/webhooks', body)
   expect(other).not.toHaveProperty('secret')
   expect(other.accountId).not.toBe(shown.accountId)
   expect(await ask(200, 'GET', '/webhooks')).toEqual([shown, other])
   expect((await shared.rest('/webhooks')).json.data).toMatchObject([{ webhook_id: shown.webhookId, url }])
 
   const path = `/webhooks/${other.webhookId}`
-  const [moved, events] = [`${url}/2`, ['wallet.large_trade', 'pump.graduation']]
-  expect(await ask(200, 'PATCH', path, { url: moved })).toEqual({ ...other, url: moved })
-  expect(await ask(200, 'PATCH', path, { events })).toEqual({ ...other, url: moved, events })
-  expect(await ask(200, 'PATCH', path, { secret: 'another-of-the-test' })).not.toHaveProperty('secret')
-  expect(shared.emulator.accounts.endpoint(other.webhookId)).toMatchObject({ secret: 'another-of-the-test' })
+  const change = { url: `${url}/2`, events: ['wallet.large_trade'], secret: 'another-of-the-test' }
+  expect(await ask(200, 'PATCH', path, change)).toEqual({ ...other, url: change.url, events: change.events })
+  expect(shared.emulator.accounts.endpoint(other.webhookId)).toMatchObject({ secret: change.secret })
   for (const { webhookId } of [shown, other])
     expect(await ask(200, 'DELETE', `/webhooks/${webhookId}`)).toEqual({ webhookId, deleted: true })
   expect(await ask(200, 'GET', '/webhooks')).toEqual([])
-  await ask(404, 'PATCH', path, { url })
-  await ask(404, 'DELETE', path)
+  for (const method of ['PATCH', 'DELETE']) await ask(404, method, path, method === 'PATCH' ? { url } : undefined)
 })
 
 test('R30 R57 A41 alerts are created, listed and deleted; their secret can be replaced', async () => {
   const token = shared.emulator.world.views.tokens().find(({ network }) => network === 'base')!
   const alert = { type: 'price_above', address: token.address, network: 'base', threshold: 5, webhookUrl: url }
-  const body = { ...alert, label: 'five', address: token.address.toLowerCase() }
-  const made = await ask(201, 'POST', '/alerts', body)
   const common = { alertId: expect.stringMatching(/^alrt_/), status: 'active', createdAt: expect.any(String) }
-  expect(made).toEqual({ ...alert, ...common, label: 'five' })
+  const made = await ask(201, 'POST', '/alerts', { ...alert, label: 'five', address: token.address.toLowerCase() })
   const other = await ask(201, 'POST', '/alerts', { ...alert, account: 'other' })
-  expect(other).toEqual({ ...alert, ...common, label: null })
+  expect([made, other]).toEqual(['five', null].map((label) => ({ ...alert, ...common, label })))
   expect(await ask(200, 'GET', '/alerts')).toEqual([made, other])
-  expect((await shared.rest('/alerts')).json.data).toMatchObject([{ alert_id: made.alertId, label: 'five' }])
 
   const secretOf = ({ alertId }: { alertId: string }) => shared.emulator.accounts.endpoint(alertId)?.secret
   const before = secretOf(other)
   const { alertSecret } = await ask(201, 'POST', '/alert-secret', {})
-  expect(alertSecret).toMatch(/^whsec_[\w-]{32}$/)
   expect([secretOf(made), secretOf(other)]).toEqual([alertSecret, before])
   await ask(404, 'POST', '/alert-secret', { account: 'none' })
   for (const path of ['/accounts', '/alerts'])

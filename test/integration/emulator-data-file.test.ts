@@ -42,7 +42,7 @@ test('accounts, keys, webhooks, alerts, cursors and the world outlive a restart'
   expect(second.begun).toMatchObject({ isNew: false, drawn: [] })
   expect(await seen(second)).toEqual(before)
   expect((await second.rest('/alerts')).json.data).toMatchObject([{ address, threshold: 1e9 }])
-  expect(second.emulator.accounts.allWebhooks()).toMatchObject([{ secret: 'whsec_0123456789' }])
+  expect(second.emulator.accounts.webhooks()).toMatchObject([{ secret: 'whsec_0123456789' }])
   const headers = { Authorization: `Bearer ${made.json.data.value}` }
   expect((await second.rest(`/tokens/search?q=a&limit=1&cursor=${page}`, { headers })).status).toBe(200)
   expect((await second.control('POST', '/reset')).status).toBe(200)

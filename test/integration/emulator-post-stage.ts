@@ -14,16 +14,11 @@ export interface RawConnectionSeen {
   readonly ended: Promise<'end' | 'reset'>
 }
 
-export interface RawReceiver extends AsyncDisposable {
-  readonly url: URL
-  readonly connections: readonly RawConnectionSeen[]
-}
-
 /** A TCP or TLS server on a free loopback port. `onData` is called with each piece. */
 export async function createRawReceiver(
   onData: (connection: RawConnectionSeen) => void,
   { tls = false }: { tls?: boolean } = {},
-): Promise<RawReceiver> {
+) {
   const connections: RawConnectionSeen[] = []
   const accept = (socket: Socket) => {
     const pieces: Buffer[] = []
@@ -46,7 +41,7 @@ export async function createRawReceiver(
   const { port } = server.address() as AddressInfo
   return {
     url: new URL(`${tls ? 'https' : 'http'}://127.0.0.1:${port}/webhooks`),
-    connections,
+    connections: connections as readonly RawConnectionSeen[],
     async [Symbol.asyncDispose]() {
       server.close()
       for (const { socket } of connections) socket.destroy()

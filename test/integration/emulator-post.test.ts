@@ -125,11 +125,11 @@ describe('the request', () => {
   })
 
   test.each([
-    ['cut', false, 'end'],
-    ['reset', false, 'reset'],
-    ['cut', true, 'end'],
-    // TLS connections can't be reset.
-    ['reset', true, 'end'],
+    ['cut', false, /end/],
+    ['reset', false, /reset/],
+    ['cut', true, /end/],
+    // A TLS connection is destroyed: by a reset only if something of the handshake is unread.
+    ['reset', true, /end|reset/],
   ] as const)('2.8 %s (TLS: %s) announces the whole body, sends half, then ends by %s', async (mode, tls, ending) => {
     const wire: Wire = { mode, share: 0.5 }
     const receiver = await newReceiver(() => {}, { tls })
@@ -141,7 +141,7 @@ describe('the request', () => {
     }
     expect(receiver.connections).toHaveLength(2)
     for (const connection of receiver.connections) {
-      expect(await connection.ended).toBe(ending)
+      expect(await connection.ended).toMatch(ending)
       const { head, body: sent } = splitRequest(connection.bytes())
       expect(head).toContain(`Content-Length: ${body.length}`)
       expect(sent).toEqual(body.subarray(0, Math.floor(body.length / 2)))

@@ -8,12 +8,7 @@ interface ReceivedRequest {
   readonly body: Buffer
 }
 
-export interface TestReceiver extends AsyncDisposable {
-  readonly url: string
-  readonly requests: readonly ReceivedRequest[]
-  /** Resolves after `count` requests in all. */
-  received(count: number): Promise<void>
-}
+export type TestReceiver = Awaited<ReturnType<typeof createTestReceiver>>
 
 export type Answer = (response: ServerResponse, request: ReceivedRequest, index: number) => void
 
@@ -23,7 +18,7 @@ export function answerStatus(status: number, headers: Record<string, string> = {
 }
 
 /** An HTTP server on a free loopback port that records its requests. */
-export async function createTestReceiver(answer: Answer): Promise<TestReceiver> {
+export async function createTestReceiver(answer: Answer) {
   const requests: ReceivedRequest[] = []
   const waiters = new Set<{ count: number; resolve: () => void }>()
   const server = createServer((request, response) => {
@@ -40,14 +35,15 @@ export async function createTestReceiver(answer: Answer): Promise<TestReceiver> 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
-    requests,
-    received: (count) =>
-      new Promise((resolve) => {
+    requests: requests as readonly ReceivedRequest[],
+    /** Resolves after `count` requests in all. */
+    received: (count: number) =>
+      new Promise<void>((resolve) => {
         waiters.add({ count, resolve })
         if (requests.length >= count) resolve()
       }),
     [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { createTestClock, type TestClock } from '../../src/base/clock.ts'
+import { createTestClock } from '../../src/base/clock.ts'
 import { createAccounts } from '../../src/emulator/accounts/accounts.ts'
 import { scopeNames, type Scope } from '../../schema/rest/routes.ts'
 import type { Plan } from '../../src/emulator/accounts/accounts.ts'
@@ -11,9 +10,8 @@ import type { RestExchange } from '../../src/emulator/rest/journal.ts'
 import type { Faults } from '../../src/emulator/faults/faults.ts'
 import { createRestApp } from '../../src/emulator/rest/server.ts'
 import { defaultRestSettings, type RestSettings } from '../../src/emulator/rest/input.ts'
-import { createWorld, type World } from '../../src/emulator/world/world.ts'
-import { silentLogger, type Logger } from '../../src/base/log.ts'
-import { tlsPair } from '../fixtures/tls.ts'
+import { createWorld } from '../../src/emulator/world/world.ts'
+import { silentLogger } from '../../src/base/log.ts'
 
 /** Any JSON value. */
 type Json = ReturnType<typeof JSON.parse>
@@ -42,38 +40,20 @@ export interface StageOptions {
   readonly activity?: number
   readonly plan?: Plan
   readonly settings?: Partial<RestSettings>
-  readonly log?: Logger
-  readonly alter?: (world: World) => World
   readonly faults?: Faults
-  readonly tls?: boolean
 }
 
-export interface RestStage extends AsyncDisposable {
-  readonly world: World
-  readonly accounts: ReturnType<typeof createAccounts>
-  readonly accountId: string
-  readonly clock: TestClock
-  readonly wall: TestClock
-  readonly port: number
-  readonly exchanges: readonly RestExchange[]
-  /** Creates a key of the account or of another; returns its value. */
-  newKey(scopes?: readonly Scope[], accountId?: string): string
-  readonly request: (path: string, options?: RequestOptions) => Promise<Answer>
-  /** GET that must succeed; returns the body. */
-  get(path: string): Promise<Json>
-}
+export type RestStage = Awaited<ReturnType<typeof createRestStage>>
 
 const startAt = Date.UTC(2026, 0, 1)
 
 /** The REST service on a socket, with its own world and accounts. Its clocks move only when advanced. */
-export async function createRestStage(options: StageOptions = {}): Promise<RestStage> {
-  const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, log = silentLogger } = options
-  const { alter = (world: World) => world, faults, tls = false } = options
+export async function createRestStage(options: StageOptions = {}) {
+  const { seed = 'rest', hours = 0, activity = 1, plan = 'unlimited', settings = {}, faults } = options
   const clock = createTestClock(startAt + hours * 3_600_000)
   const wall = createTestClock(Date.UTC(2026, 5, 1))
-  const inner = createWorld({ seed, startAt, activity })
-  inner.advanceTo(clock.now())
-  const world = alter(inner)
+  const world = createWorld({ seed, startAt, activity })
+  world.advanceTo(clock.now())
   const accounts = createAccounts({ clock, randomBytes, execute: (command) => world.commands.apply(command) })
   const { accountId } = accounts.putAccount('test', plan)
   const newKey = (scopes: readonly Scope[] = scopeNames, of = accountId) =>
@@ -86,11 +66,11 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
     settings: { ...defaultRestSettings, ...settings },
     clock,
     wall,
-    log,
+    log: silentLogger,
     onExchange: (exchange) => exchanges.push(exchange),
     ...(faults && { faults }),
   })
-  const server = tls ? createTlsServer(tlsPair, app) : createServer({ requireHostHeader: false }, app)
+  const server = createServer({ requireHostHeader: false }, app)
   // The client closes idle connections first: a request on a connection that the server closes would fail.
   server.keepAliveTimeout = 0
   server.on('clientError', (error, socket) => app.onClientError(error, socket))
@@ -101,8 +81,11 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
   const { port } = server.address() as AddressInfo
   const defaultKey = newKey()
 
-  const request = async (path: string, { key = defaultKey, method, headers, body }: RequestOptions = {}) => {
-    const response = await fetch(`http${tls ? 's' : ''}://127.0.0.1:${port}${path}`, {
+  const request = async (
+    path: string,
+    { key = defaultKey, method, headers, body }: RequestOptions = {},
+  ): Promise<Answer> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(key !== null && { Authorization: `Bearer ${key}` }),
@@ -122,10 +105,12 @@ export async function createRestStage(options: StageOptions = {}): Promise<RestS
     clock,
     wall,
     port,
-    exchanges,
+    exchanges: exchanges as readonly RestExchange[],
+    /** Creates a key of the account or of another; returns its value. */
     newKey,
     request,
-    async get(path) {
+    /** GET that must succeed; returns the body. */
+    async get(path: string): Promise<Json> {
       const { status, body, text } = await request(path)
       if (status !== 200) throw new Error(`GET ${path}: ${status} ${text}`)
       return body

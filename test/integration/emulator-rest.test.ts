@@ -266,36 +266,16 @@ describe('webhooks', () => {
 })
 
 describe('pages', () => {
-  type Item = Readonly<Record<string, unknown>>
-
-  /** All items of a list, page by page. Calls `between` after each page. */
-  async function walk<T = Item>(
-    from: RestStage,
-    list: string,
-    limit: number,
-    between: (page: number) => unknown = () => {},
-  ) {
-    const items: T[] = []
-    for (let cursor: string | null = '', page = 0; cursor !== null; page++) {
-      const { data, meta } = await from.get(`${list}&limit=${limit}${cursor && `&cursor=${cursor}`}`)
-      expect(data.length).toBeLessThanOrEqual(limit)
-      if (meta.next_cursor !== null) expect(data).toHaveLength(limit)
-      items.push(...data)
-      cursor = meta.next_cursor
-      await between(page)
-    }
-    return items
-  }
-
-  test('A21 with tradesOrder shuffled the same trades are on the same pages, in another order', async () => {
+  test('A21 with tradesOrder shuffled a page has the same trades in another order', async () => {
     const { path, query } = busiestWallet(stage, 'solana')
     await using shuffled = await createRestStage({ hours: 6, settings: { tradesOrder: 'shuffled' } })
-    const list = `${path}/trades?${query}`
-    const [inOrder, mixed] = [await walk<Trade>(stage, list, 100), await walk<Trade>(shuffled, list, 100)]
-    const hashes = (trades: readonly Trade[]) => trades.map(({ tx_hash }) => tx_hash)
-    expect(hashes(mixed)).not.toEqual(hashes(inOrder))
-    expect(hashes(mixed.slice(0, 100)).toSorted()).toEqual(hashes(inOrder.slice(0, 100)).toSorted())
-    expect(await walk<Trade>(shuffled, list, 100)).toEqual(mixed)
+    const list = `${path}/trades?${query}&limit=100`
+    const hashes = async (from: RestStage) =>
+      (await from.get(list)).data.map(({ tx_hash }: Trade) => tx_hash) as readonly string[]
+    const [inOrder, mixed] = [await hashes(stage), await hashes(shuffled)]
+    expect(mixed).not.toEqual(inOrder)
+    expect(mixed.toSorted()).toEqual(inOrder.toSorted())
+    expect(await hashes(shuffled)).toEqual(mixed)
   })
 
   test('A57 an invalid limit is rejected, or clamped if it is a whole number and the setting says so', async () => {

@@ -29,25 +29,20 @@ export interface RestInit {
   readonly body?: string
 }
 
-export interface Stage extends AsyncDisposable {
-  readonly emulator: Emulator
-  /** A request below `/_emulator`, with the token. */
-  control(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** A request below `/v1`, with the key. */
-  rest(path: string, init?: RestInit): Promise<Answer>
-}
+export type Stage = ReturnType<typeof stageOf>
 
 /** A running emulator that listens on a free port. */
-export async function startStage(options: Partial<EmulatorOptions> = {}): Promise<Stage> {
+export async function startStage(options: Partial<EmulatorOptions> = {}) {
   const emulator = createEmulator({ seed: testSeed(), listen: { host: '127.0.0.1', port: 0 }, ...options })
   await emulator.start()
   return stageOf(emulator)
 }
 
-export function stageOf(emulator: Emulator): Stage {
+export function stageOf(emulator: Emulator) {
   return {
     emulator,
-    control: (method, path, body, headers) =>
+    /** A request below `/_emulator`, with the token. */
+    control: (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
       ask(`${emulator.url}/_emulator${path}`, {
         method,
         headers: {
@@ -57,7 +52,8 @@ export function stageOf(emulator: Emulator): Stage {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       }),
-    rest: (path, init = {}) =>
+    /** A request below `/v1`, with the key. */
+    rest: (path: string, init: RestInit = {}) =>
       ask(`${emulator.url}/v1${path}`, { ...init, headers: { Authorization: `Bearer ${apiKey}`, ...init.headers } }),
     [Symbol.asyncDispose]: () => emulator.stop(),
   }

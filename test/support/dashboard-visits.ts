@@ -1,8 +1,8 @@
 import type { Locator, Page } from 'playwright-core'
 import { setUpVisits } from './visits.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { createEmulator, type Emulator } from '../../src/emulator/emulator.ts'
-import { createTestReceiver, type TestReceiver } from '../integration/emulator-receiver.ts'
+import { createEmulator } from '../../src/emulator/emulator.ts'
+import { createTestReceiver } from '../integration/emulator-receiver.ts'
 
 /** One page for the tests of a file; for each test an emulator, which serves the built dashboard. */
 export function setUpDashboard() {
@@ -28,13 +28,7 @@ export function dialogOf(page: Page): Locator {
   return page.getByRole('dialog')
 }
 
-export interface DashboardStage extends AsyncDisposable {
-  readonly url: string
-  readonly login: { readonly user: string; readonly password: string }
-  readonly emulator: Emulator
-  /** Receives all events. Tests change the status of its next responses. */
-  readonly endpoint: { status: number; readonly received: TestReceiver['requests']; readonly url: string }
-}
+export type DashboardStage = Awaited<ReturnType<typeof startDashboardStage>>
 
 /** Acknowledgements don't time out on a busy machine: with a manual clock, such a delivery would not be retried. */
 const wall = {
@@ -43,11 +37,12 @@ const wall = {
 }
 
 /** An emulator with a short history, a manual clock and no spontaneous events. It serves the built dashboard and sends to one endpoint. */
-async function startDashboardStage(folder: string): Promise<DashboardStage> {
+async function startDashboardStage(folder: string) {
   const login = { user: 'ada', password: 'password-of-the-test-0001' }
   const receiver = await createTestReceiver((response) => {
     response.writeHead(endpoint.status, { 'Content-Type': 'text/html' }).end('<b>not today</b>')
   })
+  /** Receives all events. Tests change the status of its next responses. */
   const endpoint = { status: 200, received: receiver.requests, url: receiver.url }
   const emulator = createEmulator({
     seed: {

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
-import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
+import { createRestStage, type Answer } from '../integration/emulator-rest-stage.ts'
 import type { RestSettings } from '../../src/emulator/rest/input.ts'
-import type { World } from '../../src/emulator/world/world.ts'
 import { createSamples } from './openapi-samples.ts'
 import type { createContract } from './openapi-contract.ts'
 import type { DocumentedOperation } from './openapi-document.ts'
@@ -16,42 +15,24 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface ContractStage extends AsyncDisposable {
-  readonly stage: RestStage
-  /** If on, the world throws. */
-  readonly fault: { isOn: boolean }
-  /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
-  expect(status: number, operation: DocumentedOperation, asked: Asked, hint?: string): Promise<Answer>
-  /** Valid requests. */
-  samplesOf(operation: Pick<DocumentedOperation, 'id'>): readonly Asked[]
-  /** All alerts and webhooks. */
-  owned(): unknown
-  /** The same and a digest of the world. */
-  fingerprint(): unknown
-  /** Deletes all alerts and webhooks. */
-  clear(): void
-}
+export type ContractStage = Awaited<ReturnType<typeof createContractStage>>
 
 /** The REST service over a world of 12 hours. Every exchange is checked against the document. */
 export async function createContractStage(
   contract: ReturnType<typeof createContract>,
   settings: Partial<RestSettings>,
-): Promise<ContractStage> {
+) {
+  /** If on, the world throws. */
   const fault = { isOn: false }
-  const alter = (world: World): World => ({
-    ...world,
-    advanceTo(at) {
-      if (fault.isOn) throw new Error('an injected fault')
-      world.advanceTo(at)
-    },
-  })
-  const stage = await createRestStage({ seed: 'contract', hours: 12, settings, alter })
+  const stage = await createRestStage({ seed: 'contract', hours: 12, settings })
   const { accounts, world } = stage
+  const { advanceTo } = world
+  world.advanceTo = (at) => {
+    if (fault.isOn) throw new Error('an injected fault')
+    advanceTo(at)
+  }
   const samples = createSamples(contract.document, stage)
-  const owned = () => ({
-    alerts: accounts.accounts().map(({ accountId }) => accounts.alerts(accountId)),
-    webhooks: accounts.allWebhooks(),
-  })
+  const owned = () => ({ alerts: accounts.alerts(), webhooks: accounts.webhooks() })
 
   async function call(operation: DocumentedOperation, asked: Asked): Promise<Answer> {
     const { body, headers = {}, method = operation.method } = asked
@@ -72,20 +53,23 @@ export async function createContractStage(
   return {
     stage,
     fault,
-    async expect(status, operation, asked, hint = '') {
+    /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
+    async expect(status: number, operation: DocumentedOperation, asked: Asked, hint = ''): Promise<Answer> {
       const answer = await call(operation, asked)
       const found = [answer.status, answer.text]
       expect(found, `${operation.id} ${JSON.stringify(asked)}`).toEqual([status, expect.stringContaining(hint)])
       return answer
     },
-    samplesOf: ({ id }) => samples(id),
+    /** Valid requests. */
+    samplesOf: ({ id }: Pick<DocumentedOperation, 'id'>) => samples(id),
+    /** All alerts and webhooks. */
     owned,
+    /** The same and a digest of the world. */
     fingerprint: () => ({ ...owned(), world: world.digest() }),
+    /** Deletes all alerts and webhooks. */
     clear() {
-      for (const { accountId, webhookId } of accounts.allWebhooks()) accounts.removeWebhook(accountId, webhookId)
-      for (const { accountId } of accounts.accounts()) {
-        for (const { alertId } of accounts.alerts(accountId)) accounts.removeAlert(accountId, alertId)
-      }
+      for (const webhook of accounts.webhooks()) accounts.removeWebhook(webhook)
+      for (const alert of accounts.alerts()) accounts.removeAlert(alert)
     },
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   }

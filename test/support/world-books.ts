@@ -1,4 +1,4 @@
-import type { Trade, WalletRef } from '../../src/emulator/world/port.ts'
+import type { Trade, Ref } from '../../src/emulator/world/port.ts'
 import type { World } from '../../src/emulator/world/world.ts'
 import { readAll } from './world.ts'
 
@@ -60,6 +60,6 @@ function keepBooks(trades: readonly Trade[], mode: 'closed' | 'disposals' = 'clo
   return { closings, open, tolerance }
 }
 
-export function booksOf(world: World, ref: WalletRef, mode: 'closed' | 'disposals' = 'closed'): Books {
+export function booksOf(world: World, ref: Ref, mode: 'closed' | 'disposals' = 'closed'): Books {
   return keepBooks(readAll(world, (page) => world.views.trades(ref, page, null)).toReversed(), mode)
 }

@@ -1,5 +1,5 @@
 import { eventTypes, type NetworkId } from '../../schema/index.ts'
-import type { Token, Trade, WalletRef, WorldEvent, WorldSnapshot } from '../../src/emulator/world/port.ts'
+import type { Token, Trade, Ref, WorldEvent, WorldSnapshot } from '../../src/emulator/world/port.ts'
 import type { World } from '../../src/emulator/world/world.ts'
 import {
   asOfNow,
@@ -15,7 +15,7 @@ import {
 
 type Pairs = readonly (readonly [reported: unknown, read: unknown])[]
 
-function walletOf({ views }: World, data: { readonly network: string; readonly wallet_address: string }): WalletRef {
+function walletOf({ views }: World, data: { readonly network: string; readonly wallet_address: string }): Ref {
   return views.findWallet(data.network as NetworkId, data.wallet_address)!
 }
 
@@ -23,7 +23,7 @@ function tokenOf({ views }: World, network: string, address: string): Token {
   return views.token(views.findToken(network as NetworkId, address)!)
 }
 
-function newestTrade(world: World, wallet: WalletRef): Trade | undefined {
+function newestTrade(world: World, wallet: Ref): Trade | undefined {
   return world.views.trades(wallet, { limit: 1, after: null, asOf: asOfNow(world) }, null).items[0]
 }
 

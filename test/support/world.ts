@@ -2,7 +2,7 @@ import { deserialize } from 'node:v8'
 import type { AlertType } from '../../schema/rest/alert.ts'
 import {
   WorldRefusal,
-  type WalletRef,
+  type Ref,
   type WorldCommand,
   type WorldEvent,
   type WorldOptions,
@@ -79,7 +79,7 @@ export function asOfNow(world: World): { at: number; seq: number } {
 }
 
 /** Wallets that have traded. */
-export function activeWallets(world: World): readonly WalletRef[] {
+export function activeWallets(world: World): readonly Ref[] {
   return world.views.wallets().filter(({ tradeCount }) => tradeCount > 0)
 }
 

@@ -46,10 +46,6 @@ test.each([
   [{ direction: 'out', fault: { kind: 'tamper' }, path: '/v1' }, 'unknown: path'],
   [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1.1 }, 'rate: expected a number from 0 to 1; got 1.1'],
   [{ direction: 'out', fault: { kind: 'tamper' }, rate: 1, script: 'x' }, 'script: expected either a rate or a script'],
-  [
-    { direction: 'out', fault: { kind: 'tamper' }, scriptRepeats: true },
-    'scriptRepeats: expected only together with a script',
-  ],
   [{ direction: 'in', fault: { kind: 'empty' }, path: '/tokens' }, 'path: expected a path below /v1'],
   [
     { direction: 'in', fault: { kind: 'empty' }, methods: ['PUT'] },

@@ -54,8 +54,6 @@ test('a rate applies to its share, drawn by seed, rule and delivery in any order
 test.each([
   ['x.x..', false, 'x.x.......'],
   ['x.x..', true, 'x.x..x.x..'],
-  ['.', true, '..........'],
-  ['x', false, 'x.........'],
 ])('the script %s (repeated: %s) applies at %s', (script, scriptRepeats, expected) => {
   const faults = faultsOf([out({ kind: 'drop-ack' }, { script, scriptRepeats, types: ['wallet.*'] })])
   const steps = Array.from({ length: 10 }, (_, index) => {

@@ -24,7 +24,8 @@ test('each part of a filter must hold', () => {
   journal.add(exchange({ method: 'POST', path: '/v1/alerts', status: 201 }))
   journal.add(exchange({ path: '/v1/wallets/0xabc', status: 404, keyId: 'key_b', at: at + 1000 }))
   journal.add(exchange({ path: '/v1/wallets/0xabc/pnl', status: 403, keyId: null, at: at + 2000 }))
-  const seqs = (filter: Parameters<typeof journal.find>[0]) => journal.find(filter, 100).map(({ seq }) => seq)
+  const seqs = (filter: Partial<Parameters<typeof journal.find>[0]>) =>
+    journal.find({ limit: 100, ...filter }).map(({ seq }) => seq)
   expect(seqs({})).toEqual([1, 2, 3, 4])
   expect(seqs({ method: 'post' })).toEqual([2])
   expect(seqs({ path: '/v1/wallets/0xabc' })).toEqual([3])
@@ -40,6 +41,6 @@ test('each part of a filter must hold', () => {
 test('keeps the newest entries and returns the newest matches', () => {
   const journal = createJournal(10)
   for (let n = 1; n <= 35; n++) journal.add(exchange())
-  expect(journal.find({}, 100).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => 26 + n))
-  expect(journal.find({}, 2).map(({ seq }) => seq)).toEqual([34, 35])
+  expect(journal.find({ limit: 100 }).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, n) => 26 + n))
+  expect(journal.find({ limit: 2 }).map(({ seq }) => seq)).toEqual([34, 35])
 })

@@ -90,7 +90,7 @@ networks:
   const error = messageOf(() => parseSeedFile(text, 'seed.yaml'))
   expect(error.split('\n')).toEqual([
     'seed.yaml has errors:',
-    '  line 2: world.histroy: unknown setting; did you mean history?',
+    '  line 2: world.histroy: unknown setting (did you mean history?)',
     '  line 3: world.activity: expected a number of at least 0',
     '  line 5: clock.mode: expected one of real, scaled, manual',
     '  line 8: accounts.0.plan: expected one of free, standard, pro, elite, unlimited',
@@ -105,7 +105,7 @@ networks:
 })
 
 test.each([
-  ['worl:\n  seed: a\nclock: {}', 'line 1: worl: unknown setting; did you mean world?'],
+  ['worl:\n  seed: a\nclock: {}', 'line 1: worl: unknown setting (did you mean world?)'],
   ['world: {}\nzebra:\n  a: 1', 'line 2: zebra: unknown setting; expected one of world, clock, settings'],
   [
     'tracked:\n  - network: base\n    wallet: 0x46339A68Cee72e8F81D153A34527F826E14BCec5',

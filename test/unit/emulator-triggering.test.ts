@@ -100,11 +100,12 @@ test('R94 a triggered listing has no id yet, and its event follows within five s
   expect(listings.map(({ event }) => (event.data as { token_address?: string }).token_address)).toContain(token)
 })
 
-test.each(eventTypes)('%s with overrides is sent raw, and the world and its listeners notice nothing', (type) => {
+test.each(eventTypes)('%s with overrides is sent raw, and the world and its listeners notice nothing', async (type) => {
   const { triggering, world, raw, clock } = setUpWorld()
   const before = world.digest()
   world.onEvent(() => expect.fail('an event arose'))
-  const triggered = triggering.trigger(type, { 'data.symbol': 'PEPE', 'data.extra.deep': 1 })
+  const set = { 'data.symbol': 'PEPE', 'data.extra.deep': 1 }
+  const [triggered] = await triggering.many({ type, count: 1, set })
   expect(world.digest()).toBe(before)
   expect(raw).toHaveLength(1)
   const [event] = raw

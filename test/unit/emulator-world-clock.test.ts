@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { createWorldClock, type ClockMode, type WorldClock } from '../../src/emulator/world-clock.ts'
+import { createWorldClock, type ClockMode } from '../../src/emulator/world-clock.ts'
 
 const startAt = Date.UTC(2030, 0, 1)
 
@@ -67,28 +67,4 @@ test('a wall clock set back leaves the world clock', async () => {
   expect(clock.now()).toBe(startAt + 5000)
   await wall.advance(1000)
   expect(clock.now()).toBe(startAt + 6000)
-})
-
-test.each<[string, (clock: WorldClock) => void, number]>([
-  ['moved', (clock) => clock.moveTo(startAt - 5000), -5000],
-  ['set going', (clock) => clock.set('scaled', 2), 1000],
-  ['set to manual again', (clock) => clock.set('manual'), 1000],
-])('running and queued advances end when the clock is %s', async (_how, change, at) => {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let isBusy = false
-  const { clock, fired, arm } = setUp('manual', 1, async () => {
-    if (isBusy) await promise
-  })
-  clock.after(1000, () => (isBusy = true))
-  arm('beyond', 1500)
-  const refused = { code: 'bad_request', message: expect.stringContaining('during the advance') }
-  const ends = [clock.advance(2000), clock.advance(2000)].map((end) => expect(end).rejects.toMatchObject(refused))
-  await new Promise((done) => setImmediate(done))
-  change(clock)
-  isBusy = false
-  resolve()
-  await Promise.all(ends)
-  expect([clock.now() - startAt, fired]).toEqual([at, []])
-  clock.set('manual')
-  await clock.advance(500)
 })

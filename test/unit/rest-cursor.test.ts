@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import { createPages } from '../../src/emulator/rest/pages.ts'
 
 const asOf = { at: Date.UTC(2026, 0, 1), seq: 7 }
-const pagesOf = (secret = 'secret of this world', seq = Infinity) =>
-  createPages({ secret, epoch: () => 0, now: () => ({ ...asOf, seq }) })
-const pages = pagesOf()
+const pagesOf = (secret: string) => createPages({ secret, epoch: () => 0 })
+const pages = pagesOf('secret of this world')
 const ask = (cursor: string | undefined, q = 'list', from = pages) =>
   from.readRequested('searchTokens', { params: {}, query: { q, limit: 20, cursor } }, { accountId: 'acct_1' })
-const cursorOf = (after: number | string, at = asOf, q = 'list') => pages.nextCursor(ask(undefined, q), at, after) ?? ''
+const cursorOf = (after: number | string, moment = asOf, q = 'list') =>
+  pages.nextCursor({ ...ask(undefined, q), asOf: moment }, after) ?? ''
 const foreign = /expected the meta\.next_cursor of a page of this service/
 
 test('A58 a cursor restores its position, for its own list only', () => {
@@ -17,7 +17,7 @@ test('A58 a cursor restores its position, for its own list only', () => {
     fc.property(fc.oneof(fc.maxSafeNat(), fc.string()), moment, fc.string(), fc.string(), (after, at, list, other) => {
       const cursor = cursorOf(after, at, list)
       expect(cursor).toMatch(/^[\w-]+$/)
-      expect(pages.toRequest(ask(cursor, list))).toEqual({ limit: 20, after, asOf: at })
+      expect(ask(cursor, list)).toMatchObject({ limit: 20, after, asOf: at })
       if (other !== list) expect(() => ask(cursor, other)).toThrow(/expected a cursor of this list/)
     }),
   )
@@ -36,9 +36,4 @@ test('A58 rejects a changed, cut or foreign cursor and any other text', () => {
   for (const changed of changes) expect(() => ask(changed), changed).toThrow(foreign)
   expect(() => ask(cursor, 'list', pagesOf('secret of another world'))).toThrow(foreign)
   for (const text of ['', 'a', '💥', 'A'.repeat(200)]) expect(() => ask(text), text).toThrow(foreign)
-})
-
-test('A58 rejects a cursor of a moment that a restored world has not reached', () => {
-  expect(() => ask(cursorOf(1), 'list', pagesOf(undefined, 6))).toThrow(/of a future moment/)
-  expect(ask(cursorOf(1), 'list', pagesOf(undefined, 7)).position).toEqual({ after: 1, asOf })
 })

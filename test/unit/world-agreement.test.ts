@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { NetworkId } from '../../schema/index.ts'
 import { timeframes, type Timeframe } from '../../schema/rest/parameters.ts'
 import { networkFacts } from '../../src/emulator/world/networks.ts'
-import type { Position, WalletOverview, WalletRef } from '../../src/emulator/world/port.ts'
+import type { Position, WalletOverview, Ref } from '../../src/emulator/world/port.ts'
 import type { World } from '../../src/emulator/world/world.ts'
 import { worldCounts, worldSeeds } from '../counts.ts'
 import { booksOf } from '../support/world-books.ts'
@@ -20,7 +20,7 @@ import {
 } from '../support/world.ts'
 
 /** Figures of a wallet's views that contradict each other now. */
-function disagreements(world: World, wallet: WalletRef): readonly string[] {
+function disagreements(world: World, wallet: Ref): readonly string[] {
   const { views } = world
   const overview = views.overview(wallet)
   const positions = readAll(world, (page) => views.portfolio(wallet, page))
@@ -43,7 +43,7 @@ function ofPosition(position: Position): string[] {
   ])
 }
 
-function ofSums(world: World, wallet: WalletRef, overview: WalletOverview, positions: readonly Position[]): string[] {
+function ofSums(world: World, wallet: Ref, overview: WalletOverview, positions: readonly Position[]): string[] {
   const value = sumOf(positions.map(({ value_usd }) => value_usd))
   const allocation = sumOf(positions.map(({ allocation_pct }) => allocation_pct))
   const { items, total } = world.views.trades(
@@ -62,7 +62,7 @@ function ofSums(world: World, wallet: WalletRef, overview: WalletOverview, posit
   ])
 }
 
-function ofPnl(world: World, wallet: WalletRef, overview: WalletOverview, positions: readonly Position[]): string[] {
+function ofPnl(world: World, wallet: Ref, overview: WalletOverview, positions: readonly Position[]): string[] {
   const unrealised = sumOf(positions.map(({ unrealised_pnl_usd }) => unrealised_pnl_usd))
   const month = world.views.pnl(wallet, '30d').pnl
   const ofTimeframes = timeframes.flatMap((timeframe) => {
@@ -97,7 +97,7 @@ function revaluation({ state }: WorldLedger, network: NetworkId): (at: number) =
 }
 
 /** Realized gains, and returns on the cost of all positions, that differ from books kept of the wallet's trades. */
-function differences(world: World, ledger: WorldLedger, ref: WalletRef): readonly string[] {
+function differences(world: World, ledger: WorldLedger, ref: Ref): readonly string[] {
   const { closings, open, tolerance } = booksOf(world, ref)
   const revalue = revaluation(ledger, ref.network)
   const since = { all: 0, '7d': 0, '24h': world.now() - dayMs }

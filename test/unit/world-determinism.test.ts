@@ -65,15 +65,4 @@ describe('activity', { timeout: 120_000 }, () => {
     expect(tradesAfter(4, 1) / usual).toBeGreaterThan(0.8)
     expect(tradesAfter(4, 1) / usual).toBeLessThan(1.25)
   })
-
-  it('0 leaves only commands, until it is raised', () => {
-    const world = openWorld('quiet', { activity: 0 })
-    const events = collectEvents(world)
-    world.advanceTo(startAt + 48 * hourMs)
-    expect(world.views.wallets().filter(({ tradeCount }) => tradeCount > 0)).toEqual([])
-    expect(events).toEqual([])
-    world.commands.apply({ kind: 'activity', factor: 1 })
-    world.advanceTo(world.now() + hourMs)
-    expect(world.views.wallets().filter(({ tradeCount }) => tradeCount > 0).length).toBeGreaterThan(50)
-  })
 })

@@ -36,12 +36,6 @@ describe('a trigger', () => {
     },
   )
 
-  it('R78 yields every type without spontaneous trades', () => {
-    const world = openWorld('quiet', { activity: 0 })
-    setPriceAlerts(world)
-    for (const type of eventTypes) expect(pull(world, type).map(({ event }) => event.type)).toContain(type)
-  })
-
   it('R104 without price alerts, refuses a price alert and says what to do', () => {
     const world = openWorld('no alerts')
     expect(refusalOf(world, { kind: 'trigger', type: 'token.price_alert' })).toMatch(

@@ -4,7 +4,7 @@ import type { AlertType } from '../../../schema/rest/alert.ts'
 import type { Scope } from '../../../schema/rest/routes.ts'
 import type { Clock } from '../../base/clock.ts'
 import { drawId, drawSecret, type RandomBytes } from '../random.ts'
-import type { WorldCommand } from '../world/port.ts'
+import { WorldRefusal, type WorldCommand } from '../world/port.ts'
 
 /** Requests per minute by plan (R110–R113). `unlimited` is for load tests, never a default (A54). */
 export const planLimits = { free: 10, standard: 60, pro: 300, elite: 1000, unlimited: null } as const
@@ -29,12 +29,6 @@ export interface Endpoint {
   readonly id: string
   readonly url: string
   readonly secret: string
-}
-
-/** Accounts before and after a change that is stored together with a world command. */
-export interface AccountsChange {
-  readonly before: AccountsState
-  readonly after: AccountsState
 }
 
 /** The sender of a request. */
@@ -109,7 +103,7 @@ export interface AccountsOptions {
   /** Makes a state durable. If it throws, nothing changes. Default: nothing is stored. */
   readonly save?: (state: AccountsState) => void
   /** Makes the state and a world command durable together, then applies the command. Default: the world has no alerts. */
-  readonly execute?: (command: WorldCommand, change: AccountsChange) => void
+  readonly execute?: (command: WorldCommand, accounts: AccountsState) => void
   /** True if alerts fire only once (A17). Default: false. */
   readonly isOneShot?: boolean
   /** Called after a webhook or an alert is deleted. */
@@ -148,9 +142,10 @@ export function createAccounts(options: AccountsOptions) {
     const before = state
     state = { ...state, alerts }
     try {
-      execute(command, { before, after: state })
+      execute(command, state)
     } catch (error) {
       state = before
+      if (error instanceof WorldRefusal) save(before)
       throw error
     }
   }
@@ -161,11 +156,8 @@ export function createAccounts(options: AccountsOptions) {
     return account
   }
 
-  /** Null if the account has no such webhook. */
-  const webhookOf = (accountId: string, webhookId: string) =>
-    state.webhooks.find((one) => one.accountId === accountId && one.webhookId === webhookId) ?? null
-  const alertOf = (accountId: string, alertId: string) =>
-    state.alerts.find((one) => one.accountId === accountId && one.alertId === alertId) ?? null
+  const webhookOf = (id: string) => state.webhooks.find(({ webhookId }) => webhookId === id)
+  const alertOf = (id: string) => state.alerts.find(({ alertId }) => alertId === id)
 
   return {
     /** Owner of the key; null if unknown or revoked. Compares digests, so timing reveals nothing. */
@@ -219,9 +211,9 @@ export function createAccounts(options: AccountsOptions) {
       return withoutDigest(revoked)
     },
 
-    /** Webhooks of all accounts, oldest first. */
-    allWebhooks: () => state.webhooks,
-    webhooks: (accountId: string) => ownedBy(state.webhooks, accountId),
+    /** Webhooks of an account, or of all. */
+    webhooks: (accountId?: string) => ownedBy(state.webhooks, accountId),
+    /** Undefined if there is none of this id. */
     webhook: webhookOf,
     /** Throws `LimitReached` beyond 20 (A26). `isGenerated` is true if the secret was generated. */
     addWebhook(
@@ -241,32 +233,25 @@ export function createAccounts(options: AccountsOptions) {
       commit({ webhooks: [...state.webhooks, webhook] })
       return { webhook, isGenerated: secret === undefined }
     },
-    /** Null if the account has no such webhook. Undefined members stay unchanged. */
+    /** Undefined members stay unchanged. */
     updateWebhook(
-      accountId: string,
-      webhookId: string,
+      webhook: Webhook,
       change: { readonly [K in 'url' | 'events' | 'secret']?: Webhook[K] | undefined },
-    ): Webhook | null {
-      const webhook = webhookOf(accountId, webhookId)
-      if (webhook === null) return null
+    ): Webhook {
       const { url = webhook.url, events = webhook.events, secret = webhook.secret } = change
       const changed = { ...webhook, url, events, secret }
       commit({ webhooks: replaced(state.webhooks, webhook, changed) })
       return changed
     },
-    /** False if the account has no such webhook. */
-    removeWebhook(accountId: string, webhookId: string): boolean {
-      const webhook = webhookOf(accountId, webhookId)
-      if (webhook === null) return false
-      commit({ webhooks: state.webhooks.filter((one) => one !== webhook) })
+    removeWebhook(webhook: Webhook): void {
+      commit({ webhooks: state.webhooks.filter(({ webhookId }) => webhookId !== webhook.webhookId) })
       onEndpointDeleted()
-      return true
     },
 
-    alerts: (accountId: string) => ownedBy(state.alerts, accountId),
+    /** Alerts of an account, or of all. */
+    alerts: (accountId?: string) => ownedBy(state.alerts, accountId),
+    /** Undefined if there is none of this id. */
     alert: alertOf,
-    /** An alert of any account; null if there is none of this id. */
-    anyAlert: (alertId: string) => state.alerts.find((alert) => alert.alertId === alertId) ?? null,
     /** Throws `LimitReached` beyond 100 (A26). The world watches the alert from now on. */
     addAlert(accountId: string, { type, address, network, threshold, webhookUrl, label }: NewAlert): Alert {
       find(accountId)
@@ -276,28 +261,24 @@ export function createAccounts(options: AccountsOptions) {
       commitWith({ kind: 'add-alert', ...watched, ...(isOneShot && { isOneShot }) }, [...state.alerts, alert])
       return alert
     },
-    /** False if the account has no such alert. */
-    removeAlert(accountId: string, alertId: string): boolean {
-      const alert = alertOf(accountId, alertId)
-      if (alert === null) return false
+    removeAlert({ alertId }: Alert): void {
       commitWith(
         { kind: 'remove-alert', alertId },
-        state.alerts.filter((one) => one !== alert),
+        state.alerts.filter((other) => other.alertId !== alertId),
       )
       onEndpointDeleted()
-      return true
     },
     /** Marks a one-shot alert as fired (A17). */
     setAlertTriggered(alertId: string): void {
-      const alert = state.alerts.find((one) => one.alertId === alertId)
+      const alert = alertOf(alertId)
       if (alert !== undefined) commit({ alerts: replaced(state.alerts, alert, { ...alert, status: 'triggered' }) })
     },
 
     /** URL and secret of a webhook or alert; null once it is deleted. */
     endpoint(endpointId: string): Endpoint | null {
-      const webhook = state.webhooks.find((one) => one.webhookId === endpointId)
+      const webhook = webhookOf(endpointId)
       if (webhook !== undefined) return { id: endpointId, url: webhook.url, secret: webhook.secret }
-      const alert = state.alerts.find((one) => one.alertId === endpointId)
+      const alert = alertOf(endpointId)
       if (alert === undefined) return null
       return { id: endpointId, url: alert.webhookUrl, secret: find(alert.accountId).alertSecret }
     },
@@ -308,8 +289,8 @@ export function createAccounts(options: AccountsOptions) {
   }
 }
 
-function ownedBy<T extends { readonly accountId: string }>(all: readonly T[], accountId: string): readonly T[] {
-  return all.filter((one) => one.accountId === accountId)
+function ownedBy<T extends { readonly accountId: string }>(all: readonly T[], accountId?: string): readonly T[] {
+  return accountId === undefined ? all : all.filter((item) => item.accountId === accountId)
 }
 
 function replaced<T>(all: readonly T[], existing: T, item: T): readonly T[] {

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { newAlert } from '../../../schema/rest/alert.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import {
   planLimits,
@@ -12,7 +11,7 @@ import {
 } from '../accounts/accounts.ts'
 import { drawSecret } from '../random.ts'
 import { HttpError } from '../rest/error.ts'
-import { keySchema } from '../seed/schema.ts'
+import { alertShape, keySchema } from '../seed/schema.ts'
 import { route, toTime, type Route } from './route.ts'
 import { canonical, lineOf } from '../values.ts'
 
@@ -34,11 +33,7 @@ const webhookChangeBody = z
   .strictObject({ url: url.optional(), events: events.optional(), secret })
   .refine((change) => Object.keys(change).length > 0, 'expected at least one of url, events and secret')
 
-const { type, network, threshold, webhook_url: webhookUrl, label } = newAlert.shape
-
-const alertBody = z
-  .strictObject({ account, type, address: z.string(), network, threshold, webhookUrl, label })
-  .transform(canonical('address'))
+const alertBody = z.strictObject({ account, ...alertShape }).transform(canonical('address'))
 
 const accountChoiceBody = z.strictObject({ account })
 
@@ -63,14 +58,11 @@ export const accountRoutes: readonly Route[] = [
   }),
   route('DELETE', '/keys/:id', {
     answer({ state: { accounts } }, { id }) {
-      const key = accounts.revokeKey(id)
-      if (key === null)
-        throw new HttpError(404, 'not_found', `there is no key ${id}; GET /_emulator/accounts lists them`)
-      return toKey(key)
+      return toKey(expectFound('key', id, accounts.revokeKey(id), 'accounts'))
     },
   }),
 
-  route('GET', '/webhooks', { answer: ({ state: { accounts } }) => accounts.allWebhooks().map(toWebhook) }),
+  route('GET', '/webhooks', { answer: ({ state: { accounts } }) => accounts.webhooks().map(toWebhook) }),
   route('POST', '/webhooks', {
     body: webhookBody,
     status: 201,
@@ -82,24 +74,17 @@ export const accountRoutes: readonly Route[] = [
   route('PATCH', '/webhooks/:id', {
     body: webhookChangeBody,
     answer({ state: { accounts } }, { id, body }) {
-      const changed = accounts.updateWebhook(findWebhook(accounts, id).accountId, id, body)
-      return changed && toWebhook(changed)
+      return toWebhook(accounts.updateWebhook(expectFound('webhook', id, accounts.webhook(id)), body))
     },
   }),
   route('DELETE', '/webhooks/:id', {
     answer({ state: { accounts } }, { id }) {
-      accounts.removeWebhook(findWebhook(accounts, id).accountId, id)
+      accounts.removeWebhook(expectFound('webhook', id, accounts.webhook(id)))
       return { webhookId: id, deleted: true }
     },
   }),
 
-  route('GET', '/alerts', {
-    answer: ({ state: { accounts } }) =>
-      accounts
-        .accounts()
-        .flatMap(({ accountId }) => accounts.alerts(accountId))
-        .map(toAlert),
-  }),
+  route('GET', '/alerts', { answer: ({ state: { accounts } }) => accounts.alerts().map(toAlert) }),
   route('POST', '/alerts', {
     body: alertBody,
     status: 201,
@@ -109,9 +94,8 @@ export const accountRoutes: readonly Route[] = [
     },
   }),
   route('DELETE', '/alerts/:id', {
-    answer({ state }, { id }) {
-      const { accounts } = state
-      accounts.removeAlert(expectFound('alert', id, accounts.anyAlert(id)).accountId, id)
+    answer({ state: { accounts } }, { id }) {
+      accounts.removeAlert(expectFound('alert', id, accounts.alert(id)))
       return { alertId: id, deleted: true }
     },
   }),
@@ -146,17 +130,9 @@ function toKey({ keyId, accountId, name, scopes, createdAt, revokedAt }: ApiKey)
   return { keyId, accountId, name, scopes, ...times }
 }
 
-function expectFound<T>(kind: 'webhook' | 'alert', id: string, found: T | null | undefined): T {
-  if (found !== null && found !== undefined) return found
-  throw new HttpError(404, 'not_found', `there is no ${kind} ${id}; GET /_emulator/${kind}s lists them`)
-}
-
-function findWebhook(accounts: Accounts, id: string): Webhook {
-  return expectFound(
-    'webhook',
-    id,
-    accounts.allWebhooks().find(({ webhookId }) => webhookId === id),
-  )
+function expectFound<T>(kind: string, id: string, item: T | null | undefined, list = `${kind}s`): T {
+  if (item !== null && item !== undefined) return item
+  throw new HttpError(404, 'not_found', `there is no ${kind} ${id}; GET /_emulator/${list} lists them`)
 }
 
 export type ShownWebhook = ReturnType<typeof toWebhook>
@@ -174,12 +150,14 @@ function toAlert({ accountId: _accountId, createdAt, ...alert }: Alert) {
 /** Finds an account by id or name; without either, returns the first. Throws 404. */
 function findAccount(accounts: Accounts, idOrName: string | undefined): Account {
   const all = accounts.accounts()
-  const account =
-    idOrName === undefined ? all[0] : all.find(({ accountId, name }) => accountId === idOrName || name === idOrName)
-  if (account !== undefined) return account
-  const message =
-    idOrName === undefined
-      ? 'there is no account; POST /_emulator/accounts creates one'
-      : `there is no account ${idOrName}; GET /_emulator/accounts lists them`
-  throw new HttpError(404, 'not_found', message)
+  const [first] = all
+  if (idOrName !== undefined) {
+    return expectFound(
+      'account',
+      idOrName,
+      all.find(({ accountId, name }) => accountId === idOrName || name === idOrName),
+    )
+  }
+  if (first !== undefined) return first
+  throw new HttpError(404, 'not_found', 'there is no account; POST /_emulator/accounts creates one')
 }

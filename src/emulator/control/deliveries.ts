@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Attempt, AttemptReport, Deliveries, Delivery } from '../deliveries/delivery.ts'
 import { HttpError } from '../rest/error.ts'
 import { type ControlContext, type Route, route, toTime } from './route.ts'
-import { limit } from '../values.ts'
+import { limit, utcTime } from '../values.ts'
 
 const states = ['pending', 'acknowledged', 'undelivered', 'cancelled', 'failed'] as const
 
@@ -16,7 +16,7 @@ const listQuery = z.strictObject({
 })
 
 const replayBody = z.strictObject({
-  since: z.iso.datetime('expected a UTC time such as 2026-01-31T12:00:00Z').transform((text) => Date.parse(text)),
+  since: utcTime,
   endpoint: z.exactOptional(z.string()),
   type: z.exactOptional(z.string()),
   dryRun: z.boolean().default(false),

@@ -6,7 +6,7 @@ import { faultRoutes } from './faults.ts'
 import { route, streamKinds, responseTaken, toTime, type Route, type StreamKind } from './route.ts'
 import { sessionRoutes, sessionTokens } from './session.ts'
 import { triggerRoutes } from './trigger.ts'
-import { limit, wholeNumber } from '../values.ts'
+import { journalQuery } from '../rest/journal.ts'
 import { worldRoutes } from './world.ts'
 import { HttpError } from '../rest/error.ts'
 
@@ -37,18 +37,6 @@ const streamRoutes: readonly Route[] = [
   }),
 ]
 
-const journalQuery = z.strictObject({
-  method: z.exactOptional(z.string()),
-  path: z.exactOptional(z.string()),
-  status: z.exactOptional(z.string().regex(/^\d(?:\d\d|xx)$/, 'expected a status such as 404, or a class such as 4xx')),
-  key: z.exactOptional(z.string()),
-  since: z.exactOptional(
-    z.iso.datetime('expected a UTC time such as 2026-01-31T12:00:00Z').transform((text) => Date.parse(text)),
-  ),
-  after: z.exactOptional(wholeNumber),
-  limit: limit.prefault('100'),
-})
-
 const all: readonly Route[] = [
   ...sessionRoutes,
   ...worldRoutes,
@@ -60,8 +48,7 @@ const all: readonly Route[] = [
 
   route('GET', '/journal', {
     query: journalQuery,
-    answer: ({ journal }, { query: { limit, ...filter } }) =>
-      journal.find(filter, limit).map((entry) => ({ ...entry, at: toTime(entry.at) })),
+    answer: ({ journal }, { query }) => journal.find(query).map((entry) => ({ ...entry, at: toTime(entry.at) })),
   }),
   route('DELETE', '/journal', { answer: ({ journal }) => ({ deleted: journal.clear() }) }),
 

@@ -23,8 +23,6 @@ export interface SessionsOptions {
 
 export const sessionHours = 12
 const lifetimeMs = sessionHours * 3_600_000
-/** Beyond this limit the oldest session ends. */
-const maxSessions = 1_000
 const tokenBytes = 32
 
 export type Sessions = ReturnType<typeof createSessions>
@@ -65,8 +63,6 @@ export function createSessions({ login, isPublished, wall, randomBytes, log }: S
       const token = Buffer.from(randomBytes(tokenBytes)).toString('base64url')
       const now = wall.now()
       for (const [key, at] of endsAt) if (at <= now) endsAt.delete(key)
-      const [oldest] = endsAt.keys()
-      if (endsAt.size >= maxSessions && oldest !== undefined) endsAt.delete(oldest)
       endsAt.set(hash('sha256', token), now + lifetimeMs)
       return token
     },

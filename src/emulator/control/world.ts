@@ -24,22 +24,11 @@ const eventsQuery = z.strictObject({
 /** The digest covers the whole world, so it is computed on request only. */
 const worldQuery = z.strictObject({ digest: z.exactOptional(z.literal('1')) })
 
-const eventsPerRead = 100
-
-function* oldestFirst(world: World, after: number): Generator<WorldEvent, void> {
-  for (let seen = after; ; seen += eventsPerRead) {
-    const events = world.eventsAfter(seen, eventsPerRead)
-    yield* events
-    if (events.length < eventsPerRead) return
-  }
-}
-
-/** Events before number `before`, newest first. */
-function* newestFirst(world: World, before: number): Generator<WorldEvent, void> {
-  for (let end = Math.min(before - 1, world.lastEvent()); end > 0; end -= eventsPerRead) {
-    const start = Math.max(0, end - eventsPerRead)
-    yield* world.eventsAfter(start, end - start).toReversed()
-  }
+/** Events in this order, after (or before) number `after`. Read singly, because most are not needed. */
+function* eventsInOrder(world: World, order: 'oldest' | 'newest', after: number | undefined): Generator<WorldEvent> {
+  const last = world.lastEvent()
+  const [first, step] = order === 'oldest' ? [(after ?? 0) + 1, 1] : [Math.min(after ?? Infinity, last + 1) - 1, -1]
+  for (let seq = first; seq >= 1 && seq <= last; seq += step) yield* world.eventsAfter(seq - 1, 1)
 }
 
 const shownTokens = 100
@@ -78,13 +67,11 @@ export const worldRoutes: readonly Route[] = [
   ...commandRoutes,
   route('GET', '/events', {
     query: eventsQuery,
-    answer({ state: { world } }, { query: { after, limit, type, order } }) {
-      const events = order === 'oldest' ? oldestFirst(world, after ?? 0) : newestFirst(world, after ?? Infinity)
-      return events
+    answer: ({ state: { world } }, { query: { after, limit, type, order } }) =>
+      eventsInOrder(world, order, after)
         .filter(({ event }) => type === undefined || event.type === type)
         .take(limit)
-        .toArray()
-    },
+        .toArray(),
   }),
   route('GET', '/thresholds', { answer: ({ state }) => state.world.views.thresholds() }),
 ]

@@ -77,7 +77,6 @@ export function openDataFile({ file, identity, startAt, randomBytes, wall, log }
 function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof createDeliveryStore>) {
   const states = createSavedStates(db)
   const appendCommand = db.prepare<[number, string]>('INSERT INTO act (at, body) VALUES (?, ?)')
-  const dropCommand = db.prepare<[number]>('DELETE FROM act WHERE id = ?')
   const dropCommands = db.prepare<[]>('DELETE FROM act')
   const listCommands = db.prepare<[], { at: number; body: string }>('SELECT at, body FROM act ORDER BY id')
   let reachedAt = Number(meta.need('reached_at'))
@@ -124,15 +123,10 @@ function useDatabase(db: Database, meta: Meta, deliveries: ReturnType<typeof cre
           .map(({ name, at }) => ({ name: name.slice(savedStatePrefix.length), at })),
     },
     save: durable(save),
-    /** Stores a command together with the accounts; returns its number. */
-    append: durable((at: number, command: WorldCommand, accounts?: AccountsState): number => {
+    /** Stores a command together with the accounts. */
+    append: durable((at: number, command: WorldCommand, accounts?: AccountsState) => {
       if (accounts !== undefined) save(accounts)
-      return Number(appendCommand.run(at, JSON.stringify(command)).lastInsertRowid)
-    }),
-    /** Removes a command that the world refused. */
-    drop: durable((id: number, accounts?: AccountsState) => {
-      dropCommand.run(id)
-      if (accounts !== undefined) save(accounts)
+      appendCommand.run(at, JSON.stringify(command))
     }),
     /** Records that readers may have seen the world as of `at`, or up to `leadMs` later. */
     reach(at: number, leadMs: number): void {

@@ -137,20 +137,12 @@ export function createDeliveries(options: DeliveriesOptions) {
 
   function recordAttempt(
     delivery: Delivery,
-    { at, status, failure, latencyMs, responseHeaders, responseExcerpt, isAcknowledged }: PostResult,
+    { isAcknowledged, endedAt: _endedAt, ...result }: PostResult,
     details: Pick<Attempt, 'attempt' | 'isExtra' | 'faults' | 'requestHeaders'>,
   ): void {
     const nextAttemptAt = details.isExtra ? null : delivery.nextAttemptAt
-    const recorded: Attempt = {
-      ...details,
-      at,
-      status,
-      failure,
-      latencyMs,
-      responseHeaders,
-      responseExcerpt,
-      nextAttemptAt,
-    }
+    const recorded: Attempt = { ...details, ...result, nextAttemptAt }
+    const { status, failure, latencyMs } = result
     sums.attempts++
     if (details.isExtra) sums.duplicates++
     store.addAttempt(delivery, recorded)

@@ -2,8 +2,8 @@ import { sign } from '../../signature/sign.ts'
 import { LimitReached } from '../accounts/accounts.ts'
 import { type RandomStream, createRandomStream } from '../random.ts'
 import { serialize } from '../serialize.ts'
-import { type InEffect, type Json, type OutEffect, inEffectOf, outEffectOf } from './kinds.ts'
-import type { FaultRule, InRule, OutRule } from './rules.ts'
+import { type Effect, type Json, effectOf } from './kinds.ts'
+import type { FaultRule } from './rules.ts'
 
 /** A delivery about to be sent, for rules to match. */
 export interface FaultTarget {
@@ -30,20 +30,21 @@ const maxRules = 100
 const maxRememberedBodies = 100_000
 
 /** A fault that applies now, with its random stream. */
-interface Applied<E> {
+interface Applied {
   readonly kind: string
-  readonly effect: E
+  readonly effect: Effect
+  /** Position in the order of composition. */
+  readonly order: number
   readonly draw: () => RandomStream
 }
 
-/** A rule in use. `countMatch` counts a match and returns whether the fault applies to it. */
-interface Active<R, E> {
+/** A rule in use. */
+interface ActiveRule extends Pick<Applied, 'effect' | 'order'> {
   readonly id: string
-  readonly rule: R
-  readonly effect: E
-  readonly order: number
-  readonly countMatch: (draw: () => RandomStream) => boolean
-  readonly struck: () => number
+  readonly rule: FaultRule
+  struck: number
+  /** Number of matches so far, for a script. */
+  step: number
 }
 
 export type Faults = ReturnType<typeof createFaults>
@@ -60,36 +61,30 @@ export type AnswerPlan = NonNullable<ReturnType<Faults['planAnswer']>>
  * restart, and beyond 100,000 deliveries oldest first. All other faults are decided for each attempt.
  */
 export function createFaults({ seed }: { readonly seed: string }) {
-  let outRules: readonly Active<OutRule, OutEffect>[] = []
-  let inRules: readonly Active<InRule, InEffect>[] = []
-  const bodyFaultsOf = new Map<string, readonly Applied<OutEffect>[]>()
+  let rules: readonly ActiveRule[] = []
+  const bodyFaultsOf = new Map<string, readonly Applied[]>()
   let lastId = 0
   let requestCount = 0
 
-  const numberOf = (id: string) => Number(id.slice('flt_'.length))
-  const all = () => [...outRules, ...inRules].toSorted((a, b) => numberOf(a.id) - numberOf(b.id))
-  const toStored = ({ id, rule, struck }: Active<FaultRule, unknown>): StoredRule => ({ id, rule, struck: struck() })
-
-  /** Random choices depend on the seed, the rule and `names`. */
-  function apply<E>(
-    { id, rule, effect, countMatch }: Active<FaultRule, E>,
-    ...names: (string | number)[]
-  ): Applied<E>[] {
-    const draw = (purpose: string) => createRandomStream(seed, ['fault', id, ...names, purpose].join('|'))
-    return countMatch(() => draw('strikes')) ? [{ kind: rule.fault.kind, effect, draw: () => draw('how') }] : []
+  /** The faults of matching rules that apply now. Random choices depend on the seed, the rule and `names`. */
+  function apply(isMatch: (rule: ActiveRule) => boolean, ...names: (string | number)[]): readonly Applied[] {
+    return rules
+      .filter(isMatch)
+      .flatMap((active) => {
+        const { id, rule, effect, order } = active
+        const draw = (purpose: string) => createRandomStream(seed, ['fault', id, ...names, purpose].join('|'))
+        if (!countMatch(active, () => draw('strikes'))) return []
+        return [{ kind: rule.fault.kind, effect, order, draw: () => draw('how') }]
+      })
+      .toSorted((a, b) => a.order - b.order)
   }
 
-  function applyOut(
-    target: FaultTarget,
-    occasion: string | number,
-    isIncluded: (effect: OutEffect) => boolean,
-  ): readonly Applied<OutEffect>[] {
-    return outRules
-      .filter(({ rule, effect }) => isIncluded(effect) && matchesDelivery(rule, target))
-      .flatMap((active) => apply(active, target.url, target.eventId, occasion))
+  function applyOut(target: FaultTarget, occasion: string | number, isIncluded: (effect: Effect) => boolean) {
+    const isMatch = ({ rule, effect }: ActiveRule) => isIncluded(effect) && matchesDelivery(rule, target)
+    return apply(isMatch, target.url, target.eventId, occasion)
   }
 
-  function bodyFaults(target: AttemptTarget, attempt: number): readonly Applied<OutEffect>[] {
+  function bodyFaults(target: AttemptTarget, attempt: number): readonly Applied[] {
     const { deliveryId } = target
     if (attempt > 1) return bodyFaultsOf.get(deliveryId) ?? []
     bodyFaultsOf.delete(deliveryId)
@@ -100,28 +95,23 @@ export function createFaults({ seed }: { readonly seed: string }) {
   }
 
   return {
-    rules: (): readonly StoredRule[] => all().map(toStored),
+    rules: (): readonly StoredRule[] => rules.map(({ id, rule, struck }) => ({ id, rule, struck })),
     /** Throws `LimitReached` beyond 100 rules. */
     add(rule: FaultRule): StoredRule {
-      if (all().length >= maxRules) throw new LimitReached(`expected at most ${maxRules} fault rules; delete one`)
-      const common = { id: `flt_${++lastId}`, ...createCounter(rule) }
-      const byOrder = (a: { readonly order: number }, b: { readonly order: number }) => a.order - b.order
-      if (rule.direction === 'out')
-        outRules = [...outRules, { ...common, rule, ...outEffectOf(rule.fault) }].toSorted(byOrder)
-      else inRules = [...inRules, { ...common, rule, ...inEffectOf(rule.fault) }].toSorted(byOrder)
-      return { id: common.id, rule, struck: 0 }
+      if (rules.length >= maxRules) throw new LimitReached(`expected at most ${maxRules} fault rules; delete one`)
+      const id = `flt_${++lastId}`
+      rules = [...rules, { id, rule, struck: 0, step: 0, ...effectOf(rule.direction, rule.fault) }]
+      return { id, rule, struck: 0 }
     },
     /** False if there is none of this id. */
     remove(id: string): boolean {
-      const before = all().length
-      outRules = outRules.filter((active) => active.id !== id)
-      inRules = inRules.filter((active) => active.id !== id)
-      return all().length < before
+      const before = rules.length
+      rules = rules.filter((active) => active.id !== id)
+      return rules.length < before
     },
     /** Removes all rules. The same rules, added again, make the same random choices. */
     clear(): void {
-      outRules = []
-      inRules = []
+      rules = []
       lastId = 0
       requestCount = 0
     },
@@ -160,11 +150,8 @@ export function createFaults({ seed }: { readonly seed: string }) {
     },
     /** The faults of one REST response: delays add up, changes accumulate, the last replacement wins. Null = no faults. */
     planAnswer({ method, path }: { readonly method: string; readonly path: string }) {
-      if (inRules.length === 0) return null
-      requestCount++
-      const applied = inRules
-        .filter(({ rule }) => matchesRequest(rule, method, path))
-        .flatMap((active) => apply(active, requestCount))
+      if (!rules.some(({ rule }) => rule.direction === 'in')) return null
+      const applied = apply(({ rule }) => matchesRequest(rule, method, path), ++requestCount)
       if (applied.length === 0) return null
       const replacing = applied.findLast(({ effect }) => effect.instead !== undefined)
       return {
@@ -180,41 +167,35 @@ export function createFaults({ seed }: { readonly seed: string }) {
   }
 }
 
-const isOnBody = ({ event, serialize }: OutEffect) => event !== undefined || serialize !== undefined
+const isOnBody = ({ event, serialize }: Effect) => event !== undefined || serialize !== undefined
 
-function namesOf(applied: readonly Applied<unknown>[]): readonly string[] {
+function namesOf(applied: readonly Applied[]): readonly string[] {
   return [...new Set(applied.map(({ kind }) => kind))]
 }
 
-/** Applies by rate, by script, or always; at most `times` times. */
-function createCounter({ rate = 1, script, scriptRepeats = false, times = Infinity }: FaultRule) {
-  let struck = 0
-  let step = 0
-
-  const isNextStep = (steps: string) => {
-    const at = scriptRepeats ? step % steps.length : step
-    step++
-    return steps[at] === 'x'
-  }
-
-  return {
-    countMatch(draw: () => RandomStream): boolean {
-      if (struck >= times) return false
-      const isDrawn = script === undefined ? rate >= 1 || (rate > 0 && draw().uniform() < rate) : isNextStep(script)
-      if (isDrawn) struck++
-      return isDrawn
-    },
-    struck: () => struck,
-  }
+/** Counts a match. True if the fault applies to it: by rate, by script, or always; at most `times` times. */
+function countMatch(active: ActiveRule, draw: () => RandomStream): boolean {
+  const { rate = 1, script, scriptRepeats = false, times = Infinity } = active.rule
+  if (active.struck >= times) return false
+  const isDrawn =
+    script === undefined
+      ? rate >= 1 || (rate > 0 && draw().uniform() < rate)
+      : script[scriptRepeats ? active.step++ % script.length : active.step++] === 'x'
+  if (isDrawn) active.struck++
+  return isDrawn
 }
 
-function matchesDelivery({ endpoint, types }: OutRule, { endpointId, url, eventType }: FaultTarget): boolean {
+function matchesDelivery(rule: FaultRule, { endpointId, url, eventType }: FaultTarget): boolean {
+  if (rule.direction !== 'out') return false
+  const { endpoint, types } = rule
   const isEndpoint = endpoint === undefined || endpoint === endpointId || endpoint === url
   return isEndpoint && (types === undefined || types.some((wanted) => matches(eventType, wanted)))
 }
 
-function matchesRequest({ path: wanted, methods }: InRule, method: string, path: string): boolean {
-  return (methods?.some((one) => one === method) ?? true) && (wanted === undefined || matches(path, wanted))
+function matchesRequest(rule: FaultRule, method: string, path: string): boolean {
+  if (rule.direction !== 'in') return false
+  const isMethod = rule.methods?.some((known) => known === method) ?? true
+  return isMethod && (rule.path === undefined || matches(path, rule.path))
 }
 
 /** `wanted` is the text, or a prefix with a trailing `*`. */
@@ -222,7 +203,7 @@ export function matches(text: string, wanted: string): boolean {
   return wanted.endsWith('*') ? text.startsWith(wanted.slice(0, -1)) : text === wanted
 }
 
-function alterBody(body: Buffer, applied: readonly Applied<OutEffect>[]): Buffer {
+function alterBody(body: Buffer, applied: readonly Applied[]): Buffer {
   if (applied.length === 0) return body
   const effects = applied.map(({ effect }) => effect)
   const event = effects.reduce(

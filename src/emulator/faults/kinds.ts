@@ -14,8 +14,15 @@ const maxAnswerDelayMs = 60_000
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Effect of a fault on a delivery. */
-export interface OutEffect {
+/** Replaces the response of a request. */
+export type InsteadOfAnswer =
+  /** The request is not processed. */
+  | { readonly kind: 'error'; readonly status: 429 | 500 | 503; readonly retryAfterS?: number }
+  /** The request is processed and the response is lost. */
+  | { readonly kind: 'empty' | 'malformed' | 'malformed-chunk' | 'reset' }
+
+/** Effect of a fault: on a delivery, or on a REST response. */
+export interface Effect {
   /** Postpones a first attempt that is due at `at`, in world time. */
   readonly hold?: (at: number, stream: RandomStream) => number
   /** Changes the event before it is signed. */
@@ -33,17 +40,7 @@ export interface OutEffect {
   readonly copiesAfterwards?: number
   /** True if a 2xx counts as a lost acknowledgement. */
   readonly dropsAck?: boolean
-}
 
-/** Replaces the response of a request. */
-export type InsteadOfAnswer =
-  /** The request is not processed. */
-  | { readonly kind: 'error'; readonly status: 429 | 500 | 503; readonly retryAfterS?: number }
-  /** The request is processed and the response is lost. */
-  | { readonly kind: 'empty' | 'malformed' | 'malformed-chunk' | 'reset' }
-
-/** Effect of a fault on a REST response. */
-export interface InEffect {
   /** Delay of the response in real time, in milliseconds. */
   readonly delayMs?: (stream: RandomStream) => number
   readonly instead?: InsteadOfAnswer
@@ -51,14 +48,19 @@ export interface InEffect {
   readonly alter?: (envelope: Json, cursor: string | null) => Json
 }
 
-function kind<const K extends string, S extends z.core.$ZodLooseShape, E>(
+function kind<const K extends string, S extends z.core.$ZodLooseShape>(
   name: K,
   about: string,
   parameters: S,
-  effect: (fault: z.output<z.ZodObject<S, z.core.$strict>>) => E,
+  effect: (fault: z.output<z.ZodObject<S, z.core.$strict>>) => Effect,
 ) {
   const schema = z.strictObject({ kind: z.literal(name), ...parameters }).describe(about)
-  return { name, schema, effect: effect as (fault: object) => E }
+  return { name, schema, effect: effect as (fault: object) => Effect }
+}
+
+/** A kind without parameters. */
+function plain<const K extends string>(name: K, about: string, effect: Effect) {
+  return kind(name, about, {}, () => effect)
 }
 
 /** Parameters of a delay in milliseconds: fixed, uniform, or log-normal. */
@@ -100,26 +102,26 @@ const wrongSecret = 'whsec_of-a-forger-not-of-the-receiver'
 /** Members that a later version of the service might add: readers must ignore them (R125). */
 const added = { added_later: { version: 2, labels: ['new', null, 'größer'], share: 0.25 } }
 
-function signature(name: string, about: string, change: NonNullable<OutEffect['sign']>) {
-  return kind(`signature-${name}`, about, {}, (): OutEffect => ({ sign: change }))
+function signature(name: string, about: string, change: NonNullable<Effect['sign']>) {
+  return plain(`signature-${name}`, about, { sign: change })
 }
 
 /** Faults of deliveries, in the order of their composition. */
 const outKinds = [
-  kind('delay', 'Waits before the first attempt, in world time.', delay(dayMs, 10_000), (fault): OutEffect => ({
+  kind('delay', 'Waits before the first attempt, in world time.', delay(dayMs, 10_000), (fault) => ({
     hold: (at, stream) => at + drawMs(fault, dayMs, stream),
   })),
   kind(
     'reorder',
     'Waits for a random part of a window before the first attempt, so that later events arrive first.',
     { windowMs: wholeNumberFrom(1, dayMs).default(60_000).describe('the window, in world time') },
-    ({ windowMs }): OutEffect => ({ hold: (at, stream) => at + Math.floor(stream.uniform() * windowMs) }),
+    ({ windowMs }) => ({ hold: (at, stream) => at + Math.floor(stream.uniform() * windowMs) }),
   ),
   kind(
     'burst',
     'Holds first attempts until the next whole multiple of an interval, so that they arrive in bursts.',
     { everyMs: wholeNumberFrom(1, dayMs).default(60_000).describe('the interval, on the world clock') },
-    ({ everyMs }): OutEffect => ({ hold: (at) => Math.ceil(at / everyMs) * everyMs }),
+    ({ everyMs }) => ({ hold: (at) => Math.ceil(at / everyMs) * everyMs }),
   ),
   kind(
     'skew',
@@ -127,7 +129,7 @@ const outKinds = [
     {
       ms: wholeNumberFrom(-yearMs, yearMs).default(3_600_000).describe('shift; negative values lie in the past'),
     },
-    ({ ms }): OutEffect => ({
+    ({ ms }) => ({
       event: (event) => ({
         ...event,
         created_at: new Date(Date.parse(String(event['created_at'])) + ms).toISOString(),
@@ -144,22 +146,19 @@ const outKinds = [
         .default('token.unheard_of')
         .describe('the type'),
     },
-    ({ type }): OutEffect => ({ event: (event) => ({ ...event, type }) }),
+    ({ type }) => ({ event: (event) => ({ ...event, type }) }),
   ),
-  kind(
-    'case-flip',
-    'Swaps the case of letters in EVM addresses; hashes and Solana addresses stay unchanged.',
-    {},
-    (): OutEffect => ({ event: (event) => ({ ...event, data: flipAddresses(event['data']) }) }),
-  ),
-  kind('extra-fields', 'Adds unknown members at the top level and in data.', {}, (): OutEffect => ({
+  plain('case-flip', 'Swaps the case of letters in EVM addresses; hashes and Solana addresses stay unchanged.', {
+    event: (event) => ({ ...event, data: flipAddresses(event['data']) }),
+  }),
+  plain('extra-fields', 'Adds unknown members at the top level and in data.', {
     event: (event) => ({ ...event, data: addMembers(event['data']), ...added }),
-  })),
+  }),
   kind(
     'reserialise',
     'Serializes the same event in another way.',
     { profile: z.enum(serializerProfiles).default('canonical').describe('the serializer profile') },
-    ({ profile }): OutEffect => ({ serialize: { profile } }),
+    ({ profile }) => ({ serialize: { profile } }),
   ),
   kind(
     'huge',
@@ -169,7 +168,7 @@ const outKinds = [
         .default(2 * mebibyte)
         .describe('size of the whole body; larger bodies stay unchanged'),
     },
-    ({ bytes }): OutEffect => ({ serialize: { minBytes: bytes } }),
+    ({ bytes }) => ({ serialize: { minBytes: bytes } }),
   ),
   signature('wrong-secret', 'Signs with another secret.', (_values, body) => [sign(body, wrongSecret)]),
   signature('bad', 'Changes one digit of the signature.', (values) =>
@@ -181,15 +180,15 @@ const outKinds = [
   signature('prefixed', 'Prefixes the signature with sha256=.', (values) => values.map((value) => `sha256=${value}`)),
   signature('repeated', 'Sends the signature header twice.', (values) => [...values, ...values]),
   signature('missing', 'Omits the signature.', () => []),
-  kind('tamper', 'Changes one byte of the body after signing.', {}, (): OutEffect => ({ bytes: changeOneByte })),
-  kind('truncate', 'Cuts the body after signing; the framing is correct.', shareSent, ({ share }): OutEffect => ({
+  plain('tamper', 'Changes one byte of the body after signing.', { bytes: changeOneByte }),
+  kind('truncate', 'Cuts the body after signing; the framing is correct.', shareSent, ({ share }) => ({
     bytes: (body) => body.subarray(0, Math.floor(body.length * share)),
   })),
   kind(
     'chunked',
     'Sends the body in chunks, without Content-Length.',
     { chunkBytes: pieceBytes(16).describe('bytes per chunk') },
-    ({ chunkBytes }): OutEffect => ({ wire: { mode: 'chunked', chunkBytes } }),
+    ({ chunkBytes }) => ({ wire: { mode: 'chunked', chunkBytes } }),
   ),
   kind(
     'slow',
@@ -198,21 +197,21 @@ const outKinds = [
       bytes: pieceBytes(64).describe('bytes per piece'),
       everyMs: wholeNumberFrom(1, 60_000).default(200).describe('interval between pieces, in real time'),
     },
-    ({ bytes, everyMs }): OutEffect => ({ wire: { mode: 'slow', bytes, everyMs } }),
+    ({ bytes, everyMs }) => ({ wire: { mode: 'slow', bytes, everyMs } }),
   ),
-  kind('cut', 'Closes the connection in the middle of the body.', shareSent, ({ share }): OutEffect => ({
+  kind('cut', 'Closes the connection in the middle of the body.', shareSent, ({ share }) => ({
     wire: { mode: 'cut', share },
   })),
-  kind('reset', 'Resets the connection in the middle of the body.', shareSent, ({ share }): OutEffect => ({
+  kind('reset', 'Resets the connection in the middle of the body.', shareSent, ({ share }) => ({
     wire: { mode: 'reset', share },
   })),
-  kind('duplicate-at-once', 'Sends the same delivery several times at once.', copies, (fault): OutEffect => ({
+  kind('duplicate-at-once', 'Sends the same delivery several times at once.', copies, (fault) => ({
     copiesAtOnce: fault.copies,
   })),
-  kind('duplicate', 'Sends the same delivery again after it is acknowledged.', copies, (fault): OutEffect => ({
+  kind('duplicate', 'Sends the same delivery again after it is acknowledged.', copies, (fault) => ({
     copiesAfterwards: fault.copies,
   })),
-  kind('drop-ack', 'Ignores the acknowledgement, as if it were lost.', {}, (): OutEffect => ({ dropsAck: true })),
+  plain('drop-ack', 'Ignores the acknowledgement, as if it were lost.', { dropsAck: true }),
 ] as const
 
 /** Flips EVM addresses anywhere in text. Longer runs of digits, such as hashes, don't match. */
@@ -241,13 +240,11 @@ function addMembers(data: unknown): unknown {
 
 const rejectWith =
   (status: 429 | 503) =>
-  (fault: { readonly retryAfterS: number }): InEffect => ({
-    instead: { kind: 'error', status, retryAfterS: fault.retryAfterS },
-  })
+  ({ retryAfterS }: { readonly retryAfterS: number }): Effect => ({ instead: { kind: 'error', status, retryAfterS } })
 
 /** Changes the meta of a page that has a next one. */
 const nextPage =
-  (change: (meta: Json, cursor: string | null) => Json): NonNullable<InEffect['alter']> =>
+  (change: (meta: Json, cursor: string | null) => Json): NonNullable<Effect['alter']> =>
   (envelope, cursor) => {
     const meta = envelope['meta'] as Json
     return typeof meta['next_cursor'] === 'string' ? { ...envelope, meta: change(meta, cursor) } : envelope
@@ -255,85 +252,65 @@ const nextPage =
 
 /** Faults of REST responses, in the order of their composition. */
 const inKinds = [
-  kind('latency', 'Delays the response, in real time.', delay(maxAnswerDelayMs, 1_000), (fault): InEffect => ({
+  kind('latency', 'Delays the response, in real time.', delay(maxAnswerDelayMs, 1_000), (fault) => ({
     delayMs: (stream) => drawMs(fault, maxAnswerDelayMs, stream),
   })),
   kind('too-many-requests', 'Rejects with 429 within the quota; nothing is done.', retryAfter, rejectWith(429)),
-  kind('error-500', 'Rejects with 500; nothing is done.', {}, (): InEffect => ({
-    instead: { kind: 'error', status: 500 },
-  })),
+  plain('error-500', 'Rejects with 500; nothing is done.', { instead: { kind: 'error', status: 500 } }),
   kind('error-503', 'Rejects with 503; nothing is done.', retryAfter, rejectWith(503)),
-  kind('empty', 'Processes the request; responds 200 without a body.', {}, (): InEffect => ({
-    instead: { kind: 'empty' },
-  })),
-  kind('malformed', 'Processes the request; the JSON of the response breaks off.', {}, (): InEffect => ({
-    instead: { kind: 'malformed' },
-  })),
-  kind(
-    'malformed-chunk',
-    'Processes the request; the framing of the response breaks in the middle.',
-    {},
-    (): InEffect => ({ instead: { kind: 'malformed-chunk' } }),
-  ),
-  kind('reset', 'Processes the request; resets the connection instead of responding.', {}, (): InEffect => ({
-    instead: { kind: 'reset' },
-  })),
-  kind('cursor-loop', 'Sets next_cursor to the same page again, from the second page on.', {}, (): InEffect => ({
+  plain('empty', 'Processes the request; responds 200 without a body.', { instead: { kind: 'empty' } }),
+  plain('malformed', 'Processes the request; the JSON of the response breaks off.', { instead: { kind: 'malformed' } }),
+  plain('malformed-chunk', 'Processes the request; the framing of the response breaks in the middle.', {
+    instead: { kind: 'malformed-chunk' },
+  }),
+  plain('reset', 'Processes the request; resets the connection instead of responding.', { instead: { kind: 'reset' } }),
+  plain('cursor-loop', 'Sets next_cursor to the same page again, from the second page on.', {
     alter: nextPage((meta, cursor) => (cursor === null ? meta : { ...meta, next_cursor: cursor })),
-  })),
-  kind('cursor-missing', 'Omits next_cursor, though more items exist.', {}, (): InEffect => ({
+  }),
+  plain('cursor-missing', 'Omits next_cursor, though more items exist.', {
     alter: nextPage(({ next_cursor: _cursor, ...meta }) => meta),
-  })),
-  kind('extra-members', 'Adds unknown members to data and meta.', {}, (): InEffect => ({
-    alter: (envelope) => ({
-      ...envelope,
-      data: addMembers(envelope['data']),
-      meta: addMembers(envelope['meta']),
-    }),
-  })),
+  }),
+  plain('extra-members', 'Adds unknown members to data and meta.', {
+    alter: (envelope) => ({ ...envelope, data: addMembers(envelope['data']), meta: addMembers(envelope['meta']) }),
+  }),
 ] as const
 
 type SchemasOf<T extends readonly { readonly schema: z.ZodType }[]> = {
   -readonly [I in keyof T]: T[I]['schema']
 }
 
-const outNames: readonly string[] = outKinds.map(({ name }) => name)
-const inNames: readonly string[] = inKinds.map(({ name }) => name)
+const kindsOf = { out: outKinds, in: inKinds } as const
+type Direction = keyof typeof kindsOf
 
 export const outFault = z.discriminatedUnion(
   'kind',
   outKinds.map(({ schema }) => schema) as unknown as SchemasOf<typeof outKinds>,
-  { error: ({ input }) => wrongKind(input, 'out', outNames) },
+  { error: ({ input }) => wrongKind(input, 'out') },
 )
 export const inFault = z.discriminatedUnion(
   'kind',
   inKinds.map(({ schema }) => schema) as unknown as SchemasOf<typeof inKinds>,
-  { error: ({ input }) => wrongKind(input, 'in', inNames) },
+  { error: ({ input }) => wrongKind(input, 'in') },
 )
-export type OutFault = z.output<typeof outFault>
-export type InFault = z.output<typeof inFault>
 
-function wrongKind(input: unknown, direction: 'out' | 'in', names: readonly string[]): string {
-  return typeof input === 'object' && input !== null && !Array.isArray(input)
-    ? `expected a kind for the direction ${direction}: ${names.join(', ')}`
-    : 'expected an object such as {"kind": "delay"}'
+function wrongKind(input: unknown, direction: Direction): string {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    return 'expected an object such as {"kind": "delay"}'
+  }
+  return `expected a kind for the direction ${direction}: ${kindsOf[direction].map(({ name }) => name).join(', ')}`
 }
 
 /** Effect of a fault. `order`: its position in the order of composition. */
-export function outEffectOf(fault: OutFault): { readonly order: number; readonly effect: OutEffect } {
-  const order = outNames.indexOf(fault.kind)
-  return { order, effect: outKinds[order]?.effect(fault) ?? {} }
-}
-
-export function inEffectOf(fault: InFault): { readonly order: number; readonly effect: InEffect } {
-  const order = inNames.indexOf(fault.kind)
-  return { order, effect: inKinds[order]?.effect(fault) ?? {} }
+export function effectOf(direction: Direction, fault: { readonly kind: string }) {
+  const kinds = kindsOf[direction]
+  const order = kinds.findIndex(({ name }) => name === fault.kind)
+  return { order, effect: kinds[order]?.effect(fault) ?? {} }
 }
 
 /** A kind of fault, for display and for forms. */
 export interface FaultKind {
   readonly kind: string
-  readonly direction: 'out' | 'in'
+  readonly direction: Direction
   readonly about: string
   readonly parameters: readonly FaultParameter[]
 }
@@ -347,13 +324,12 @@ export interface FaultParameter {
 }
 
 export function listFaultKinds(): readonly FaultKind[] {
-  return [
-    ...outKinds.map(({ schema }) => toFaultKind('out', schema)),
-    ...inKinds.map(({ schema }) => toFaultKind('in', schema)),
-  ]
+  return (['out', 'in'] as const).flatMap((direction) =>
+    kindsOf[direction].map(({ schema }) => toFaultKind(direction, schema)),
+  )
 }
 
-function toFaultKind(direction: 'out' | 'in', schema: z.ZodType): FaultKind {
+function toFaultKind(direction: Direction, schema: z.ZodType): FaultKind {
   const { description = '', properties = {} } = z.toJSONSchema(schema, { io: 'input' })
   const { kind, ...parameters } = properties as Readonly<Record<string, z.core.JSONSchema.BaseSchema>>
   return {

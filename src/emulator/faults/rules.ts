@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { numberFrom, wholeNumberFrom } from '../values.ts'
 import { inFault, outFault } from './kinds.ts'
 
+const isOneOrNone = (rule: { readonly rate?: number; readonly script?: string }) =>
+  rule.rate === undefined || rule.script === undefined
+
 const scriptProblem = 'expected 1 to 1000 steps such as x.x.., where x injects the fault and . does not'
 
 const howOften = {
@@ -32,7 +35,7 @@ const outRule = z
     ),
     ...howOften,
   })
-  .superRefine(rejectContradiction)
+  .refine(isOneOrNone, { error: 'expected either a rate or a script', path: ['script'] })
 
 const pathProblem = 'expected a path below /v1, or a prefix such as /v1/tokens*'
 
@@ -50,7 +53,7 @@ const inRule = z
     ),
     ...howOften,
   })
-  .superRefine(rejectContradiction)
+  .refine(isOneOrNone, { error: 'expected either a rate or a script', path: ['script'] })
 
 /** A rule as submitted. Unknown members are rejected: a misspelt one would change the meaning silently. */
 export const faultRuleSchema = z.discriminatedUnion('direction', [outRule, inRule], {
@@ -60,17 +63,3 @@ export const faultRuleSchema = z.discriminatedUnion('direction', [outRule, inRul
 export type FaultRule = z.output<typeof faultRuleSchema>
 /** A rule before defaults are applied. */
 export type FaultRuleInput = z.input<typeof faultRuleSchema>
-export type OutRule = z.output<typeof outRule>
-export type InRule = z.output<typeof inRule>
-
-function rejectContradiction(
-  rule: { readonly rate?: number; readonly script?: string; readonly scriptRepeats?: boolean },
-  context: z.core.$RefinementCtx,
-): void {
-  if (rule.rate !== undefined && rule.script !== undefined) {
-    context.addIssue({ code: 'custom', message: 'expected either a rate or a script', path: ['script'] })
-  }
-  if (rule.scriptRepeats !== undefined && rule.script === undefined) {
-    context.addIssue({ code: 'custom', message: 'expected only together with a script', path: ['scriptRepeats'] })
-  }
-}

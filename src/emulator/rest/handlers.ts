@@ -9,7 +9,9 @@ import type { Page, PageRequest } from '../world/port.ts'
 import type { World } from '../world/world.ts'
 import { RestError } from './error.ts'
 import type { RestSettings } from './input.ts'
-import type { KeyedPageRequest } from './pages.ts'
+
+/** Lists of the world have numeric keys, lists of an account have text keys. */
+type KeyedPageRequest = Omit<PageRequest, 'after'> & { readonly after: number | string | null }
 
 type Output<S> = S extends z.ZodType ? Readonly<z.output<S>> : null
 /** True for operations that return pages. */
@@ -50,8 +52,12 @@ export function createHandlers({ world: { views }, accounts, settings }: Handler
     const message = `wallet ${address} was never seen on ${network}; wallets appear with their first trade`
     throw new RestError('wallet_not_found', message)
   }
-  const expectFound = <T>(kind: 'alert' | 'webhook', found: T | null | false): T => {
-    if (found !== null && found !== false) return found
+  const expectOwned = <T extends { readonly accountId: string }>(
+    kind: 'alert' | 'webhook',
+    item: T | undefined,
+    { accountId }: Caller,
+  ): T => {
+    if (item?.accountId === accountId) return item
     const message = `this account has no ${kind} with this ${kind}_id; GET /v1/${kind}s lists its ${kind}s`
     throw new RestError('not_found', message)
   }
@@ -94,10 +100,9 @@ export function createHandlers({ world: { views }, accounts, settings }: Handler
     },
     listAlerts: ({ caller, page }) =>
       pageOf(accounts.alerts(caller.accountId), ({ alertId }) => alertId, toAlertData, page),
-    getAlert: ({ caller, params }) =>
-      toAlertData(expectFound('alert', accounts.alert(caller.accountId, params.alert_id))),
+    getAlert: ({ caller, params }) => toAlertData(expectOwned('alert', accounts.alert(params.alert_id), caller)),
     deleteAlert({ caller, params: { alert_id } }) {
-      expectFound('alert', accounts.removeAlert(caller.accountId, alert_id))
+      accounts.removeAlert(expectOwned('alert', accounts.alert(alert_id), caller))
       return { alert_id, deleted: true }
     },
 
@@ -109,11 +114,13 @@ export function createHandlers({ world: { views }, accounts, settings }: Handler
     listWebhooks: ({ caller, page }) =>
       pageOf(accounts.webhooks(caller.accountId), ({ webhookId }) => webhookId, toWebhookData, page),
     getWebhook: ({ caller, params }) =>
-      toWebhookData(expectFound('webhook', accounts.webhook(caller.accountId, params.webhook_id))),
-    updateWebhook: ({ caller, params, body }) =>
-      toWebhookData(expectFound('webhook', accounts.updateWebhook(caller.accountId, params.webhook_id, body))),
+      toWebhookData(expectOwned('webhook', accounts.webhook(params.webhook_id), caller)),
+    updateWebhook({ caller, params, body }) {
+      const webhook = expectOwned('webhook', accounts.webhook(params.webhook_id), caller)
+      return toWebhookData(accounts.updateWebhook(webhook, body))
+    },
     deleteWebhook({ caller, params: { webhook_id } }) {
-      expectFound('webhook', accounts.removeWebhook(caller.accountId, webhook_id))
+      accounts.removeWebhook(expectOwned('webhook', accounts.webhook(webhook_id), caller))
       return { webhook_id, deleted: true }
     },
   }

@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import { matches } from '../faults/faults.ts'
+import { limit, utcTime, wholeNumber } from '../values.ts'
 
 /** A request under `/v1` and the status of its response, without secrets. */
 export interface RestExchange {
@@ -25,20 +27,20 @@ export interface JournalEntry extends RestExchange {
   readonly seq: number
 }
 
-/** Journal filter; all given members must match. */
-export interface JournalFilter {
-  readonly method?: string
+/** Query of the journal; all its members must match. */
+export const journalQuery = z.strictObject({
+  method: z.exactOptional(z.string()),
   /** Exact path, or a prefix with a trailing `*`. */
-  readonly path?: string
-  /** A status, or its class: `4xx`. */
-  readonly status?: string
+  path: z.exactOptional(z.string()),
+  status: z.exactOptional(z.string().regex(/^\d(?:\d\d|xx)$/, 'expected a status such as 404, or a class such as 4xx')),
   /** The id of the key. */
-  readonly key?: string
+  key: z.exactOptional(z.string()),
   /** At or after this moment of real time. */
-  readonly since?: number
+  since: z.exactOptional(utcTime),
   /** After the entry with this number. */
-  readonly after?: number
-}
+  after: z.exactOptional(wholeNumber),
+  limit: limit.prefault('100'),
+})
 
 export type Journal = ReturnType<typeof createJournal>
 
@@ -53,8 +55,8 @@ export function createJournal(capacity: number) {
       // Drops old entries in batches: adding to a full journal stays cheap.
       if (entries.length >= 2 * capacity) entries = entries.slice(-capacity)
     },
-    /** The newest `limit` matches, oldest first. */
-    find({ method, path = '*', status, key, since = 0, after = 0 }: JournalFilter, limit: number) {
+    /** The newest matches, oldest first. */
+    find({ method, path = '*', status, key, since = 0, after = 0, limit: maxCount }: z.output<typeof journalQuery>) {
       const isStatus = (actual: string) => (status?.endsWith('xx') ? actual[0] === status[0] : actual === status)
       return entries
         .slice(-capacity)
@@ -67,7 +69,7 @@ export function createJournal(capacity: number) {
             entry.at >= since &&
             entry.seq > after,
         )
-        .slice(-limit)
+        .slice(-maxCount)
     },
     /** Deletes all entries; returns their number. */
     clear(): number {

@@ -1,26 +1,18 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { Caller } from '../accounts/accounts.ts'
-import type { AsOf, PageRequest } from '../world/port.ts'
+import type { AsOf } from '../world/port.ts'
 import { invalidRequest } from './error.ts'
 import type { Input } from './input.ts'
 
-/** A requested page: of `list`, after `position`, or from the start. */
+/** A requested page: after the item with the key `after`, in the list as of `asOf` (A58). */
 export interface RequestedPage {
   /** Identifies the list: operation, filters and account. */
   readonly list: string
   readonly limit: number
-  readonly position: Position | null
-}
-
-/** Start of a page: strictly after the item with this key, in the list as of `asOf` (A58). */
-interface Position {
-  readonly after: number | string
-  readonly asOf: AsOf
-}
-
-/** Lists of the world have numeric keys, lists of an account have text keys. */
-export interface KeyedPageRequest extends Omit<PageRequest, 'after'> {
+  /** Lists of the world have numeric keys, lists of an account have text keys. Null for the first page. */
   readonly after: number | string | null
+  /** Null for the first page, which shows the present moment. */
+  readonly asOf: AsOf | null
 }
 
 interface PagesOptions {
@@ -28,7 +20,6 @@ interface PagesOptions {
   readonly secret: string
   /** Number of restores of the world; a restore voids earlier cursors. */
   readonly epoch: () => number
-  readonly now: () => AsOf
 }
 
 const problems = {
@@ -38,25 +29,23 @@ const problems = {
   'other-list':
     'expected a cursor of this list; keep the account, the path and all parameters but limit the same from page to page, ' +
     'or start again without one',
-  ahead: 'expected a cursor of the past; this one is of a future moment; start again without one',
 } as const
 
 const version = 1
 const macBytes = 12
 
 /** Reads and writes opaque cursors (R120–R122, A58): base64url of a MAC, the position, and a digest of the list. They never expire. */
-export function createPages({ secret, epoch, now }: PagesOptions) {
+export function createPages({ secret, epoch }: PagesOptions) {
   const macOf = (payload: string) =>
     createHmac('sha256', secret).update(`${epoch()} ${payload}`).digest().subarray(0, macBytes)
 
-  function positionOf(cursor: string, list: string): Position {
+  function positionOf(cursor: string, list: string): Pick<RequestedPage, 'after' | 'asOf'> {
     const bytes = Buffer.from(cursor, 'base64url')
     const isCanonical = bytes.length > macBytes && bytes.toString('base64url') === cursor
     const payload = bytes.subarray(macBytes).toString()
     if (!isCanonical || !timingSafeEqual(bytes.subarray(0, macBytes), macOf(payload))) throw invalidCursor('foreign')
     const [, after, at, seq, digest] = JSON.parse(payload) as [number, number | string, number, number, string]
     if (digest !== digestOf(list)) throw invalidCursor('other-list')
-    if (seq > now().seq) throw invalidCursor('ahead')
     return { after, asOf: { at, seq } }
   }
 
@@ -69,14 +58,14 @@ export function createPages({ secret, epoch, now }: PagesOptions) {
     ): RequestedPage {
       const { limit, cursor, ...filters } = query
       const list = JSON.stringify([operationId, accountId, params, filters])
-      return { list, limit: Number(limit), position: typeof cursor === 'string' ? positionOf(cursor, list) : null }
-    },
-    /** The first page shows the present moment; later pages show the moment of the first. */
-    toRequest({ limit, position }: RequestedPage): KeyedPageRequest {
-      return { limit, after: position?.after ?? null, asOf: position?.asOf ?? now() }
+      const position = typeof cursor === 'string' ? positionOf(cursor, list) : { after: null, asOf: null }
+      return { list, limit: Number(limit), ...position }
     },
     /** The cursor of the next page; null if there is none. */
-    nextCursor({ list }: RequestedPage, { at, seq }: AsOf, lastKey: number | string | null): string | null {
+    nextCursor(
+      { list, asOf: { at, seq } }: { readonly list: string; readonly asOf: AsOf },
+      lastKey: number | string | null,
+    ): string | null {
       if (lastKey === null) return null
       const payload = JSON.stringify([version, lastKey, at, seq, digestOf(list)])
       return Buffer.concat([macOf(payload), Buffer.from(payload)]).toString('base64url')

@@ -56,10 +56,10 @@ export function createRestApp(options: RestAppOptions) {
   const exchangeByRequest = new WeakMap<IncomingMessage, Exchange>()
   /** The latest response of each connection. */
   const latestResponse = new WeakMap<Duplex, ServerResponse>()
+  const now = () => ({ at: world.now(), seq: world.seq() })
   const pages = createPages({
     secret: options.cursorSecret,
     epoch: options.epoch ?? (() => 0),
-    now: () => ({ at: world.now(), seq: world.seq() }),
   })
   const handlers: Handlers = createHandlers({ world, accounts, settings })
   const catchUp = () => world.advanceTo(Math.floor(clock.now()))
@@ -108,21 +108,16 @@ export function createRestApp(options: RestAppOptions) {
         await waiting
         catchUp()
       }
-      const page = requested && pages.toRequest(requested)
+      const page = requested && { ...requested, asOf: requested.asOf ?? now() }
       const result = handle({ caller, ...input, page })
-      if (requested === null || page === null) {
+      if (page === null) {
         exchange.succeed(status, result, meta === 'network' ? { network } : {}, false)
         return
       }
       const { items, lastKey, total } = result as ReturnType<Handlers['listAlerts']>
-      const cursor = pages.nextCursor(requested, page.asOf, lastKey)
+      const cursor = pages.nextCursor(page, lastKey)
       const isOmitted = cursor === null && settings.omitNextCursor
-      exchange.succeed(
-        status,
-        items,
-        { ...(!isOmitted && { next_cursor: cursor }), limit: requested.limit, total },
-        true,
-      )
+      exchange.succeed(status, items, { ...(!isOmitted && { next_cursor: cursor }), limit: page.limit, total }, true)
     }
   }
 

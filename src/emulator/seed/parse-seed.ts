@@ -5,7 +5,7 @@ import { type Seed, type SeedInput, seedSchema } from './schema.ts'
 import { readFileSync, statSync } from 'node:fs'
 import { type Document, LineCounter, isMap, isNode, isScalar, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { editDistance } from '../../base/edit-distance.ts'
+import { nearest } from '../../base/edit-distance.ts'
 
 /**
  * Checks a seed.
@@ -13,11 +13,11 @@ import { editDistance } from '../../base/edit-distance.ts'
  * @throws InboxError `config_invalid` with every problem and its path, and none of the values
  */
 export function parseSeed(input: SeedInput): Seed {
-  return checkSeed(input, (problems) =>
-    invalid(
-      'the seed',
-      problems.map(({ text }) => text),
-    ),
+  const { seed, problems } = checkSeed(input)
+  if (seed !== undefined) return seed
+  throw invalid(
+    'the seed',
+    problems.map(({ text }) => text),
   )
 }
 
@@ -67,17 +67,13 @@ export function parseSeedFile(text: string, file: string): Seed {
   })
   if (mistakes.length > 0) throw invalid(file, mistakes)
 
-  return checkSeed(toValue(document, file), (problems) => {
-    const placed = problems.map(({ path, text: problem }) => {
-      const { line } = lineCounter.linePos(offsetOf(document, path))
-      return { line, text: `line ${line}: ${problem}` }
-    })
-    const inOrder = placed.toSorted((a, b) => a.line - b.line)
-    return invalid(
-      file,
-      inOrder.map((problem) => problem.text),
-    )
-  })
+  const { seed, problems } = checkSeed(toValue(document, file))
+  if (seed !== undefined) return seed
+  const lines = problems
+    .map(({ path, text: problem }) => ({ line: lineCounter.linePos(offsetOf(document, path)).line, problem }))
+    .toSorted((a, b) => a.line - b.line)
+    .map(({ line, problem }) => `line ${line}: ${problem}`)
+  throw invalid(file, lines)
 }
 
 function readText(file: string): string {
@@ -122,30 +118,26 @@ interface SeedProblem {
   readonly text: string
 }
 
-/** Checks a seed (A34). Throws the error for all its problems. */
-function checkSeed(input: unknown, toError: (problems: readonly SeedProblem[]) => InboxError): Seed {
+/** Checks a seed (A34). */
+function checkSeed(input: unknown) {
+  /** Known settings by the path of an object with unknown ones. */
   const settingsAt = new Map<string, readonly string[]>()
-  const result = seedSchema.safeParse(input, {
+  const { data: seed, error } = seedSchema.safeParse(input, {
     error(issue) {
-      if (issue.code === 'unrecognized_keys') settingsAt.set(keyOf(issue.path), settingsOf(issue.inst))
+      if (issue.code === 'unrecognized_keys') settingsAt.set(String(issue.path ?? []), settingsOf(issue.inst))
       return undefined
     },
   })
-  if (result.success) return result.data
-  const problems = result.error.issues.flatMap((issue) => {
+  const problems = (error?.issues ?? []).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [toProblem(issue.path, withKind(issue, input))]
-    const known = settingsAt.get(keyOf(issue.path)) ?? []
+    const known = settingsAt.get(String(issue.path)) ?? []
     return issue.keys.map((name) => toProblem([...issue.path, name], unknownSetting(name, known)))
   })
-  throw toError(problems)
+  return { seed, problems }
 }
 
 function toProblem(path: readonly PropertyKey[], message: string): SeedProblem {
   return { path, text: path.length === 0 ? message : `${path.map(String).join('.')}: ${message}` }
-}
-
-function keyOf(path: readonly PropertyKey[] | undefined): string {
-  return JSON.stringify(path?.map(String) ?? [])
 }
 
 function settingsOf(schema: unknown): readonly string[] {
@@ -154,11 +146,7 @@ function settingsOf(schema: unknown): readonly string[] {
 }
 
 function unknownSetting(name: string, known: readonly string[]): string {
-  const ranked = known.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }))
-  const [nearest] = ranked.toSorted((a, b) => a.distance - b.distance)
-  const isClose = nearest !== undefined && nearest.distance <= 2 && nearest.distance < name.length
-  if (isClose) return `unknown setting; did you mean ${nearest.other}?`
-  return `unknown setting; expected one of ${known.join(', ')}`
+  return `unknown setting${nearest(name, known) || `; expected one of ${known.join(', ')}`}`
 }
 
 /** The expectation and, for a wrong type, the kind of the value. */

@@ -3,16 +3,15 @@ import { networkIds } from '../../../schema/index.ts'
 import { newAlert } from '../../../schema/rest/alert.ts'
 import { networkStatuses } from '../../../schema/rest/network.ts'
 import { scopeNames } from '../../../schema/rest/routes.ts'
-import { endpointUrl } from '../../../schema/rest/url.ts'
 import { newWebhook } from '../../../schema/rest/webhook.ts'
 import { planLimits, type Plan } from '../accounts/accounts.ts'
-import { canonical, positive } from '../values.ts'
+import { canonical } from '../values.ts'
 import { durationForm, maxDurationMs, parseDuration } from '../duration.ts'
 import { faultRuleSchema } from '../faults/rules.ts'
 import { restSettingsSchema } from '../rest/input.ts'
 import { serializerProfiles } from '../serialize.ts'
 import { clockModes } from '../world-clock.ts'
-import { storyNames, thresholdsSchema } from '../world/port.ts'
+import { storyNames, thresholdsSchema, worldSettings } from '../world/port.ts'
 
 const name = z.string().trim().min(1).max(100)
 const network = z.enum(networkIds)
@@ -59,13 +58,12 @@ export const keySchema = z.strictObject({
 })
 
 const { url, events, secret } = newWebhook.shape
-const { type, threshold, label } = newAlert.shape
+const { type, threshold, webhook_url: webhookUrl, label } = newAlert.shape
 
 const trackedSchema = z.strictObject({ network, wallet: z.string() }).transform(canonical('wallet'))
 
-const alertSchema = z
-  .strictObject({ type, address: z.string(), network, threshold, webhookUrl: endpointUrl, label })
-  .transform(canonical('address'))
+/** Members of an alert to create. */
+export const alertShape = { type, address: z.string(), network, threshold, webhookUrl, label }
 
 const accountSchema = z.strictObject({
   name,
@@ -76,22 +74,12 @@ const accountSchema = z.strictObject({
     .max(20)
     .default([]),
   alertSecret: z.exactOptional(credential),
-  alerts: z.array(alertSchema).max(100).default([]),
+  alerts: z
+    .array(z.strictObject(alertShape).transform(canonical('address')))
+    .max(100)
+    .default([]),
   /** Number of alerts on prices of larger tokens, near the initial prices. Needs a webhook. */
   priceAlerts: z.int().min(0).max(50).default(0),
-})
-
-/** World settings with their defaults. */
-const worldSettingsSchema = z.strictObject({
-  /** Trading activity, as a multiple of the default. */
-  activity: z.number().min(0).max(10_000).default(1),
-  /** A12 */
-  pnlMode: z.enum(['closed', 'disposals']).default('closed'),
-  /** A68 */
-  graduationAlsoLists: z.boolean().default(true),
-  /** A5 */
-  whaleUsd: positive.default(1_000_000),
-  whaleSupplyPct: positive.max(100).default(1),
 })
 
 /** Initial state of an emulator (A34). The output is valid input. */
@@ -104,7 +92,7 @@ export const seedSchema = z
         startAt: moment.nullable().default(null),
         /** Length of the history simulated before the emulator answers. */
         history: duration.default(24 * 3_600_000),
-        ...worldSettingsSchema.shape,
+        ...worldSettings,
       })
       .prefault({}),
     clock: z
@@ -132,31 +120,20 @@ export const seedSchema = z
     stories: z.array(z.enum(storyNames)).max(100).default([]),
   })
   .superRefine(({ accounts }, context) => {
-    rejectRepeated(
-      accounts.map((account, index) => ({ text: account.name, path: ['accounts', index, 'name'] })),
-      'another account has this name',
-      context,
-    )
-    const keys = accounts.flatMap((account, index) =>
-      account.keys.map(({ key }, number) => ({ text: key, path: ['accounts', index, 'keys', number, 'key'] })),
-    )
-    rejectRepeated(keys, 'another key has this value', context)
+    const seen = new Set<string>()
+    const rejectRepeated = (text: string | undefined, message: string, path: PropertyKey[]) => {
+      if (text === undefined) return
+      if (seen.has(`${message} ${text}`)) context.addIssue({ code: 'custom', message, path })
+      seen.add(`${message} ${text}`)
+    }
+    for (const [index, { name, keys }] of accounts.entries()) {
+      rejectRepeated(name, 'another account has this name', ['accounts', index, 'name'])
+      for (const [number, { key }] of keys.entries()) {
+        rejectRepeated(key, 'another key has this value', ['accounts', index, 'keys', number, 'key'])
+      }
+    }
   })
 
 export type Seed = z.output<typeof seedSchema>
 /** Seed as written: omitted settings have their defaults. */
 export type SeedInput = z.input<typeof seedSchema>
-
-interface TextAt {
-  readonly text: string | undefined
-  readonly path: readonly (string | number)[]
-}
-
-function rejectRepeated(all: readonly TextAt[], message: string, context: z.core.$RefinementCtx): void {
-  const seen = new Set<string>()
-  for (const { text, path } of all) {
-    if (text === undefined) continue
-    if (seen.has(text)) context.addIssue({ code: 'custom', message, path: [...path] })
-    seen.add(text)
-  }
-}

@@ -127,23 +127,3 @@ function toBase32(value: bigint, length: number): string {
   for (let rest = value; text.length < length; rest /= 32n) text = alphabet.charAt(Number(rest % 32n)) + text
   return text
 }
-
-/** Returns the transaction hash for a number in the log. */
-export type TxHashes = (network: NetworkId, seq: number) => string
-
-/** Cache size. Clients request pages of the newest trades repeatedly. */
-const capacity = 20_000
-
-/** Caches Solana hashes: they dominate the cost of a page of trades. */
-export function createTxHashes(seed: string): TxHashes {
-  const cache = new Map<number, string>()
-  return (network, seq) => {
-    if (network !== 'solana') return toTxHash(network, seed, seq)
-    const cached = cache.get(seq)
-    if (cached !== undefined) return cached
-    if (cache.size >= capacity) cache.clear()
-    const txHash = toTxHash(network, seed, seq)
-    cache.set(seq, txHash)
-    return txHash
-  }
-}

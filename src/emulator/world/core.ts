@@ -1,18 +1,19 @@
 import { networkIds, type KnownEvent, type NetworkId } from '../../../schema/index.ts'
 import { addDue } from '../sorted-list.ts'
 import type { Chance, Stream } from '../random.ts'
-import { toEventId, type TxHashes } from './addresses.ts'
+import { toEventId } from './addresses.ts'
 import { networkFacts } from './networks.ts'
 import { coinsToMicro, microToCoins } from './numbers.ts'
-import type { Audience, VolumeSpikeEvent, WorldEvent, WorldOptions } from './port.ts'
+import type { Audience, VolumeSpikeEvent, FullWorldOptions, WorldEvent } from './port.ts'
 import type { AlertState, HoldingState, LogKind, Task, TokenState, WalletState, WorldState } from './state.ts'
 import { holdingKey, type TradeLog } from './trade-log.ts'
 
 /** Shared state of the world's modules. */
 export interface Core {
-  readonly options: Required<WorldOptions>
+  readonly options: FullWorldOptions
   readonly chance: Chance
-  readonly txHash: TxHashes
+  /** Transaction hash of a log entry. */
+  readonly txHash: (network: NetworkId, seq: number) => string
   state: WorldState
   readonly trades: TradeLog
   directory: Directory

@@ -74,21 +74,10 @@ export interface Page<T> {
 }
 
 /** Reference to a wallet or token. Use it at once, and only with the world that returned it. */
-export interface WalletRef {
+export interface Ref {
   readonly network: NetworkId
   readonly address: string
   readonly index: number
-}
-export interface TokenRef {
-  readonly network: NetworkId
-  readonly address: string
-  readonly index: number
-}
-
-export interface Thresholds {
-  readonly largeTradeUsd: number
-  readonly milestonesUsd: readonly number[]
-  readonly riskSensitivity: number
 }
 
 export const archetypes = ['whale', 'sniper', 'momentum', 'dip', 'bot', 'dormant'] as const
@@ -227,17 +216,24 @@ export type WorldCommand = { [K in CommandKind]: Readonly<{ kind: K } & z.input<
 /** A validated command of one kind, with its defaults. */
 export type CommandOf<K extends CommandKind> = Readonly<z.output<Bodies[K]>>
 
-export interface WorldOptions {
+/** Settings of a world, with their defaults. */
+export const worldSettings = {
+  /** Trading activity, as a multiple of the default of about 35,000 swaps a day. */
+  activity: z.number().min(0).max(10_000).default(1),
+  /** Realized PnL: on close (`closed`), or on every sale (`disposals`) (A12). */
+  pnlMode: z.enum(['closed', 'disposals']).default('closed'),
+  /** True if a graduation also emits a listing (A68). */
+  graduationAlsoLists: z.boolean().default(true),
+  /** Limits that make a whale (A5). */
+  whaleUsd: positive.default(1_000_000),
+  whaleSupplyPct: positive.max(100).default(1),
+}
+
+interface WorldOrigin {
   readonly seed: string
   /** Start of history. */
   readonly startAt: number
-  /** Trading activity, as a multiple of the default of about 35,000 swaps a day. Default 1. */
-  readonly activity?: number
-  /** Realized PnL: on close (`closed`), or on every sale (`disposals`) (A12). Default `closed`. */
-  readonly pnlMode?: 'closed' | 'disposals'
-  /** True if a graduation also emits a listing (A68). Default true. */
-  readonly graduationAlsoLists?: boolean
-  /** Limits that make a whale (A5). Default 1,000,000 USD and 1 %. */
-  readonly whaleUsd?: number
-  readonly whaleSupplyPct?: number
 }
+type WorldSettings = z.ZodObject<typeof worldSettings>
+export type WorldOptions = WorldOrigin & Readonly<z.input<WorldSettings>>
+export type FullWorldOptions = WorldOrigin & Readonly<z.output<WorldSettings>>

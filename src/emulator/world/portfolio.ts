@@ -1,7 +1,7 @@
 import { type Core, coinPriceAt, holdingAt, tokenAt, usdOfCoins, walletAt } from './core.ts'
 import { roundUsd, toAmount, toMicro, toPercent, toPriceUsd, toUsd } from './numbers.ts'
 import type { AsOf, Page, PageRequest, PnlSummary, Position, WalletOverview } from './port.ts'
-import { markAsOf, priceUsd, worth } from './prices.ts'
+import { markAsOf, worth } from './prices.ts'
 import { holdingKey } from './trade-log.ts'
 import type { Timeframe } from '../../../schema/rest/parameters.ts'
 import type { HoldingState } from './state.ts'
@@ -57,18 +57,10 @@ interface PositionState {
 
 export function portfolioOf(core: Core, wallet: number, page: PageRequest): Page<Position> {
   const { open } = walletAt(core, wallet)
-  const isNow = page.asOf.seq === core.state.seq && page.asOf.at === core.state.now
-  const positions = isNow
-    ? [...open].toSorted((a, b) => a - b).map((key) => positionNow(core, key))
-    : candidates(core, wallet, page.asOf).flatMap((key) => positionAsOf(core, key, page.asOf) ?? [])
+  const positions = candidates(core, wallet, page.asOf).flatMap((key) => positionAsOf(core, key, page.asOf) ?? [])
   const totalValue = positions.reduce((sum, { value }) => sum + value, 0n)
-  const byKey = new Map(positions.map((holding) => [holding.key, holding]))
-  const { shown, lastKey } = pageOfKeys([...byKey.keys()], page)
-  const items = shown.flatMap((key) => {
-    const holding = byKey.get(key)
-    return holding ? [toPosition(core, holding, totalValue)] : []
-  })
-  return { items, lastKey, total: open.size }
+  const { shown, lastKey } = pageByKey(positions, ({ key }) => key, page)
+  return { items: shown.map((holding) => toPosition(core, holding, totalValue)), lastKey, total: open.size }
 }
 
 /** Holdings that may have been open as of a moment, in order: those open now and those traded since. Only trades close one. */
@@ -83,12 +75,6 @@ function candidates(core: Core, wallet: number, asOf: AsOf): readonly number[] {
     if (key !== undefined) keys.add(key)
   }
   return [...keys].toSorted((a, b) => a - b)
-}
-
-function positionNow(core: Core, key: number): PositionState {
-  const holding = holdingAt(core, key)
-  const { token, balance } = holding
-  return { key, token, balance, price: priceUsd(core, token), ...valueOf(core, holding) }
 }
 
 function positionAsOf(core: Core, key: number, asOf: AsOf): PositionState | null {
@@ -121,14 +107,16 @@ function toPosition(core: Core, { token, balance, price, value, cost }: Position
   }
 }
 
-/** A page of sorted keys, smallest first. */
-export function pageOfKeys(
-  keys: readonly number[],
+/** A page of items sorted by their keys, smallest first. */
+export function pageByKey<T>(
+  items: readonly T[],
+  keyOf: (item: T) => number,
   { limit, after }: PageRequest,
-): { shown: readonly number[]; lastKey: number | null } {
-  const rest = after === null ? keys : keys.filter((key) => key > after)
+): { shown: readonly T[]; lastKey: number | null } {
+  const rest = after === null ? items : items.filter((item) => keyOf(item) > after)
   const shown = rest.slice(0, limit)
-  return { shown, lastKey: rest.length > limit ? (shown.at(-1) ?? null) : null }
+  const last = shown.at(-1)
+  return { shown, lastKey: rest.length > limit && last !== undefined ? keyOf(last) : null }
 }
 
 const dayMs = 86_400_000

@@ -187,6 +187,7 @@ export interface AlertState {
   firedAt: number | null
 }
 
+/** Thresholds of events (A34). */
 export interface Rules {
   largeTradeUsd: number
   milestonesUsd: readonly number[]

@@ -5,8 +5,9 @@ import type { Timeframe } from '../../../schema/rest/parameters.ts'
 import { type Core, coinPrice, holdersOf, tokenAt, walletAt, placeOf } from './core.ts'
 import { networkFacts } from './networks.ts'
 import { toAmount, toUsd } from './numbers.ts'
-import { pageOfKeys, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
-import type { Page, PageRequest, PnlSummary, Thresholds, Token, TokenRef, Trade, TradeSide, WalletRef } from './port.ts'
+import { pageByKey, overviewOf, pnlOf, portfolioOf } from './portfolio.ts'
+import type { Page, PageRequest, PnlSummary, Ref, Token, Trade, TradeSide } from './port.ts'
+import type { Rules } from './state.ts'
 import { changePct, priceUsd, volume24h, worth } from './prices.ts'
 import type { Leg, LoggedTrade } from './trade-log.ts'
 
@@ -14,54 +15,48 @@ export type WorldViews = ReturnType<typeof createViews>
 
 /** Read access for REST, all from this one ledger (R16–R29, R105). Addresses are canonical, as from `parseAddress`. */
 export function createViews(core: Core) {
-  const walletRef = (index: number): WalletRef => {
-    const { network, address } = walletAt(core, index)
-    return { network, address, index }
-  }
-  const tokenRef = (index: number): TokenRef => {
-    const { network, address } = tokenAt(core, index)
-    return { network, address, index }
-  }
+  const refTo = ({ network, address }: Omit<Ref, 'index'>, index: number): Ref => ({ network, address, index })
   return {
     /** A wallet that was seen (A11); null otherwise. */
-    findWallet(network: NetworkId, address: string): WalletRef | null {
+    findWallet(network: NetworkId, address: string): Ref | null {
       const index = core.directory.wallets.get(placeOf(network, address))
       const isSeen = index !== undefined && walletAt(core, index).seenAt !== null
       return isSeen ? { network, address, index } : null
     },
-    findToken(network: NetworkId, address: string): TokenRef | null {
+    findToken(network: NetworkId, address: string): Ref | null {
       const index = core.directory.tokens.get(placeOf(network, address))
       return index === undefined ? null : { network, address, index }
     },
     networkStatus: (network: NetworkId) => core.state.networks[network].status,
-    overview: ({ index }: WalletRef) => overviewOf(core, index),
+    overview: ({ index }: Ref) => overviewOf(core, index),
     /** In the order in which the tokens were first acquired, prices as of `asOf` (A59). */
-    portfolio: ({ index }: WalletRef, page: PageRequest) => portfolioOf(core, index, page),
-    pnl: ({ index }: WalletRef, timeframe: Timeframe): PnlSummary => {
+    portfolio: ({ index }: Ref, page: PageRequest) => portfolioOf(core, index, page),
+    pnl: ({ index }: Ref, timeframe: Timeframe): PnlSummary => {
       const { address, network } = walletAt(core, index)
       return { wallet: address, network, timeframe, pnl: pnlOf(core, index, timeframe) }
     },
     /** Newest first (A21). With `token` (an address of the network), only trades of it (R56). */
-    trades: ({ index }: WalletRef, page: PageRequest, token: string | null) => tradesOf(core, index, page, token),
-    token: ({ index }: TokenRef) => tokenView(core, index),
+    trades: ({ index }: Ref, page: PageRequest, token: string | null) => tradesOf(core, index, page, token),
+    token: ({ index }: Ref) => tokenView(core, index),
     /** Oldest first; case-insensitive part of symbol or name, or the exact address (A20). */
     searchTokens(q: string, network: NetworkId | null, page: PageRequest): Page<Token> {
       const byAddress = tokensAtAddress(core, q)
       const all = byAddress.length > 0 ? byAddress : tokensNamed(core, q)
       const matching = network === null ? all : all.filter((index) => tokenAt(core, index).network === network)
       const existed = matching.filter((index) => tokenAt(core, index).createdSeq <= page.asOf.seq)
-      const { shown, lastKey } = pageOfKeys(existed, page)
+      const { shown, lastKey } = pageByKey(existed, (index) => index, page)
       return { items: shown.map((index) => tokenView(core, index)), lastKey, total: matching.length }
     },
     /** Configurable thresholds of events (A34). */
-    thresholds: (): Thresholds => ({ ...core.state.rules }),
+    thresholds: (): Readonly<Rules> => ({ ...core.state.rules }),
     // For the control API.
-    trackedWallets: () => core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [walletRef(index)] : [])),
-    tokens: () => core.state.tokens.map((_, index) => tokenRef(index)),
+    trackedWallets: () =>
+      core.state.wallets.flatMap((wallet, index) => (wallet.isTracked ? [refTo(wallet, index)] : [])),
+    tokens: () => core.state.tokens.map(refTo),
     wallets: () =>
-      core.state.wallets.map(({ archetype }, index) => ({
-        ...walletRef(index),
-        archetype,
+      core.state.wallets.map((wallet, index) => ({
+        ...refTo(wallet, index),
+        archetype: wallet.archetype,
         tradeCount: core.trades.ofWallet(index).length,
       })),
   }

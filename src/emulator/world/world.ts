@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deserialize, serialize } from 'node:v8'
+import { z } from 'zod'
 import { takeDue } from '../sorted-list.ts'
 import { applyCommand } from './commands.ts'
 import { buyAsPlanned, habits, makeMarket, retire, wake } from './agents.ts'
@@ -18,7 +19,7 @@ import {
 } from './core.ts'
 import { auditContract } from './rules.ts'
 import { executeSellAll } from './trading.ts'
-import { createTxHashes } from './addresses.ts'
+import { toTxHash } from './addresses.ts'
 import { type Coin, coins, openingPricesUsd } from './networks.ts'
 import {
   type Archetype,
@@ -27,6 +28,7 @@ import {
   type WorldEvent,
   type WorldOptions,
   type WorldSnapshot,
+  worldSettings,
   archetypes,
 } from './port.ts'
 import type { CoinState, DailyStory, NetworkState, Task, WorldState } from './state.ts'
@@ -91,19 +93,12 @@ export interface World {
  * world.advanceTo(world.now() + 3_600_000)
  */
 export function createWorld(options: WorldOptions): World {
-  const full = {
-    activity: 1,
-    pnlMode: 'closed',
-    graduationAlsoLists: true,
-    whaleUsd: 1_000_000,
-    whaleSupplyPct: 1,
-    ...options,
-  } as const
+  const full = { ...options, ...z.object(worldSettings).parse(options) }
   const state = emptyState(full.startAt, Math.max(full.activity, minActivity))
   const core: Core = {
     options: full,
     chance: createChance(full.seed),
-    txHash: createTxHashes(full.seed),
+    txHash: (network, seq) => toTxHash(network, full.seed, seq),
     state,
     trades: new TradeLog(),
     directory: createDirectory(state),

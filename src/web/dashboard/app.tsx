@@ -1,4 +1,5 @@
 import { mount } from '../ui/mount.tsx'
+import { useThrottledCallback } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Route, Switch } from 'wouter'
@@ -14,7 +15,6 @@ import { DeliveriesPage } from './deliveries/deliveries.tsx'
 import { EventsPage } from './events.tsx'
 import { FaultsPage } from './faults/faults.tsx'
 import { OverviewPage } from './overview.tsx'
-import { useRefresh } from './refresh.ts'
 import { TriggersPage } from './triggers.tsx'
 import { WebhooksPage } from './webhooks.tsx'
 
@@ -86,6 +86,7 @@ function Pages({ user, signOut }: { readonly user: string; readonly signOut: Rea
   const client = useQueryClient()
   const count = useGet<DeliveryCounts>('/deliveries/counts').data?.undelivered ?? 0
   useRefresh('attempt', /^\/(?:deliveries|faults$)/)
+  useRefresh('event', /^\/events/)
   useLive<WorldClock>('clock', (clock) => client.setQueryData(['/clock'], clock))
   return (
     <Shell
@@ -117,6 +118,18 @@ function Pages({ user, signOut }: { readonly user: string; readonly signOut: Rea
       </Switch>
     </Shell>
   )
+}
+
+/** Minimum time between two reads of the same data. */
+const refreshMs = 1_000
+
+/** Reads the paths that match again when the stream sends a message of a kind. */
+function useRefresh(kind: 'event' | 'attempt', paths: RegExp): void {
+  const client = useQueryClient()
+  const refresh = useThrottledCallback(() => {
+    void client.invalidateQueries({ predicate: ({ queryKey: [path] }) => typeof path === 'string' && paths.test(path) })
+  }, refreshMs)
+  useLive(kind, refresh)
 }
 
 mount(<App />)

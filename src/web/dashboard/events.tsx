@@ -9,7 +9,6 @@ import type { Column } from '../ui/table.tsx'
 import { Line } from '../ui/text.tsx'
 import { Id, Time } from '../ui/values.tsx'
 import type { WorldEvent } from './contract.ts'
-import { useRefresh } from './refresh.ts'
 
 export const eventColumns: readonly Column<WorldEvent>[] = [
   { header: 'Time (UTC)', width: '10rem', narrow: 'plain', cell: ({ event }) => <Time at={event.created_at} /> },
@@ -19,9 +18,6 @@ export const eventColumns: readonly Column<WorldEvent>[] = [
 
 export const eventKey = ({ seq }: WorldEvent) => String(seq)
 
-/** Paths of the world's events. */
-export const eventPaths = /^\/events/
-
 export const noEvents = (
   <Empty title="No events yet">
     The world produces events by itself. <Link href="/triggers">Trigger one</Link> to see it at once.
@@ -30,7 +26,6 @@ export const noEvents = (
 
 /** The world's events as they arise, newest first. */
 export function EventsPage() {
-  useRefresh('event', eventPaths)
   return (
     <Page title="Events">
       <List

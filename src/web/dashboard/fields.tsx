@@ -1,5 +1,6 @@
-import type { Field } from '../ui/form.tsx'
+import type { Field, ValueOf } from '../ui/form.tsx'
 import { Copy } from '../ui/values.tsx'
+import type { Scenario } from './contract.ts'
 
 /** A new secret, which the server never returns again. */
 export function Secret({ value, label }: { readonly value: string; readonly label: string }) {
@@ -21,4 +22,10 @@ export function accountField(
   if (accounts.length < 2) return []
   const choices = accounts.map(({ accountId, name }) => ({ value: accountId, label: name }))
   return [{ name: 'account', label: 'Account', choices }]
+}
+
+/** Selects one of the choices, and describes it. */
+export function choiceField(label: string, choices: readonly Scenario[], value: ValueOf): Field {
+  const { about } = choices.find(({ name }) => name === value('name')) ?? choices[0] ?? {}
+  return { name: 'name', label, description: about, choices: choices.map(({ name }) => name) }
 }

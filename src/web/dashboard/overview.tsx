@@ -8,13 +8,11 @@ import { Tile } from '../ui/tile.tsx'
 import { ClockPanel } from './clock.tsx'
 import type { DeliveryCounts, StoredFault, World, WorldEvent } from './contract.ts'
 import { duplicateNote } from './faults/faults.tsx'
-import { eventColumns, eventKey, eventPaths, noEvents } from './events.tsx'
-import { useRefresh } from './refresh.ts'
+import { eventColumns, eventKey, noEvents } from './events.tsx'
 
 /** Counts of deliveries, the clock, and the newest events. */
 export function OverviewPage() {
   const newest = useGet<ListJson<WorldEvent>>('/events?order=newest&limit=20')
-  useRefresh('event', eventPaths)
   return (
     <Page title="Overview">
       <Figures />

@@ -4,16 +4,17 @@ import { toNumber, Form } from '../ui/form.tsx'
 import { formatCount } from '../ui/format.ts'
 import { eventTypes, namesOf } from '../ui/names.ts'
 import { Page, Panel } from '../ui/shell.tsx'
-import { Choices } from './choices.tsx'
 import type { Triggered } from './contract.ts'
+import { choiceField } from './fields.tsx'
 
-const stories: Readonly<Record<StoryName, string>> = {
+const about: Readonly<Record<StoryName, string>> = {
   scam: 'A token is listed, its owner hides, nobody can sell it, and its liquidity is removed.',
   launch: 'A token is launched on the bonding curve of Solana and bought up.',
   whale: 'A wealthy wallet trades.',
   crash: 'The price of a token falls step by step.',
   'bag-holder': 'A tracked wallet books a gain, then holds a falling token.',
 }
+const stories = namesOf(about).map((name) => ({ name, about: about[name] }))
 
 /** Makes events arise: at once, or by a story over minutes to hours of world time. */
 export function TriggersPage() {
@@ -53,11 +54,14 @@ export function TriggersPage() {
         />
       </Panel>
       <Panel title="Stories" note="Events over minutes to hours of world time">
-        <Choices
-          verb="Begin"
-          choices={namesOf(stories).map((name) => ({ name, about: stories[name] }))}
-          run={(api, story) => api.send('POST', '/world/story', { story })}
-          doneText={(story) => `Story ${story} has begun.`}
+        <Form
+          isRow
+          submit="Begin"
+          fields={(value) => [choiceField('Story', stories, value)]}
+          run={async ({ api, value }) => {
+            await api.send('POST', '/world/story', { story: value('name') })
+            return `Story ${value('name')} has begun.`
+          }}
         />
       </Panel>
     </Page>

@@ -1,12 +1,13 @@
 import { Action } from '../../ui/action.tsx'
 import { useGet, type ListJson } from '../../ui/api.tsx'
+import { filledIn, Form } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
 import { Page, Panel } from '../../ui/shell.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable, type Column } from '../../ui/table.tsx'
 import { Line, shortText } from '../../ui/text.tsx'
-import { Choices } from '../choices.tsx'
 import type { DeliveryCounts, FaultKind, Scenario, StoredFault } from '../contract.ts'
+import { choiceField } from '../fields.tsx'
 import { FaultForm } from './fault-form.tsx'
 
 const columns: readonly Column<StoredFault>[] = [
@@ -65,11 +66,14 @@ export function FaultsPage() {
       <Panel title="Scenarios" note="Replace all rules">
         <Loaded query={scenarios}>
           {({ data }) => (
-            <Choices
-              verb="Start"
-              choices={data}
-              run={(api, name) => api.send('POST', '/scenarios', { name })}
-              doneText={(name) => `Scenario ${name} has begun.`}
+            <Form
+              isRow
+              submit="Start"
+              fields={(value) => [choiceField('Scenario', data, value)]}
+              run={async ({ api, value }) => {
+                await api.send('POST', '/scenarios', filledIn(value, 'name'))
+                return `Scenario ${value('name')} has begun.`
+              }}
             />
           )}
         </Loaded>
