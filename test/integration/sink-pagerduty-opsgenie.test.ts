@@ -16,9 +16,10 @@ describe.each([
     for (const type of eventTypes) expect(await to.send(items(eventSamples[type]))).toBeUndefined()
     expect(to.fake.rejected).toEqual([])
     expect(to.fake.shown).toEqual([
-      'PEPE risk 20 → 72 (high)',
-      'TRAP is a honeypot (sell_blocked), risk 97',
-      'RUG lost $80,000.00 of liquidity (82.50%), $17,000.00 left',
+      'EXMPL risk 33 → 58 (high)',
+      'EXMPL is a honeypot (sell_blocked), risk 97',
+      'EXMPL lost $80,000.00 of liquidity (80.00%), $20,000.00 left',
+      'EXMPL owner 0x8617…8070D → 0xde70…2fb77',
     ])
   })
 
@@ -62,22 +63,22 @@ test('pagerduty: sends title, network, time, links and the event', async () => {
     dedup_key: honeypot.id,
     client: 'onchain-inbox',
     payload: {
-      summary: 'TRAP is a honeypot (sell_blocked), risk 97',
+      summary: 'EXMPL is a honeypot (sell_blocked), risk 97',
       source: 'onchain-inbox',
       severity: 'critical',
       timestamp: '2026-01-31T14:03:22.123Z',
-      component: 'polygon',
+      component: 'ethereum',
       class: 'contract.honeypot_detected',
       custom_details: {
         holders: '1,132',
         liquidity: '$12,000.00',
-        summary: 'Transfers to the pool revert.',
+        summary: honeypot.data.ai_summary,
         contract: honeypot.data.contract_address,
         event_id: honeypot.id,
         data: honeypot.data,
       },
     },
-    links: [{ href: `https://polygonscan.com/address/${honeypot.data.contract_address}`, text: 'contract' }],
+    links: [{ href: `https://etherscan.io/address/${honeypot.data.contract_address}`, text: 'contract' }],
   })
 })
 
@@ -105,12 +106,12 @@ test('opsgenie: sends title, network, time and team, with the key in a header', 
   await to.send(items(honeypot))
   expect(to.fake.server.requests[0]?.headers.authorization).toBe(`GenieKey ${genieKey}`)
   expect(to.fake.accepted[0]?.body).toMatchObject({
-    message: 'TRAP is a honeypot (sell_blocked), risk 97',
+    message: 'EXMPL is a honeypot (sell_blocked), risk 97',
     alias: honeypot.id,
     priority: 'P1',
-    tags: ['chain', 'contract.honeypot_detected', 'polygon'],
+    tags: ['chain', 'contract.honeypot_detected', 'ethereum'],
     responders: [{ type: 'team', name: 'desk' }],
-    description: expect.stringContaining('https://polygonscan.com/address/0x666'),
+    description: expect.stringContaining('https://etherscan.io/address/0xfB69'),
     details: { holders: '1,132', 'event id': honeypot.id },
   })
 })
