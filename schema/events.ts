@@ -238,7 +238,10 @@ export const eventTypes = Object.keys(eventSchemas) as readonly EventType[]
 
 /** One whole event of each type. */
 export const eventExamples = Object.fromEntries(
-  eventTypes.map((type) => [type, (eventSchemas[type].meta()?.examples as readonly unknown[])[0]]),
+  eventTypes.map((type) => {
+    const { examples } = eventSchemas[type].meta() as { readonly examples: readonly unknown[] }
+    return [type, examples[0]]
+  }),
 ) as Readonly<Record<EventType, z.output<typeof envelopeSchema>>>
 
 /** Numbers of the assumptions about when an event of the type arises. */
