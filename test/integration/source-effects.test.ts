@@ -13,8 +13,6 @@ import { FakeChat } from '../support/fake-chat.ts'
 import {
   botToken,
   discordRules,
-  genieKey,
-  opsgenieRules,
   pagerdutyRules,
   routingKey,
   slackRules,
@@ -55,7 +53,7 @@ test('one id from two sources has two effects in every sink', async () => {
     await startFake(discordRules),
     await startFake(telegramRules),
   ]
-  const [pagerduty, opsgenie] = [await startFake(pagerdutyRules), await startFake(opsgenieRules)]
+  const pagerduty = await startFake(pagerdutyRules)
   const to = (format: 'raw' | 'cloudevents') => ({
     kind: 'forward',
     url: `http://127.0.0.1:${server.port}/${format}`,
@@ -90,7 +88,6 @@ test('one id from two sources has two effects in every sink', async () => {
     discord: { kind: 'discord', url: discord.url },
     telegram: { kind: 'telegram', token: botToken, chatId: 42, baseUrl: `${telegram.origin}/` },
     pagerduty: { kind: 'pagerduty', routingKey, baseUrl: pagerduty.origin, minSeverity: 'info' },
-    opsgenie: { kind: 'opsgenie', apiKey: genieKey, baseUrl: opsgenie.origin, minSeverity: 'info' },
     email: { kind: 'email', url: `smtp://127.0.0.1:${smtp.port}`, from: 'a@example.com', to: 'b@example.com' },
     exec: { kind: 'exec', command: ['sh', '-c', `echo "$INBOX_EVENT_ID" >> ${join(folder, 'exec')}`] },
     file: { kind: 'file', path: join(folder, 'events.ndjson') },
@@ -129,7 +126,6 @@ test('one id from two sources has two effects in every sink', async () => {
   expect(new Set(ofPath('/standard-webhooks').map(({ headers }) => headers['webhook-id'])).size).toBe(2)
   for (const { shown } of [slack, discord, telegram]) expect(shown.join('\n').match(/is a honeypot/g)).toHaveLength(2)
   expect(new Set(pagerduty.accepted.map((accepted) => accepted.body['dedup_key']))).toEqual(new Set(ids))
-  expect(new Set(opsgenie.accepted.map((accepted) => accepted.body['alias']))).toEqual(new Set(ids))
   expect(smtp.mails).toHaveLength(2)
   expect(new Set(smtp.mails.map(({ headers }) => headers.get('message-id')?.[0])).size).toBe(2)
   expect((await readFile(join(folder, 'exec'), 'utf8')).trim().split('\n').toSorted()).toEqual(ids.toSorted())

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import discordKind from '../../handlers/sinks/discord.ts'
-import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
 import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import slackKind from '../../handlers/sinks/slack.ts'
 import telegramKind from '../../handlers/sinks/telegram.ts'
@@ -11,8 +10,6 @@ import { AppServer, type AppAnswer } from './app-server.ts'
 import {
   botToken,
   discordRules,
-  genieKey,
-  opsgenieRules,
   pagerdutyRules,
   parseBody,
   routingKey,
@@ -143,10 +140,6 @@ export const services = {
   })),
   pagerduty: service(pagerdutyKind, ['PagerDuty', pagerdutyRules, routingKey], ({ origin }) => ({
     routingKey,
-    baseUrl: origin,
-  })),
-  opsgenie: service(opsgenieKind, ['Opsgenie', opsgenieRules, genieKey], ({ origin }) => ({
-    apiKey: genieKey,
     baseUrl: origin,
   })),
 }
