@@ -7,6 +7,7 @@ import { createSignedRequest } from '../../src/app/testing/index.ts'
 import { startTestApp, testSecret } from '../support/app.ts'
 import { AppServer, type AppRequest } from '../support/app-server.ts'
 import { deliver, eventBytes } from '../support/signed.ts'
+import { until } from '../support/until.ts'
 
 const key = Buffer.from('0123456789abcdef01234567').toString('base64')
 const nextKey = Buffer.from('another-key-of-24-bytes!').toString('base64')
@@ -60,7 +61,10 @@ beforeAll(async () => {
   const app = opened.use(await startTestApp({ settings, handlers: { 'enqueuing.mjs': enqueuing } }))
   for (const raw of [exact, odd, eventBytes({ id: longId })]) await deliver(app, raw)
   const request = await createSignedRequest({ source: desk, body: exact.toString() })
-  await fetch(new URL(desk.path, app.url), request)
+  await until(
+    async () => (await fetch(new URL(desk.path, app.url), request)).ok,
+    'the delivery to the desk is accepted',
+  )
   requests = await server.received(4 * sinks.length + 6)
 })
 afterAll(() => opened.disposeAsync())
