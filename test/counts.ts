@@ -9,6 +9,8 @@ export const counts = {
   /** Duration of idle uploads, and deliveries sent during them. */
   idleUploadMs: long ? 60_000 : 5_000,
   idleUploadDeliveries: long ? 2_000 : 200,
+  /** Ways to cut signed texts into values. */
+  sourceCuts: long ? 1_000_000 : 20_000,
   envelopeRuns: long ? 50_000 : 500,
   /** Open runs in the database of a start. */
   backlogRuns: long ? 1_000_000 : 20_000,

@@ -150,7 +150,7 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const { all: meter, senders } = createMeters({
     clock,
     unusableStatus: config.unusableStatus,
-    hasDefaultSource: config.webhookSecrets !== undefined,
+    hasDefaultSource: config.webhookSecrets !== null,
     sources: config.sources.map(({ settings }) => settings),
   })
   const drift = createDriftCounter(clock)
@@ -168,7 +168,8 @@ async function start(options: AppOptions, opened: AsyncDisposableStack): Promise
   const sources = runSources(config.sources, { inbox, clock, log })
   opened.defer(() => sources.close())
   const reportHandlers = (handlers: readonly HandlerInfo[]) => {
-    for (const warning of findHandlerWarnings(handlers)) log.warn({ warning }, 'config warning')
+    for (const warning of findHandlerWarnings(handlers, config.webhookSecrets !== null))
+      log.warn({ warning }, 'config warning')
     // Not awaited: it counts the backlog.
     reportWaiting(inbox, handlers, log).catch(() => {})
   }

@@ -14,6 +14,8 @@ export const demoCredentials = {
 const values: readonly string[] = Object.values(demoCredentials)
 const secretKeys = values.map((value) => createSecretKey(Buffer.from(value)))
 
+export const isDemoCredential = (text: string): boolean => values.includes(text)
+
 /** @throws InboxError `config_invalid` if one of the secrets is a demo credential */
 export function refuseDemoSecret(secrets: readonly Secret[]): void {
   if (secrets.some(({ key }) => secretKeys.some((known) => key.equals(known)))) throw demoCredentialError('secret')
@@ -21,7 +23,7 @@ export function refuseDemoSecret(secrets: readonly Secret[]): void {
 
 /** @throws InboxError `config_invalid` if the token is a demo credential */
 export function refuseDemoToken(token: string | undefined): void {
-  if (token !== undefined && values.includes(token)) throw demoCredentialError('token')
+  if (token !== undefined && isDemoCredential(token)) throw demoCredentialError('token')
 }
 
 function demoCredentialError(what: string): InboxError {

@@ -29,7 +29,7 @@ async function run(options: CheckOptions): Promise<void> {
     failure = error
     return null
   })
-  const warnings = [...config.warnings, ...(handlers === null ? [] : findConfigWarnings(config.handlersDir, handlers))]
+  const warnings = [...config.warnings, ...(handlers === null ? [] : findConfigWarnings(config, handlers))]
   const values = Object.fromEntries(config.settings.map(({ name, value }) => [name, value]))
   const sinks = config.sinks.map(({ name, description }) => ({ name, description }))
   const sources = config.sources.map(describeSource)
@@ -76,7 +76,7 @@ function renderHandlers(handlers: readonly HandlerInfo[]): string {
 }
 
 /** Config warnings: allowed, but probably a mistake. */
-function findConfigWarnings(dir: string | null, handlers: readonly HandlerInfo[]): string[] {
+function findConfigWarnings({ handlersDir: dir, webhookSecrets }: Config, handlers: readonly HandlerInfo[]): string[] {
   if (handlers.length === 0) return [`no handlers${dir === null ? '' : ` in ${dir}`}: events are only stored`]
-  return findHandlerWarnings(handlers)
+  return findHandlerWarnings(handlers, webhookSecrets !== null)
 }

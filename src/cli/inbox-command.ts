@@ -9,6 +9,7 @@ import { withConfigOption, type ConfigOption } from './settings.ts'
 import { openInboxCalls, type InboxCalls, type InboxCallsOptions } from './inbox-calls.ts'
 import { printNote, printResult, withOutputOptions, type OutputOptions } from './output.ts'
 import { renderList } from './table.ts'
+import { defaultSource } from '../inbox/port.ts'
 import { eventTypes, networkIds } from '../../schema/index.ts'
 import { internalEventTypes } from '../../schema/internal.ts'
 import { nearest } from '../base/edit-distance.ts'
@@ -182,8 +183,15 @@ export function selectionOf(
   throw new InboxError('usage', `expected exactly one of: ${expected}`)
 }
 
-/** Notes a filter value that no documented event has: it may exist (R127), but is more often mistyped. */
-export function noteUnknownNames({ type, network }: { readonly type?: string; readonly network?: string }): void {
+interface NamedFilter {
+  readonly source?: string
+  readonly type?: string
+  readonly network?: string
+}
+
+/** Notes a filter value that no documented event has: it may exist (R127), but is more often mistyped. Other sources have other types. */
+export function noteUnknownNames({ source = defaultSource, type, network }: NamedFilter): void {
+  if (source !== defaultSource) return
   note('type', type, [...eventTypes, ...internalEventTypes])
   note('network', network, networkIds)
 }

@@ -101,7 +101,12 @@ async function serve(options: ServeOptions, end: ProcessEnd['now']): Promise<voi
   })
   app = started
   const { url, adminUrl, handlers } = started
-  const sources = config.sources.map(({ settings: { name } }) => name)
-  const names = { handlers: handlers.map(({ name }) => name), ...(sources.length > 0 && { sources }) }
-  log.info({ url, adminUrl, ...names }, 'listening')
+  const sources = config.sources.map(({ settings: { path } }) => new URL(path, url).href)
+  const fields = {
+    ...(config.webhookSecrets !== null && { url }),
+    ...(sources.length > 0 && { sources }),
+    adminUrl,
+    handlers: handlers.map(({ name }) => name),
+  }
+  log.info(fields, 'listening')
 }

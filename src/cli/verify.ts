@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts'
 import { InboxError } from '../base/errors.ts'
 import { safeText } from '../base/log.ts'
 import { explain } from '../signature/explain.ts'
+import { createInflater } from '../receiver/inflate.ts'
 import { parseSecrets, parseSecretsFile, type Secret } from '../signature/keys.ts'
 import { explainSource } from '../sources/explain.ts'
 import { time } from './arguments.ts'
@@ -84,8 +85,10 @@ async function verifyOfSource(name: string, options: VerifyCommandOptions): Prom
   if (misplaced !== undefined)
     throw new InboxError('usage', `--${misplaced} and --source exclude each other: give the headers with --headers`)
   const { source } = await readSource(name, options)
-  const raw = await readBytesArgument('--body', options.body)
+  const body = await readBytesArgument('--body', options.body)
+  const raw = source.inflates ? await inflate(body) : body
   const headers = options.headers && parseHeaders((await readBytesArgument('--headers', options.headers)).toString())
+  if (headers && headers.length === 0) throw new InboxError('usage', '--headers has no line of the form name: value')
   const now = Date.parse(options.at ?? new Date(systemClock.now()).toISOString())
   if (Number.isNaN(now)) throw new InboxError('usage', `--at must be a time such as 2026-01-31T14:03:22Z`)
   const explanation = await explainSource(source, {
@@ -101,6 +104,16 @@ async function verifyOfSource(name: string, options: VerifyCommandOptions): Prom
     return [verdict, ...signedTexts.map((text) => `signed: ${safeText(text, 1_000)}`)].join('\n')
   })
   return isValid ? 0 : 1
+}
+
+const maxInflatedBytes = 64 * 1024 * 1024
+
+/** The sender signs the inflated body. */
+async function inflate(body: Buffer): Promise<Uint8Array> {
+  const inflated = await createInflater(maxInflatedBytes)(body, { 'content-encoding': 'gzip' })
+  if (typeof inflated === 'string')
+    throw new InboxError('usage', `--body is gzipped, but can't be inflated: ${inflated}`)
+  return inflated
 }
 
 /** Lines `name: value`, as names and values in turn. Other lines, such as the request line, are skipped. */

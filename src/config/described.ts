@@ -26,7 +26,7 @@ export interface EffectiveValues extends Omit<SettingValues, 'INBOX_SINKS' | 'IN
 /** The parts of secret settings that may be shown. Of others only whether they are set. */
 const shownParts: { readonly [Name in SettingName]?: (value: NonNullable<EffectiveValues[Name]>) => string } = {
   INBOX_SECRETS: (secrets) => `set (labels: ${secrets.map(({ label }) => label).join(', ')})`,
-  INBOX_SOURCES: (sources) => sources.map(describeSource).join('; '),
+  INBOX_SOURCES: (sources) => sources.map(({ settings: { name } }) => name).join(', '),
   INBOX_DATABASE_URL: (database) => {
     if (database.kind === 'postgres') return describeDatabase(database.url)
     return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
@@ -60,12 +60,6 @@ function show(name: SettingName, value: unknown): string | null {
   const { isSecret, show: showAll } = settings[name]
   const showPart = shownParts[name] ?? (isSecret ? () => 'set' : showAll)
   return showPart(value as never)
-}
-
-function describeSource({ settings: { name, provider, path, keyEndpoint }, secrets }: ConfiguredSource): string {
-  const labels = secrets.secrets.map(({ label }) => label).join(', ')
-  const keys = keyEndpoint === null ? `secrets set (labels: ${labels})` : `keys from ${new URL(keyEndpoint.url).host}`
-  return `${name}: ${provider ?? 'custom'} at ${path}, ${keys}`
 }
 
 /** A query may hold a secret. */

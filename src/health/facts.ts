@@ -47,7 +47,7 @@ export interface SenderFacts {
   /** Meters of the last five minutes and of the last hour. */
   readonly lastMinutes: SenderMeter
   readonly lastHour: SenderMeter
-  /** Requests signed with an unknown secret, in the same two periods. */
+  /** Requests without a valid signature, in the same two periods. */
   readonly mismatches: number
   readonly mismatchesLastHour: number
   /** Requests of the last five minutes that were permanently rejected and may be deliveries. */

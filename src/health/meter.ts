@@ -113,9 +113,15 @@ export type HealthMeter = ReturnType<typeof createMeter>
 
 /**
  * Counts the receiver's responses in memory: per second for an hour and per minute for a day. `unusableStatus`: the
- * response to signed deliveries that can't be parsed. `ackLimitMs`: later responses are late; null: none is.
+ * response to signed deliveries that can't be parsed. `ackLimitMs`: later responses are late; null: none is. `mismatchReasons`:
+ * reasons that count as an unknown secret.
  */
-export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ackLimitMs: number | null = ackBudgetMs) {
+export function createMeter(
+  clock: Pick<Clock, 'now'>,
+  unusableStatus = 200,
+  ackLimitMs: number | null = ackBudgetMs,
+  mismatchReasons: readonly string[] = ['mismatch'],
+) {
   const seconds = new Ring(secondMs, 3_600)
   const minutes = new Ring(minuteMs, 1_440)
   const startedAt = clock.now()
@@ -152,7 +158,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
     /** A request was permanently rejected, or incomplete: it may not have been a delivery. */
     rejected(reason: string): void {
       rejects++
-      if (reason === 'mismatch') seconds.at(clock.now()).mismatched++
+      if (mismatchReasons.includes(reason)) seconds.at(clock.now()).mismatched++
       else if ((rejections as readonly string[]).includes(reason)) seconds.at(clock.now())[reason as Rejection]++
     },
     /** A signed delivery was stored, or is a duplicate. */
@@ -201,7 +207,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
         ]
       })
     },
-    /** Requests signed with an unknown secret in the last `windowMs`, at most an hour. */
+    /** Requests without a valid signature in the last `windowMs`, at most an hour. */
     mismatches: (windowMs: number): number => countsOf(windowMs).mismatched,
     /** Valid signatures with a time in the last `windowMs`, at most an hour. `old`: how many of these times are too old. */
     signatures(windowMs: number): { readonly signed: number; readonly old: number } {

@@ -17,7 +17,7 @@ export interface Sender extends Pick<SourceSettings, 'ackLimitMs' | 'retries' | 
 export const defaultSender: Sender = {
   source: defaultSource,
   ackLimitMs: ackBudgetMs,
-  retries: { delaysMs: retryDelaysMs, windowMs: retryPeriodMs - slackMs, final4xx: [] },
+  retries: { delaysMs: retryDelaysMs, maxAttempts: null, windowMs: retryPeriodMs - slackMs, final4xx: [] },
   rejectsOld: false,
   secretsSetting: 'INBOX_SECRETS',
 }
@@ -41,10 +41,14 @@ export interface MetersOptions {
   readonly sources: readonly SourceSettings[]
 }
 
+/** The wrong provider expects another header, and a wrong `keys.url` has other keys. */
+const reasonsOfSources = ['mismatch', 'unknown_key', 'missing', 'malformed', 'repeated']
+
 /** Creates a meter per source. */
 export function createMeters({ clock, unusableStatus, hasDefaultSource, sources }: MetersOptions): Meters {
   const senders = [...(hasDefaultSource ? [defaultSender] : []), ...sources.map(senderOf)].map((sender) => {
-    return { sender, meter: createMeter(clock, unusableStatus, sender.ackLimitMs) }
+    const reasons = sender.source === defaultSource ? undefined : reasonsOfSources
+    return { sender, meter: createMeter(clock, unusableStatus, sender.ackLimitMs, reasons) }
   })
   const [first] = senders
   const onlyMeter = sources.length === 0 ? first?.meter : undefined
@@ -63,13 +67,15 @@ export function retryWindowMs({ retries: { delaysMs, windowMs } }: Pick<Sender, 
 
 /** The sender's retry schedule, in one or two sentences. */
 export function describeSchedule(sender: Sender): string {
-  const { delaysMs } = sender.retries
+  const { delaysMs, maxAttempts } = sender.retries
   const windowMs = retryWindowMs(sender)
   if (sender.source === defaultSource)
     return (
       `The sender retries a failed delivery ${listText(retryDelaysMs.map(lengthText))} after the previous failure. ` +
       `It drops the event when the sixth attempt fails, ${lengthText(retryPeriodMs - slackMs)} after the first.`
     )
+  if (windowMs === null && maxAttempts !== null)
+    return `The sender makes up to ${maxAttempts} attempts. When it makes them is not documented.`
   if (windowMs === null) return 'How long the sender retries is not documented, or set at the sender.'
   if (windowMs === 0) return 'The sender never retries.'
   const times = delaysMs === null ? '' : ` ${delaysMs.length} times`

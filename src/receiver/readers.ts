@@ -71,10 +71,11 @@ export function readAsEvent(
   const reading =
     source === undefined
       ? readDefaultBody(body, sources, noReceipt)
-      : // Headers are not kept with quarantined bodies.
-        readSourceBody(source, body, { headers: [], covered: [] }, noReceipt)
-  if (reading.kind === 'test') return 'test'
-  return reading.kind === 'event' ? reading : reading.reason
+      : readSourceBody(source, body, { headers: [], covered: [] }, noReceipt)
+  if (reading.kind !== 'event') return reading.kind === 'test' ? 'test' : reading.reason
+  // Headers are not kept with quarantined bodies.
+  const needsHeaders = [source?.id, source?.type].flat().some((reference) => reference?.startsWith('header.'))
+  return needsHeaders ? 'headers_missing' : reading
 }
 
 function readDefaultBody(

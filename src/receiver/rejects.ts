@@ -17,9 +17,9 @@ export interface RejectedRequest {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
-/** Rejected requests with the same reason and client address. Times are milliseconds since 1970. */
+/** Rejected requests with the same reason, path and client address. Times are milliseconds since 1970. */
 export interface RejectGroup {
-  /** Depends only on the reason and the address. */
+  /** Depends only on the reason, the source's path and the address. */
   readonly id: string
   readonly reason: string
   /** Client address. */
@@ -66,6 +66,7 @@ export const rejectLimits = { groups: 200, bodyBytes: 64 * 1024, bytes: 4 * 1024
 const maxValueLength = 200
 
 interface Group extends Omit<RejectGroup, 'id' | 'isExplainable'> {
+  readonly key: string
   readonly headers: IncomingHttpHeaders
   body: Uint8Array | null
 }
@@ -99,10 +100,10 @@ export function createRejects(options: RejectsOptions) {
 
   function toGroup(group: Group): RejectGroup {
     const redact = createRedactor(signatureOf(group), secrets())
-    const { headers: _, body, ...shown } = group
+    const { headers: _, body, key, ...shown } = group
     return {
       ...shown,
-      id: idOf(group),
+      id: idOf(key),
       client: redact(group.client),
       method: safeText(redact(group.method), 20),
       isExplainable: isSigned(group) && body !== null,
@@ -115,7 +116,7 @@ export function createRejects(options: RejectsOptions) {
       if (!isPermanent(reason)) return
       count++
       const client = clientOf(request)
-      const key = `${reason} ${client}`
+      const key = `${reason} ${client} ${isOfSource(request, options.paths) ? pathOf(request) : ''}`
       const now = clock.now()
       const known = groups.get(key)
       if (known !== undefined) drop(key, known)
@@ -130,6 +131,7 @@ export function createRejects(options: RejectsOptions) {
         count: (known?.count ?? 0) + 1,
         firstAt: known?.firstAt ?? now,
         lastAt: now,
+        key,
         method: request.method ?? '',
         path: describePath(request, options.paths),
         sizeBytes: raw?.length ?? null,
@@ -147,9 +149,9 @@ export function createRejects(options: RejectsOptions) {
       groups: [...groups.values()].toReversed().map(toGroup),
       droppedGroups,
     }),
-    /** Explains the newest request of a group; null for an unknown group, or if its body is not rejectLimits. */
+    /** Explains the newest request of a group; null for an unknown group, or if its body was not kept. */
     explain(id: string): RejectExplanation | null {
-      const group = groups.values().find((candidate) => idOf(candidate) === id)
+      const group = groups.values().find(({ key }) => idOf(key) === id)
       if (group === undefined || group.body === null || !isSigned(group)) return null
       const { headers, body } = group
       const signature = signatureOf(group)
@@ -179,8 +181,8 @@ function isPermanent(reason: string): boolean {
 
 const isSigned = ({ reason }: Group): boolean => reason.startsWith('signature_')
 
-function idOf({ reason, client }: Group): string {
-  return createHash('sha256').update(`${reason} ${client}`).digest('hex').slice(0, 16)
+function idOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16)
 }
 
 /** Repeated headers are joined, as Node does. */
@@ -217,10 +219,13 @@ export function createRejectLog(options: RejectLogOptions): RejectLog {
 }
 
 /** Any other path may contain a secret, so only its length is shown. */
-function describePath({ url = '' }: RejectedRequest, paths: readonly string[]): string {
-  const [sent = ''] = url.split('?', 1)
-  return paths.includes(sent) ? sent : `other (${sent.length} characters)`
+function describePath(request: RejectedRequest, paths: readonly string[]): string {
+  return isOfSource(request, paths) ? pathOf(request) : `other (${pathOf(request).length} characters)`
 }
+
+const isOfSource = (request: RejectedRequest, paths: readonly string[]) => paths.includes(pathOf(request))
+
+const pathOf = ({ url = '' }: RejectedRequest) => url.split('?', 1)[0] ?? ''
 
 /** Shorter texts are not signatures. Replacing them everywhere would leave nothing. */
 const minSignatureLength = 16

@@ -186,8 +186,15 @@ function describeProblem({ verification, problem: { header, reason } }: Problem)
   const { scheme, prefix = '', encoding = 'hex', timestamp } = verification
   if (reason === 'missing') return `The header ${header} is missing, empty or without a signature.`
   if (reason === 'repeated') return `The header ${header} is there more than once. Send it once.`
+  if (timestamp !== undefined && 'header' in timestamp.from && timestamp.from.header === header)
+    return timestamp.unit === 'date'
+      ? `The header ${header} must be a date.`
+      : `The header ${header} must be a time in ${timestamp.unit}, in digits only.`
   if (header !== verification.header)
-    return `The header ${header} must be a time in ${timestamp?.unit}, in digits only.`
+    return (
+      `The header ${header} has brackets or quotes, a form that the sender doesn't use, or beside it the text that separates ` +
+      'signed values. Then the same signature would be valid for several values.'
+    )
   const form = scheme === 'secret' ? '<secret>' : `<${scheme} in ${encoding}>`
   return scheme === 'jws-rs512'
     ? `The header ${header} must be a detached JWS with RS512 and a key id.`
@@ -196,7 +203,7 @@ function describeProblem({ verification, problem: { header, reason } }: Problem)
 
 function describeRejection(
   reason: SourceRejection,
-  { keyId, timestamp }: SignatureReading,
+  { keyId, timestamp, isBodyLoose }: SignatureReading,
   { now }: SourceRequest,
 ): string {
   switch (reason) {
@@ -214,6 +221,8 @@ function describeRejection(
     case 'malformed':
     case 'missing':
     case 'repeated':
-      return 'The time of the signature is in an unknown format.'
+      return isBodyLoose
+        ? 'The body must be a JSON object, list or text. Otherwise a part of a signed header may have moved into it.'
+        : 'The time of the signature is in an unknown format.'
   }
 }

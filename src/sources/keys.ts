@@ -80,6 +80,8 @@ export function createKeyCache(options: KeyCacheOptions): KeyCache {
         if (isUsable(key)) keys.set(id, key)
       }
     } catch (error) {
+      // The next delivery tries again.
+      loading = null
       log.warn({ source, reason: messageOf(error) }, 'stored public keys unusable')
     }
   }

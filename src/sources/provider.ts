@@ -39,7 +39,7 @@ export interface Verification {
 export interface Timestamp {
   /** A header in lower case, or the item `name=…` of the signature header. */
   readonly from: { readonly header: string } | { readonly item: string }
-  /** `date`: text in any format; unknown formats give no time. */
+  /** `date`: text of a date, whose format is not documented; other texts give no time. */
   readonly unit: 's' | 'ms' | 'date'
   /** A time further than this from the receiver's clock is old. */
   readonly toleranceSeconds: number
@@ -59,6 +59,8 @@ export interface KeyEndpoint {
 export interface Retries {
   /** Delays between attempts, in milliseconds. Null: undocumented, or chosen by the user. */
   readonly delaysMs: readonly number[] | null
+  /** Attempts at most, where `delaysMs` is null. Null: undocumented. */
+  readonly maxAttempts: number | null
   /** Time from the first to the last attempt, in milliseconds. Null: undocumented. */
   readonly windowMs: number | null
   /** 4xx statuses that end the retries. Null: undocumented. */
@@ -102,7 +104,7 @@ export interface Provider {
   readonly docs: { readonly signature: string } & Readonly<Partial<Record<'payload' | 'retries' | 'test', string>>>
 }
 
-const undocumented: Retries = { delaysMs: null, windowMs: null, final4xx: null }
+export const undocumented: Retries = { delaysMs: null, maxAttempts: null, windowMs: null, final4xx: null }
 
 type Defaulted =
   | 'keyEndpoint'

@@ -1,11 +1,13 @@
 import type { Timestamp, Verification } from './provider.ts'
 import { headersOf, toTime, type RawHeaders } from './reference.ts'
 import { secretDigest } from './schemes.ts'
-import { render, type Rendered, type Template } from './template.ts'
+import { isAmbiguous, isBodyLoose, render, type Rendered, type Template } from './template.ts'
 
 /** A verification with its templates parsed. */
 export interface ParsedVerification extends Omit<Verification, 'signed'> {
   readonly templates: readonly Template[]
+  /** Headers of the templates that hold the id, in lower case. */
+  readonly idHeaders: readonly string[]
 }
 
 export interface SourceRequest {
@@ -22,6 +24,8 @@ export interface SourceRequest {
 export interface SignatureReading {
   readonly signatures: readonly Buffer[]
   readonly signed: readonly Rendered[]
+  /** True if the body and a signed value may have exchanged bytes. Then even a valid signature proves nothing. */
+  readonly isBodyLoose: boolean
   /** Milliseconds since 1970. Null: none, or in an unknown format. */
   readonly timestamp: number | null
   /** Null without fetched keys. */
@@ -36,8 +40,8 @@ export interface ReadProblem {
 }
 
 /**
- * Every body begins and ends with one of these. A signed header without them can't have taken in a part of the body, whose signature
- * would stay valid.
+ * A signed header with one of these may have taken in a part of the body. A body that doesn't begin and end with one may have
+ * taken in a part of a signed header. The signature would stay valid.
  */
 const partsOfJson = /[{}[\]"]/
 
@@ -89,17 +93,28 @@ export function readSignature(
   const text = rule && ('header' in rule.from ? header(rule.from.header) : item(rule.from.item))
   const timestamp = rule && text !== undefined ? readTimestamp(text, rule.unit) : null
   const keyId = keyIdHeader === undefined ? null : (header(keyIdHeader) ?? null)
-  const signed = verification.templates
-    .map((template) => render(template, { raw, target, timestamp: text, header, item }))
-    .filter((rendered) => rendered !== null)
+  const values = { raw, target, timestamp: text, header, item }
+  const signed = verification.templates.map((template) => render(template, values)).filter((each) => each !== null)
   if (problem !== null) return problem
+  const { templates, idHeaders } = verification
+  const ambiguous = idHeaders.find((name) => templates.some((template) => isAmbiguous(name, template, values)))
+  if (ambiguous !== undefined) return { reason: 'malformed', header: ambiguous }
   if (timestamp === undefined) return rule && 'header' in rule.from ? { ...malformed, ...rule.from } : malformed
-  return { signatures, signed, timestamp, keyId }
+  const isLoose = templates.some((template) => isBodyLoose(template, rule?.unit === 'date')) && !hasPartsOfJson(raw)
+  return { signatures, signed, isBodyLoose: isLoose, timestamp, keyId }
+}
+
+/** True if the body begins and ends with one. */
+function hasPartsOfJson(raw: Uint8Array): boolean {
+  const isVisible = (byte: number) => byte > 0x20
+  const ends = [raw.find(isVisible), raw.findLast(isVisible)]
+  return ends.every((byte) => byte !== undefined && partsOfJson.test(String.fromCharCode(byte)))
 }
 
 /** The bytes of a signature in their only spelling (hex in any case); null if it has another. */
 function decodeSignature(text: string, { scheme, encoding = 'hex' }: ParsedVerification): Buffer | null {
-  if (scheme === 'secret') return secretDigest(text)
+  // Node decodes each byte of a header as a character.
+  if (scheme === 'secret') return secretDigest(Buffer.from(text, 'latin1'))
   const bytes = Buffer.from(text, encoding)
   return bytes.length > 0 && bytes.toString(encoding) === (encoding === 'hex' ? text.toLowerCase() : text)
     ? bytes
@@ -123,7 +138,7 @@ function readJws(value: string, raw: Uint8Array): SignatureReading | null {
   if (keyId === null) return null
   const body = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64url')
   const signed = [{ pieces: [protectedHeader, '.', body], covered: [] }]
-  return { signatures: [Buffer.from(signature, 'base64url')], signed, timestamp: null, keyId }
+  return { signatures: [Buffer.from(signature, 'base64url')], signed, isBodyLoose: false, timestamp: null, keyId }
 }
 
 /** Null for another algorithm than RS512, and for extensions (`crit`), which could change the signed bytes. */

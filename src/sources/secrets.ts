@@ -1,4 +1,5 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
+import { isDemoCredential } from '../base/demo-credentials.ts'
 import { InboxError, messageOf } from '../base/errors.ts'
 import { readSecretFile } from '../base/secret-file.ts'
 import type { Secret } from '../signature/keys.ts'
@@ -54,6 +55,8 @@ function toKey(text: string, { verify }: SignedSource, setting: string): KeyObje
   const { length } = Buffer.from(text)
   if (length < bytes.min || length > bytes.max) throw invalid(`${bytes.min} to ${bytes.max} bytes (got ${length})`)
   if (impossible.test(text) || !text.isWellFormed()) throw invalid('one line of UTF-8 text')
+
+  if (isDemoCredential(text)) throw invalid('another text: this one is published with the demo')
 
   const schemes = verify.map(({ scheme }) => scheme)
   if (schemes.includes('ed25519') && (text.startsWith('whpk_') || schemes.length === 1)) {

@@ -1,11 +1,11 @@
 import type { ProviderName } from '../../schema/index.ts'
 import { z } from 'zod'
-import { nearest } from '../base/edit-distance.ts'
+import { editDistance, nearest } from '../base/edit-distance.ts'
 import { messageOf } from '../base/errors.ts'
 import { defineProvider, type KeyEndpoint, type Provider, type Reference, type Verification } from './provider.ts'
 import { isProviderName, providerNames, providers } from './providers/index.ts'
 import type { ParsedVerification } from './read-signature.ts'
-import { parseTemplate, type Template } from './template.ts'
+import { isSeparated, parseTemplate } from './template.ts'
 
 /** Where a secret comes from. */
 export type SecretOrigin = string | { readonly env: string } | { readonly file: string }
@@ -38,16 +38,17 @@ const reference = matching(
 /** If a timestamp has no tolerance, its age is only recorded. */
 const defaultToleranceSeconds = 300
 const originRule = 'a text, { env } or { file }'
-const origin = z.union(
-  [z.string().min(1), z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
-  { error: `must be ${originRule}` },
-)
+const filled = z.string().min(1, { error: 'must not be empty' })
+const origin = z.union([filled, z.strictObject({ env: filled }), z.strictObject({ file: filled })], {
+  error: `must be ${originRule}`,
+})
 // `env` and `file` as labels would turn a reference into a secret.
 const label = /^(?!(?:env|file)$)[a-z][a-z0-9-]{0,31}$/
 const secretsRule = `must be ${originRule}, or an object of these by label`
 const secretsByLabel = z
   .record(z.string().regex(label), origin)
   .refine((labels) => Object.keys(labels).length > 0, { error: secretsRule })
+  .refine((labels) => findMistyped(labels) === undefined, { error: ({ input }) => describeMistyped(input) })
 const secrets = z.union([origin, secretsByLabel], { error: secretsRule })
 const verification = z.strictObject(
   {
@@ -83,7 +84,10 @@ const entry = z.strictObject(
     keys: z
       .strictObject(
         {
-          url: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
+          url: z
+            .url({ protocol: /^https$/, error: 'must be an https URL' })
+            .refine((url) => new URL(url).username === '', { error: 'must have no user name: set keys.apiKey' })
+            .optional(),
           apiKey: origin.optional(),
         },
         { error: objectError('an object with url or apiKey') },
@@ -98,12 +102,37 @@ const entry = z.strictObject(
   { error: objectError('an object with path and provider or verify') },
 )
 
+/**
+ * Finds a label that resembles `env` or `file`, and whose text is the name of a variable or a path: a mistyped reference, which would
+ * be a secret that others can guess.
+ */
+function findMistyped(labels: object): { readonly name: string; readonly meant: string } | undefined {
+  const found = Object.entries(labels).flatMap(([name, text]) => {
+    const meant = ['env', 'file'].find((word) => editDistance(name, word) <= 2)
+    const isReference = /^(?:\.{0,2}\/|[A-Z][A-Z0-9]*_[A-Z0-9_]+$)/.test(String(text))
+    return meant !== undefined && isReference ? [{ name, meant }] : []
+  })
+  return found[0]
+}
+
+function describeMistyped(input: unknown): string {
+  const { name, meant } = findMistyped(input as object) ?? {}
+  return `${secretsRule}: ${name} is a label (did you mean ${meant}?)`
+}
+
 /** Unknown options keep zod's own issue, which has their names. */
 function objectError(rule: string) {
   return ({ code }: { readonly code: string }) => (code === 'unrecognized_keys' ? undefined : `must be ${rule}`)
 }
 
 type Entry = z.infer<typeof entry>
+
+const optionNames: Readonly<Record<string, readonly string[]>> = {
+  '': Object.keys(entry.shape),
+  '.verify': Object.keys(verification.shape),
+  '.verify.timestamp': ['header', 'unit', 'toleranceSeconds'],
+  '.keys': ['url', 'apiKey'],
+}
 
 /** A source as the settings have it. */
 export type SourceOptions = z.input<typeof entry>
@@ -151,7 +180,7 @@ function nameProblems(name: string): string[] {
 function describeIssue(issue: z.core.$ZodIssue): string[] {
   const place = issue.path.map((name) => `.${String(name)}`).join('')
   if (issue.code !== 'unrecognized_keys') return [`${place} ${issue.message}`]
-  const known = Object.keys({ '': entry, '.verify': verification }[place]?.shape ?? {})
+  const known = optionNames[place] ?? []
   return issue.keys.map((key) => `${place}.${key} is not an option${nearest(key, known)}`)
 }
 
@@ -161,9 +190,10 @@ function resolveEntry(name: string, settings: Entry, problems: string[]): Source
   const verify = parseVerifications(provider.verify, problems)
   problems.push(...verifyProblems(settings, verify))
   const { path, id = provider.id, type = provider.type, createdAt = provider.createdAt, key = provider.key } = settings
-  if (typeof settings.id === 'string' && !isCovered(settings.id, verify)) {
+  const isOfProvider = [provider.id].flat().includes(settings.id ?? null)
+  if (settings.id !== undefined && !isOfProvider && !isCovered(settings.id, verify)) {
     problems.push(
-      '.id must be in the body, or in a header that the signature covers, with text before and after it in verify.signed',
+      '.id must be in the body, or in a signed header that text in verify.signed separates from other values',
     )
   }
   return {
@@ -171,7 +201,7 @@ function resolveEntry(name: string, settings: Entry, problems: string[]): Source
     name,
     path,
     provider: isProviderName(settings.provider ?? '') ? (settings.provider as ProviderName) : null,
-    verify: verify.map((each) => withIdFormats(each, id)),
+    verify: verify.map((each) => withIdHeaders(each, id)),
     id,
     type,
     createdAt,
@@ -214,7 +244,7 @@ function describedBy({ signed, timestamp, prefix, ...rest }: z.infer<typeof veri
 function parseVerifications(verify: readonly Verification[], problems: string[]): readonly ParsedVerification[] {
   return verify.flatMap(({ signed = ['{body}'], ...rest }) => {
     try {
-      return [{ ...rest, templates: signed.map(parseTemplate) }]
+      return [{ ...rest, templates: signed.map(parseTemplate), idHeaders: [] }]
     } catch (error) {
       problems.push(`.verify.signed ${messageOf(error)}`)
       return []
@@ -230,9 +260,15 @@ function verifyProblems({ verify }: Entry, [parsed]: readonly ParsedVerification
     const unused = Object.entries({ encoding, signed, timestamp }).filter(([, value]) => value !== undefined)
     return unused.map(([name]) => `.verify.${name} must not be set with the scheme secret`)
   }
+  const parts = parsed.templates.flatMap((template) => template.parts)
   const kinds = new Set(parsed.templates.flatMap(({ parts }) => parts.map(({ kind }) => kind)))
   const isTimed = kinds.has('timestamp')
+  const isSelfSigned = parts.some((part) => part.kind === 'header' && part.name === verify.header)
   return [
+    ...(isSelfSigned ? [`.verify.signed must not contain {header.${verify.header}}: it holds the signature`] : []),
+    ...(timestamp?.header === verify.header
+      ? ['.verify.timestamp.header must be another header than .verify.header']
+      : []),
     ...(isTimed && !timestamp ? ['.verify.timestamp must be set, because verify.signed contains {timestamp}'] : []),
     ...(timestamp && !isTimed ? ['.verify.signed must contain {timestamp}: otherwise anyone could change it'] : []),
     ...(kinds.has('item') || kinds.has('signedHeaders')
@@ -241,35 +277,21 @@ function verifyProblems({ verify }: Entry, [parsed]: readonly ParsedVerification
   ]
 }
 
-/** A header can be the id if text on both sides shows where it begins and ends. */
+/** An id in a header must be signed, and separated from other values: otherwise one signature would be valid for several ids. */
 function isCovered(id: string, verify: readonly ParsedVerification[]): boolean {
   const name = headerNameOf(id)
-  return name === null || verify.every(({ templates }) => templates.every((each) => bordersOf(name, each) !== null))
+  return name === null || verify.every(({ templates }) => templates.every((each) => isSeparated(name, each)))
 }
 
-/** The id must not contain the text beside it: otherwise one signature would be valid for several ids. */
-function withIdFormats(verification: ParsedVerification, id: Reference | null): ParsedVerification {
-  const formats = { ...verification.formats }
-  for (const name of [id ?? []].flat().map(headerNameOf)) {
-    if (name === null) continue
-    const borders = verification.templates.map((each) => bordersOf(name, each) ?? '').join('')
-    const characters = borders.replaceAll(/[\\\]^-]/g, String.raw`\$&`)
-    if (borders !== '') formats[name] = new RegExp(`^[^${characters}]+$`, 'u')
-  }
-  return { ...verification, formats }
+function withIdHeaders(verification: ParsedVerification, id: Reference | null): ParsedVerification {
+  const { templates } = verification
+  const names = [id ?? []].flat().map(headerNameOf)
+  const idHeaders = names.filter((name) => name !== null && templates.every((each) => isSeparated(name, each)))
+  return { ...verification, idHeaders: idHeaders as readonly string[] }
 }
 
 function headerNameOf(reference: string): string | null {
   return reference.startsWith('header.') ? reference.slice('header.'.length) : null
-}
-
-/** The texts beside a header; null if it is missing, or beside another value. */
-function bordersOf(name: string, { parts }: Template): string | null {
-  const index = parts.findIndex((part) => part.kind === 'header' && part.name === name)
-  if (index < 0) return null
-  const beside = [parts[index - 1], parts[index + 1]].filter((part) => part !== undefined)
-  const texts = beside.flatMap((part) => (part.kind === 'text' ? [part.name] : []))
-  return texts.length === beside.length ? texts.join('') : null
 }
 
 function secretsOf(

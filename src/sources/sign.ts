@@ -39,7 +39,7 @@ export function signSource(verification: ParsedVerification, options: SignOption
   const { raw, key, now, target } = options
   const { scheme, header: signatureHeader, prefix = '', timestamp: rule } = verification
   const headers: Record<string, string> = { ...options.headers }
-  if (scheme === 'secret') return { ...headers, [signatureHeader]: `${prefix}${key.export().toString()}` }
+  if (scheme === 'secret') return { ...headers, [signatureHeader]: `${prefix}${key.export().toString('latin1')}` }
 
   const timestamp = timestampText(now, rule?.unit)
   const items = new Map<string, string>()

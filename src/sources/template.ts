@@ -93,6 +93,58 @@ export function render({ parts }: Template, values: TemplateValues): Rendered | 
   return { pieces, covered }
 }
 
+/** The parts from an end of the template to a header and the part behind it, so that the body is on the other side. */
+function partsUpTo(
+  header: string,
+  { parts }: Template,
+): { readonly upTo: readonly Part[]; readonly isBefore: boolean } {
+  const index = parts.findIndex((part) => part.kind === 'header' && part.name === header)
+  const body = parts.findIndex(({ kind }) => kind === 'body')
+  const isBefore = body < 0 || index < body
+  return { isBefore, upTo: isBefore ? parts.slice(0, index + 2) : parts.slice(Math.max(0, index - 1)).toReversed() }
+}
+
+const hasFixedLength = ({ kind }: Part) => kind === 'text' || kind === 'bodyDigest' || kind === 'targetBodyDigest'
+
+/** True if a header is in the template, and text separates the values up to it. */
+export function isSeparated(header: string, template: Template): boolean {
+  const { upTo } = partsUpTo(header, template)
+  return (
+    template.parts.some((part) => part.kind === 'header' && part.name === header) &&
+    upTo.every((part, index) => {
+      const next = upTo[index + 1]
+      return hasFixedLength(part) || (part.kind !== 'body' && (next === undefined || next.kind === 'text'))
+    })
+  )
+}
+
+/**
+ * True if a value up to a header contains the text that separates it from the next one. Then other values have the same signed
+ * bytes, also other values of this header. For headers that are separated.
+ */
+export function isAmbiguous(header: string, template: Template, values: TemplateValues): boolean {
+  const { upTo, isBefore } = partsUpTo(header, template)
+  return upTo.some((part, index) => {
+    const next = upTo[index + 1]
+    if (hasFixedLength(part) || next?.kind !== 'text') return false
+    const value = String(pieceOf(part, values) ?? '')
+    const { name: end } = next
+    return isBefore ? `${value}${end}`.indexOf(end) < value.length : `${end}${value}`.lastIndexOf(end) > 0
+  })
+}
+
+/** True if a value beside the body could take in bytes of it, or give it some, in the same signed bytes. */
+export function isBodyLoose({ parts }: Template, hasDates: boolean): boolean {
+  const body = parts.findIndex(({ kind }) => kind === 'body')
+  return (
+    body >= 0 &&
+    parts.some(({ kind }, index) => {
+      if (kind === 'timestamp') return hasDates || Math.abs(index - body) === 1
+      return kind === 'header' || kind === 'item' || kind === 'signedHeaders'
+    })
+  )
+}
+
 function pieceOf(part: Part, values: TemplateValues): Piece | undefined {
   switch (part.kind) {
     case 'text':
@@ -110,12 +162,15 @@ function pieceOf(part: Part, values: TemplateValues): Piece | undefined {
     case 'item':
       return values.item(part.name)
     case 'signedHeaders': {
-      const headers = namesOf(values).map((name) => values.header(name))
-      return headers.includes(undefined) ? undefined : headers.join('.')
+      const names = namesOf(values)
+      const headers = names.map((name) => values.header(name))
+      return names.length === 0 || headers.includes(undefined) ? undefined : headers.join('.')
     }
   }
 }
 
+/** Names in lower case; none if the list is malformed. With a dot in a name, a part of a value could move into it. */
 function namesOf({ item }: TemplateValues): readonly string[] {
-  return (item('h') ?? '').toLowerCase().split(' ').filter(Boolean)
+  const list = item('h') ?? ''
+  return /^[\w-]+(?: [\w-]+)*$/.test(list) ? list.toLowerCase().split(' ') : []
 }

@@ -64,6 +64,7 @@ async function verifyOne(
   if (typeof signers === 'string') return { ok: false, reason: signers }
   const match = findMatch(verification, reading, signers)
   if (match === undefined) return { ok: false, reason: 'mismatch' }
+  if (reading.isBodyLoose) return { ok: false, reason: 'malformed' }
 
   const { timestamp } = reading
   const toleranceMs = (verification.timestamp?.toleranceSeconds ?? 0) * 1_000

@@ -109,13 +109,13 @@ export function describeAccept(harness: ConformanceHarness): void {
     }) => {
       const claim = stage.claim()
       expect(await stage.inbox.accept([aQuarantined('q'), aQuarantined('q')])).toEqual(['quarantined', 'quarantined'])
-      await stage.accept(aQuarantined('q'), aQuarantined('r'))
+      await stage.accept(aQuarantined('q'), { ...aQuarantined('r'), raw: Buffer.alloc(0) })
       expect(await stage.isWaiting(claim)).toBe(true)
       expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 0, quarantined: 2, oldestOpenAt: null })
       const { data } = await stage.inbox.quarantine({ limit: 10 })
-      expect(data.map(({ id, count }) => [id, count])).toEqual([
-        ['sha256:r', 1],
-        ['sha256:q', 3],
+      expect(data.map(({ id, count, raw }) => [id, count, raw.length > 0])).toEqual([
+        ['sha256:r', 1, false],
+        ['sha256:q', 3, true],
       ])
       await stage.accept(anEvent('sha256:q'))
       expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 1, quarantined: 2, conflicts: 0 })

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import type { HandlerJson, HandlerListJson } from '../../src/admin/handlers.ts'
 import { hasBrowser } from '../support/browser.ts'
 import { counts } from '../counts.ts'
-import { createDeadLetters } from '../fixtures/stored-events.ts'
+import { arrivalOf, createDeadLetters } from '../fixtures/stored-events.ts'
 import { failed, setUpConsole } from '../support/console-visits.ts'
 import { idOf, tradeOf, unusableBytes } from '../support/filled-admin.ts'
 
@@ -136,6 +136,20 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await press(page, /^Filters \(\d\)/)
     await page.getByLabel('Statuses').selectOption('done')
     await expect.poll(() => page.getByLabel('Filter', { exact: true }).inputValue()).toContain('status:done')
+  })
+
+  test('an event of another source has a badge, and a select filters by source', async () => {
+    await pages.stage.inbox.accept([{ ...arrivalOf('desk/a', 'order.filled'), secretLabel: 'desk/main' }])
+    const page = await pages.visit('/events')
+    const rows = rowsIn(page, 'Events')
+    await expect.poll(() => rows.first().innerText()).toMatch(/desk\s+order\.filled/)
+    expect(await rows.nth(1).innerText()).not.toMatch(/desk|default/)
+    await page.getByLabel('Sources').selectOption('desk')
+    await expect.poll(() => rows.count()).toBe(1)
+    await page.getByLabel('Sources').selectOption('default')
+    await expect.poll(() => rows.first().innerText()).toContain('wallet.large_trade')
+    await pages.go('/deliveries')
+    await page.getByText('Answers to desk').waitFor()
   })
 
   test('loads rows while scrolling and renders only visible ones; new events appear on top, or behind a button when scrolled', async () => {

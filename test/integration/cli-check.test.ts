@@ -70,6 +70,15 @@ test('check and serve warn about undocumented event types, and know those of the
   expect(logged).toEqual([{ level: 'warn', message: 'config warning', fields: { warning } }])
 })
 
+test('P8 check warns about handlers that get nothing, because there is no default source', async () => {
+  await using dir = await folderWith({ 'all.mjs': running('*') })
+  const INBOX_SOURCES = JSON.stringify({ desk: { provider: 'alchemy', path: '/hooks/desk', secrets: secret } })
+  const { out } = await dir.check(['--json'], { INBOX_SECRETS: '', INBOX_SOURCES })
+  expect((JSON.parse(out) as { readonly warnings: readonly string[] }).warnings).toEqual([
+    'handler all gets no deliveries: it names no source, and INBOX_SECRETS is not set',
+  ])
+})
+
 test('check exits although a handler file is stuck in a native call, and ignores messages of handler code', async () => {
   const posting = `import { parentPort } from 'node:worker_threads'\nparentPort.postMessage(null)\n${running('*')}`
   await using dir = await folderWith({ 'posts.mjs': posting })

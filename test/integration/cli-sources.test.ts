@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSignedRequest } from '../../src/app/testing/index.ts'
 import { providerNames, providers } from '../../src/sources/providers/index.ts'
@@ -101,6 +102,26 @@ describe('verify --source', () => {
       code: 1,
       out: 'not valid: missing\nThe header x-signature is missing, empty or without a signature.\n',
     })
+  })
+
+  test('inflates a gzipped body if the sender signs the inflated one', async () => {
+    const { headers, body: raw } = await createSignedRequest({
+      source: { provider: 'quicknode', path: '/hooks/quicknode', secrets: secret },
+      body,
+    })
+    await writeFile(join(app.dir, 'gzipped'), gzipSync(raw))
+    await writeFile(
+      join(app.dir, 'headers'),
+      Object.entries(headers)
+        .map((each) => each.join(': '))
+        .join('\n'),
+    )
+    const args = ['verify', '--source', 'quicknode', '--headers', '@headers']
+    expect((await run([...args, '--body', '@gzipped'])).out).toMatch(/^valid/)
+    await writeFile(join(app.dir, 'damaged'), gzipSync(raw).subarray(0, 20))
+    expect((await run([...args, '--body', '@damaged'])).errors).toMatch(/--body is gzipped, but can't be inflated/)
+    await writeFile(join(app.dir, 'headers'), '{"x-signature": 1}')
+    expect((await run([...args, '--body', '@gzipped'])).errors).toMatch(/--headers has no line of the form name: value/)
   })
 
   test.each([

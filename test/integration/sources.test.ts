@@ -308,6 +308,10 @@ describe('a source', () => {
     await using app = await startTestApp({ settings: only })
     expect(await post(app, delivery(eventBytes({ id: 'a' })))).toMatchObject({ status: 404 })
     expect(await post(app, signed.desk())).toMatchObject({ status: 200 })
+    const health = await fetch(`${app.adminUrl}/api/v1/health`, {
+      headers: { authorization: `Bearer ${app.adminToken}` },
+    })
+    expect(((await health.json()) as HealthJson).sources.map(({ source }) => source)).toEqual(['desk'])
   })
 })
 
@@ -408,6 +412,7 @@ describe('the library', () => {
     await inbox.start()
     const app = express()
     app.use('/webhooks', inbox.router)
+    app.use('/default', inbox.router())
     app.use('/hooks/desk', inbox.router('desk'))
     app.use('/hooks/alerts', inbox.router('alerts'))
     const server = app.listen(0, '127.0.0.1')
@@ -418,6 +423,7 @@ describe('the library', () => {
     expect(await to({ ...signed.desk(), headers: {} })).toBe(401)
     expect(await to({ method: 'HEAD', target: '/hooks/alerts' })).toBe(200)
     expect(await to(delivery(eventBytes({ id: 'a' })))).toBe(404)
+    expect(await to({ ...delivery(eventBytes({ id: 'a' })), target: '/default' })).toBe(404)
     server.close()
 
     const { headers, body } = signed.alchemy()

@@ -4,6 +4,7 @@ import { createTestClock } from '../../src/base/clock.ts'
 import type { HandlerPace } from '../../src/dispatch/pace.ts'
 import type { HandlerInfo } from '../../src/dispatch/runner-protocol.ts'
 import { createMeter } from '../../src/health/meter.ts'
+import { defaultSender } from '../../src/health/senders.ts'
 import type { Reconcile } from '../../src/health/reconcile.ts'
 import type { Effects, RunError } from '../../src/inbox/port.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
@@ -203,6 +204,7 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
         clock,
         now: () => clock.now(),
         meter,
+        senders: ['default', 'desk'].map((source) => ({ sender: { ...defaultSender, source }, meter })),
         rejects,
         reconciler: {
           isConfigured: true,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { describeGap } from '../../src/health/gap-report.ts'
 import { defaultSender, describeSchedule } from '../../src/health/senders.ts'
 import type { GapRecord } from '../../src/inbox/port.ts'
+import { undocumented, type Retries } from '../../src/sources/provider.ts'
 import { outlookAfter } from '../../src/base/retry-schedule.ts'
 
 const minute = 60_000
@@ -23,6 +24,16 @@ describe('the gap report', () => {
       'The sender retries a failed delivery 1 min, 5 min, 30 min, 2 h and 8 h after the previous failure. ' +
         'It drops the event when the sixth attempt fails, 10 h 36 min after the first.',
     )
+  })
+
+  test('describes the schedule of other senders as far as it is documented', () => {
+    const textOf = (retries: Partial<Retries>) =>
+      describeSchedule({ ...defaultSender, source: 'desk', retries: { ...undocumented, ...retries } })
+    expect(textOf({ delaysMs: [60_000, 600_000] })).toMatch(/2 times within 11 min/)
+    expect(textOf({ windowMs: hour })).toMatch(/a failed delivery within 1 h/)
+    expect(textOf({ delaysMs: [] })).toBe('The sender never retries.')
+    expect(textOf({ maxAttempts: 5 })).toBe('The sender makes up to 5 attempts. When it makes them is not documented.')
+    expect(textOf({})).toMatch(/not documented, or set at the sender/)
   })
 
   test('of forty minutes has the retry for each part, and that nothing is lost', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMeter } from '../../src/health/meter.ts'
+import { createMeters } from '../../src/health/senders.ts'
+import { resolveSources } from '../../src/sources/settings.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -66,6 +68,20 @@ describe('the meter', () => {
     expect(meter.acks(day)).toHaveLength(2)
     await clock.advance(23 * hour)
     expect(meter.acks({ ...day, from: clock.now() - 24 * hour, to: clock.now() })).toHaveLength(1)
+  })
+
+  test('counts requests without a valid signature; at a source also those without its headers or keys', () => {
+    const source = resolveSources({ desk: { provider: 'github', path: '/a', secrets: 'a-long-secret' } }, []).sources
+    const { senders } = createMeters({
+      clock: createTestClock(),
+      unusableStatus: 200,
+      hasDefaultSource: true,
+      sources: source,
+    })
+    for (const { meter } of senders)
+      for (const reason of ['mismatch', 'missing', 'malformed', 'repeated', 'unknown_key', 'old_timestamp'])
+        meter.rejected(reason)
+    expect(senders.map(({ meter }) => meter.mismatches(hour))).toEqual([1, 5])
   })
 
   test('groups responses into buckets, and skips empty ones', async () => {

@@ -7,6 +7,7 @@ import { defaultSender, type Sender } from '../../src/health/senders.ts'
 import type { Silence } from '../../src/health/silence.ts'
 import { findWarnings, processCodes } from '../../src/health/warnings.ts'
 import type { GapRecord, HandlerStats, InboxStats } from '../../src/inbox/port.ts'
+import { undocumented } from '../../src/sources/provider.ts'
 import { handlerStats, inboxStats } from '../support/stats.ts'
 
 const now = Date.UTC(2026, 0, 2)
@@ -322,7 +323,7 @@ describe('warnings', () => {
     const impatient: Sender = {
       source: 'desk',
       ackLimitMs: 1_000,
-      retries: { delaysMs: [1_000], windowMs: null, final4xx: [401] },
+      retries: { ...undocumented, delaysMs: [1_000], final4xx: [401] },
       rejectsOld: true,
       secretsSetting: 'sources.desk.secrets',
     }
@@ -352,7 +353,7 @@ describe('warnings', () => {
     expect(lost?.text).toMatch(
       /^The last retry arrives by .*: nothing is lost\.\nSource desk: The sender retries .* 1 times within 1 s, .* Lost: events first sent/m,
     )
-    const unknown = { retries: { delaysMs: null, windowMs: null, final4xx: null } }
+    const unknown = { retries: undocumented }
     expect(found({}, unknown, { gaps: [short] })).toEqual([])
     const gone = { secretUses: [{ label: 'desk/old', firstAt: 0, lastAt: now - 1_000, count: 1 }] }
     expect(found({}, {}, gone)).toMatchObject([{ code: 'secret_gone_in_use', subject: 'desk/old' }])

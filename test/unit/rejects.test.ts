@@ -14,7 +14,7 @@ function setUp({ secrets = [secret], trustedProxies = [] }: { secrets?: string[]
   const rejects = createRejects({
     clock,
     secrets: () => parseSecrets(secrets),
-    paths: ['/webhooks'],
+    paths: ['/webhooks', '/hooks/desk'],
     signatureHeader,
     storedHeaders: ['user-agent', 'x-other'],
     trustedProxies,
@@ -26,12 +26,13 @@ function requestOf(from: string, more: Partial<RejectedRequest> = {}): RejectedR
   return { method: 'POST', url: '/webhooks', headers: {}, socket: { remoteAddress: from }, ...more }
 }
 
-test('groups rejects by reason and address, latest first', async () => {
+test('groups rejects by reason, path of a source and address, latest first', async () => {
   const { clock, rejects } = setUp()
-  rejects.add(requestOf('192.0.2.1'), 'not_found')
+  rejects.add(requestOf('192.0.2.1', { url: '/' }), 'not_found')
   await clock.advance(1_000)
   rejects.add(requestOf('192.0.2.2', { method: 'GET', url: '/x?token=1' }), 'not_found')
   rejects.add(requestOf('192.0.2.1', { headers: {} }), 'signature_missing', Buffer.from('{}'))
+  rejects.add(requestOf('192.0.2.1', { url: '/hooks/desk?a=1' }), 'signature_missing', Buffer.from('{}'))
   await clock.advance(1_000)
   rejects.add(requestOf('192.0.2.1', { url: '/other' }), 'not_found')
   // Temporary failures are not counted.
@@ -40,13 +41,14 @@ test('groups rejects by reason and address, latest first', async () => {
   const { groups, droppedGroups } = rejects.list()
   expect(groups.map(({ reason, client, count, path }) => [reason, client, count, path])).toEqual([
     ['not_found', '192.0.2.1', 2, 'other (6 characters)'],
+    ['signature_missing', '192.0.2.1', 1, '/hooks/desk'],
     ['signature_missing', '192.0.2.1', 1, '/webhooks'],
     ['not_found', '192.0.2.2', 1, 'other (2 characters)'],
   ])
   const [first] = groups
   expect(first).toMatchObject({ method: 'POST', sizeBytes: null, isExplainable: false })
   expect((first?.lastAt ?? 0) - (first?.firstAt ?? 0)).toBe(2_000)
-  expect([rejects.count(), droppedGroups]).toEqual([4, 0])
+  expect([rejects.count(), droppedGroups]).toEqual([5, 0])
 })
 
 test('keeps the newest 200 groups; their ids are stable', () => {

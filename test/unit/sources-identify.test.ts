@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { readAsEvent } from '../../src/receiver/readers.ts'
 import { identify, type IdentifiedSource } from '../../src/sources/identify.ts'
 import { providers } from '../../src/sources/providers/index.ts'
 
@@ -175,6 +176,13 @@ test.each([
   ['own_type', Buffer.from('{"type":"inbox.warning"}')],
 ])('%s makes a body unusable', (reason, raw) => {
   expect(identify(plain, { headers: [], raw, receivedAt, covered: [] })).toEqual({ kind: 'unusable', reason })
+})
+
+test('a quarantined body is not read again as an event if its type was in a header', () => {
+  const read = (text: string) =>
+    readAsEvent({ raw: Buffer.from(text), receivedAt, secretLabel: 'hub/main' }, [{ name: 'hub', ...providers.github }])
+  expect(read('{"action":"opened"}')).toBe('headers_missing')
+  expect(read('{')).toBe('not_json')
 })
 
 test('a test delivery needs all its values', () => {

@@ -140,16 +140,34 @@ describe('resolveSources', () => {
       { ...alchemy, secrets: { New: secret } },
       '.secrets must be a text, { env } or { file }, or an object of these by label',
     ],
+    [
+      { ...alchemy, secrets: { flie: '/run/secrets/alchemy' } },
+      '.secrets must be a text, { env } or { file }, or an object of these by label: flie is a label (did you mean file?)',
+    ],
+    [
+      { ...alchemy, secrets: { evn: 'ALCHEMY_SECRET' } },
+      '.secrets must be a text, { env } or { file }, or an object of these by label: evn is a label (did you mean env?)',
+    ],
+    [{ ...alchemy, secrets: '' }, '.secrets must not be empty'],
+    [{ ...alchemy, secrets: { env: '' } }, '.secrets.env must not be empty'],
     [{ ...alchemy, keys: {} }, '.keys must not be set: this source has no fetched keys'],
     [{ provider: 'circle', path: '/a' }, '.keys.apiKey must be a text, { env } or { file }'],
     [{ provider: 'fireblocks', path: '/a', secrets: secret }, '.secrets must not be set: the public keys are fetched'],
     [{ provider: 'fireblocks', path: '/a', keys: { url: 'http://a/' } }, '.keys.url must be an https URL'],
+    [
+      { provider: 'fireblocks', path: '/a', keys: { url: 'https://me@a/' } },
+      '.keys.url must have no user name: set keys.apiKey',
+    ],
+    [
+      { provider: 'fireblocks', path: '/a', keys: { urls: 'https://a/' } },
+      '.keys.urls is not an option (did you mean url?)',
+    ],
     [{ provider: 'circle', path: '/a', keys: { apiKey: 'k', url: 'https://a/' } }, '.keys.url must contain {keyId}'],
     [{ ...alchemy, id: 'id' }, '.id must be body.<path> or header.<name>, for example body.id'],
     [{ ...alchemy, key: ['network'] }, '.key.0 must be body.<path> or header.<name>, for example body.id'],
     [
       { ...alchemy, id: 'header.x-id' },
-      '.id must be in the body, or in a header that the signature covers, with text before and after it in verify.signed',
+      '.id must be in the body, or in a signed header that text in verify.signed separates from other values',
     ],
     [
       { ...desk, verify: { ...desk.verify, scheme: 'hmac' } },
@@ -174,6 +192,14 @@ describe('resolveSources', () => {
     [
       { ...desk, verify: { ...desk.verify, signed: '{item.t}{timestamp}{body}' } },
       '.verify.signed must not contain {item.<name>} or {signedHeaders}: the header is one signature',
+    ],
+    [
+      { ...desk, verify: { ...desk.verify, signed: '{timestamp}.{header.x-signature}.{body}' } },
+      '.verify.signed must not contain {header.x-signature}: it holds the signature',
+    ],
+    [
+      { ...desk, verify: { ...desk.verify, timestamp: { header: 'x-signature', unit: 's' } } },
+      '.verify.timestamp.header must be another header than .verify.header',
     ],
     [
       { ...desk, verify: { scheme: 'secret', header: 'a', encoding: 'hex' } },
@@ -238,6 +264,7 @@ describe('readSecrets', () => {
     ['seven77', 'alchemy', ' must be 8 to 4096 bytes (got 7)'],
     ['x'.repeat(4_097), 'alchemy', ' must be 8 to 4096 bytes (got 4097)'],
     ['two\nlines of text', 'alchemy', ' must be one line of UTF-8 text'],
+    ['demo-secret-do-not-use-0001', 'alchemy', ' must be another text: this one is published with the demo'],
     [{ env: 'MISSING' }, 'alchemy', ' must have a value: MISSING is not set'],
     [{ new: { env: 'MISSING' }, old: secret }, 'alchemy', '.new must have a value: MISSING is not set'],
     ['whsec_not base64!', 'standard-webhooks', ' must be whsec_ and at least 8 bytes in base64'],

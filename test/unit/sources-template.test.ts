@@ -5,6 +5,7 @@ import { signSource } from '../../src/sources/sign.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import { parseTemplate, render } from '../../src/sources/template.ts'
 import { verifySource, type VerifiedSource } from '../../src/sources/verify.ts'
+import { counts } from '../counts.ts'
 
 const sha256 = (...chunks: readonly (string | Uint8Array)[]) =>
   chunks.reduce((hash, chunk) => hash.update(chunk), createHash('sha256')).digest('hex')
@@ -21,7 +22,10 @@ const template = fc
   .tuple(fc.array(fc.tuple(literal, placeholder), { maxLength: 4 }), fc.constantFrom('{body}', '{bodyDigest}'), literal)
   .map(([pairs, body, end]) => `${pairs.flat().join('')}{timestamp}${body}${end}`)
 const headerValue = fc.string({ unit: fc.constantFrom('a', 'Z', '7', '-', '.'), minLength: 1, maxLength: 12 })
-const body = fc.uint8Array({ maxLength: 200 })
+/** Brackets around any bytes: where a value stands beside the body, other bodies are rejected. */
+const body = fc
+  .uint8Array({ maxLength: 200 })
+  .map((inside) => Uint8Array.from([...Buffer.from('['), ...inside, ...Buffer.from(']')]))
 const headers = fc.record({ 'x-nonce': headerValue, 'x-id': headerValue, 'x-region': headerValue })
 
 describe('parseTemplate', () => {
@@ -96,8 +100,8 @@ describe('a source with its own template', () => {
         const rawHeaders = Object.entries(sent).flat()
         expect(await verifySource(source, { headers: rawHeaders, raw, now })).toMatchObject({ ok: true, label: 'main' })
 
-        const changed = Buffer.from(raw.length === 0 ? [0] : raw)
-        changed[place % changed.length]! ^= raw.length === 0 ? 0 : 1
+        const changed = Buffer.from(raw)
+        changed[place % changed.length]! ^= 1
         const bodies = await verifySource(source, { headers: rawHeaders, raw: changed, now })
         expect(bodies).toEqual({ ok: false, reason: 'mismatch' })
         for (const name of new Set(signed.match(/x-[a-z]+/g))) {
@@ -109,37 +113,83 @@ describe('a source with its own template', () => {
     )
   })
 
-  test('an id in a header is one text: nothing of its neighbours can move into it', async () => {
-    const settingsOf = (signed: string) => {
-      const timestamp = { header: 'x-timestamp', unit: 's' }
-      const verify = { scheme: 'hmac-sha256', header: 'x-signature', signed, timestamp }
+  describe('with the id in a header', () => {
+    const settingsOf = (signed: string, unit = 's') => {
+      const timestamp = signed.includes('{timestamp}') && { timestamp: { header: 'x-timestamp', unit } }
+      const verify = { scheme: 'hmac-sha256', header: 'x-signature', signed, ...timestamp }
       return resolveSources({ desk: { path: '/desk', secrets: '0123456789abcdef', verify, id: 'header.x-id' } }, [])
     }
-    for (const signed of [
+
+    test.each([
       '{header.x-id}{timestamp}.{body}',
       '{timestamp}{header.x-id}.{body}',
+      '{header.x-nonce}{timestamp}.{header.x-id}.{body}',
       '{header.x-id}{body}{timestamp}',
-    ])
+      '{body}.{header.x-id}{timestamp}',
+      '{timestamp}.{body}',
+    ])('%s does not separate it from other values', (signed) => {
       expect(settingsOf(signed).problems).toEqual([
-        expect.stringMatching(/^sources\.desk\.id must be .* with text before and after/),
+        expect.stringMatching(/^sources\.desk\.id must be .* separates from other values$/),
       ])
-    const source = {
-      ...settingsOf('{timestamp}.{header.x-id}.{header.x-nonce}.{body}').sources[0]!,
-      secrets: () => [secret],
-      keys: null,
-    }
-    const now = Date.UTC(2026, 0, 31)
-    const raw = Buffer.from('{}')
-    const sent = signSource(source.verify[0]!, {
-      raw,
-      key: secret.key,
-      now,
-      headers: { 'x-id': 'a', 'x-nonce': 'b.c' },
     })
-    const verdictFor = (id: string, nonce: string) =>
-      verifySource(source, { headers: Object.entries({ ...sent, 'x-id': id, 'x-nonce': nonce }).flat(), raw, now })
-    expect(await verdictFor('a', 'b.c')).toMatchObject({ ok: true })
-    expect(await verdictFor('a.b', 'c')).toEqual({ ok: false, reason: 'malformed' })
+
+    test.each([
+      ['id={header.x-id};ts={timestamp};{body}', 'evt_1', true],
+      ['id={header.x-id};ts={timestamp};{body}', 'a;ts=1', false],
+      ['v1:{header.x-id}:{timestamp}:{body}', 'evt_1', true],
+      ['v1:{header.x-id}:{timestamp}:{body}', 'evt:1', false],
+      ['{bodyDigest}.{header.x-id}', 'a.b', true],
+      ['{body}.{header.x-id}.{timestamp}', 'a.b', false],
+      ['{header.x-id}.{timestamp}.{body}', 'a.b', false],
+      ['{header.x-id}::{timestamp}.{body}', 'a:', false],
+    ])('%s with %s: accepted is %s', async (signed, id, isAccepted) => {
+      const source = { ...settingsOf(signed).sources[0]!, secrets: () => [secret], keys: null }
+      const raw = Buffer.from('{}')
+      const now = Date.UTC(2026, 0, 31)
+      const sent = signSource(source.verify[0]!, { raw, key: secret.key, now, headers: { 'x-id': id } })
+      const verdict = await verifySource(source, { headers: Object.entries(sent).flat(), raw, now })
+      expect(verdict).toMatchObject(isAccepted ? { ok: true } : { ok: false, reason: 'malformed' })
+    })
+
+    test('one signature is valid for one id: bytes of values cannot move', async () => {
+      // Texts with many separators, so that one text is cut in many ways.
+      const word = fc.string({ unit: fc.constantFrom('a', '.', ':', '1'), minLength: 1, maxLength: 4 })
+      const signedTemplate = fc.constantFrom(
+        '{header.x-nonce}.{header.x-id}.{header.x-region}.{body}',
+        '{header.x-nonce}:{header.x-id}.{body}',
+        '{timestamp}.{header.x-id}.{header.x-region}{body}',
+        '{body}.{header.x-region}.{header.x-id}:{header.x-nonce}',
+        '{header.x-region}.{header.x-id}.{bodyDigest}',
+      )
+      const values = fc.record({ 'x-nonce': word, 'x-id': word, 'x-region': word, 'x-timestamp': word })
+      const accepted = new Map<string, string>()
+      await fc.assert(
+        fc.asyncProperty(signedTemplate, values, async (signed, headersOf) => {
+          const { sources } = settingsOf(signed, 'date')
+          const source = { ...sources[0]!, secrets: () => [secret], keys: null }
+          const raw = Buffer.from('{}')
+          const [rendered] = source.verify[0]!.templates.map((each) =>
+            render(each, {
+              raw,
+              target: undefined,
+              timestamp: headersOf['x-timestamp'],
+              header: (name) => headersOf[name as keyof typeof headersOf],
+              item: () => undefined,
+            }),
+          )
+          const text = rendered!.pieces.map((piece) => Buffer.from(piece).toString()).join('')
+          const mac = createHmac('sha256', secret.key).update(text).digest('hex')
+          const sent = { ...headersOf, 'x-signature': mac }
+          const verdict = await verifySource(source, { headers: Object.entries(sent).flat(), raw, now: 0 })
+          if (!verdict.ok) return
+          const id = headersOf['x-id']
+          expect(accepted.get(`${signed} ${text}`) ?? id).toBe(id)
+          accepted.set(`${signed} ${text}`, id)
+        }),
+        { numRuns: counts.sourceCuts },
+      )
+      expect(accepted.size).toBeGreaterThan(0)
+    })
   })
 
   test('takes {bodyDigest} from the body, never from a header', async () => {

@@ -2,8 +2,10 @@ import { createHmac, createSecretKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { identify } from '../../src/sources/identify.ts'
 import { providerNames } from '../../src/sources/providers/index.ts'
-import type { SourceRequest } from '../../src/sources/read-signature.ts'
-import { verifySource } from '../../src/sources/verify.ts'
+import { readSignature, type SignatureReading, type SourceRequest } from '../../src/sources/read-signature.ts'
+import { signSource } from '../../src/sources/sign.ts'
+import { rejectReasons } from '../../src/web/console/deliveries/reasons.ts'
+import { findMatch, verifySource, type SourceRejection } from '../../src/sources/verify.ts'
 import { requestOf, settingsOf, sourceOf, vectors, type SourceVector } from '../support/source-vectors.ts'
 
 /** `provider` and the number of the vector in its file. */
@@ -121,6 +123,15 @@ test('no part of a delivery can take in bytes of its neighbour', async () => {
     const headers = { ...nodeHeaders, 'x-qn-nonce': nonce + time + nodes.body.slice(0, at), 'x-qn-timestamp': digits }
     if (digits !== '') cuts.push({ ...nodes, headers, body: nodes.body.slice(at + digits.length) })
   }
+  for (let at = 1; at < time.length; at++) {
+    const headers = { ...nodeHeaders, 'x-qn-timestamp': time.slice(0, at) }
+    cuts.push({ ...nodes, headers, body: time.slice(at) + nodes.body })
+  }
+  const sentDate = alerts.headers[dateName]!
+  for (let at = 1; at < sentDate.length; at++) {
+    const headers = { ...alerts.headers, [dateName]: sentDate.slice(at).trim() }
+    if (sentDate[at] !== ' ') cuts.push({ ...alerts, headers, body: alerts.body + sentDate.slice(0, at) })
+  }
   for (let at = 1; at < alerts.body.length; at++) {
     const date = alerts.body.slice(at) + alerts.headers[dateName]!
     cuts.push({ ...alerts, headers: { ...alerts.headers, [dateName]: date }, body: alerts.body.slice(0, at) })
@@ -155,6 +166,27 @@ function otherSecret({ secret = '' }: SourceVector): string {
 }
 
 const vectorOf = (provider: string) => vectors.find((vector) => vector.provider === provider)!
+
+test('the console explains every reason', () => {
+  const reasons: Record<Exclude<SourceRejection, 'keys_unavailable'>, true> = {
+    missing: true,
+    malformed: true,
+    repeated: true,
+    unknown_key: true,
+    mismatch: true,
+    old_timestamp: true,
+  }
+  for (const reason of Object.keys(reasons)) expect(rejectReasons[`signature_${reason}`], reason).toBeDefined()
+})
+
+test('a static secret may have characters beyond ASCII: each byte of a header is a character', async () => {
+  const key = createSecretKey(Buffer.from('geheim-ü-€'))
+  const source = { ...settingsOf('helius'), secrets: () => [{ label: 'main', key }], keys: null }
+  const raw = Buffer.from('{}')
+  const sent = signSource(source.verify[0]!, { raw, key, now: 0 })
+  expect(Object.values(sent)).toEqual([Buffer.from('geheim-ü-€').toString('latin1')])
+  expect(await verifySource(source, { headers: Object.entries(sent).flat(), raw, now: 0 })).toMatchObject({ ok: true })
+})
 
 describe('timestamps', () => {
   const hourMs = 3_600_000
@@ -222,7 +254,11 @@ test("Coinbase accepts the signature that Hook0's own tests publish", async () =
   const secrets = () => [{ label: 'main', key: createSecretKey(Buffer.from('secret')) }]
   const source = { ...settingsOf('coinbase-cdp'), secrets, keys: null }
   const request = { headers, raw: Buffer.from('hello !'), now: 1_636_936_200_000 }
-  expect(await verifySource(source, request)).toMatchObject({ ok: true, covered: ['x-event-id', 'x-event-type'] })
+  const reading = readSignature(source.verify[0]!, request) as SignatureReading
+  const match = findMatch(source.verify[0]!, reading, secrets())
+  expect(match).toEqual({ label: 'main', covered: ['x-event-id', 'x-event-type'] })
+  // A body that is no JSON may have taken in a part of the last header.
+  expect(await verifySource(source, request)).toEqual({ ok: false, reason: 'malformed' })
 })
 
 test('Coinbase may list headers in any case', async () => {

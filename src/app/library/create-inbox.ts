@@ -19,7 +19,7 @@ export interface EmbeddedInbox extends AsyncDisposable {
    *
    * @throws InboxError `usage` for an unknown source
    */
-  readonly router: InboxRouter & ((source: string) => InboxRouter)
+  readonly router: InboxRouter & ((source?: string) => InboxRouter)
   /**
    * Receives a delivery from any framework: pass the exact bytes of the body and send the returned response. Never
    * rejects. Limit the size of bodies in the framework, because here the body was already read.
@@ -108,8 +108,10 @@ export function embedInbox(settings: EmbeddedInboxSettings, open: () => Promise<
 
   const router = routerOf(defaultSource)
   return {
-    router: ((...args: [string] | Parameters<InboxRouter>) =>
-      args.length === 1 ? routerOf(args[0]) : router(...args)) as EmbeddedInbox['router'],
+    router: ((...args: [source?: string] | Parameters<InboxRouter>) =>
+      args.length > 1
+        ? router(...(args as Parameters<InboxRouter>))
+        : routerOf(String(args[0] ?? defaultSource))) as EmbeddedInbox['router'],
     async receive(request) {
       return (await receiving()?.receive(request)) ?? toResponse(answerFor(unavailableCode()))
     },

@@ -9,7 +9,7 @@ import type { SettingValues } from '../../config/settings.ts'
 import { collectSettings, type ConfigInputs } from '../../config/collect.ts'
 import { checkHandlers } from '../../dispatch/check-handlers.ts'
 import type { HandlerInfo } from '../../dispatch/runner-protocol.ts'
-import { locationsOf, type HandlerLocations } from '../../dispatch/handler-locations.ts'
+import { locationsOf } from '../../dispatch/handler-locations.ts'
 import { InboxError } from '../../base/errors.ts'
 import type { SecretsOrigin } from '../../config/credentials.ts'
 import type { ConfiguredSource } from '../../config/sources.ts'
@@ -44,7 +44,7 @@ export async function examineMachine(inputs: ConfigInputs, now: () => number): P
   const file = setting.kind === 'sqlite' ? at(setting.file) : null
   const database = await examineDatabase(file === null ? setting : { kind: 'sqlite', file })
   // Invalid settings may name handlers.
-  const handlers = config === null ? null : await examineHandlers(locationsOf(config))
+  const handlers = config === null ? null : await examineHandlers(config)
   // A config file that can't be loaded may name the secrets.
   const isSecretKnown =
     webhookSecrets !== undefined ||
@@ -103,10 +103,14 @@ const secretFiles = [
 /** Fetches the public keys of a source, if it has any. */
 async function examineSource(configured: ConfiguredSource): Promise<Finding> {
   const { name, path, keyEndpoint } = configured.settings
-  const { ok, fail } = check(`source ${name}`)
+  const { ok, warn, fail } = check(`source ${name}`)
   const keys = createKeys(configured)
-  if (keyEndpoint === null || keys === null)
-    return ok(`${path}, ${counted(configured.secrets.secrets.length, 'secret')}`)
+  if (keyEndpoint === null || keys === null) {
+    const { secrets, files } = configured.secrets
+    const found = `${path}, ${counted(secrets.length, 'secret')}`
+    const readable = files.filter(isReadByAll).join(' ')
+    return readable === '' ? ok(found) : warn(`${found}; every user can read ${readable}`, `chmod 600 ${readable}`)
+  }
   // No sender has this key, so only a key server that works answers that it is unknown.
   const answer = await keys.find(randomUUID())
   const { origin } = new URL(keyEndpoint.url)
@@ -148,13 +152,13 @@ interface ExaminedHandlers {
 }
 
 /** Loads the handlers as `serve` would, without running them. */
-async function examineHandlers(locations: HandlerLocations): Promise<ExaminedHandlers> {
+async function examineHandlers(config: Config): Promise<ExaminedHandlers> {
   const { ok, warn, fail } = check('handlers')
-  const { handlersDir } = locations
+  const { handlersDir } = config
   try {
-    const handlers = await checkHandlers(locations)
-    const warnings = findHandlerWarnings(handlers)
-    if (warnings.length > 0) return { finding: warn(warnings.join('; '), 'correct the event types'), handlers }
+    const handlers = await checkHandlers(locationsOf(config))
+    const warnings = findHandlerWarnings(handlers, config.webhookSecrets !== null)
+    if (warnings.length > 0) return { finding: warn(warnings.join('; '), 'correct the handlers'), handlers }
     if (handlers.length > 0) return { finding: ok(handlers.map(({ name }) => name).join(', ')), handlers }
     const place = handlersDir === null ? '' : ` in ${handlersDir}`
     const found = `none${place}: events are only stored`

@@ -48,13 +48,15 @@ interface Handler {
   readonly sources?: readonly string[] | undefined
 }
 
-/** Warns about undocumented types of handlers of the default source. Sinks have the warnings of their routes. */
-export function findHandlerWarnings(handlers: readonly Handler[]): string[] {
-  return handlers.flatMap(({ name, kind, types, sources }) =>
-    types
-      .filter((type) => kind === 'handler' && sources === undefined && isUndocumented(type))
-      .map((type) => `handler ${name} takes ${undocumented(type)}`),
-  )
+/** Warns about undocumented types of handlers of the default source, and if there is none. Sinks have the warnings of their routes. */
+export function findHandlerWarnings(handlers: readonly Handler[], hasDefaultSource: boolean): string[] {
+  return handlers.flatMap(({ name, kind, types, sources }) => {
+    if (sources !== undefined) return []
+    if (!hasDefaultSource)
+      return [`${kind} ${name} gets no deliveries: it names no source, and INBOX_SECRETS is not set`]
+    const unknown = kind === 'handler' ? types.filter(isUndocumented) : []
+    return unknown.map((type) => `handler ${name} takes ${undocumented(type)}`)
+  })
 }
 
 /** True if no documented type and no warning type matches the pattern. */

@@ -107,12 +107,15 @@ function mismatches(facts: SenderFacts, before: Previous): Finding {
   return {
     code: 'rejects_burst',
     level: onlyMismatches ? 'critical' : 'warning',
-    title: `In the last ${onlyMismatches ? 'hour' : 'five minutes'} ${count} had a signature by an unknown secret`,
+    title: `In the last ${onlyMismatches ? 'hour' : 'five minutes'} ${count} had no valid signature`,
     text: onlyMismatches
       ? 'No delivery was accepted in that time: the secret of this receiver most likely differs from the one of the sender. ' +
         (sender.secretsSetting === null
-          ? ''
+          ? 'Compare keys.url: each environment has its own keys. '
           : `Compare them; during a rotation set both (${sender.secretsSetting}). `) +
+        (sender.source === defaultSource
+          ? ''
+          : `onchain-inbox verify --source ${sender.source} explains a delivery. `) +
         (isFinal(sender, 401) ? 'The sender does not retry after 401: such events are lost.' : describeSchedule(sender))
       : 'Others are accepted, so either one of several endpoints signs with another secret, or someone tries to forge events. ' +
         'Deliveries › Rejected lists their clients.',

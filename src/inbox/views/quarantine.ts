@@ -83,7 +83,7 @@ export function createQuarantine({
   return {
     async quarantine({ limit, cursor, reason }) {
       let query = bodies
-        .select(sql<Buffer>`substr(raw, 1, ${sql.lit(previewBytes)})`.as('raw'))
+        .select(sql<Buffer | null>`substr(raw, 1, ${sql.lit(previewBytes)})`.as('raw'))
         .where('seq', '<', cursor === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(cursor))
         .limit(limit + 1)
       if (reason !== undefined) query = query.where('reason', '=', reason).orderBy('reason', 'desc')
@@ -105,7 +105,10 @@ export function createQuarantine({
   }
 }
 
-function toBody(row: QuarantinedBody): QuarantinedBody {
+type BodyRow = Omit<QuarantinedBody, 'raw'> & { readonly raw: Uint8Array | null }
+
+/** SQLite returns null for a part of an empty body. */
+function toBody(row: BodyRow): QuarantinedBody {
   const { id, reason, receivedAt, secretLabel, sizeBytes, count, raw } = row
-  return { id, reason, receivedAt, secretLabel, sizeBytes, count, raw }
+  return { id, reason, receivedAt, secretLabel, sizeBytes, count, raw: raw ?? new Uint8Array() }
 }

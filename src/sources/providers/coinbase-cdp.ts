@@ -23,10 +23,11 @@ export const coinbaseCdp = defineProvider({
     ['body.data.network', 'body.network'],
     ['body.data.transactionHash', 'body.transactionHash', 'body.transaction_hash', 'body.data.transferId'],
   ],
+  retries: { maxAttempts: 61 },
   docs: {
     signature: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
     payload: 'https://docs.cdp.coinbase.com/api-reference/v2/webhooks/webhook-wallet-activity-detected',
-    // At most 60 retries with exponential backoff. Hook0, on which it is built, signs each attempt anew; Coinbase doesn't say so.
+    // Exponential backoff. Hook0, on which it is built, signs each attempt anew; Coinbase doesn't say so.
     retries: 'https://docs.cdp.coinbase.com/get-started/webhooks',
   },
 })

@@ -20,5 +20,6 @@ export const tenderly = defineProvider({
   probes: ['GET'],
   tests: [{ when: { 'body.event_type': 'TEST' }, status: 200 }],
   ackLimitMs: 5_000,
+  retries: { maxAttempts: 5 },
   docs: { signature: page, payload: page, retries: page, test: page },
 })

@@ -5,6 +5,7 @@ type Reasons = Readonly<Record<string, string>>
 
 const resend = 'Once the sender is fixed, ask it to send these events again.'
 const unknownClient = 'If the client is unknown, someone forged it; nothing was stored.'
+const explainer = 'For a source, onchain-inbox verify --source NAME explains a saved delivery.'
 
 /** Why a signed body is not a usable event: the codes of src/receiver/envelope.ts. */
 export const quarantineReasons: Reasons = {
@@ -16,20 +17,27 @@ export const quarantineReasons: Reasons = {
   not_an_envelope:
     'type, created_at or data is missing or has another type. If the format is new, update onchain-inbox, then retry.',
   own_type: 'Types that begin with inbox. are notifications of the inbox itself. Find out who signs with your secret.',
+  headers_missing: `The id or type was in a header, and headers of quarantined bodies are not kept. ${resend}`,
+  unknown_source: 'The settings have no such source any more. Add it again, then retry.',
   bad_id: `The id is missing, empty, longer than 255 characters, or not well-formed Unicode. ${resend}`,
 }
 
-/** Why a request was rejected: codes of docs/errors.md. */
+/** Why a request was rejected: `signature_` and a reason of src/sources/verify.ts, or a code of docs/errors.md. */
 export const rejectReasons: Reasons = {
-  signature_missing: `Check that the sender signs, and that no proxy drops the header INBOX_SIGNATURE_HEADER. ${unknownClient}`,
-  signature_malformed: `The header is not one digest of 64 hex digits. Common: a prefix, base64, or a repeated header. ${unknownClient}`,
-  signature_mismatch: `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${unknownClient}`,
+  signature_missing: `Check that the sender signs, and that no proxy drops the header with the signature. ${explainer} ${unknownClient}`,
+  signature_malformed: `The header has another form than the sender's signatures, such as 64 hex digits. Common: a prefix, base64, or a repeated header. ${explainer} ${unknownClient}`,
+  signature_repeated: `A header of the signature is there more than once. Send it once. ${unknownClient}`,
+  signature_unknown_key: `The sender has no public key with the id in the request. Check keys.url: each environment has its own keys. ${unknownClient}`,
+  signature_old_timestamp:
+    'The signature is valid, but older than allowed. Check the clocks of both sides. Otherwise somebody sent a captured delivery again.',
+  signature_mismatch: `No configured secret gives this signature. Common: another secret, or a body changed on the way. ${explainer} ${unknownClient}`,
   body_too_large: 'The body exceeds INBOX_BODY_LIMIT. If the sender means it, raise the limit: it retries by itself.',
   content_encoding_unsupported: 'A compressed body differs from the signed bytes. Turn compression off.',
   bad_request: `Contradicting lengths, two Host headers or broken chunks, often from a proxy. ${unknownClient}`,
   body_incomplete: `The connection ended, or the time limit passed, before the whole body arrived. ${unknownClient}`,
-  not_found: 'Only INBOX_PATH takes deliveries. Correct the URL at the sender. Scanners try many paths.',
-  method_not_allowed: 'Only POST is allowed. Health checks use /healthz and /readyz.',
+  not_found:
+    'Only INBOX_PATH and the paths of sources take deliveries. Correct the URL at the sender. Scanners try many paths.',
+  method_not_allowed: 'Deliveries are sent with POST. Health checks use /healthz and /readyz.',
   body_already_read: 'A body parser of your app read the body first. Mount the inbox router before it.',
 }
 
