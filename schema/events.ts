@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { toEventSchema } from './envelope.ts'
+import { toEventSchema, type envelopeSchema } from './envelope.ts'
 import {
   aiSummary,
   assumed,
@@ -237,12 +237,12 @@ export type EventType = keyof typeof eventSchemas
 export const eventTypes = Object.keys(eventSchemas) as readonly EventType[]
 
 /** One whole event of each type. */
-export const eventExamples: Readonly<Record<string, { readonly data: object }>> = Object.fromEntries(
+export const eventExamples = Object.fromEntries(
   eventTypes.map((type) => {
-    const { examples } = eventSchemas[type].meta() as { readonly examples: readonly [{ readonly data: object }] }
+    const { examples } = eventSchemas[type].meta() as { readonly examples: readonly unknown[] }
     return [type, examples[0]]
   }),
-)
+) as Readonly<Record<EventType, z.output<typeof envelopeSchema>>>
 
 /** Numbers of the assumptions about when an event of the type arises. */
 export function assumptionsOf(type: EventType): readonly string[] {

@@ -16,9 +16,12 @@ export interface Fresh {
   readonly signature: string
 }
 
+/** Only the sender can sign deliveries of the others. */
+export type ProviderWithSamples = Exclude<ProviderName, 'circle' | 'fireblocks'>
+
 /** `*` is a body of any type: the sender or its user chooses the names. */
 type SampleBodies = {
-  readonly [P in ProviderName]: { readonly [T in keyof SourceEvents[P]]?: (fresh: Fresh) => SourceEvents[P][T] }
+  readonly [P in ProviderWithSamples]: { readonly [T in keyof SourceEvents[P]]?: (fresh: Fresh) => SourceEvents[P][T] }
 }
 
 const from = '0x503828976d22510aad0201ac7ec88293211d23da'
@@ -76,49 +79,6 @@ const cdpActivity = <T extends string>({ uuid, hash, time }: Fresh, type: T) => 
   },
 })
 const cdpTransaction = ({ time }: Fresh, at: string) => ({ network: 'base', address: from, [at]: time.toISOString() })
-
-const circleTransaction = <T extends string>({ uuid, hash, time }: Fresh, type: T, state: string) => ({
-  subscriptionId: '80b9b08f-fd12-4f40-a3a6-51bad45cec51',
-  notificationId: uuid,
-  notificationType: type,
-  notification: {
-    id: uuid,
-    blockchain: 'ETH',
-    state,
-    createDate: time.toISOString(),
-    updateDate: time.toISOString(),
-    txHash: hash,
-    walletId: '80bb50d2-5a64-50e3-8a48-4b2c9f3e0a11',
-    sourceAddress: from,
-    destinationAddress: to,
-    amounts: ['293.092129'],
-  },
-  timestamp: time.toISOString(),
-  version: 2,
-})
-
-const fireblocksEvent = <T extends string, D>({ uuid, time }: Fresh, eventType: T, data: D) => ({
-  id: uuid,
-  workspaceId: 'e0b5e4ad-7a1d-5f9d-9d3f-9c6b5f0a2e61',
-  eventType,
-  createdAt: time.getTime(),
-  data,
-})
-const fireblocksTransaction = <T extends string>(fresh: Fresh, type: T, status: string) => ({
-  resourceId: fresh.uuid,
-  ...fireblocksEvent(fresh, type, {
-    id: fresh.uuid,
-    status,
-    assetId: 'USDC',
-    operation: 'TRANSFER',
-    txHash: fresh.hash,
-    sourceAddress: from,
-    destinationAddress: to,
-    amountInfo: { amount: '293.092129', amountUSD: '293.09' },
-    createdAt: fresh.time.getTime(),
-    lastUpdated: fresh.time.getTime(),
-  }),
-})
 
 /** Realistic bodies by provider and type. The first type is the default. */
 export const sampleBodies = {
@@ -321,20 +281,6 @@ export const sampleBodies = {
       ...cdpTransaction(fresh, 'confirmed_at'),
       transaction_hash: fresh.hash,
     }),
-  },
-  circle: {
-    'transactions.inbound': (fresh) => circleTransaction(fresh, 'transactions.inbound', 'COMPLETE'),
-    'transactions.outbound': (fresh) => circleTransaction(fresh, 'transactions.outbound', 'CONFIRMED'),
-  },
-  fireblocks: {
-    'transaction.created': (fresh) => fireblocksTransaction(fresh, 'transaction.created', 'SUBMITTED'),
-    'transaction.status.updated': (fresh) => fireblocksTransaction(fresh, 'transaction.status.updated', 'COMPLETED'),
-    'vault_account.asset.added': (fresh) =>
-      fireblocksEvent(fresh, 'vault_account.asset.added', {
-        accountId: '21',
-        accountName: 'treasury',
-        assetId: 'USDC',
-      }),
   },
   stripe: {
     '*': ({ type = 'payment_intent.succeeded', token, time }) => ({

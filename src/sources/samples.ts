@@ -2,25 +2,25 @@ import type { ProviderName } from '../../schema/index.ts'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { nearest } from '../base/edit-distance.ts'
 import { InboxError } from '../base/errors.ts'
-import { signWithSecret } from './sign.ts'
+import { findSigner, signSource } from './sign.ts'
 import type { VerifiedSource } from './verify.ts'
 import { providers } from './providers/index.ts'
-import { sampleBodies, type Fresh } from './sample-bodies.ts'
+import { sampleBodies, type Fresh, type ProviderWithSamples } from './sample-bodies.ts'
 
-/** A delivery to be signed: the options `raw` and `headers` of `signSource`. */
-export interface Sample {
+interface Sample {
   readonly raw: Buffer<ArrayBuffer>
-  /** Headers that the sender adds, with names in lower case. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
  * Creates a realistic delivery of a provider. Two samples are two events: their ids, times and hashes differ.
  *
- * @param type default: the provider's first type
- * @throws InboxError `usage` for a type of which the provider has no sample
+ * @throws InboxError `usage` without a sample of the type
  */
-export function createSample(provider: ProviderName, type: string | undefined, now: number): Sample {
+function createSample(source: string, provider: ProviderName | null, type: string | undefined, now: number): Sample {
+  if (provider === null || !hasSamples(provider))
+    throw new InboxError('usage', `the source ${source} has no provider, so there is no sample: give a body`)
   const bodies = new Map<string, (fresh: Fresh) => unknown>(Object.entries(sampleBodies[provider]))
   const [first] = bodies.keys()
   const chosen = type ?? (first === '*' ? undefined : first)
@@ -34,6 +34,7 @@ export function createSample(provider: ProviderName, type: string | undefined, n
 export interface SampleRequest {
   /** Provider of the source; null: the settings describe the sender themselves. */
   readonly provider: ProviderName | null
+  /** Default: the provider's first type. */
   readonly type: string | undefined
   /** Body in place of a sample. */
   readonly body: Uint8Array | undefined
@@ -50,15 +51,15 @@ export function signSample(
   source: Pick<VerifiedSource, 'verify' | 'secrets'> & { readonly name: string; readonly path: string },
   { provider, type, body, now }: SampleRequest,
 ): Sample {
-  if (body === undefined && provider === null)
-    throw new InboxError('usage', `the source ${source.name} has no provider, so there is no sample: give a body`)
-  const sample =
-    body === undefined && provider !== null
-      ? createSample(provider, type, now)
-      : { raw: Buffer.from(body ?? []), headers: {} }
-  const { raw, headers } = sample
-  const signed = signWithSecret(source, { raw, headers, now, target: source.path })
+  const { key, verification } = findSigner(source)
+  const { raw, headers } =
+    body === undefined ? createSample(source.name, provider, type, now) : { raw: Buffer.from(body), headers: {} }
+  const signed = signSource(verification, { raw, key, headers, now, target: source.path })
   return { raw, headers: { 'content-type': 'application/json', ...headers, ...signed } }
+}
+
+function hasSamples(provider: ProviderName): provider is ProviderWithSamples {
+  return Object.hasOwn(sampleBodies, provider)
 }
 
 function createFresh(type: string | undefined, now: number): Fresh {

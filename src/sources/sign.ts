@@ -1,16 +1,13 @@
-import { randomUUID, sign, type KeyObject } from 'node:crypto'
+import { randomUUID, type KeyObject } from 'node:crypto'
 import { InboxError } from '../base/errors.ts'
 import type { ParsedVerification } from './read-signature.ts'
-import { hmacOf, isKeyOf, joined, keccakOf } from './schemes.ts'
-import { render, type Piece } from './template.ts'
+import { hmacOf, isKeyOf, keccakOf } from './schemes.ts'
+import { render } from './template.ts'
 import type { VerifiedSource } from './verify.ts'
 
 export interface SignOptions {
   readonly raw: Uint8Array
-  /** A secret, or the private key of a scheme with public keys. */
   readonly key: KeyObject
-  /** Id of the private key, for schemes with fetched keys. */
-  readonly keyId?: string
   /** Milliseconds since 1970. */
   readonly now: number
   /** Path and query. */
@@ -20,33 +17,29 @@ export interface SignOptions {
 }
 
 /**
- * Signs a body with the first secret of a source.
+ * Finds the first shared secret of a source and the verification that uses it.
  *
  * @throws InboxError `usage` if the source has public keys only
  */
-export function signWithSecret(
-  { verify, secrets }: Pick<VerifiedSource, 'verify' | 'secrets'>,
-  options: Omit<SignOptions, 'key' | 'keyId'>,
-): Readonly<Record<string, string>> {
+export function findSigner({ verify, secrets }: Pick<VerifiedSource, 'verify' | 'secrets'>) {
   const shared = secrets().find(({ key }) => key.type === 'secret')
   const verification = verify.find(({ scheme }) => shared !== undefined && isKeyOf(scheme, shared.key))
-  if (shared === undefined || verification === undefined) {
-    throw new InboxError(
-      'usage',
-      'only the sender can sign deliveries of this source: they are verified with public keys',
-    )
-  }
-  return signSource(verification, { ...options, key: shared.key })
+  if (shared !== undefined && verification !== undefined) return { key: shared.key, verification }
+  throw new InboxError(
+    'usage',
+    'only the sender can sign deliveries of this source: they are verified with public keys',
+  )
 }
 
-/** Signs a body as its sender would: the reverse of `verifySource`. Returns all headers that the verification reads. */
+/**
+ * Signs a body with a shared secret, as its sender would: the reverse of `verifySource`. Returns all headers that the
+ * verification reads.
+ */
 export function signSource(verification: ParsedVerification, options: SignOptions): Readonly<Record<string, string>> {
-  const { raw, key, keyId = '', now, target } = options
-  const { scheme, header: signatureHeader, prefix = '', timestamp: rule, keyIdHeader } = verification
+  const { raw, key, now, target } = options
+  const { scheme, header: signatureHeader, prefix = '', timestamp: rule } = verification
   const headers: Record<string, string> = { ...options.headers }
-  if (keyIdHeader !== undefined) headers[keyIdHeader] = keyId
   if (scheme === 'secret') return { ...headers, [signatureHeader]: `${prefix}${key.export().toString('latin1')}` }
-  if (scheme === 'jws-rs512') return { ...headers, [signatureHeader]: signJws(raw, key, keyId) }
 
   const timestamp = timestampText(now, rule?.unit)
   const items = new Map<string, string>()
@@ -64,24 +57,9 @@ export function signSource(verification: ParsedVerification, options: SignOption
   }
   const [signed] = verification.templates.map((template) => render(template, values))
   if (!signed) throw new InboxError('usage', 'the deliveries of this source cannot be signed without a request path')
-  const signature = `${prefix}${signatureOf(scheme, signed.pieces, key).toString(verification.encoding ?? 'hex')}`
+  const digest = (scheme === 'keccak256' ? keccakOf : hmacOf)(signed.pieces, key)
+  const signature = `${prefix}${digest.toString(verification.encoding ?? 'hex')}`
   return { ...headers, [signatureHeader]: [...[...items].map((item) => item.join('=')), signature].join(',') }
-}
-
-function signatureOf(
-  scheme: 'hmac-sha256' | 'keccak256' | 'ed25519' | 'ecdsa-sha256',
-  pieces: readonly Piece[],
-  key: KeyObject,
-) {
-  if (scheme === 'hmac-sha256') return hmacOf(pieces, key)
-  if (scheme === 'keccak256') return keccakOf(pieces, key)
-  return sign(scheme === 'ed25519' ? null : 'sha256', joined(pieces), key)
-}
-
-function signJws(raw: Uint8Array, key: KeyObject, keyId: string): string {
-  const header = Buffer.from(JSON.stringify({ alg: 'RS512', kid: keyId })).toString('base64url')
-  const bytes = Buffer.from(`${header}.${Buffer.from(raw).toString('base64url')}`)
-  return `${header}..${sign('RSA-SHA512', bytes, key).toString('base64url')}`
 }
 
 function timestampText(now: number, unit: 's' | 'ms' | 'date' | undefined): string {

@@ -21,7 +21,7 @@ export function aFullEvent(
   data: Readonly<Record<string, unknown>> = {},
 ): NewEvent {
   const type = given.type ?? 'wallet.large_trade'
-  const example = (eventExamples[type] ?? {}) as { readonly data?: object }
+  const example: { readonly data?: object } = Object.entries(eventExamples).find(([name]) => name === type)?.[1] ?? {}
   const envelope = { id, type, created_at: '2026-01-01T00:00:00Z', data: { ...example.data, ...data } }
   return anEvent(id, { type, raw: bytes(JSON.stringify(envelope)), ...given })
 }

@@ -71,34 +71,17 @@ describe('a warning as a message', () => {
   })
 })
 
-const pagers = [
-  {
-    kind: 'pagerduty' as const,
-    callsOf: ({ accepted }: FakeChat) =>
-      accepted.map(({ body }) => [
-        body.event_action,
-        body.dedup_key,
-        (body.payload as { severity?: string } | undefined)?.severity,
-      ]),
-    expected: [
-      ['trigger', incident, 'warning'],
-      ['trigger', incident, 'critical'],
-      ['resolve', incident, undefined],
-    ],
-  },
-  {
-    kind: 'opsgenie' as const,
-    callsOf: ({ server, accepted }: FakeChat) =>
-      accepted.map(({ body }, index) => [server.requests[index]?.path, body.alias, body.priority]),
-    expected: [
-      ['/v2/alerts', incident, 'P3'],
-      ['/v2/alerts', incident, 'P1'],
-      [`/v2/alerts/${encodeURIComponent(incident)}/close?identifierType=alias`, undefined, undefined],
-    ],
-  },
-]
-
-describe.each(pagers)('a warning at $kind', ({ kind, callsOf, expected }) => {
+describe('a warning at PagerDuty', () => {
+  const expected = [
+    ['trigger', incident, 'warning'],
+    ['trigger', incident, 'critical'],
+    ['resolve', incident, undefined],
+  ]
+  const callsOf = ({ accepted }: FakeChat) =>
+    accepted.map(({ body }) => {
+      const { severity } = (body.payload ?? {}) as { severity?: string }
+      return [body.event_action, body.dedup_key, severity]
+    })
   const course = [
     eventOf('begun'),
     eventOf('critical', { level: 'critical' }),
@@ -106,14 +89,14 @@ describe.each(pagers)('a warning at $kind', ({ kind, callsOf, expected }) => {
   ]
 
   test('opens one incident and closes it', async () => {
-    await using to = await stageService(kind)
+    await using to = await stageService('pagerduty')
     for (const event of course) expect(await to.send(items(event))).toBeUndefined()
     expect(to.fake.rejected).toEqual([])
     expect(callsOf(to.fake)).toEqual(expected)
   })
 
   test('below minSeverity opens and closes nothing', async () => {
-    await using to = await stageService(kind, { minSeverity: 'critical' })
+    await using to = await stageService('pagerduty', { minSeverity: 'critical' })
     for (const event of [eventOf('begun'), eventOf('resolved')]) await to.send(items(event))
     expect(to.fake.accepted).toEqual([])
     for (const event of course) await to.send(items(event))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import emailKind from '../../handlers/sinks/email.ts'
 import { TerminalError } from '../../src/index.ts'
-import { sampleData } from '../../src/app/testing/create-event.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
 import { anItem, aSinkContext, underTest } from '../support/sink-items.ts'
 import { startSmtp, type TestSmtp } from '../support/smtp.ts'
 
@@ -16,9 +16,9 @@ function aMailSink({ port }: TestSmtp, more: Record<string, unknown> = {}) {
 }
 
 const trade = (id: string, data: Record<string, unknown> = {}) =>
-  anItem({ id, type: 'wallet.large_trade', data: { ...sampleData['wallet.large_trade'], ...data } })
+  anItem({ id, type: 'wallet.large_trade', data: { ...eventSamples['wallet.large_trade'].data, ...data } })
 const honeypot = (id: string) =>
-  anItem({ id, type: 'contract.honeypot_detected', data: sampleData['contract.honeypot_detected'] })
+  anItem({ id, type: 'contract.honeypot_detected', data: eventSamples['contract.honeypot_detected'].data })
 const subjectOf = (smtp: TestSmtp, at = 0) => smtp.mails[at]!.headers.get('subject')![0]!
 
 describe('the sink `email`', () => {
@@ -35,7 +35,7 @@ describe('the sink `email`', () => {
     expect(subjectOf(smtp)).toBe('info ethereum wallet.large_trade evt_1')
     expect(mail!.headers.get('from')).toEqual(['Inbox <inbox@example.com>'])
     expect(mail!.headers.get('auto-submitted')).toEqual(['auto-generated'])
-    const { wallet_address, tx_hash } = sampleData['wallet.large_trade']
+    const { wallet_address, tx_hash } = eventSamples['wallet.large_trade'].data
     for (const part of [wallet_address, tx_hash, 'https://', 'event: evt_1', 'created: 2026-01-31T14:03:22.123Z']) {
       expect(mail!.text).toContain(part)
     }

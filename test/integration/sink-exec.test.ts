@@ -27,7 +27,7 @@ describe('the sink `exec`', () => {
     const sink = anExec(dir, shell('cat > body; env > environment; pwd > folder'), { env: { TOKEN: 'of the command' } })
     const raw = Buffer.from('{ "id":"evt_1",\n"type":"x.y","created_at":"","data":{"n":1.50} }')
     process.env.INBOX_SECRETS_OF_TEST = 'not for the command'
-    await sink.send([anItem(raw, { attempt: 3 })])
+    await sink.send([anItem(raw, { attempt: 3, source: 'desk' })])
     delete process.env.INBOX_SECRETS_OF_TEST
     expect(await read(dir, 'body')).toBe(raw.toString())
     expect((await read(dir, 'folder')).trim()).toBe(await realpath(dir.path))
@@ -43,9 +43,9 @@ describe('the sink `exec`', () => {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
       TOKEN: 'of the command',
-      INBOX_EVENT_ID: 'evt_1',
+      INBOX_EVENT_ID: 'desk/evt_1',
       INBOX_EVENT_TYPE: 'x.y',
-      INBOX_IDEMPOTENCY_KEY: 'sink:evt_1',
+      INBOX_IDEMPOTENCY_KEY: 'sink:desk/evt_1',
       INBOX_ATTEMPT: '3',
     })
   })

@@ -19,7 +19,6 @@ describe.each([
   { kind: 'discord', payloads: [] },
   { kind: 'telegram', payloads: [] },
   { kind: 'pagerduty', payloads: notForPagers },
-  { kind: 'opsgenie', payloads: [] },
 ] as const)('the sink $kind', ({ kind, payloads }) => {
   const { who, rules, secret } = services[kind]
 
@@ -62,7 +61,7 @@ describe.each([
     // Chats replace the message that was answered 400.
     expect(all.length).toBeGreaterThanOrEqual(6)
     // The path of a pager is documented; that of a chat's webhook is a secret.
-    const paths = ['pagerduty', 'opsgenie'].includes(kind) ? [] : [rules.path]
+    const paths = kind === 'pagerduty' ? [] : [rules.path]
     for (const hidden of [secret, encodeURIComponent(secret), ...paths]) {
       expect(all.join('\n')).not.toContain(hidden)
       expect(JSON.stringify(to.lines)).not.toContain(hidden)

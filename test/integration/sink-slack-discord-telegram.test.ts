@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { eventTypes, type AnyEvent } from '../../schema/index.ts'
+import { exampleIds } from '../../schema/rest/examples.ts'
 import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 import { TerminalError } from '../../src/base/errors.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
@@ -54,13 +55,14 @@ describe.each([
     expect(to.fake.rejected).toEqual([])
     expect(to.fake.shown).toHaveLength(eventTypes.length)
     expect(to.fake.shown[3]).toBe(
-      '🔹 0x5aAe…BeAed bought PEPE for $12,345.67\nethereum · 14:03:22 UTC · wallet · token · transaction',
+      '🔹 0x5aAe…BeAed bought EXMPL for $12,000.00\nethereum · 14:03:22 UTC · wallet · token · transaction',
     )
     expect(to.fake.shown[6]).toBe(
-      '🔴 TRAP is a honeypot (sell_blocked), risk 97\n' +
-        'polygon · 14:03:22 UTC · holders 1,132 · liquidity $12,000.00 · summary Transfers to the pool revert. · contract',
+      '🔴 EXMPL is a honeypot (sell_blocked), risk 97\n' +
+        'ethereum · 14:03:22 UTC · holders 1,132 · liquidity $12,000.00 · ' +
+        'summary A simulated sale of EXMPL fails (sell_blocked): buyers cannot sell. · contract',
     )
-    expect(to.fake.accepted[3]?.links).toContain(`https://etherscan.io/tx/0x${'4'.repeat(64)}`)
+    expect(to.fake.accepted[3]?.links).toContain(`https://etherscan.io/tx/${exampleIds.tx}`)
     expect(to.fake.accepted.every(({ links }) => links.length > 0)).toBe(true)
   })
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import sqlKind from '../../handlers/sinks/sql.ts'
 import { eventTypes } from '../../schema/index.ts'
-import { sampleData } from '../../src/app/testing/create-event.ts'
+import { eventSamples } from '../fixtures/event-samples.ts'
 import { ask, createSharedDatabase } from '../support/postgres.ts'
 import { anItem, underTest } from '../support/sink-items.ts'
 
@@ -38,11 +38,11 @@ describe('the sink `sql` on Postgres', () => {
   test('R93–R102 each documented type has a table with a column per field', async () => {
     const url = await anEmptyPlace()
     await using sink = aSqlSink(url)
-    const items = eventTypes.map((type) => anItem({ id: `evt_${type}`, type, data: { ...sampleData[type] } }))
+    const items = eventTypes.map((type) => anItem({ id: `evt_${type}`, type, data: { ...eventSamples[type].data } }))
     await sink.send(items)
     for (const type of eventTypes) {
       const [row] = await ask(url, `SELECT * FROM onchain_${type.replaceAll('.', '_')}`)
-      const { network = 'solana', ...fields } = sampleData[type] as Record<string, unknown>
+      const { network = 'solana', ...fields } = eventSamples[type].data as Record<string, unknown>
       expect(row).toMatchObject({ event_id: `evt_${type}`, event_type: type, network, key: 'ethereum:0x1' })
       for (const [name, value] of Object.entries(fields)) {
         expect(typeof value === 'number' ? Number(row![name]) : row![name], name).toEqual(value)

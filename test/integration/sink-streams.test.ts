@@ -29,17 +29,23 @@ test.skipIf(nats === null)('publishes each event once to JetStream (needs nats-s
     await manager.streams.add({ name: 'ONCHAIN', subjects: ['onchain.>'] })
     for (const n of [1, 2, 2, 1]) await sink.send([streamItem(n)], context)
     await sink.send([streamItem(3, { payload: { note: 'ü' }, key: null, idempotencyKey: 'big:evt_3:0' })], context)
+    await sink.send([streamItem(1, { source: 'desk' })], context)
     const consumer = await jetstream(connection).consumers.get('ONCHAIN')
     const messages = []
-    for await (const message of await consumer.fetch({ max_messages: 3 })) messages.push(message)
-    expect(messages.map(({ subject }) => subject)).toEqual(Array(3).fill('onchain.base.wallet.large_trade'))
-    const [first, , third] = messages
+    for await (const message of await consumer.fetch({ max_messages: 4 })) messages.push(message)
+    expect(messages.map(({ subject }) => subject)).toEqual([
+      ...Array(3).fill('onchain.base.wallet.large_trade'),
+      // The body of another source is in any format.
+      'onchain.none.wallet.large_trade',
+    ])
+    const [first, , third, ofDesk] = messages
     expect(Buffer.from(first!.data).equals(Buffer.from(streamItem(1).event.raw))).toBe(true)
-    expect(first!.headers!.get('Nats-Msg-Id')).toBe('out:evt_1')
+    expect(first!.headers!.get('Nats-Msg-Id')).toBe('sink:evt_1')
     expect(first!.headers!.get('Inbox-Event-Id')).toBe('evt_1')
     expect(first!.headers!.get('Inbox-Key')).toBe('base:0xabc')
     expect(third!.json()).toEqual({ note: 'ü' })
-    expect((await manager.streams.info('ONCHAIN')).state.messages).toBe(3)
+    expect(ofDesk!.headers!.get('Inbox-Event-Id')).toBe('desk/evt_1')
+    expect((await manager.streams.info('ONCHAIN')).state.messages).toBe(4)
     await connection.close()
   }
   await expect(sink.send([streamItem(4)], context)).rejects.toThrow()
@@ -76,14 +82,15 @@ test.skipIf(redis === null)('adds each event once to a Redis stream, in order (n
     await Promise.all(
       [3, 3, 3].map(async (n) => sink.send([streamItem(n, { payload: { note: 'ü' }, key: null })], context)),
     )
+    await sink.send([streamItem(1, { source: 'desk' })], context)
     const client = await createClient({ url }).connect()
     const entries = (await client.xRange('events', '-', '+')) ?? []
-    expect(entries.map(({ message }) => message['id'])).toEqual(['evt_1', 'evt_2', 'evt_3'])
+    expect(entries.map(({ message }) => message['id'])).toEqual(['evt_1', 'evt_2', 'evt_3', 'desk/evt_1'])
     expect(entries[0]!.message).toEqual({
       id: 'evt_1',
       type: 'wallet.large_trade',
       key: 'base:0xabc',
-      idempotency_key: 'out:evt_1',
+      idempotency_key: 'sink:evt_1',
       body: Buffer.from(streamItem(1).event.raw).toString(),
     })
     expect(entries[2]!.message).toMatchObject({ key: '', body: '{"note":"ü"}' })
@@ -92,7 +99,7 @@ test.skipIf(redis === null)('adds each event once to a Redis stream, in order (n
     await expect(sink.send([streamItem(5)], context)).rejects.toThrow('OOM')
     await client.configSet('maxmemory', '0')
     await sink.send([streamItem(5)], context)
-    expect(await client.xLen('events')).toBe(4)
+    expect(await client.xLen('events')).toBe(5)
     await client.close()
   }
   await expect(sink.send([streamItem(6)], context)).rejects.toThrow()

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { HealthJson } from '../../src/admin/health.ts'
 import { createInbox, defineHandler } from '../../src/index.ts'
 import { loadSources } from '../../src/config/sources.ts'
@@ -15,6 +15,7 @@ import { providerNames, providers } from '../../src/sources/providers/index.ts'
 import { vectors } from '../support/source-vectors.ts'
 import type { ProviderName } from '../../schema/index.ts'
 import { createSourceReader } from '../../src/receiver/readers.ts'
+import { findSourceProblems } from '../../src/dispatch/handler-locations.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 import { signSource } from '../../src/sources/sign.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
@@ -77,9 +78,12 @@ function signedBy(name: Name, body: string | Buffer, headers: Record<string, str
   }
 }
 
-const post = async (app: TestApp, parts: Parameters<typeof rawRequest>[1]) => {
-  const { status, body, headers } = await rawRequest(app.port, parts)
-  return { status, text: body.toString(), headers }
+/** Posts again while a busy machine sheds load. */
+async function post(app: TestApp, parts: Parameters<typeof rawRequest>[1]) {
+  for (;;) {
+    const { status, body, headers } = await rawRequest(app.port, parts)
+    if (status !== 503) return { status, text: body.toString(), headers }
+  }
 }
 
 const bodies = {
@@ -128,75 +132,33 @@ describe('a source', () => {
     })
   })
 
-  describe('of every provider', () => {
-    const path = (name: ProviderName) => `/hooks/${name}`
+  test('of every provider stores authentic deliveries, and answers 401 to others', async () => {
     const isFetched = (name: ProviderName) => providers[name].keyEndpoint !== null
-    const secretOf = (name: ProviderName) =>
-      name === 'standard-webhooks' ? secrets.payments : `secret-of-${name}-for-tests`
     const settingsOf = (provider: ProviderName) => ({
       provider,
-      path: path(provider),
-      ...(isFetched(provider) ? { keys: { apiKey: 'key-of-the-api' } } : { secrets: secretOf(provider) }),
+      path: `/hooks/${provider}`,
+      ...(isFetched(provider) ? { keys: { apiKey: 'key-of-the-api' } } : { secrets: secrets.payments }),
     })
     const all = Object.fromEntries(providerNames.map((name) => [name, settingsOf(name)]))
-    let app: TestApp
-    beforeAll(async () => {
-      app = await startTestApp({ settings: { INBOX_SOURCES: JSON.stringify(all) } })
+    await using app = await startTestApp({ settings: { INBOX_SOURCES: JSON.stringify(all) } })
+    const deliveryOf = async (name: ProviderName) => {
+      if (!isFetched(name)) return createSignedRequest({ source: settingsOf(name) })
+      const vector = vectors.find(({ provider, identity }) => provider === name && identity !== undefined)!
       // Stored keys need no network.
-      for (const name of providerNames) {
-        const { keyEndpoint } = providers[name]
-        if (keyEndpoint === null) continue
-        const keys = vectors
-          .filter(({ provider }) => provider === name)
-          .flatMap((vector) => Object.entries(vector.keys ?? {}))
-        await app.inbox.storeSourceKeys(
-          `${name} ${keyEndpoint.url}`,
-          keys.map(([id, spki]) => ({ id, spki })),
-        )
-      }
-    })
-    afterAll(() => app[Symbol.asyncDispose]())
-
-    /** A delivery of the sender, and the headers that prove it. */
-    async function deliveryOf(provider: ProviderName) {
-      const vector = vectors.find((each) => each.provider === provider && each.identity !== undefined)
-      const { headers, body } =
-        isFetched(provider) && vector !== undefined
-          ? vector
-          : await createSignedRequest({ source: settingsOf(provider) })
-      const names = providers[provider].verify.map(({ header }) => header)
-      const proof = Object.keys(headers).filter((name) => names.includes(name.toLowerCase()))
-      return { headers, body: Buffer.from(body), proof }
+      const keys = Object.entries(vector.keys ?? {}).map(([id, spki]) => ({ id, spki }))
+      await app.inbox.storeSourceKeys(`${name} ${providers[name].keyEndpoint?.url}`, keys)
+      return vector
     }
-
-    test.each(providerNames)('%s: what is not authentic gets 401, and nothing is stored', async (name) => {
-      const target = path(name)
-      const { headers, body, proof } = await deliveryOf(name)
-      const { headers: foreign } = await deliveryOf(name === 'github' ? 'alchemy' : 'github')
-      const without = Object.fromEntries(Object.entries(headers).filter(([header]) => !proof.includes(header)))
-      const proofs = proof.map((header) => [header, headers[header] ?? ''] as const)
-      const withProof = (change: (value: string) => string | string[]) => ({
-        ...without,
-        ...Object.fromEntries(proofs.map(([header, value]) => [header, change(value)])),
-      })
-      const before = await app.inbox.stats()
-      const isStatic = providers[name].verify[0]?.scheme === 'secret'
-      const bodies = isStatic ? [] : [Buffer.concat([body, Buffer.from(' ')])]
-      const cases = [
-        ...bodies.map((changed) => ({ headers, body: changed })),
-        ...[
-          without,
-          foreign,
-          withProof(() => ''),
-          withProof((value) => [value, value]),
-          withProof((value) => `${value}0`),
-        ].map((changed) => ({ headers: changed, body })),
-      ]
-      for (const parts of cases) expect(await post(app, { target, ...parts })).toMatchObject({ status: 401 })
-      expect(await app.inbox.stats()).toEqual(before)
-      expect(await post(app, { target, headers, body })).toMatchObject({ status: 200 })
-      expect(await app.inbox.stats()).toMatchObject({ lastSeq: before.lastSeq + 1 })
-    })
+    const [{ headers: ofGithub }, { headers: ofAlchemy }] = [await deliveryOf('github'), await deliveryOf('alchemy')]
+    for (const [index, name] of providerNames.entries()) {
+      const target = `/hooks/${name}`
+      const { headers, body } = await deliveryOf(name)
+      for (const others of [{}, name === 'github' ? ofAlchemy : ofGithub])
+        expect(await post(app, { target, headers: others, body: Buffer.from(body) })).toMatchObject({ status: 401 })
+      expect(await app.inbox.stats()).toMatchObject({ lastSeq: index, quarantined: 0 })
+      expect(await post(app, { target, headers, body: Buffer.from(body) }), name).toMatchObject({ status: 200 })
+    }
+    expect(await app.inbox.stats()).toMatchObject({ lastSeq: providerNames.length })
   })
 
   test('stores no header with a secret', async () => {
@@ -279,7 +241,7 @@ describe('a source', () => {
     const { sources: shown } = (await (await get('/api/v1/health')).json()) as HealthJson
     expect(shown.map(({ source }) => source)).toEqual(['default', ...Object.keys(sources)])
     expect(shown.find(({ source }) => source === 'desk')).toMatchObject({
-      sender: { deliveries: 1, acknowledged: 1, budget_ms: null },
+      sender: { acknowledged: 1, budget_ms: null },
       retries: expect.stringContaining('not documented'),
     })
     expect(shown.find(({ source }) => source === 'nodes')).toMatchObject({
@@ -421,13 +383,18 @@ describe('handlers and sinks', () => {
     expect((await linesOf(at('fills'))).toSorted()).toEqual([bodies.desk, bodies.payments].toSorted())
   })
 
+  test('with an unknown source stop the start', async () => {
+    const handlers = { 'wrong.mjs': `export default { type: '*', source: 'dsk', run() {} }` }
+    await expect(startTestApp({ settings, handlers })).rejects.toThrow('source must be one of default, *, alchemy')
+  })
+
   test.each([
-    ["source: 'dsk'", 'source must be one of default, *, alchemy, payments, desk, streams, alerts, nodes (got "dsk")'],
-    ["source: 'desk', provider: 'alchemy'", 'provider must be that of the source desk: none (got "alchemy")'],
-    ["provider: 'alchemy'", 'provider must be that of the source default: none (got "alchemy")'],
-  ])('%s stops the start', async (options, problem) => {
-    const handlers = { 'wrong.mjs': `export default { type: '*', ${options}, run() {} }` }
-    await expect(startTestApp({ settings, handlers })).rejects.toThrow(problem)
+    [{ sources: ['dsk'] }, 'source must be one of default, *, desk (got "dsk") (did you mean desk?)'],
+    [{ sources: ['desk'], provider: 'alchemy' }, 'provider must be that of the source desk: none (got "alchemy")'],
+    [{ provider: 'alchemy' }, 'provider must be that of the source default: none (got "alchemy")'],
+  ])('%j is a problem', (handler, problem) => {
+    const known = [{ name: 'desk', provider: null }]
+    expect(findSourceProblems([{ file: 'a.ts', ...handler }], known)).toEqual([`a.ts: ${problem}`])
   })
 })
 

@@ -19,7 +19,6 @@ export interface Rules {
 
 export const botToken = '123456789:AAFakeTokenOfABotThatIsNone-_x'
 export const routingKey = '0123456789abcdefghijklmnopqrstuv'
-export const genieKey = 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee'
 const explorerHosts =
   /^https:\/\/(?:etherscan\.io|bscscan\.com|polygonscan\.com|basescan\.org|snowtrace\.io|arbiscan\.io|solscan\.io)\/\w+\/\w+$/
 
@@ -144,28 +143,6 @@ export const pagerdutyRules: Rules = {
       return { rejected: "'payload.timestamp' is not ISO 8601" }
     if (JSON.stringify(body).length > 512 * 1_024) return { rejected: 'payload too large' }
     return { shown: summary, links: (links as { href: string }[]).map(({ href }) => href), body }
-  },
-}
-
-export const opsgenieRules: Rules = {
-  path: '/v2/alerts',
-  success: { status: 202, body: '{"result":"Request will be processed","took":0.1,"requestId":"1"}' },
-  rejection: (reason) => JSON.stringify({ message: reason, took: 0.1, requestId: '1' }),
-  tooMany: (seconds) => ({ headers: retryAfter(seconds), body: '{"message":"You are making too many requests!"}' }),
-  read(body) {
-    const { message, alias, description = '', details = {}, priority, tags = [], source } = body
-    if (message === undefined && source !== undefined) return { shown: '', links: [], body }
-    if (typeof message !== 'string' || message === '' || message.length > 130)
-      return { rejected: 'Request body is not processable: message' }
-    if (typeof alias !== 'string' || alias === '' || alias.length > 512) return { rejected: 'alias' }
-    if (typeof description !== 'string' || description.length > 15_000) return { rejected: 'description' }
-    if (!/^P[1-5]$/.test(String(priority))) return { rejected: 'priority' }
-    const texts = isObject(details) ? Object.entries(details).flat() : [0]
-    if (!texts.every((text) => typeof text === 'string') || texts.join('').length > 8_000)
-      return { rejected: 'details' }
-    const isTag = (tag: unknown) => typeof tag === 'string' && tag !== '' && tag.length <= 50
-    if (!Array.isArray(tags) || tags.length > 20 || !tags.every(isTag)) return { rejected: 'tags' }
-    return { shown: message, links: [], body }
   },
 }
 

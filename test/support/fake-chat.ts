@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import discordKind from '../../handlers/sinks/discord.ts'
-import opsgenieKind from '../../handlers/sinks/opsgenie.ts'
 import pagerdutyKind from '../../handlers/sinks/pagerduty.ts'
 import slackKind from '../../handlers/sinks/slack.ts'
 import telegramKind from '../../handlers/sinks/telegram.ts'
@@ -11,8 +10,6 @@ import { AppServer, type AppAnswer } from './app-server.ts'
 import {
   botToken,
   discordRules,
-  genieKey,
-  opsgenieRules,
   pagerdutyRules,
   parseBody,
   routingKey,
@@ -99,61 +96,53 @@ export function items(...contents: readonly (AnyEvent | { readonly payload: unkn
 }
 
 interface Service {
+  readonly kind: {
+    readonly options: z.ZodType
+    create(setup: never, tools: undefined, timing: Timing): Readonly<SinkDefinition>
+  }
   /** Name in messages. */
   readonly who: string
   readonly rules: Rules
   /** Must not appear in errors or log lines. */
   readonly secret: string
-  readonly create: (fake: Place, options: object, timing: Timing) => Readonly<SinkDefinition>
-}
-
-type Place = Pick<FakeChat, 'origin' | 'url'>
-
-function service<S extends z.ZodType>(
-  kind: {
-    readonly options: S
-    create(
-      setup: { readonly name: string; readonly options: z.output<S> },
-      tools: undefined,
-      timing: Timing,
-    ): Readonly<SinkDefinition>
-  },
-  [who, rules, secret]: readonly [who: string, rules: Rules, secret: string],
-  optionsAt: (fake: Place) => object,
-): Service {
-  return {
-    who,
-    rules,
-    secret,
-    create: (fake, options, timing) =>
-      kind.create({ name: 'out', options: kind.options.parse({ ...optionsAt(fake), ...options }) }, undefined, timing),
-  }
+  readonly optionsFor: (fake: FakeChat) => object
 }
 
 /** Sinks for people, set up for their fakes. */
 export const services = {
-  slack: service(slackKind, ['Slack', slackRules, 'TokenOfSlackThatIsNone'], ({ url }) => ({ url })),
-  discord: service(discordKind, ['Discord', discordRules, 'TokenOfDiscordThatIsNone'], ({ url }) => ({
-    url: `${url}?thread_id=77`,
-  })),
-  telegram: service(telegramKind, ['Telegram', telegramRules, botToken], ({ origin }) => ({
-    token: botToken,
-    chatId: 42,
-    baseUrl: `${origin}/`,
-  })),
-  pagerduty: service(pagerdutyKind, ['PagerDuty', pagerdutyRules, routingKey], ({ origin }) => ({
-    routingKey,
-    baseUrl: origin,
-  })),
-  opsgenie: service(opsgenieKind, ['Opsgenie', opsgenieRules, genieKey], ({ origin }) => ({
-    apiKey: genieKey,
-    baseUrl: origin,
-  })),
-}
+  slack: {
+    kind: slackKind,
+    who: 'Slack',
+    rules: slackRules,
+    secret: 'TokenOfSlackThatIsNone',
+    optionsFor: ({ url }) => ({ url }),
+  },
+  discord: {
+    kind: discordKind,
+    who: 'Discord',
+    rules: discordRules,
+    secret: 'TokenOfDiscordThatIsNone',
+    optionsFor: ({ url }) => ({ url: `${url}?thread_id=77` }),
+  },
+  telegram: {
+    kind: telegramKind,
+    who: 'Telegram',
+    rules: telegramRules,
+    secret: botToken,
+    optionsFor: ({ origin }) => ({ token: botToken, chatId: 42, baseUrl: `${origin}/` }),
+  },
+  pagerduty: {
+    kind: pagerdutyKind,
+    who: 'PagerDuty',
+    rules: pagerdutyRules,
+    secret: routingKey,
+    optionsFor: ({ origin }) => ({ routingKey, baseUrl: origin }),
+  },
+} satisfies Record<string, Service>
 
 /** A sink with its fake service, on a clock that only the sink's sleeps advance. */
-export async function stageService(kind: keyof typeof services, options: object = {}) {
-  const { rules, create } = services[kind]
+export async function stageService(name: keyof typeof services, options: object = {}) {
+  const { kind, rules, optionsFor }: Service = services[name]
   const fake = await FakeChat.start(rules)
   const pauses: number[] = []
   const sleeps: number[] = []
@@ -167,7 +156,8 @@ export async function stageService(kind: keyof typeof services, options: object 
       now += ms
     },
   }
-  const sink = create(fake, options, timing)
+  const parsed = kind.options.parse({ ...optionsFor(fake), ...options })
+  const sink = kind.create({ name: 'out', options: parsed } as never, undefined, timing)
   return {
     fake,
     pauses,

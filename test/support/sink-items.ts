@@ -3,17 +3,21 @@ import { toHandlerEvent } from '../../src/dispatch/context.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { eventBytes, type EventParts } from './signed.ts'
 
+/** Default source: `default`. */
+type ItemChanges = Partial<SinkItem> & { readonly source?: string }
+
 /** An item as a sink gets it: an event, given as bytes or by its parts, or with `payload` what a handler enqueued. */
-export function anItem(event: Uint8Array | EventParts, changes: Partial<SinkItem> = {}): SinkItem {
+export function anItem(event: Uint8Array | EventParts, { source, ...changes }: ItemChanges = {}): SinkItem {
   const raw = event instanceof Uint8Array ? event : eventBytes(event)
+  const { id, type } = JSON.parse(Buffer.from(raw).toString()) as { readonly id: string; readonly type: string }
   const read = toHandlerEvent({
     seq: 1,
-    id: (JSON.parse(Buffer.from(raw).toString()) as { readonly id: string }).id,
-    type: '',
+    id: source === undefined ? id : `${source}/${id}`,
+    type,
     createdAt: '',
     receivedAt: 0,
     key: '',
-    secretLabel: 'main',
+    secretLabel: source === undefined ? 'main' : `${source}/main`,
     raw,
   })
   return {
@@ -23,7 +27,7 @@ export function anItem(event: Uint8Array | EventParts, changes: Partial<SinkItem
     event: read,
     secretLabel: 'main',
     attempt: 1,
-    idempotencyKey: `sink:${read.id}`,
+    idempotencyKey: `sink:${read.uid}`,
     traceparent: null,
     ...changes,
   }

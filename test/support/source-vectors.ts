@@ -15,6 +15,7 @@ export interface SourceVector {
   readonly secret?: string
   /** Public keys (SPKI in base64) by id. */
   readonly keys?: Readonly<Record<string, string>>
+  /** Milliseconds since 1970. */
   readonly now: number
   readonly headers: Readonly<Record<string, string>>
   readonly target?: string
@@ -29,7 +30,14 @@ const folder = join(import.meta.dirname, 'source-vectors')
 
 export const vectors: readonly SourceVector[] = globSync('*.json', { cwd: folder })
   .toSorted()
-  .flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')) as readonly SourceVector[])
+  .flatMap((file) => {
+    const ofProvider = JSON.parse(readFileSync(join(folder, file), 'utf8')) as readonly Omit<
+      SourceVector,
+      'provider' | 'now'
+    >[]
+    const provider = file.replace('.json', '') as ProviderName
+    return ofProvider.map((vector) => ({ ...vector, provider, now: Date.UTC(2026, 0, 31, 14, 3, 26) }))
+  })
 
 /** The source that settings with this provider describe. */
 export function settingsOf(provider: ProviderName, secret = 'not used by this provider'): SourceSettings {
@@ -44,7 +52,7 @@ export async function sourceOf({
   provider,
   secret,
   keys = {},
-}: SourceVector): Promise<SourceSettings & VerifiedSource> {
+}: Pick<SourceVector, 'provider' | 'secret' | 'keys'>): Promise<SourceSettings & VerifiedSource> {
   const settings = settingsOf(provider, secret)
   const secrets = await readSecrets(settings, { env: {} })
   const find = (keyId: string) => {

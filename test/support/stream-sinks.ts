@@ -1,13 +1,11 @@
 import { createServer } from 'node:net'
 import { createEvent } from '../../src/app/testing/create-event.ts'
-import type { SinkItem } from '../../src/dispatch/define-sink.ts'
 import { anItem } from './sink-items.ts'
 
 /** An item for a sink: the event itself, unless a payload is given. */
-export function streamItem(n: number, changes: Partial<SinkItem> = {}): SinkItem {
+export function streamItem(n: number, changes: Parameters<typeof anItem>[1] = {}) {
   const event = createEvent('wallet.large_trade', { id: `evt_${n}`, data: { network: 'base' } })
-  const defaults = { id: String(n), key: 'base:0xabc', idempotencyKey: `out:${event.id}` }
-  return anItem(Buffer.from(JSON.stringify(event)), { ...defaults, ...changes })
+  return anItem(Buffer.from(JSON.stringify(event)), { id: String(n), key: 'base:0xabc', ...changes })
 }
 
 /** A port that was free a moment ago, for servers that cannot choose one themselves. */

@@ -43,6 +43,29 @@ async function stageSink(send: Send, options: Partial<SinkDefinition> = {}, { su
   return { ...stage, sent, calls }
 }
 
+/** A sink whose sends end on request. */
+async function stageGated(options: Partial<SinkDefinition>) {
+  const sends: (PromiseWithResolvers<void> & { readonly size: number })[] = []
+  let sending = 0
+  let most = 0
+  const stage = await stageSink(
+    async ({ length: size }) => {
+      const send = { ...Promise.withResolvers<void>(), size }
+      most = Math.max(most, ++sending)
+      sends.push(send)
+      await send.promise
+      sending--
+    },
+    { order: 'none', ...options },
+  )
+  const endUntil = (isOver: () => boolean) =>
+    stage.until(() => {
+      for (const send of sends) send.resolve()
+      return isOver()
+    })
+  return { ...stage, sends, most: () => most, endUntil }
+}
+
 const down: Send = () => {
   throw new Error('it is down')
 }
@@ -125,19 +148,11 @@ describe('the breaker of a sink', () => {
   })
 
   it('releases items that wait for a batch', async () => {
-    const sends: (PromiseWithResolvers<void> & { readonly size: number })[] = []
-    const stage = await stageSink(
-      (items) => {
-        const send = { ...Promise.withResolvers<void>(), size: items.length }
-        sends.push(send)
-        return send.promise
-      },
-      { batch: 4, concurrency: 1, order: 'none', breaker: { failures: 1 } },
-    )
+    const stage = await stageGated({ batch: 4, concurrency: 1, breaker: { failures: 1 } })
     await stage.accept({ id: 'first' })
     await stage.accept(...numbered(8))
     expect(stage.sent).toEqual(['first'])
-    sends[0]?.reject(new Error('it is down'))
+    stage.sends[0]?.reject(new Error('it is down'))
     await stage.turns()
     expect(stage.sent).toEqual(['first'])
     expect(stage.settled).toEqual(['h1 retry'])
@@ -145,12 +160,9 @@ describe('the breaker of a sink', () => {
     await stage.pass(5_000)
     // One item, not a batch.
     expect(stage.sent).toHaveLength(2)
-    await stage.until(() => {
-      for (const send of sends) send.resolve()
-      return stage.sent.length > 9
-    })
+    await stage.endUntil(() => stage.sent.length > 9)
     // How many are claimed in one turn of the event loop depends on the machine.
-    const largest = Math.max(...sends.map(({ size }) => size))
+    const largest = Math.max(...stage.sends.map(({ size }) => size))
     expect(largest).toBeGreaterThan(1)
     expect(largest).toBeLessThanOrEqual(4)
   })
@@ -220,5 +232,33 @@ describe('ctx.pause', () => {
     const refused = await stageSink((_items, ctx) => ctx.pause(NaN))
     await refused.accept({ id: 'evt_1' })
     expect(refused.settled).toEqual(['h1 dead'])
+  })
+})
+
+describe('the batches of a sink', () => {
+  it.each([1, 5])('keep to its concurrency with %i items, also after a change', async (batch) => {
+    const stage = await stageGated({ batch, concurrency: 2 })
+    await stage.accept(...numbered(100))
+    expect(stage.most()).toBe(2)
+    stage.dispatcher.setConcurrency('h1', 6)
+    await stage.turns()
+    expect(stage.most()).toBe(6)
+    await stage.endUntil(() => stage.settled.length === 100)
+    expect(stage.sent).toHaveLength(100)
+    expect(Math.max(...stage.sends.map(({ size }) => size))).toBe(batch)
+    expect(stage.most()).toBe(6)
+  })
+
+  it('start the timeout of an item with its send', async () => {
+    const stage = await stageGated({ batch: 2, concurrency: 1, timeoutMs: 1_000 })
+    await stage.accept({ id: 'evt_1' })
+    await stage.accept({ id: 'evt_2' })
+    await stage.pass(900)
+    stage.sends[0]?.resolve()
+    await stage.turns()
+    expect(stage.sends).toHaveLength(2)
+    await stage.pass(900)
+    await stage.endUntil(() => stage.settled.length === 2)
+    expect(stage.settled).toEqual(['h1 done', 'h1 done'])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { providerNames, providers } from '../../src/sources/providers/index.ts'
-import { readOrigin, readSecrets } from '../../src/sources/secrets.ts'
+import { readSecrets } from '../../src/sources/secrets.ts'
 import { resolveSources } from '../../src/sources/settings.ts'
 
 const secret = '0123456789abcdef'
@@ -273,11 +273,5 @@ describe('readSecrets', () => {
     [`whpk_${secret}`, 'standard-webhooks', ' must be an Ed25519 public key: whpk_ and 32 bytes in base64'],
   ])('%j for %s is rejected', async (secrets, provider, problem) => {
     await expect(read(secrets, provider)).rejects.toThrow(`sources.tested.secrets${problem}`)
-  })
-
-  test('an API key is read the same way', async () => {
-    expect(await readOrigin('sources.circle.keys.apiKey', { env: 'KEY' }, { env: { KEY: 'TEST:1:2' } })).toBe(
-      'TEST:1:2',
-    )
   })
 })

@@ -24,12 +24,12 @@ function fill(text: string, event: AnyEvent | string = eventSamples['wallet.larg
 
 describe('a template', () => {
   test.each([
-    ['{data.token_symbol} for {data.amount_usd|usd}', 'PEPE for $12,345.67'],
-    ['{ data.amount_usd | amount }', '12,345.67'],
-    ['{data.amount_usd|percent}', '+12,345.67%'],
+    ['{data.token_symbol} for {data.amount_usd|usd}', 'EXMPL for $12,000.00'],
+    ['{ data.amount_usd | amount }', '12,000'],
+    ['{data.amount_usd|percent}', '+12,000.00%'],
     ['{data.wallet_address|address}', '0x5aAe…BeAed'],
-    ['{created_at|time} {type} {id}', '14:03:22 wallet.large_trade evt_01jgfj3k8m0q2s4v6x8z0b2d4f'],
-    ['{severity} on {network}: {title}', 'info on ethereum: 0x5aAe…BeAed bought PEPE for $12,345.67'],
+    ['{created_at|time} {type} {id}', '14:03:22 wallet.large_trade evt_01kg9v6w4q7a2m5b8c3d6e9f2g'],
+    ['{severity} on {network}: {title}', 'info on ethereum: 0x5aAe…BeAed bought EXMPL for $12,000.00'],
     ['{links}', '<wallet> · <token> · <transaction>'],
     ['{{data}} }}{{', '{data} }{'],
     ['{data.nothing} {data.token_symbol.length} {data.constructor} {data.amount_usd.x|usd}', '? ? ? $?'],

@@ -8,7 +8,6 @@ import {
 import { defineHandler, defineSink } from 'onchain-inbox'
 import { eventSchemas, eventTypes } from 'onchain-inbox/schema'
 import express from 'express'
-import fc from 'fast-check'
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { parseSecrets } from '../../src/signature/keys.ts'
@@ -45,18 +44,7 @@ describe('createEvent', () => {
 })
 
 describe('signedRequest', () => {
-  test('signs exactly the bytes that it sends', () => {
-    const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json())
-    fc.assert(
-      fc.property(texts, (text) => {
-        const { headers, body } = signedRequest(text, secret)
-        const verdict = verify(Buffer.from(body), headers['X-Service-Signature'], parseSecrets(secret))
-        expect([body, verdict.ok]).toEqual([text, true])
-      }),
-    )
-  })
-
-  test('works with fetch and supertest', async () => {
+  test('signs the bytes that fetch and supertest send', async () => {
     const app = express().post('/', express.raw({ type: '*/*' }), (incoming, response) => {
       const signature = incoming.get('X-Hook-Signature')
       response.json(verify(incoming.body as Buffer, signature, parseSecrets(secret)).ok)

@@ -7,7 +7,6 @@ import { InboxError } from '../../base/errors.ts'
 import { createMemoryInbox } from '../../inbox/sqlite/local.ts'
 import type { DeadLetter, Inbox, RunRecord } from '../../inbox/port.ts'
 import { silentLogger, type Logger } from '../../base/log.ts'
-import { createGroupCommit } from '../../receiver/group-commit.ts'
 import { createIngest, type IngestObserver } from '../../receiver/ingest.ts'
 import { createDefaultReader } from '../../receiver/readers.ts'
 import { parseSecrets } from '../../signature/keys.ts'
@@ -96,15 +95,9 @@ export async function createTestInbox(options: TestInboxOptions): Promise<TestIn
   const observer = { settled() {}, stuck() {} }
   const api = options.api && (() => options.api as ApiClient)
   const runner = await startInProcess({ work: inbox, handlers, concurrency, clock, log, observer, api })
-  const commits = createGroupCommit({
-    accept: (batch) => inbox.accept(batch),
-    clock,
-    ackTimeoutMs: 4_000,
-    onBatch() {},
-  })
   const secrets = parseSecrets([secret])
   const ingest = createIngest({
-    commits,
+    commits: { add: async (delivery) => (await inbox.accept([delivery]))[0] ?? 'late' },
     read: createDefaultReader({ secrets: () => secrets, signatureHeader: 'x-service-signature', clock }),
     clock,
     log,

@@ -9,7 +9,6 @@ export const sinkKinds = [
   'discord',
   'telegram',
   'pagerduty',
-  'opsgenie',
   'email',
   'exec',
   'file',
