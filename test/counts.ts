@@ -10,8 +10,6 @@ export const counts = {
   idleUploadMs: long ? 60_000 : 5_000,
   idleUploadDeliveries: long ? 2_000 : 200,
   envelopeRuns: long ? 50_000 : 500,
-  /** Open runs in the database of a start. */
-  backlogRuns: long ? 1_000_000 : 20_000,
   /** Power cuts under load, each followed by a start on the remaining data. */
   powerCuts: long ? 40 : 2,
   /** Fsyncs of a process before which it is killed. A first start has about 14. */
