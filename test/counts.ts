@@ -25,7 +25,7 @@ export const counts = {
   /** Time during which a reader prevents checkpoints from resetting the write-ahead log. */
   blockedCheckpointMs: long ? 60_000 : 2_000,
   /** Damages of the files, each followed by a start. */
-  corruptions: long ? 200 : 4,
+  corruptions: long ? 1_000 : 10,
   /** Backups under load, with kills in between. */
   backups: long ? 60 : 2,
   /** Open runs at the start of an upgrade, and kills during that upgrade. */
