@@ -25,7 +25,7 @@ interface Damage {
   /** Suffix of the damaged file. */
   readonly file: '' | '-wal' | '-shm' | '.seq'
   /** Returns the new content; null deletes the file. */
-  damage(content: Buffer, random: RandomStream): Buffer | null
+  readonly damage: (content: Buffer, random: RandomStream) => Buffer | null
   /** True if no event may be lost. */
   readonly harmless?: true
 }
