@@ -6,7 +6,6 @@ import { isClaimable, isOpen, runState } from '../run-sql.ts'
 import type { Rows } from './database.ts'
 import { matchesFilter, partsOfKey } from '../replays.ts'
 import { progressOf, type NewRun } from './runs.ts'
-import { fromStored, fromStoredOrNull, toStored } from './text.ts'
 
 /** Maximum events scanned per step. Portions start small, because a few events are often enough. */
 const maxScanned = 8_000
@@ -119,24 +118,14 @@ async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: 
     [
       fromSeq,
       lastSeq,
-      type === undefined ? null : toStored(type),
-      network === undefined ? null : toStored(`${network}:`),
+      type ?? null,
+      network === undefined ? null : `${network}:`,
       from === undefined ? null : Math.ceil(from),
       to === undefined ? null : Math.ceil(to),
-      ...(ids === undefined ? [] : [ids.map(toStored)]),
+      ...(ids === undefined ? [] : [ids]),
     ],
   )
-  return filtered(
-    rows,
-    filter,
-    read.map((row) => ({
-      ...row,
-      id: fromStored(row.id),
-      type: fromStored(row.type),
-      key: fromStoredOrNull(row.key),
-      secretLabel: fromStored(row.secretLabel),
-    })),
-  )
+  return filtered(rows, filter, read)
 }
 
 async function filtered(rows: Rows, filter: ReplayFilter, events: readonly ScannedEvent[]): Promise<ScannedEvent[]> {

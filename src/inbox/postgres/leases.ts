@@ -1,7 +1,7 @@
 import type { ClaimRequest, CrashedRun, Lease, RunError, StoredEvent } from '../port.ts'
 import { bigintArray, textArray, type Rows } from './database.ts'
 import { settle, type Verdict } from './settle.ts'
-import { fromStored, fromStoredOrNull, toStored } from './text.ts'
+import { toStoredJson } from './text.ts'
 
 /*
  * The life of a lease in the database. A run has at most one; `owner`, `claim_id` and `token` of the run identify it.
@@ -70,14 +70,11 @@ const maxClaimBytes = 4 * 1024 * 1024
  * clock. If it throws, the claims may have taken runs: release them with `releaseClaims`.
  */
 export async function takeLeases(rows: Rows, claims: readonly SentClaim[], now: number): Promise<TakeResult[]> {
-  const sent = claims.map(({ id, handlers, max, owner, suspects }) => {
-    return { id, handlers: handlers.map(toStored), max, owner, suspects }
-  })
   const taken = await rows.query<TakenRun | EmptyClaim>(
     `SELECT claim_id AS "claimId", run_id AS "runId", token, handler, attempt, failed, crashed, key, replay_id AS "replayId",
        new_keys AS "newKeys", event_seq AS seq, due_in AS "dueIn"
      FROM inbox.claim($1::json)`,
-    [JSON.stringify(sent)],
+    [toStoredJson(claims.map(({ id, handlers, max, owner, suspects }) => ({ id, handlers, max, owner, suspects })))],
   )
   const runs = taken.filter((row): row is TakenRun => row.runId !== null)
   const runsOf = Map.groupBy(runs, ({ claimId }) => claimId)
@@ -112,7 +109,7 @@ async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): P
     if (detail === undefined) verdicts.push({ runId, token, kind: 'release' })
     else if (detail.id === null || detail.raw === null)
       verdicts.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
-    else leases.push({ claimId, lease: toLease(run, detail, fromStored(detail.id), detail.raw) })
+    else leases.push({ claimId, lease: toLease(run, detail, detail.id, detail.raw) })
   }
   await settle(rows, verdicts, now)
   const byClaim = Map.groupBy(leases, ({ claimId }) => claimId)
@@ -125,27 +122,24 @@ function toLease(run: TakenRun, row: LeaseRow, id: string, raw: Uint8Array): Lea
   return {
     runId,
     token,
-    handler: fromStored(run.handler),
+    handler: run.handler,
     attempt,
     failed,
     crashed,
     event: {
       seq,
       id,
-      type: fromStored(row.type),
-      createdAt: fromStored(row.createdAt),
+      type: row.type,
+      createdAt: row.createdAt,
       receivedAt: row.receivedAt,
-      key: fromStoredOrNull(row.key) ?? id,
-      secretLabel: fromStored(row.secretLabel),
+      key: row.key ?? id,
+      secretLabel: row.secretLabel,
       raw,
-      trace: fromStoredOrNull(row.trace),
+      trace: row.trace,
     },
-    key: fromStoredOrNull(run.key),
+    key: run.key,
     replay: replayId === 0 ? null : { id: replayId, newKeys: newKeys ?? false },
-    item:
-      payload === null || idempotencyKey === null
-        ? null
-        : { payload: fromStored(payload), idempotencyKey: fromStored(idempotencyKey) },
+    item: payload === null || idempotencyKey === null ? null : { payload, idempotencyKey },
   }
 }
 
@@ -170,8 +164,8 @@ export async function reapOwner(rows: Rows, owner: string): Promise<readonly Rea
     [owner],
   )
   return reaped.map(({ handler, eventId, attempt, name, message }) => ({
-    handler: fromStored(handler),
-    eventId: fromStored(eventId),
+    handler,
+    eventId,
     attempt,
     error: name === null || message === null ? null : { name, message },
   }))
