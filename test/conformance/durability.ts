@@ -69,7 +69,10 @@ export function describeReopen(harness: ConformanceHarness): void {
       const [answers] = await Promise.all([Promise.allSettled(calls), stage.inbox.close()])
       await stage.reopen()
       const again = await stage.inbox.accept(ids.map((id) => anEvent(id)))
-      for (const [i, { status }] of answers.entries()) if (status === 'fulfilled') expect(again[i]).toBe('duplicate')
+      for (const [i, answer] of answers.entries()) {
+        if (answer.status === 'fulfilled') expect(again[i]).toBe('duplicate')
+        else expect(answer.reason).toMatchObject({ code: 'shutting_down' })
+      }
       expect(await stage.inbox.stats()).toMatchObject({ lastSeq: 20, missingSeqs: 0 })
     })
   })
