@@ -7,7 +7,7 @@ import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { bigintArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
-import { maxHeaderSets } from './functions/accept.ts'
+import { maxHeaderSets } from '../limits.ts'
 
 export interface AcceptOptions {
   readonly db: Database

@@ -1,3 +1,4 @@
+import { bodyMissing, maxClaimBytes } from '../limits.ts'
 import type { ClaimRequest, CrashedRun, Lease, RunError, StoredEvent } from '../port.ts'
 import { bigintArray, textArray, type Rows } from './database.ts'
 import { settle, type Verdict } from './settle.ts'
@@ -57,13 +58,6 @@ interface LeaseRow extends Pick<StoredEvent, 'type' | 'createdAt' | 'receivedAt'
   readonly payload: string | null
   readonly idempotencyKey: string | null
 }
-
-const bodyMissing: RunError = {
-  name: 'body_missing',
-  message: 'the event or its body is missing in the database: it was restored in part or changed by hand',
-}
-/** A claim whose bodies reach this size gets no more leases. Its other claimed runs are released. */
-const maxClaimBytes = 4 * 1024 * 1024
 
 /**
  * Takes runs for claims and reads their leases. Returns one result per claim, in order. `now`: milliseconds since 1970 by this machine's

@@ -5,7 +5,8 @@ import {
   type SourceKeyPort,
   type Subscription,
   type SubscriptionPort,
-  type SubscriptionState,
+  type SubscriptionRow,
+  toSubscription,
 } from '../types.ts'
 import type { Database, Rows } from './database.ts'
 import { toStoredJson } from './text.ts'
@@ -24,11 +25,6 @@ export async function note(
   )
   if (row === undefined) throw new Error('the audit table returned no id')
   return row.id
-}
-
-interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
-  readonly events: string
-  readonly state: number
 }
 
 /** Registrations with the upstream, shared by all replicas. Each begin and end writes an audit record. */
@@ -63,9 +59,7 @@ async function newest(rows: Rows): Promise<Subscription | null> {
     `SELECT id, digest, url, events, secret_label AS "secretLabel", state, at, answer FROM inbox.subscription
      WHERE state < 2 ORDER BY id DESC LIMIT 1`,
   )
-  if (row === undefined) return null
-  const events = JSON.parse(row.events) as readonly string[]
-  return { ...row, events, state: subscriptionStates[row.state] as SubscriptionState }
+  return toSubscription(row)
 }
 
 /** Fetched public keys, shared by all replicas. */

@@ -1,4 +1,5 @@
 import type { EventStatus } from '../port.ts'
+import { storedError } from '../limits.ts'
 import { isDeadLetter, isOpen, runState as state } from '../run-sql.ts'
 import { statusOf, type ProgressRow as RunRow } from '../status.ts'
 import type { Rows } from './database.ts'
@@ -108,14 +109,11 @@ async function drop(trx: Rows, runIds: readonly number[], { from, to, reason }: 
        SELECT id, attempt, inbox.now_ms(), inbox.now_ms(), 'dropped', 'dropped', $4::text FROM dropped WHERE $4::text IS NOT NULL
      )
      SELECT id FROM dropped`,
-    [runIds, from, to, reason?.slice(0, maxReasonLength) ?? null],
+    [runIds, from, to, reason && storedError({ name: '', message: reason }).message],
   )
   await promote(trx, dropped)
   return dropped.length
 }
-
-/** Same as the maximum length of an attempt's error message. */
-const maxReasonLength = 2_000
 
 /** Makes the next run of the keys of changed runs ready, if there is one, and wakes all replicas. */
 async function promote(trx: Rows, changed: readonly { readonly id: number }[]): Promise<void> {

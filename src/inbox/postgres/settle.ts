@@ -1,7 +1,6 @@
 import {
   type Lease,
   type Outcome,
-  type RunError,
   dueAt,
   versionOf,
   type Effects,
@@ -12,17 +11,12 @@ import {
 import { bigintArray, numbersIn, textArray, type Rows } from './database.ts'
 import { toStoredJson } from './text.ts'
 import { errorGroupOf } from '../error-group.ts'
+import { purgedPerWrite, storedError } from '../limits.ts'
 import { afterKey, prefixEnd } from '../state-keys.ts'
 
 /** Releases a lease. */
 type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
 export type Verdict = Outcome | Release
-
-/** Stored characters of an error. */
-const maxErrorMessage = 2_000
-const maxErrorStack = 8_000
-/** Expired entries deleted per write of an expiring entry. More than one, so that their number shrinks. */
-const purgedPerWrite = 4
 
 /**
  * Stores the outcomes of leases. `now`: milliseconds since 1970, by the clock of the verdicts' times. `results`: one per verdict, in order.
@@ -60,7 +54,7 @@ function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
     textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? errorGroupOf(verdict.error) : null))),
     toStoredJson(
       placed.flatMap(({ verdict, place }) =>
-        verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...cut(verdict.error) } : [],
+        verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...storedError(verdict.error) } : [],
       ),
     ),
     toStoredJson(placed.flatMap(({ verdict, place }) => stateOf(verdict, place))),
@@ -69,10 +63,6 @@ function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
       verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
         .length,
   ]
-}
-
-function cut({ name, message, stack }: RunError): RunError {
-  return { name, message: message.slice(0, maxErrorMessage), ...(stack && { stack: stack.slice(0, maxErrorStack) }) }
 }
 
 function effectsOf(verdict: Verdict): Effects | undefined {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { errorGroupOf } from '../error-group.ts'
+import { bodyMissing, maxClaimBytes, maxSuperseded, storedError } from '../limits.ts'
 import {
   dueAt,
   maxCrashes,
@@ -55,21 +56,10 @@ export interface RunsOptions {
 /** The replay id of live runs. */
 export const live = 0
 
-const bodyMissing: RunError = {
-  name: 'body_missing',
-  message: 'the event or its body is missing in the database: the file was damaged or changed by hand',
-}
 /** Maximum reads of claimable runs per claim and transaction. More than one only if a body is missing, or for a large claim. */
 const maxFillRounds = 100
 /** Maximum runs per read. */
 const fillCount = 32
-/** A claim with this many bytes of bodies gets no more runs. */
-const maxClaimBytes = 4 * 1024 * 1024
-/** Maximum runs superseded at once. Usually one; more only if a handler became `latestOnly` with a backlog. */
-const maxSuperseded = 500
-/** Stored characters of an error. */
-const maxErrorMessage = 2_000
-const maxErrorStack = 8_000
 
 export type Runs = ReturnType<typeof createRuns>
 
@@ -317,11 +307,10 @@ export function createRuns(options: RunsOptions) {
   function record(
     { runId, attempt, startedAt, endedAt }: Times & { readonly attempt: number },
     outcome: 'retry' | 'dead' | 'crashed' | 'dropped',
-    { name, message, stack }: RunError,
+    error: RunError,
   ): void {
-    const storedStack = stack?.slice(0, maxErrorStack) ?? null
-    const storedMessage = message.slice(0, maxErrorMessage)
-    sql.insertAttempt.run(runId, attempt, startedAt, endedAt, outcome, name, storedMessage, storedStack)
+    const { name, message, stack } = storedError(error)
+    sql.insertAttempt.run(runId, attempt, startedAt, endedAt, outcome, name, message, stack)
   }
 
   function release(released: readonly Pick<Lease, 'runId' | 'token'>[]): void {

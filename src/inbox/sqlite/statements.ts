@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { minReadyRuns } from '../jobs.ts'
-import type { SourceKey, StateEntry, Subscription } from '../port.ts'
+import type { SourceKey, StateEntry, SubscriptionRow } from '../port.ts'
 import type { ReplayRow as StoredReplay } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
@@ -379,12 +379,6 @@ const gaps = {
   deleteGaps: write(
     `DELETE FROM gap WHERE id <= (SELECT max(id) FROM gap) - ? AND (lost_to IS NULL OR acknowledged_at IS NOT NULL)`,
   ),
-}
-
-export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
-  /** JSON */
-  readonly events: string
-  readonly state: number
 }
 
 /** Registrations with the upstream (state 0: begun, 1: registered, 2: failed), the audit, and single values by name. */
