@@ -4,14 +4,13 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
-import { testSecret } from '../support/app.ts'
-import { checkHistory, type Finding } from '../support/checks.ts'
 import { RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
-import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
+import { effectsHandler, readLedger } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
-import { serveCommand, Sidecar, testToken } from '../support/sidecar.ts'
+import { serveCommand, Sidecar } from '../support/sidecar.ts'
 import { until } from '../support/until.ts'
 import { eventBytes } from '../support/signed.ts'
+import { examine } from './power-loss-check.ts'
 
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
 
@@ -33,17 +32,6 @@ export default defineHandler({
 
 function anEvent(id: string, type = 'test.event'): Delivery {
   return toDelivery(eventBytes({ id, type }), { id })
-}
-
-/** Checks the history of a stopped sidecar. */
-async function examine(sidecar: Sidecar, client: RecordingClient, timedOut?: ReadonlySet<string>): Promise<Finding[]> {
-  const { stored } = await readLedger(sidecar.databaseFile)
-  const { requests } = client
-  const { lives, output } = sidecar
-  const secrets = [testSecret, testToken]
-  const traces = await readEffects(sidecar.effectsFile)
-  const evidence = { requests, stored, effects: traces, lives, output: output.text, secrets }
-  return checkHistory({ ...evidence, ...(timedOut && { requeued: timedOut }) })
 }
 
 test('SIGTERM under load: exit 0 in time, nothing lost, the run in flight released uncharged', async () => {
