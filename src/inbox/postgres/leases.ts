@@ -1,5 +1,6 @@
+import { toLease, type LeaseRow } from '../lease-row.ts'
 import { bodyMissing, maxClaimBytes } from '../limits.ts'
-import type { ClaimRequest, CrashedRun, Lease, RunError, StoredEvent } from '../port.ts'
+import type { ClaimRequest, CrashedRun, Lease, RunError } from '../port.ts'
 import { bigintArray, textArray, type Rows } from './database.ts'
 import { settle, type Verdict } from './settle.ts'
 import { toStoredJson } from './text.ts'
@@ -45,20 +46,6 @@ interface EmptyClaim {
   readonly dueIn: number | null
 }
 
-/** The event, body and outbox item of a run. `id` and `raw` are null if the event or its body is missing. */
-interface LeaseRow extends Pick<StoredEvent, 'type' | 'createdAt' | 'receivedAt' | 'secretLabel'> {
-  readonly runId: number
-  readonly id: string | null
-  readonly raw: Uint8Array | null
-  /** Null if the event's key is its id. */
-  readonly key: string | null
-  /** W3C `traceparent` of the receipt; null without one. */
-  readonly trace: string | null
-  /** Both null for a run without an outbox item. */
-  readonly payload: string | null
-  readonly idempotencyKey: string | null
-}
-
 /**
  * Takes runs for claims and reads their leases. Returns one result per claim, in order. `now`: milliseconds since 1970 by this machine's
  * clock. If it throws, the claims may have taken runs: release them with `releaseClaims`.
@@ -83,9 +70,9 @@ export async function takeLeases(rows: Rows, claims: readonly SentClaim[], now: 
 /** Leases by claim id. Releases runs beyond `maxClaimBytes`, and turns runs without a body into dead letters. */
 async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): Promise<Map<number, Lease[]>> {
   if (runs.length === 0) return new Map()
-  const details = await rows.query<LeaseRow>(
-    `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key, secret_label AS "secretLabel", trace,
-       raw, payload, idempotency_key AS "idempotencyKey"
+  const details = await rows.query<LeaseRow & Pick<Lease, 'runId'>>(
+    `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key AS "eventKey",
+       secret_label AS "secretLabel", trace, CASE WHEN id IS NOT NULL THEN raw END AS raw, payload, idempotency_key AS "idempotencyKey"
      FROM inbox.read_leases($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint)`,
     [
       bigintArray(runs.map(({ claimId }) => claimId)),
@@ -101,40 +88,16 @@ async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): P
     const { runId, token, claimId } = run
     const detail = detailOf.get(runId)
     if (detail === undefined) verdicts.push({ runId, token, kind: 'release' })
-    else if (detail.id === null || detail.raw === null)
+    else if (detail.raw === null)
       verdicts.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
-    else leases.push({ claimId, lease: toLease(run, detail, detail.id, detail.raw) })
+    else {
+      const replay = run.replayId === 0 ? null : { id: run.replayId, newKeys: run.newKeys ?? false }
+      leases.push({ claimId, lease: toLease({ ...run, replay }, detail, detail.raw) })
+    }
   }
   await settle(rows, verdicts, now)
   const byClaim = Map.groupBy(leases, ({ claimId }) => claimId)
   return new Map([...byClaim].map(([claimId, entries]) => [claimId, entries.map(({ lease }) => lease)]))
-}
-
-function toLease(run: TakenRun, row: LeaseRow, id: string, raw: Uint8Array): Lease {
-  const { runId, token, attempt, failed, crashed, replayId, newKeys, seq } = run
-  const { payload, idempotencyKey } = row
-  return {
-    runId,
-    token,
-    handler: run.handler,
-    attempt,
-    failed,
-    crashed,
-    event: {
-      seq,
-      id,
-      type: row.type,
-      createdAt: row.createdAt,
-      receivedAt: row.receivedAt,
-      key: row.key ?? id,
-      secretLabel: row.secretLabel,
-      raw,
-      trace: row.trace,
-    },
-    key: run.key,
-    replay: replayId === 0 ? null : { id: replayId, newKeys: newKeys ?? false },
-    item: payload === null || idempotencyKey === null ? null : { payload, idempotencyKey },
-  }
 }
 
 /** Releases all runs that the claims have taken. Returns how many. Idempotent. */

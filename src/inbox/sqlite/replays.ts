@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { roomFor, type OpenBacklog, type StepResult } from '../jobs.ts'
-import { matchesFilter, partsOfKey, replayedRoutes } from '../replays.ts'
+import { matchesFilter, partsOfKey, replayedRoutes, type ScannedEvent } from '../replays.ts'
 import { type HandlerRoute, type LeasedReplay, type NewReplay, type ReplayFilter } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { replayState } from '../run-sql.ts'
@@ -8,7 +8,7 @@ import { statusOf } from '../status.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { WriterCounters } from './writer-counters.ts'
 import { live, type Runs } from './runs.ts'
-import { type ReplayRow, type ScannedEvent, type Statements } from './statements.ts'
+import type { ReplayRow, Statements } from './statements.ts'
 
 export interface ReplaysOptions {
   readonly sql: Statements

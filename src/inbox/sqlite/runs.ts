@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { errorGroupOf } from '../error-group.ts'
+import { toLease } from '../lease-row.ts'
 import { bodyMissing, maxClaimBytes, maxSuperseded, storedError } from '../limits.ts'
 import {
   dueAt,
@@ -20,7 +21,7 @@ import type { HandlerTable } from './handlers.ts'
 import { runState as state } from '../run-sql.ts'
 import type { LeaseEntry, Leases, RunQueue, WaitingClaim } from './leases.ts'
 import type { StateTable } from './state.ts'
-import type { ClaimRow, Statements } from './statements.ts'
+import type { Statements } from './statements.ts'
 import type { WriterCounters } from './writer-counters.ts'
 
 /*
@@ -189,7 +190,7 @@ export function createRuns(options: RunsOptions) {
       const attempt = row.attempt + 1
       const token = row.token + 1
       counters.claimable--
-      const queue = { handlerId, replayId, key: row.runKey }
+      const queue = { handlerId, replayId, key: row.key }
       if (row.raw === null) {
         const ended = { runId: row.runId, attempt, startedAt: now, endedAt: now }
         record(ended, 'dead', bodyMissing)
@@ -200,7 +201,7 @@ export function createRuns(options: RunsOptions) {
       const { owner } = claim
       const { crashed } = row
       const replay = replayId === live ? null : replayOf(replayId)
-      const lease = toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay })
+      const lease = toLease({ ...row, handler, attempt, token, replay }, row, row.raw)
       leases.add(row.runId, { ...queue, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
       addLease(claim, lease)
     }
@@ -446,34 +447,6 @@ type Times = Pick<Outcome, 'runId' | 'startedAt' | 'endedAt'>
 
 function isDeadLetter(run: { readonly state: number }): boolean {
   return run.state === state.held || run.state === state.dead
-}
-
-function toLease(
-  row: ClaimRow & { readonly raw: Buffer },
-  claimed: Pick<Lease, 'handler' | 'attempt' | 'token' | 'replay'>,
-): Lease {
-  return {
-    ...claimed,
-    runId: row.runId,
-    failed: row.failed,
-    crashed: row.crashed,
-    event: {
-      seq: row.seq,
-      id: row.id,
-      type: row.type,
-      createdAt: row.createdAt,
-      receivedAt: row.receivedAt,
-      key: row.key ?? row.id,
-      secretLabel: row.secretLabel,
-      raw: row.raw,
-      trace: row.trace,
-    },
-    key: row.runKey,
-    item:
-      row.payload === null || row.idempotencyKey === null
-        ? null
-        : { payload: row.payload, idempotencyKey: row.idempotencyKey },
-  }
 }
 
 function isFull({ leases, max, bytes }: WaitingClaim): boolean {
