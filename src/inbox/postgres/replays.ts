@@ -1,4 +1,4 @@
-import { roomFor, type OpenBacklog, type JobQueue, type StepResult } from '../jobs.ts'
+import { roomFor, type OpenBacklog, type JobQueue, type RunningReplay, type StepResult } from '../jobs.ts'
 import type { HandlerRoute, NewReplay, ReplayRecord } from '../port.ts'
 import { checkReplayFilter, replayedRoutes, toReplayRecord, type ReplayRow as StoredReplay } from '../replays.ts'
 import { selectionsOf, type RoutedEvent } from '../routes.ts'
@@ -33,7 +33,7 @@ interface BackfillRow extends OpenBacklog {
 /** Replays and backfills: one replica creates runs of stored events, step by step. */
 export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions) {
   /** Running replays by id, as of the latest `refresh` or local change. */
-  const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
+  const running = new Map<number, RunningReplay>()
   /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
 
@@ -188,14 +188,11 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   /** Reads the running replays and backfills, for `jobs`. */
   async function refresh(): Promise<void> {
-    const rows = await db.query<ReplayRow>(
-      `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayState.running} ORDER BY p.id`,
+    const replays = await db.query<RunningReplay>(
+      `SELECT id, per_second AS "perSecond" FROM inbox.replay WHERE state = ${replayState.running} ORDER BY id`,
     )
     running.clear()
-    for (const row of rows) {
-      const { id, perSecond } = toReplayRecord(row, 0)
-      running.set(id, { id, perSecond })
-    }
+    for (const replay of replays) running.set(replay.id, replay)
     const handlers = await db.query<{ id: number }>(
       `SELECT h.id FROM inbox.handler h
        WHERE h.backfill_seq IS NOT NULL AND EXISTS (SELECT FROM inbox.definition d WHERE d.handler = h.name) ORDER BY h.id`,

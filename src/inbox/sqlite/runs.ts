@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import { errorGroupOf } from '../error-group.ts'
 import { toLease } from '../lease-row.ts'
 import { bodyMissing, maxClaimBytes, maxSuperseded, storedError } from '../limits.ts'
@@ -17,12 +16,10 @@ import {
   type RunError,
   type SettleResult,
 } from '../port.ts'
-import type { HandlerTable } from './handlers.ts'
 import { runState as state } from '../run-sql.ts'
 import type { LeaseEntry, Leases, RunQueue, WaitingClaim } from './leases.ts'
 import type { StateTable } from './state.ts'
-import type { Statements } from './statements.ts'
-import type { WriterCounters } from './writer-counters.ts'
+import type { StoreContext } from './context.ts'
 
 /*
  * The life of a run, in the column `state`:
@@ -40,10 +37,6 @@ import type { WriterCounters } from './writer-counters.ts'
  */
 
 export interface RunsOptions {
-  readonly sql: Statements
-  readonly clock: Clock
-  readonly counters: WriterCounters
-  readonly handlers: HandlerTable
   readonly leases: Leases
   readonly states: StateTable
   /** Claims that wait for work during the current transaction. */
@@ -65,9 +58,10 @@ const fillCount = 32
 export type Runs = ReturnType<typeof createRuns>
 
 /** Runs: their states, order and leases. Call every method inside a transaction. */
-export function createRuns(options: RunsOptions) {
-  const { sql, clock, counters, handlers, leases, states, claims, replayOf, isCancelled, woken } = options
-
+export function createRuns(
+  { sql, clock, counters, handlers }: StoreContext,
+  { leases, states, claims, replayOf, isCancelled, woken }: RunsOptions,
+) {
   /** Creates the live run of a new event for a handler. */
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
     const handlerId = handlers.idOf(route.name)

@@ -67,20 +67,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const leases = new Leases((step) => undo.note(step))
   const replayOf = (id: number) => replays.replayOf(id)
   const isCancelled = (id: number) => replays.isCancelled(id)
-  const runs = createRuns({
-    sql,
-    clock,
-    counters,
-    handlers,
-    leases,
-    states,
-    claims: () => waiting,
-    replayOf,
-    isCancelled,
-    woken,
-  })
-  const replays = createReplays({ sql, clock, counters, handlers, runs })
-  const pruning = createPruning({ db, sql, counters, handlers, clock })
+  const context = { db, sql, clock, counters, handlers }
+  const runs = createRuns(context, { leases, states, claims: () => waiting, replayOf, isCancelled, woken })
+  const replays = createReplays(context, runs)
+  const pruning = createPruning(context)
   const gaps = createGaps(sql, clock)
   const tallies = createTallies(sql)
   const deadAtStart = transact([], () => {
