@@ -12,8 +12,6 @@ export const counts = {
   /** Ways to cut signed texts into values. */
   sourceCuts: long ? 1_000_000 : 20_000,
   envelopeRuns: long ? 50_000 : 500,
-  /** Open runs in the database of a start. */
-  backlogRuns: long ? 1_000_000 : 20_000,
   /** Power cuts under load, each followed by a start on the remaining data. */
   powerCuts: long ? 40 : 2,
   /** Fsyncs of a process before which it is killed. A first start has about 14. */
@@ -29,7 +27,7 @@ export const counts = {
   /** Time during which a reader prevents checkpoints from resetting the write-ahead log. */
   blockedCheckpointMs: long ? 60_000 : 2_000,
   /** Damages of the files, each followed by a start. */
-  corruptions: long ? 200 : 4,
+  corruptions: long ? 1_000 : 10,
   /** Backups under load, with kills in between. */
   backups: long ? 60 : 2,
   /** Open runs at the start of an upgrade, and kills during that upgrade. */

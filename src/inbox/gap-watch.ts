@@ -14,7 +14,7 @@ export const maxGapsWatched = 20
 /** Late events are counted for gaps that ended within this time. */
 export const watchedMs = 30 * 24 * 3_600_000
 
-interface Gap extends Span {
+export interface Gap extends Span {
   readonly id: number
   /** Both null if nothing was lost. */
   readonly lostFrom: number | null

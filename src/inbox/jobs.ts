@@ -8,12 +8,18 @@ export interface StepResult {
   readonly next: 'more' | 'waits' | 'ended'
 }
 
+export interface RunningReplay {
+  readonly id: number
+  /** Maximum runs created per second; null: no limit. */
+  readonly perSecond: number | null
+}
+
 /** The replays and backfills of a store. A step is one transaction that creates up to `max` runs. */
 export interface JobQueue {
   /** Ids of handlers with a backfill in progress. */
   backfilling(): readonly number[]
   /** Replays that have not ended. */
-  running(): readonly { readonly id: number; readonly perSecond: number | null }[]
+  running(): readonly RunningReplay[]
   backfill(handlerId: number, max: number): Promise<StepResult>
   step(replayId: number, max: number): Promise<StepResult>
 }

@@ -66,6 +66,19 @@ export function partsOfKey(key: string | null): { readonly network: string | nul
   return { network: key.slice(0, colon), address: key.slice(colon + 1) }
 }
 
+/** The fields of an event that replays and backfills read. */
+export interface ScannedEvent {
+  readonly seq: number
+  readonly id: string
+  readonly type: string
+  readonly receivedAt: number
+  /** Null if the key is the event's own id. */
+  readonly key: string | null
+  readonly secretLabel: string
+  /** Null unless the event was pruned. */
+  readonly finalStatus: number | null
+}
+
 /** A row of the table `replay`. `Flag`: the store's type for booleans. */
 export interface ReplayRow<Flag> {
   readonly id: number

@@ -14,7 +14,6 @@ const precedence = [
   'expired',
   'superseded',
 ] as const
-type DerivedStatus = (typeof precedence)[number]
 
 /**
  * The status of an event, derived from its runs. Without runs, or with unmatched ones only, it is `unhandled`. Otherwise it is the first
@@ -26,8 +25,7 @@ type DerivedStatus = (typeof precedence)[number]
  * ignored: it would only have repeated an earlier run.
  */
 export function deriveEventStatus(runs: Iterable<RunProgress>): EventStatus {
-  const present = new Set<DerivedStatus | 'unhandled'>()
-  for (const run of runs) present.add(statusOfRun(run))
+  const present = new Set(Array.from(runs, statusOfRun))
   return precedence.find((status) => present.has(status)) ?? 'unhandled'
 }
 
@@ -48,24 +46,9 @@ export function statusOf(finalStatus: number | null, runs: readonly ProgressRow[
 }
 
 /** A ready run is `retrying` if it was tried before, else `pending`. A crash suspect is `retrying`. */
-function statusOfRun({ state, attempt, replay }: RunProgress): DerivedStatus | 'unhandled' {
-  switch (state) {
-    case 'waiting':
-      return 'pending'
-    case 'ready':
-      return attempt > 0 ? 'retrying' : 'pending'
-    case 'suspect':
-      return 'retrying'
-    case 'dropped':
-      return replay === null ? 'dropped' : 'unhandled'
-    case 'unmatched':
-      return 'unhandled'
-    case 'running':
-    case 'held':
-    case 'dead':
-    case 'done':
-    case 'expired':
-    case 'superseded':
-      return state
-  }
+function statusOfRun({ state, attempt, replay }: RunProgress): EventStatus {
+  if (state === 'waiting') return 'pending'
+  if (state === 'ready') return attempt > 0 ? 'retrying' : 'pending'
+  if (state === 'suspect') return 'retrying'
+  return state === 'unmatched' || (state === 'dropped' && replay !== null) ? 'unhandled' : state
 }

@@ -249,6 +249,20 @@ export interface Subscription {
   readonly answer: string | null
 }
 
+/** A stored registration. */
+export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
+  /** JSON */
+  readonly events: string
+  /** The index in `subscriptionStates`. */
+  readonly state: number
+}
+
+export function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
+  if (row === undefined) return null
+  const state = subscriptionStates[row.state] as SubscriptionState
+  return { ...row, state, events: JSON.parse(row.events) as readonly string[] }
+}
+
 export type NewSubscription = Omit<Subscription, 'id' | 'state' | 'answer'>
 
 export interface SubscriptionEnd {

@@ -23,7 +23,6 @@ interface LargeAction {
 /** Operator actions. */
 export function describeActions(harness: ConformanceHarness): void {
   const test = stageTest(harness)
-  const actions = async (stage: Stage) => (await stage.inbox.audit({ limit: 99 })).data.map(({ action }) => action)
 
   describe('a dead letter', () => {
     test('is dropped for good, with a stored reason', async ({ stage }) => {
@@ -77,29 +76,6 @@ export function describeActions(harness: ConformanceHarness): void {
       expect(await stage.inbox.register([ordered, loose])).toEqual({ ordered: 3 })
       expect(await stage.inbox.setConcurrency('ordered', null)).toBe(true)
       expect(await concurrency()).toBeNull()
-    })
-  })
-
-  describe('acknowledgeGaps', () => {
-    test('acknowledges nothing without gaps, and writes no audit record', async ({ stage }) => {
-      expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
-      expect(await actions(stage)).toEqual([])
-    })
-
-    test('acknowledges a gap once, and survives a reopen', async ({ stage }) => {
-      await stage.inbox.startServing()
-      await stage.reopen()
-      await stage.clock.advance(24 * 3_600_000)
-      await stage.inbox.startServing()
-      expect(await stage.inbox.gaps()).toMatchObject([{ lost: { from: expect.any(Number) }, acknowledgedAt: null }])
-      expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 1 })
-      const acknowledgedAt = stage.clock.now()
-      await stage.reopen()
-      expect(await stage.inbox.gaps()).toMatchObject([{ acknowledgedAt }])
-      expect(await stage.inbox.acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
-      expect((await stage.inbox.audit({ limit: 9 })).data).toMatchObject([
-        { action: 'gaps.acknowledge', at: acknowledgedAt, detail: { missingSeqs: 0, gaps: 1 } },
-      ])
     })
   })
 

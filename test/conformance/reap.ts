@@ -6,21 +6,6 @@ import { type ConformanceHarness, stageTest, anEvent, idsOf } from './stage.ts'
 export function describeReap(harness: ConformanceHarness): void {
   const test = stageTest(harness)
   describe('retire', () => {
-    test('resolves waiting and later claims of the owner empty', async ({ stage }) => {
-      const claims = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
-      const other = stage.claim({ owner: 'y' })
-      expect(await stage.isWaiting(Promise.race(claims))).toBe(true)
-      await stage.inbox.retire('x')
-      expect(await stage.isWaiting(Promise.all(claims))).toBe(false)
-      expect(await Promise.all(claims)).toEqual([[], []])
-      expect(await stage.isWaiting(other)).toBe(true)
-      await stage.accept(anEvent('a'))
-      expect(idsOf(await other)).toEqual(['a'])
-      await stage.accept(anEvent('b'))
-      expect(await stage.claim({ owner: 'x' })).toEqual([])
-      expect(await stage.states('b')).toEqual(['ready'])
-    })
-
     test('keeps the leases of the owner', async ({ stage }) => {
       await stage.accept(anEvent('a'), anEvent('b'), anEvent('c'))
       const [a, b] = await stage.claim({ owner: 'x' })
@@ -55,12 +40,12 @@ export function describeReap(harness: ConformanceHarness): void {
     })
   })
 
-  describe('reap', () => {
+  describe.each(['retire', 'reap'] as const)('%s', (end) => {
     test('resolves waiting and later claims of the owner empty', async ({ stage }) => {
       const doomed = [stage.claim({ owner: 'x' }), stage.claim({ owner: 'x', suspects: true })]
       const other = stage.claim({ owner: 'y' })
       expect(await stage.isWaiting(Promise.race(doomed))).toBe(true)
-      await stage.inbox.reap('x')
+      await stage.inbox[end]('x')
       expect(await Promise.all(doomed)).toEqual([[], []])
       expect(await stage.isWaiting(other)).toBe(true)
       await stage.accept(anEvent('a'), anEvent('b'))

@@ -15,11 +15,7 @@ const minuteMs = 60_000
 const dayMs = 24 * 3_600_000
 
 /** An event with the example body of its type; `data` replaces fields of the body. */
-export function aFullEvent(
-  id: string,
-  given: Partial<NewEvent> = {},
-  data: Readonly<Record<string, unknown>> = {},
-): NewEvent {
+function aFullEvent(id: string, given: Partial<NewEvent> = {}, data: Readonly<Record<string, unknown>> = {}): NewEvent {
   const type = given.type ?? 'wallet.large_trade'
   const example: { readonly data?: object } = Object.entries(eventExamples).find(([name]) => name === type)?.[1] ?? {}
   const envelope = { id, type, created_at: '2026-01-01T00:00:00Z', data: { ...example.data, ...data } }

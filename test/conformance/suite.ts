@@ -5,6 +5,7 @@ import { describeClaim } from './claim.ts'
 import { describeCrash, describeReopen } from './durability.ts'
 import { describeEffects } from './effects.ts'
 import { describeFindings } from './findings.ts'
+import { describeGaps } from './gaps.ts'
 import { describeOperations } from './operations.ts'
 import { describeOptions } from './options.ts'
 import { describePrune } from './prune.ts'
@@ -32,6 +33,7 @@ export function describeInboxConformance(name: string, harness: ConformanceHarne
     describeOptions(harness)
     describePrune(harness)
     describeActions(harness)
+    describeGaps(harness)
     describeReplays(harness)
     describeViews(harness)
     describeSearch(harness)

@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRandomStream } from '../../src/emulator/random.ts'
-import { counts } from '../counts.ts'
 import { testSecret } from '../support/app.ts'
 import { checkHistory } from '../support/checks.ts'
 import {
   checkDuplicates,
   countShared,
   checkHandled,
-  checkLedger,
   effectsOf,
   ledgerHandler,
   ledgerSource,
@@ -78,7 +75,7 @@ const slowMs = 2_500
 /** Acknowledged events before each stop. */
 const between = 25
 
-test(`a rolling restart, and a rolling deployment of other handlers, lose, repeat and refuse nothing (SEED=${seed})`, async () => {
+test(`a rolling deployment of other handlers loses, repeats and rejects nothing (SEED=${seed})`, async () => {
   console.log(`SEED=${seed}`)
   const random = createRandomStream(seed, 'rolling')
   await using postgres = await startPostgres()
@@ -97,61 +94,28 @@ test(`a rolling restart, and a rolling deployment of other handlers, lose, repea
   await Promise.all(replicas.map((replica) => replica.start()))
   const up = new Set(replicas)
   const portOf = (replica: Sidecar) => Number(new URL(replica.url).port)
+  const oldPorts = new Set(replicas.map(portOf))
   await using balancer = await startMirroringBalancer(() => [...up].map(portOf))
   using sender = new RecordingClient({ url: () => balancer.url })
   const load = new Load({ client: sender, workers: 2, keys: 100, random: () => random.uniform() })
-  let hasEnded = false
-  const end = () => {
-    hasEnded = true
-    load.stop()
-  }
-  stack.defer(end)
-  // A worker ends when its connection breaks, so workers are started again.
-  const sending = (async () => {
-    while (!hasEnded) await load.run()
-  })()
+  const sending = load.run()
+  stack.defer(() => load.stop())
   let occupied = replicas[0] as Sidecar
   using client = new RecordingClient({ url: () => occupied.url })
   /** Slow events that were running when their replica was stopped. */
   const cutOff: string[] = []
-
-  /** Resolves when a replica runs a slow event. */
-  async function busy(replica: Sidecar): Promise<void> {
-    await load.acknowledgements(between)
-    occupied = replica
-    cutOff.push(await occupy(replica, client))
-  }
-
-  // The balancer stops sending before the replica stops, so nothing is rejected.
-  const enough = counts.clusterEvents / 20
-  let restarts = 0
-  do {
-    const replica = replicas[restarts++ % replicaCount] as Sidecar
-    await busy(replica)
-    up.delete(replica)
-    await balancer.drained(portOf(replica))
-    expect(await replica.stop()).toEqual({ code: 0, signal: null })
-    await replica.start()
-    up.add(replica)
-  } while (load.events < enough)
-  await balancer.drained()
-  expect(refusedBy(balancer.passed).map(toText)).toEqual([])
-
-  // The balancer notices late that a replica stops. Deliveries rejected until then are sent again.
-  const oldPorts = new Set<number>(balancer.passed.map(({ port }) => port))
-  const leaving = new Map<number, number>()
   const newcomers: Sidecar[] = []
   /** When the first newcomer began to start, and when it had started. */
   let [newcomersFrom, newcomersSince] = [Infinity, Infinity]
   for (const replica of replicas) {
-    oldPorts.add(portOf(replica))
-    await busy(replica)
-    leaving.set(portOf(replica), performance.now())
-    const stopping = replica.stop()
-    await wait(random.integer(50, 500))
-    expect(await isReady(replica)).toBe(false)
+    // `sending` ends early if a connection breaks.
+    await Promise.race([load.acknowledgements(between), sending])
+    occupied = replica
+    cutOff.push(await occupy(replica, client))
+    // The balancer stops sending before the replica stops, so nothing is rejected.
     up.delete(replica)
-    expect(await stopping).toEqual({ code: 0, signal: null })
+    await balancer.drained(portOf(replica))
+    expect(await replica.stop()).toEqual({ code: 0, signal: null })
     const newcomer = await create(newer)
     newcomersFrom = Math.min(newcomersFrom, performance.now())
     await newcomer.start()
@@ -159,16 +123,16 @@ test(`a rolling restart, and a rolling deployment of other handlers, lose, repea
     newcomers.push(newcomer)
     up.add(newcomer)
   }
-  await load.acknowledgements(between)
-  end()
+  await Promise.race([load.acknowledgements(between), sending])
+  load.stop()
   await sending
   await load.heal()
   await balancer.drained()
-  const refused = refusedBy(balancer.passed)
-  console.log(`${balancer.passed.length} requests, of which were refused: ${refused.map(toText).join(', ')}`)
-  const isExcused = ({ answer, became, port, endedAt }: PassedRequest) =>
-    (answer === 'reset' || became === 'shutting_down') && endedAt >= (leaving.get(port) ?? Infinity)
-  expect(refused.filter((one) => !isExcused(one)).map(toText)).toEqual([])
+  // Under load, a replica may reject deliveries as overloaded.
+  const rejected = balancer.passed.filter(
+    ({ op, answer, became }) => op === 'deliver' && answer !== 200 && became !== 'overloaded',
+  )
+  expect(rejected).toEqual([])
 
   const [first] = newcomers as [Sidecar]
   // No replica executes the remaining runs of the removed handler.
@@ -187,7 +151,7 @@ test(`a rolling restart, and a rolling deployment of other handlers, lose, repea
   expect(new Set(stored.map(({ id }) => id))).toEqual(
     new Set(sender.requests.filter(isAcknowledged).map(({ id }) => id)),
   )
-  expect(checkLedger(balancer.passed, { ...found, stored })).toEqual([])
+  expect(checkHandled(stored, found.handled)).toEqual([])
 
   const runs = await readRuns(url)
   const changed = await readHandled(url, 'changed')
@@ -232,17 +196,3 @@ test(`a rolling restart, and a rolling deployment of other handlers, lose, repea
   }
   expect(checkHistory(evidence)).toEqual([])
 })
-
-/** Authentic requests without 200, except for overload. */
-function refusedBy(passed: readonly PassedRequest[]): readonly PassedRequest[] {
-  return passed.filter(({ op, answer, became }) => op === 'deliver' && answer !== 200 && became !== 'overloaded')
-}
-
-function toText({ id, answer, became }: PassedRequest): string {
-  return `${id}: ${answer} ${became ?? ''}`
-}
-
-async function isReady(replica: Sidecar): Promise<boolean> {
-  const answer = await fetch(new URL('/readyz', replica.url)).catch(() => null)
-  return answer?.status === 200
-}

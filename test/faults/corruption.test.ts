@@ -1,16 +1,20 @@
 import Sqlite from 'better-sqlite3'
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
 import { createRandomStream, type RandomStream } from '../../src/emulator/random.ts'
+import { openInbox, type OpenedInbox } from '../../src/inbox/open.ts'
+import { createSqliteInbox } from '../../src/inbox/sqlite/inbox.ts'
+import { anEvent, ordered } from '../conformance/stage.ts'
 import { counts } from '../counts.ts'
-import { isAcknowledged, type Delivery } from '../support/history.ts'
+import { digestOf } from '../support/history.ts'
 import { readLedger } from '../support/ledger.ts'
-import type { Sidecar } from '../support/sidecar.ts'
+import { recordingLog } from '../support/recording-log.ts'
+import { databaseFiles } from '../support/sqlite-files.ts'
 import { until } from '../support/until.ts'
-import { createStage, inParallel } from './stage.ts'
+
+const { newDatabaseFile, copyDatabase } = databaseFiles()
 
 const seed = process.env['SEED'] ?? randomBytes(4).toString('hex')
 const pageBytes = 4_096
@@ -21,7 +25,7 @@ interface Damage {
   /** Suffix of the damaged file. */
   readonly file: '' | '-wal' | '-shm' | '.seq'
   /** Returns the new content; null deletes the file. */
-  damage(content: Buffer, random: RandomStream): Buffer | null
+  readonly damage: (content: Buffer, random: RandomStream) => Buffer | null
   /** True if no event may be lost. */
   readonly harmless?: true
 }
@@ -65,40 +69,23 @@ const damages: readonly Damage[] = [
   { what: 'it is deleted', file: '.seq', damage: () => null, harmless: true },
 ]
 
-/** Acknowledged events in the file and in the -wal. */
-async function makeImage(ends: 'stop' | 'kill', random: RandomStream) {
-  const stage = await createStage({ seed, keys: 50 })
-  const { sidecar, client, load } = stage
-  await sidecar.start()
-  await stage.acknowledge(random.integer(50, 150))
-  await load.heal()
-  await sidecar.drained()
-  await sidecar.stop()
-  await sidecar.start()
-  await stage.acknowledge(random.integer(50, 150))
-  await load.heal()
-  await sidecar[ends]()
-  const image = join(sidecar.dir, 'image')
-  await mkdir(image)
-  for (const name of await databaseFiles(sidecar)) await copyFile(join(sidecar.dir, name), join(image, name))
-  const acknowledged = new Map(
-    client.requests.filter((request) => request.op === 'deliver' && isAcknowledged(request)).map((r) => [r.id, r]),
-  )
-  return {
-    ...stage,
-    acknowledged,
-    async restore(): Promise<void> {
-      for (const name of await databaseFiles(sidecar)) await rm(join(sidecar.dir, name))
-      for (const name of await readdir(image)) await copyFile(join(image, name), join(sidecar.dir, name))
-    },
+const suffixes = ['', '-wal', '-shm', '.seq']
+const events = Array.from({ length: 200 }, (_, n) => anEvent(`e${n}`, { key: `k${n % 50}` }))
+
+/** A database after a stop, or after a kill with half of the events in the -wal. */
+async function makeImage(ends: 'stop' | 'kill'): Promise<string> {
+  const file = newDatabaseFile()
+  for (const half of [events.slice(0, 100), events.slice(100)]) {
+    const inbox = await createSqliteInbox({ file })
+    await inbox.register([ordered])
+    // In several commits, so that a part of the -wal can be lost.
+    for (let n = 0; n < half.length; n += 5) await inbox.accept(half.slice(n, n + 5))
+    const image = copyDatabase(file, suffixes)
+    await inbox.close()
+    if (ends === 'kill' && half[0] !== events[0]) return image
   }
+  return file
 }
-
-const databaseFiles = async ({ dir }: Sidecar) =>
-  (await readdir(dir)).filter((name) => name.startsWith('inbox.db') && !name.includes('.replaced'))
-
-const isLoud = (output: string) =>
-  /accepted events are missing|database damaged|exiting after failure|"database_corrupt"/.test(output)
 
 /** True if the check of the whole file has succeeded. */
 function isChecked(file: string): boolean {
@@ -112,85 +99,59 @@ function isChecked(file: string): boolean {
   }
 }
 
-type Verdict = 'refused' | 'loud' | 'whole'
+/** `refused`: the inbox doesn't open. `loud`: it reports the damage. `whole`: no event is missing. */
+async function judge(file: string, ends: 'stop' | 'kill'): Promise<'refused' | 'loud' | 'whole'> {
+  const { log, lines } = recordingLog()
+  let opened: OpenedInbox
+  try {
+    opened = await openInbox({ database: { kind: 'sqlite', file }, clock: systemClock, log })
+  } catch (error) {
+    expect(error).toMatchObject({
+      code: 'database_corrupt',
+      message: expect.stringMatching(/inbox\.db is damaged.*Restore a backup/),
+    })
+    return 'refused'
+  }
+  const { inbox } = opened
+  let hasFailed = false
+  inbox.onFailure(() => (hasFailed = true))
+  const isLoud = () => hasFailed || lines.some(({ message }) => /are missing|database damaged/.test(message))
+  const replayed = await inbox.accept(events).catch(() => [])
+  if (ends === 'kill') await until(() => isLoud() || isChecked(file), 'the file is checked')
+  await inbox.close()
+  if (isLoud()) return 'loud'
+  expect(replayed.filter((result) => result === 'accepted')).toEqual([])
+  // A closed file is not checked at the next start. The damage shows when it is read.
+  const ledger = await readLedger(file).catch((error: unknown) => String(error))
+  if (typeof ledger === 'string') {
+    expect(ledger).toMatch(/malformed|damaged/)
+    return 'loud'
+  }
+  const digests = new Map(ledger.stored.map(({ id, digest }) => [id, digest]))
+  expect(events.filter(({ id, raw }) => digests.get(id) !== digestOf(raw))).toEqual([])
+  return 'whole'
+}
 
 test.each(['stop', 'kill'] as const)(
   `damaged files after a %s are refused, or missing events are reported and accepted again (SEED=${seed})`,
   async (ends) => {
     console.log(`SEED=${seed}`)
     const random = createRandomStream(seed, `corruption after ${ends}`)
-    await using image = await makeImage(ends, random)
-    const { sidecar, acknowledged } = image
-    const verdicts: string[] = []
-    const shuffled = damages.map((damage) => ({ damage, at: random.uniform() })).toSorted((a, b) => a.at - b.at)
-
+    const image = await makeImage(ends)
+    const first = random.integer(0, damages.length - 1)
     for (let round = 0; round < counts.corruptions / 2; round += 1) {
-      const { damage } = shuffled[round % shuffled.length] ?? random.pick(shuffled)
-      await image.restore()
-      const path = sidecar.databaseFile + damage.file
-      const old = existsSync(path) ? await readFile(path) : Buffer.alloc(0)
-      if (damage.file === '-wal' && old.length === 0 && damage.what !== 'it is garbage') continue
-      const damaged = damage.damage(old, random)
-      if (damaged === null) await rm(path, { force: true })
-      else await writeFile(path, damaged)
-
-      const name = `round ${round}, after a ${ends}: inbox.db${damage.file}, ${damage.what}`
-      const verdict = await judge(name)
-      verdicts.push(`${name}: ${verdict}`)
-      if (damage.harmless) expect(verdict, name).toBe('whole')
-    }
-    console.log(verdicts.join('\n'))
-
-    async function judge(name: string): Promise<Verdict> {
-      const before = sidecar.output.text.length
-      const output = () => sidecar.output.text.slice(before)
-      sidecar.launch()
-      const isReady = await sidecar.ready().then(
-        () => true,
-        () => false,
-      )
-      if (!isReady) {
-        expect(await sidecar.exited(), name).toEqual({ code: 1, signal: null })
-        expect(output(), name).toMatch(
-          /"code":"database_corrupt","message":"[^"]*inbox\.db is damaged.*Restore a backup/,
-        )
-        return 'refused'
-      }
-      const missing = await replayAll()
-      if (ends === 'kill') await until(() => isLoud(output()) || isChecked(sidecar.databaseFile), `${name} is checked`)
-      await sidecar.stop()
-      if (isLoud(output())) return 'loud'
-      expect(missing, `${name}: missing without a report`).toEqual([])
-      // A closed file is not checked at the next start. The damage shows when it is read.
-      const ledger = await readLedger(sidecar.databaseFile).catch((error: unknown) => String(error))
-      if (typeof ledger === 'string') {
-        expect(ledger, name).toMatch(/malformed|damaged/)
-        return 'loud'
-      }
-      const { stored } = ledger
-      const digests = new Map(stored.map(({ id, digest }) => [id, digest]))
-      expect([...acknowledged.values()].filter(({ id, digest }) => digests.get(id) !== digest)).toEqual([])
-      return 'whole'
-    }
-
-    /** Replays all deliveries. Returns the ids that were missing. */
-    async function replayAll(): Promise<string[]> {
-      const missing: string[] = []
-      await inParallel(acknowledged.values(), async ({ delivery }) => {
-        if ((await deliver(delivery)) === 'accepted') missing.push(delivery.id)
+      const { what, file, damage, harmless } = damages[(first + round) % damages.length]!
+      const path = copyDatabase(image, suffixes)
+      const old = existsSync(path + file) ? readFileSync(path + file) : Buffer.alloc(0)
+      if (file === '-wal' && old.length === 0 && what !== 'it is garbage') continue
+      const damaged = damage(old, random)
+      if (damaged === null) rmSync(path + file, { force: true })
+      else writeFileSync(path + file, damaged)
+      const name = `round ${round}, after a ${ends}: inbox.db${file}, ${what}`
+      const verdict = await judge(path, ends).catch((error: unknown) => {
+        throw new Error(name, { cause: error })
       })
-      return missing
-    }
-
-    async function deliver({ raw, signature }: Delivery): Promise<string> {
-      try {
-        const headers = { 'X-Service-Signature': signature }
-        const response = await fetch(sidecar.url, { method: 'POST', headers, body: Uint8Array.from(raw) })
-        const answer = (await response.json()) as { status?: string }
-        return answer.status ?? 'refused'
-      } catch {
-        return 'reset'
-      }
+      if (harmless) expect(verdict, name).toBe('whole')
     }
   },
   1_800_000,

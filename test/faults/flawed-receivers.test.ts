@@ -194,7 +194,6 @@ async function findings(run: Probe, subject: Subject): Promise<string[]> {
   return (await run(subject)).map(({ property, what }) => `${property} ${what}`)
 }
 
-// The conformance run finds (g) and (k), see conformance-flawed.test.ts.
 describe('finds a receiver that', () => {
   test.each(flaws)('(%s) %s', async (flaw, _, run, finding) => {
     expect(await findings(run, receiverWith(flaw))).toContainEqual(expect.stringMatching(finding))

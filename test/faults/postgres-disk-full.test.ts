@@ -3,12 +3,10 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { checkLedger, ledgerHandler, readCluster } from '../support/cluster-ledger.ts'
-import { type Delivery, isAcknowledged, RecordingClient, toDelivery } from '../support/history.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { createPostgresInbox } from '../../src/inbox/postgres/inbox.ts'
+import { anEvent } from '../conformance/stage.ts'
 import { ask, startPostgres } from '../support/postgres.ts'
-import { jsonOf, rawRequest } from '../support/raw-http.ts'
-import { Sidecar } from '../support/sidecar.ts'
-import { delivery, eventBytes } from '../support/signed.ts'
 import { canMount } from '../support/tools.ts'
 import { aDisk } from './disk.ts'
 
@@ -24,18 +22,8 @@ async function fill(path: string): Promise<void> {
   }
 }
 
-/** A large event, so that free space within pages is used up soon. */
-function anEvent(n: number): Delivery {
-  const id = `evt_${n}`
-  const wallet = `0x${n % 7}`
-  const data = { wallet_address: wallet, network: 'ethereum', note: 'x'.repeat(20_000) }
-  return toDelivery(eventBytes({ id, data }), { id, key: wallet })
-}
-
-const workers = 8
-
 test.skipIf(!canMount())(
-  'with PostgreSQL on a full disk, serve returns 503 store_full until there is space, and loses nothing without a restart (needs root)',
+  'with PostgreSQL on a full disk, events are rejected with store_full until there is space, and none is lost (needs root)',
   async () => {
     await using disk = await aDisk('size=80m,mode=755')
     const folder = join(disk.path, 'of-postgres')
@@ -47,39 +35,27 @@ test.skipIf(!canMount())(
     await ask(root, `CREATE TABLESPACE small LOCATION '${folder}'`)
     await ask(root, 'CREATE DATABASE small TABLESPACE small')
     const url = Object.assign(new URL(root), { pathname: '/small' }).href
-    await using sidecar = await Sidecar.start({
-      handlers: { 'ledger.mjs': ledgerHandler },
-      env: { INBOX_DATABASE_URL: url },
-    })
-    using client = new RecordingClient({ url: () => sidecar.url })
-    let sent = 0
-    /** Sends each event once until `isEnough`. Returns the rejected ones. */
-    const sendWhile = async (isEnough: () => boolean) => {
-      const rejected: Delivery[] = []
-      const work = async () => {
-        while (!isEnough()) {
-          const event = anEvent(sent++)
-          if (!isAcknowledged(await client.deliver(event))) rejected.push(event)
-        }
-      }
-      await Promise.all(Array.from({ length: workers }, work))
-      return rejected
-    }
+    const inbox = await createPostgresInbox({ url, clock: systemClock })
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => inbox.close())
+    // Large, so that free space within pages is used up soon.
+    const accept = (n: number) => inbox.accept([anEvent(`e${n}`, { raw: new Uint8Array(20_000) })])
 
-    await sendWhile(() => client.requests.length > 50)
+    expect(await accept(0)).toEqual(['accepted'])
     const filler = join(disk.path, 'filler')
     await fill(filler)
-    const rejected = await sendWhile(() => client.requests.filter(({ answer }) => answer === 503).length > 50)
-    expect(new Set(client.requests.map(({ answer }) => answer))).toEqual(new Set([200, 503]))
-    const answer = await rawRequest(Number(new URL(sidecar.url).port), delivery(anEvent(-1).raw))
-    expect([answer.status, jsonOf(answer)]).toMatchObject([503, { error: { code: 'store_full' } }])
-    expect(answer.headers.has('retry-after')).toBe(true)
+    const rejected: number[] = []
+    let sent = 1
+    for (; rejected.length < 50; sent += 1) {
+      await accept(sent).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'store_full' })
+        rejected.push(sent)
+      })
+    }
+    expect(inbox.health()).toEqual({ ok: true })
 
     await rm(filler)
-    for (const event of rejected) expect(await client.deliver(event)).toMatchObject({ answer: 200 })
-    expect(sidecar.lives).toHaveLength(1)
-    await sidecar.drained()
-    expect(await sidecar.stop()).toEqual({ code: 0, signal: null })
-    expect(checkLedger(client.requests, await readCluster(url))).toEqual([])
+    for (const n of rejected) expect(await accept(n)).toEqual(['accepted'])
+    expect(await inbox.stats()).toMatchObject({ lastSeq: sent, missingSeqs: 0 })
   },
 )

@@ -2,14 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { counts } from '../counts.ts'
-import { testSecret } from '../support/app.ts'
-import { checkHistory, type Finding } from '../support/checks.ts'
 import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
-import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
+import { effectsHandler } from '../support/ledger.ts'
 import { RawConnection, requestBytes } from '../support/raw-http.ts'
-import { serveCommand, Sidecar, testToken } from '../support/sidecar.ts'
+import { serveCommand, Sidecar } from '../support/sidecar.ts'
 import { eventBytes } from '../support/signed.ts'
 import { until } from '../support/until.ts'
+import { examine as examineAll } from './power-loss-check.ts'
 
 const handlers = { 'effects.mjs': effectsHandler() }
 
@@ -22,16 +21,9 @@ function anEvent(id: string, bytes = 0): Delivery {
   return toDelivery(eventBytes({ id, data: { note: 'x'.repeat(bytes) } }), { id })
 }
 
-async function examine(sidecar: Sidecar, client: RecordingClient): Promise<Finding[]> {
-  const { stored } = await readLedger(sidecar.databaseFile)
-  const effects = await readEffects(sidecar.effectsFile)
-  const { requests } = client
-  const { lives, output } = sidecar
-  const secrets = [testSecret, testToken]
-  const findings = checkHistory({ requests, stored, effects, lives, output: output.text, secrets })
-  // At the limit an outcome may not be stored, so an attempt may repeat without a crash.
-  return findings.filter(({ what }) => !what.includes('was handled again'))
-}
+/** At the limit an outcome may not be stored, so an attempt may repeat without a crash. */
+const examine = async (sidecar: Sidecar, client: RecordingClient) =>
+  (await examineAll(sidecar, client)).filter(({ what }) => !what.includes('was handled again'))
 
 test('without file descriptors, serve closes new connections, keeps existing ones, and recovers', async () => {
   await using sidecar = await Sidecar.start({ command: under('ulimit -n 80'), handlers })

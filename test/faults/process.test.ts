@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { copyFile, rename, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/signature/sign.ts'
-import { testSecret } from '../support/app.ts'
-import { checkHistory, type Finding } from '../support/checks.ts'
-import { isAcknowledged, RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
-import { effectsHandler, readEffects, readLedger } from '../support/ledger.ts'
+import { RecordingClient, toDelivery, type Delivery } from '../support/history.ts'
+import { effectsHandler, readLedger } from '../support/ledger.ts'
 import { Load } from '../support/load.ts'
-import { serveCommand, Sidecar, testToken } from '../support/sidecar.ts'
+import { serveCommand, Sidecar } from '../support/sidecar.ts'
 import { until } from '../support/until.ts'
 import { eventBytes } from '../support/signed.ts'
+import { examine } from './power-loss-check.ts'
 
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0
 
@@ -33,17 +32,6 @@ export default defineHandler({
 
 function anEvent(id: string, type = 'test.event'): Delivery {
   return toDelivery(eventBytes({ id, type }), { id })
-}
-
-/** Checks the history of a stopped sidecar. */
-async function examine(sidecar: Sidecar, client: RecordingClient, timedOut?: ReadonlySet<string>): Promise<Finding[]> {
-  const { stored } = await readLedger(sidecar.databaseFile)
-  const { requests } = client
-  const { lives, output } = sidecar
-  const secrets = [testSecret, testToken]
-  const traces = await readEffects(sidecar.effectsFile)
-  const evidence = { requests, stored, effects: traces, lives, output: output.text, secrets }
-  return checkHistory({ ...evidence, ...(timedOut && { requeued: timedOut }) })
 }
 
 test('SIGTERM under load: exit 0 in time, nothing lost, the run in flight released uncharged', async () => {
@@ -162,36 +150,6 @@ test('SIGSTOP beyond all timeouts, then SIGCONT: no loss, no thread replaced', a
   )
   const findings = await examine(sidecar, client, new Set(timedOut))
   expect(findings.filter(({ property }) => property !== 'P6')).toEqual([])
-})
-
-test.each([
-  ['deleted', (file: string) => rm(file)],
-  ['replaced', (file: string) => copyFile(process.execPath, `${file}.new`).then(() => rename(`${file}.new`, file))],
-])('a database %s under load: no later 2xx, exit 75, and the next start reports missing events', async (what, take) => {
-  await using sidecar = await Sidecar.start()
-  const file = sidecar.databaseFile
-  using client = new RecordingClient({ url: () => sidecar.url })
-  const load = new Load({ client, workers: 16, keys: 100, random: Math.random })
-  const acknowledged = load.acknowledgements(300)
-  const sending = load.run()
-  await acknowledged
-  await take(file)
-  const takenAt = performance.now()
-  await client.deliver(anEvent('late'))
-  expect(await sidecar.exited()).toEqual({ code: 75, signal: null })
-  await sending
-  const late = client.requests.filter(({ op, startedAt }) => op === 'deliver' && startedAt > takenAt)
-  expect(late.length).toBeGreaterThan(0)
-  expect(late.filter(isAcknowledged)).toEqual([])
-  expect((await sidecar.log('exiting after failure'))['error']).toContain(
-    `${file} was ${what === 'replaced' ? 'replaced by another file' : 'deleted or moved'}`,
-  )
-  if (what === 'replaced') await rm(file)
-  await sidecar.start()
-  const missing = 'accepted events are missing'
-  const { missingSeqs } = await sidecar.output.waitFor(({ msg }) => msg.startsWith(missing), missing, 10_000)
-  const acknowledgedIds = new Set(client.requests.filter(isAcknowledged).map(({ id }) => id))
-  expect(missingSeqs).toBeGreaterThanOrEqual(acknowledgedIds.size)
 })
 
 test('a database deleted while idle is noticed by a stop, which ends with 75', async () => {

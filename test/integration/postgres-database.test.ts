@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase, type Database, type DatabaseOptions } from '../../src/inbox/postgres/database.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
-import { startProxy } from '../support/proxy.ts'
+import { startProxy, terminatedMessage } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const server = usePostgres()
@@ -96,8 +96,6 @@ test('replaces connections that the server ends, also during a transaction', asy
 
 test('a connection that ends as soon as it is ready fails a statement, not the process', async () => {
   const url = await server.createDatabase()
-  const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
-  const terminated = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, 4 + fields.length]), fields])
   let isEnding = false
   let ended = 0
   await using proxy = await startProxy(Number(new URL(url).port), {
@@ -105,7 +103,7 @@ test('a connection that ends as soon as it is ready fails a statement, not the p
       // ReadyForQuery ends the start of a connection.
       if (!isEnding || !chunk.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I'))) return chunk
       ended += 1
-      return Buffer.concat([chunk, terminated])
+      return Buffer.concat([chunk, terminatedMessage])
     },
   })
   const { db } = await open({ url: throughPort(url, proxy.port), connections: 2 })

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../../src/inbox/postgres/database.ts'
 import { ask } from '../support/postgres.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
-import { startProxy } from '../support/proxy.ts'
+import { startProxy, terminatedMessage } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const server = usePostgres()
@@ -60,15 +60,10 @@ test('replaces a half-open connection', async () => {
 
 test('begins anew if its connection ends between two statements, and no rejection is unhandled', async () => {
   const url = await server.createDatabase()
-  const field = (type: string, text: string) => `${type}${text}\0`
-  const fields = `${field('S', 'FATAL')}${field('C', '57P01')}${field('M', 'terminated')}\0`
-  const size = Buffer.alloc(4)
-  size.writeInt32BE(4 + fields.length)
-  const fatalError = Buffer.concat([Buffer.from('E'), size, Buffer.from(fields)])
   let checks = 0
   const endFirst = (chunk: Buffer) => {
     if (!chunk.includes('value\0')) return chunk
-    return ++checks === 1 ? Buffer.concat([chunk, fatalError]) : chunk
+    return ++checks === 1 ? Buffer.concat([chunk, terminatedMessage]) : chunk
   }
   await using proxy = await startProxy(Number(new URL(url).port), { change: endFirst })
   await open(url, proxy.port)

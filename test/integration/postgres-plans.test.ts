@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { encodeCursor } from '../../src/inbox/cursor.ts'
-import { eventStatuses, type HandlerRoute } from '../../src/inbox/port.ts'
+import type { HandlerRoute } from '../../src/inbox/port.ts'
 import { createDatabase, type Database, type Rows } from '../../src/inbox/postgres/database.ts'
 import { createViews } from '../../src/inbox/postgres/views.ts'
+import type { Views } from '../../src/inbox/views/views.ts'
 import { anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { explain, fillInbox, type Statement } from '../support/postgres-filled.ts'
 import { usePostgres } from '../support/postgres-inboxes.ts'
+import { viewReads } from '../support/view-reads.ts'
 import { done, openStage, type Stage } from './postgres-stage.ts'
 
 /** Number of events: each table gets more rows than one statement may read. */
@@ -111,8 +112,6 @@ async function claimed() {
   return row!
 }
 
-type Views = ReturnType<typeof createViews>
-
 /** Views that record their statements. */
 function openViews(): Views {
   const recording: Rows = {
@@ -124,44 +123,6 @@ function openViews(): Views {
   }
   return createViews(recording, clock)
 }
-
-const far = { limit: 50, cursor: encodeCursor(events / 2) }
-const rare = { group: 'Rare: boom' }
-const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
-  ['the newest events', (of) => of.events({ limit: 50 })],
-  ['later events', (of) => of.events(far)],
-  ['events of a type', (of) => of.events({ limit: 50, type: 'type.2' })],
-  ['events of an unknown type', (of) => of.events({ limit: 50, type: 'none' })],
-  ['events of a wallet', (of) => of.events({ limit: 50, network: 'base', address: '777' })],
-  ['events of a period', (of) => of.events({ limit: 50, from: 10_000, to: 11_000 })],
-  ['events with a word', (of) => of.events({ limit: 50, q: 'w99' })],
-  ...eventStatuses.map((status): (typeof reads)[number] => {
-    return [`events that are ${status}`, (of) => of.events({ limit: 50, status })]
-  }),
-  ['events that are dead with a word', (of) => of.events({ limit: 50, status: 'dead', q: 'w99' })],
-  ['an event', (of) => of.event('e4243')],
-  ['unknown ids', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
-  ['the newest dead letters', (of) => of.deadLetters({ limit: 50 })],
-  ['later dead letters', (of) => of.deadLetters({ limit: 50, cursor: encodeCursor(500, 50_000) })],
-  ['dead letters by all filters', (of) => of.deadLetters({ limit: 50, handler: 'ordered', type: 'type.1', ...rare })],
-  ['a dead letter', (of) => of.deadLetter(8)],
-  ['groups of dead letters', (of) => of.deadGroups({})],
-  ['groups of dead letters of a type', (of) => of.deadGroups({ type: 'type.1' })],
-  ['run ids of dead letters', (of) => of.deadRunIds({ handler: 'ordered', type: 'type.1' })],
-  ['conflicts', (of) => of.conflicts({ limit: 50 })],
-  ['a conflict', (of) => of.conflict('e77', 'none')],
-  ['the quarantine', (of) => of.quarantine({ limit: 50 })],
-  ['the quarantine by reason', (of) => of.quarantine({ limit: 50, reason: 'reason 1' })],
-  ['a body in quarantine', (of) => of.quarantined('sha256:77')],
-  ['groups of the quarantine', (of) => of.quarantineGroups()],
-  ['replays', (of) => of.replays({ limit: 50 })],
-  ['a replay', (of) => of.replay(77)],
-  ['the events of a replay', (of) => of.countReplay({ from: 0 }, [{ types: ['*'] }])],
-  ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, [{ types: ['*'] }])],
-  ['the audit', (of) => of.audit({ limit: 50 })],
-  ['the counts', (of) => of.stats()],
-  ['the dead letters of the last hour', (of) => of.deadLastHour()],
-]
 
 /** Adds a ready run for each of many keys, and one that waits behind it. Statistics are from a time without open runs. */
 async function fillWithOpenRuns(): Promise<void> {
@@ -223,7 +184,7 @@ describe.each<[string, () => Promise<unknown>, number]>([
   beforeAll(async () => void (await prepare()), 120_000)
 
   test('each statement of a view uses an index and reads a bounded number of rows', async () => {
-    for (const [what, read] of reads) {
+    for (const [what, read] of viewReads) {
       statements.length = 0
       // New views, because views keep counts.
       await read(openViews())

@@ -170,16 +170,4 @@ describe('an operator', () => {
     expect((await json('handlers/nobody', { concurrency: 5 }, 'PATCH')).status).toBe(404)
     expect((await json('handlers/gated', { concurrency: 0 }, 'PATCH')).status).toBe(400)
   })
-
-  test('drops runs of a handler', async () => {
-    await using stage = await start()
-    const { client, json, command } = stage
-    await json('handlers/noting/pause', {})
-    await client.deliver(anEvent('a'))
-    expect(await command('handlers', 'drop', 'noting', '--reason', 'it was renamed')).toBe('1 run was dropped\n')
-    const shown = (await json('events/a')).body as {
-      timeline: readonly { outcome: string; error: { message: string } }[]
-    }
-    expect(shown.timeline).toMatchObject([{ outcome: 'dropped', error: { message: 'it was renamed' } }])
-  })
 })

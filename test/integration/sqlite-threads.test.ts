@@ -5,37 +5,15 @@ import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { maxCrashes, type NewEvent } from '../../src/inbox/port.ts'
+import { maxCrashes } from '../../src/inbox/port.ts'
 import { createSqliteInbox, type SqliteInboxOptions } from '../../src/inbox/sqlite/inbox.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { silentLogger, type Logger } from '../../src/base/log.ts'
 import { openInbox } from '../../src/inbox/open.ts'
 import { anEvent, ordered } from '../conformance/stage.ts'
-import { counts } from '../counts.ts'
 import { Sidecar } from '../support/sidecar.ts'
 import { createTempDir } from '../support/temp-dir.ts'
 import { until } from '../support/until.ts'
-
-const body = Buffer.from(JSON.stringify({ padding: 'x'.repeat(480) }))
-const keys = 10_000
-
-const backlogEvent = (n: number): NewEvent => anEvent(`evt_${n}`, { key: `solana:${n % keys}`, raw: body })
-
-/** Fills a file with open runs of the handler `ordered`, without fsyncs. */
-async function fillBacklog(file: string, runs: number): Promise<void> {
-  const opened = await openFileStore(file, { clock: systemClock, synchronous: 'normal' })
-  try {
-    const { store } = opened
-    store.transact([], () => store.register([ordered]))
-    for (let from = 0; from < runs; from += 5_000) {
-      const batch = Array.from({ length: Math.min(5_000, runs - from) }, (_, n) => backlogEvent(from + n))
-      store.transact([], () => store.accept(batch))
-    }
-    opened.committed()
-  } finally {
-    opened.close()
-  }
-}
 
 async function anInbox(file: string, options: Omit<SqliteInboxOptions, 'file'> = {}) {
   const inbox = await createSqliteInbox({ file, ...options })
@@ -171,8 +149,8 @@ describe('the inbox in its threads', () => {
   test('finds a damaged page in the structure check, which close aborts', async () => {
     await using dir = await createTempDir()
     const file = join(dir.path, 'inbox.db')
-    await fillBacklog(file, 500)
     await using sound = await anInbox(file)
+    await sound.accept(Array.from({ length: 500 }, (_, n) => anEvent(`e${n}`, { raw: Buffer.alloc(500, n) })))
     expect(await sound.quickCheck()).toBe('ok')
     const aborted = expect(sound.quickCheck()).rejects.toMatchObject({ code: 'shutting_down' })
     await sound.close()
@@ -206,42 +184,6 @@ describe('the inbox in its threads', () => {
       { cleanStop: true, checkDue: false },
     ])
   })
-
-  test('answers queries on a large file during writes and a structure check', async () => {
-    await using dir = await createTempDir()
-    const file = join(dir.path, 'inbox.db')
-    const runs = counts.backlogRuns
-    await fillBacklog(file, runs)
-    await using inbox = await anInbox(file)
-    await inbox.register([ordered])
-    let accepted = 0
-    let isDone = false
-    const write = async () => {
-      while (!isDone) {
-        await inbox.accept(Array.from({ length: 20 }, (_, n) => anEvent(`fresh${accepted + n}`)))
-        accepted += 20
-      }
-    }
-    const writing = write()
-    try {
-      const checking = inbox.quickCheck()
-      for (let round = 0; round < 3; round += 1) {
-        const stats = await inbox.stats()
-        expect(stats.lastSeq).toBeGreaterThanOrEqual(runs)
-        expect(stats.handlers[0]?.waiting).toBe(runs - Math.min(runs, keys))
-        const { data } = await inbox.events({ limit: 50 })
-        expect(data).toHaveLength(50)
-        expect(await inbox.event('evt_0')).toMatchObject({ seq: 1, status: 'pending' })
-        expect((await inbox.events({ limit: 50, type: 'pump.graduation' })).data).toEqual([])
-      }
-      expect(await checking).toBe('ok')
-    } finally {
-      isDone = true
-      await writing
-    }
-    expect(accepted).toBeGreaterThan(0)
-    expect(await inbox.stats()).toMatchObject({ lastSeq: runs + accepted, missingSeqs: 0 })
-  }, 120_000)
 })
 
 describe('one process at a time', () => {

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { ReplayFilter } from '../../src/inbox/port.ts'
 import { createRouteTable } from '../../src/inbox/routes.ts'
-import { nameOf, type Chronicle, type Part, type RunStory } from './chronicle.ts'
+import type { Chronicle, Part, RunStory } from './chronicle.ts'
 import { accountOf, itemsOf, sinkName } from './roles.ts'
 import type { Sender } from './sender.ts'
 
@@ -13,7 +13,6 @@ export function judge(
 ): void {
   judgeEvents(chronicle, sender, db)
   judgeOrder(chronicle, sender)
-  judgeRuns(chronicle, db)
   judgePlaces(chronicle, handlers, db)
   judgeReplays(chronicle, handlers, db)
   judgeState(chronicle, db)
@@ -55,22 +54,6 @@ function judgeOrder(chronicle: Chronicle, { deliveries }: Sender): void {
       if (chronicle.events.get(earlier)! > chronicle.events.get(id)!)
         chronicle.violate(`P4: ${earlier} was acknowledged before ${id} was sent, but comes after it`)
     }
-  }
-}
-
-/** P7: the runs in the database are the committed ones. */
-function judgeRuns(chronicle: Chronicle, db: Database): void {
-  const rows = db
-    .prepare<[], { id: number; attempt: number; token: number }>('SELECT id, attempt, token FROM run')
-    .all()
-  const kept = [...chronicle.runs.values()].filter(({ isGone }) => !isGone)
-  if (rows.length !== kept.length) chronicle.violate(`P7: there are ${rows.length} runs, not ${kept.length}`)
-  for (const story of kept) {
-    if (chronicle.pruned.has(story.row.seq)) chronicle.violate(`P7: ${nameOf(story)} exists, but its event is pruned`)
-  }
-  for (const { id, attempt, token } of rows) {
-    const { row } = chronicle.runs.get(id)!
-    if (row.attempt !== attempt || row.token !== token) chronicle.violate(`P7: run ${id} was changed without a commit`)
   }
 }
 

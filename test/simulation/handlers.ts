@@ -22,16 +22,10 @@ export interface HandlerWorld {
 export function loadHandlers(
   names: readonly string[],
   world: HandlerWorld,
-  at: {
-    readonly thread: Life
-    readonly process: Life
-    readonly suspects: boolean
-    /** Concurrencies that an operator set. */
-    readonly concurrencies: ReadonlyMap<string, number | null>
-  },
+  at: { readonly thread: Life; readonly process: Life; readonly suspects: boolean },
 ): ResolvedHandler[] {
   const { random, time, faults, chronicle, trace } = world
-  const { thread, process, suspects, concurrencies } = at
+  const { thread, process, suspects } = at
   const live = new Map<string, number>()
 
   async function act(role: Role, ctx: RunContext, visit: Visit): Promise<void> {
@@ -103,7 +97,7 @@ export function loadHandlers(
       trace(
         `${thread.name}: ${handler} begins ${event.id} (run ${ctx.lease.runId}, attempt ${attempt}, token ${token})`,
       )
-      const max = concurrencies.get(handler) ?? roles[handler]?.options.concurrency ?? handlerDefaults.concurrency
+      const max = roles[handler]?.options.concurrency ?? handlerDefaults.concurrency
       const beside = live.get(handler) ?? 0
       live.set(handler, beside + 1)
       if (handler !== sinkName && beside >= max)
@@ -147,7 +141,6 @@ export function loadHandlers(
       name: sinkName,
       types: [],
       run: (ctx) => watched(() => batchRunner.run(ctx))(ctx),
-      onConcurrency: (concurrency) => batchRunner.setConcurrency(concurrency),
     },
   ]
 }

@@ -102,8 +102,6 @@ export class Process {
   readonly #ingest: Ingest
   readonly #threads = new Set<Thread>()
   readonly #handlerNames: readonly string[]
-  /** Concurrencies that an operator set, by handler. */
-  readonly #concurrencies = new Map<string, number | null>()
   readonly #store: OpenStore['store']
   #isStopping = false
   #started = 0
@@ -141,9 +139,9 @@ export class Process {
   /** Rejects if it cannot start. */
   static async start(world: ProcessWorld, life: Life): Promise<Process> {
     const process = new Process(world, life)
-    const at = { thread: life, process: life, suspects: false, concurrencies: process.#concurrencies }
-    const set = await process.inbox.register(loadHandlers(process.#handlerNames, world, at))
-    for (const [handler, concurrency] of Object.entries(set)) process.#concurrencies.set(handler, concurrency)
+    await process.inbox.register(
+      loadHandlers(process.#handlerNames, world, { thread: life, process: life, suspects: false }),
+    )
     process.#startThread('all')
     process.#pollSuspects()
     return process
@@ -161,12 +159,6 @@ export class Process {
   /** True if the store has claimable runs. */
   get hasClaimable(): boolean {
     return this.#store.hasClaimable()
-  }
-
-  async setConcurrency(handler: string, concurrency: number | null): Promise<void> {
-    await this.inbox.setConcurrency(handler, concurrency)
-    this.#concurrencies.set(handler, concurrency)
-    for (const thread of this.#threads) thread.setConcurrency(handler, concurrency)
   }
 
   recall(handler: string | null): void {
@@ -210,8 +202,7 @@ export class Process {
   #startThread(role: Thread['role']): void {
     if (this.#isStopping || this.life.hasEnded) return
     this.#started += 1
-    const handlers = { names: this.#handlerNames, concurrencies: this.#concurrencies }
-    const thread = new Thread(this.#world, this, handlers, { role, number: this.#started })
+    const thread = new Thread(this.#world, this, this.#handlerNames, { role, number: this.#started })
     this.#threads.add(thread)
     if (role === 'all') {
       void thread.spent.then(() => this.#world.time.after(this.life, threadRestartMs, () => this.#startThread(role)))
@@ -249,7 +240,7 @@ class Thread {
   constructor(
     world: ProcessWorld,
     process: Process,
-    handlers: { readonly names: readonly string[]; readonly concurrencies: ReadonlyMap<string, number | null> },
+    handlerNames: readonly string[],
     { role, number }: { readonly role: Thread['role']; readonly number: number },
   ) {
     this.#world = world
@@ -262,11 +253,10 @@ class Thread {
       void this.#releaseLeases()
     })
     const suspects = role === 'suspects'
-    const { concurrencies } = handlers
-    const at = { thread: this.life, process: process.life, suspects, concurrencies }
+    const at = { thread: this.life, process: process.life, suspects }
     this.#dispatcher = new Dispatcher({
       work: bridge(process.inbox, world, this.life, process.life),
-      handlers: loadHandlers(handlers.names, world, at),
+      handlers: loadHandlers(handlerNames, world, at),
       concurrency: 6,
       owner: this.#owner,
       suspects,
@@ -281,12 +271,7 @@ class Thread {
       },
       overrunGraceMs,
     })
-    for (const [handler, concurrency] of concurrencies) this.setConcurrency(handler, concurrency)
     this.#dispatcher.start()
-  }
-
-  setConcurrency(handler: string, concurrency: number | null): void {
-    if (!this.life.hasEnded) this.#dispatcher.setConcurrency(handler, concurrency)
   }
 
   recall(handler: string | null): void {

@@ -8,7 +8,7 @@ import { lateNames, roles, sinkName } from './roles.ts'
 import { openJournal } from './journal.ts'
 import { Life } from './life.ts'
 import { Process, type ProcessWorld } from './process.ts'
-import { Random } from './random.ts'
+import { createRandom, type Random } from './random.ts'
 import { Sender } from './sender.ts'
 import { chooseSteps, steps } from './steps.ts'
 import { VirtualTime } from './time.ts'
@@ -81,19 +81,18 @@ export class Simulation {
 
   private constructor(seed: number, db: Database) {
     this.#seed = seed
-    const random = new Random(seed)
-    this.random = random.fork('steps')
+    this.random = createRandom(seed, 'steps')
     const trace = (text: string) => this.#note(text)
     this.time = new VirtualTime((error) => this.chronicle.violate(`uncaught: ${String(error)}`))
-    this.faults = new Faults(random.fork('faults'), trace)
+    this.faults = new Faults(createRandom(seed, 'faults'), trace)
     this.handlerNames = chooseHandlers(this.random)
     this.chronicle = new Chronicle(partsOf([...this.handlerNames, ...lateNames]))
     const { time, faults, chronicle, handlerNames } = this
     const databaseOf = faultyDatabases({ db, faults, journal: openJournal(db), chronicle, trace })
     const common = { time, faults, chronicle, trace, secrets }
-    this.#world = { ...common, random: random.fork('processes'), db, databaseOf, handlerNames }
+    this.#world = { ...common, random: createRandom(seed, 'processes'), db, databaseOf, handlerNames }
     const listener = () => (this.process?.isListening ? this.process : undefined)
-    this.sender = new Sender({ ...common, random: random.fork('sender'), listener })
+    this.sender = new Sender({ ...common, random: createRandom(seed, 'sender'), listener })
   }
 
   static async run(seed: number): Promise<Report> {

@@ -108,14 +108,6 @@ export const steps = {
       operate(simulation, (inbox) => inbox.dropDead(which, 'unneeded'))
     },
   },
-  'set the concurrency': {
-    weight: 2,
-    take({ random, handlerNames, process }) {
-      const handler = random.pick(handlerNames)
-      const concurrency = random.pick([null, 1, 2, 6])
-      if (process?.isListening) void process.setConcurrency(handler, concurrency).catch(() => {})
-    },
-  },
   'deploy a handler': {
     weight: 1,
     take({ random, handlerNames, process }) {

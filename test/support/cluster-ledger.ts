@@ -97,17 +97,6 @@ export async function readHandled(url: string, handler: string): Promise<Handled
   )
 }
 
-/** Checks P1, P3 and P4: each acknowledged event took effect once, in the accept sequence of its key. */
-export function checkLedger(requests: readonly RecordedRequest[], { stored, handled }: ClusterFound): Finding[] {
-  const findings = checkHandled(stored, handled)
-  const ids = new Set(stored.map(({ id }) => id))
-  for (const request of requests) {
-    if (request.op === 'deliver' && isAcknowledged(request) && !ids.has(request.id))
-      findings.push({ property: 'P1', what: `${request.id} was acknowledged and is not stored` })
-  }
-  return findings.slice(0, 10)
-}
-
 /** Checks P3 and P4 for a handler that had to handle exactly the events of `stored`. */
 export function checkHandled(stored: readonly StoredCopy[], handled: HandledByKey): Finding[] {
   const findings: Finding[] = []

@@ -7,16 +7,11 @@ interface DeadLetter {
   readonly event_id: string
 }
 
-/**
- * Does what an operator does about dead letters of crashes, once those have an end; gives whose they were. `isExpected`: dead
- * letters that are to be left alone.
- */
-export async function requeueCrashed(
-  sidecar: Sidecar,
-  isExpected: (eventId: string) => boolean = () => false,
-): Promise<Set<string>> {
-  const { data } = (await (await sidecar.admin('dead-letters?limit=200')).json()) as { data: readonly DeadLetter[] }
-  const crashed = data.filter(({ event_id }) => !isExpected(event_id))
+/** Requeues all dead letters, like an operator, and returns their events. Expects that all of them are of crashes. */
+export async function requeueCrashed(sidecar: Sidecar): Promise<Set<string>> {
+  const { data: crashed } = (await (await sidecar.admin('dead-letters?limit=200')).json()) as {
+    data: readonly DeadLetter[]
+  }
   for (const dead of crashed) expect(dead).toMatchObject({ crashed: maxCrashes, error: { name: 'handler_crashed' } })
   if (crashed.length > 0) {
     const body = JSON.stringify({ run_ids: crashed.map(({ run_id }) => run_id) })

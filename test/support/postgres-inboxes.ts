@@ -12,7 +12,7 @@ interface Options {
   readonly clock: Clock
 }
 
-/** A `ConformanceHarness` for PostgreSQL, and databases for other tests. */
+/** Parts of a `ConformanceHarness` for PostgreSQL, and databases for other tests. */
 export interface PostgresInboxes extends AsyncDisposable {
   /** Creates an empty database with the schema. It is dropped at the end of the test file. */
   createDatabase(): Promise<string>

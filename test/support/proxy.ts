@@ -1,6 +1,12 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
+const terminatedFields = 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'
+/** The message with which PostgreSQL ends a connection. */
+export const terminatedMessage = Buffer.from(
+  `E\0\0\0${String.fromCharCode(4 + terminatedFields.length)}${terminatedFields}`,
+)
+
 export interface Proxy extends AsyncDisposable {
   readonly port: number
   /** Connections to the proxy so far. */

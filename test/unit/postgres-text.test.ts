@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fromStored, fromStoredOrNull, toStored, toStoredOrNull } from '../../src/inbox/postgres/text.ts'
+import { fromStored, parseStoredJson, toParameters, toStored, toStoredJson } from '../../src/inbox/postgres/text.ts'
 
 /** Texts with many special characters. */
 const texts = fc.string({
@@ -17,9 +17,21 @@ test('converts any text back', () => {
   fc.assert(fc.property(texts, (text) => fromStored(toStored(text)) === text))
   for (const text of ['', '\0', '\u0001', '\0\u0001', '\u0001\0', '\u0001\u0001', '\u0001\u0002', '\u0002']) {
     expect(fromStored(toStored(text))).toBe(text)
-    expect(fromStoredOrNull(toStoredOrNull(text))).toBe(text)
   }
-  expect(fromStoredOrNull(toStoredOrNull(null))).toBeNull()
+})
+
+test('converts all texts of JSON and of parameters, and no other values', () => {
+  const escapes = fc.oneof(
+    texts,
+    fc.string({ unit: fc.constantFrom('\\', 'u', '0', '1', '2', '\0', '\u0001', '"', '\ud800') }),
+  )
+  const check = (text: string) => {
+    expect(JSON.parse(toStoredJson({ [text]: [text] }))).toEqual({ [toStored(text)]: [toStored(text)] })
+    expect(parseStoredJson(toStoredJson([text, 1, null]))).toEqual([text.toWellFormed(), 1, null])
+  }
+  fc.assert(fc.property(escapes, check))
+  const bytes = Buffer.from([0, 1])
+  expect(toParameters(['\0', ['\u0001', 1], null, bytes])).toEqual(['\u0001\u0001', ['\u0001\u0002', 1], null, bytes])
 })
 
 test('stored text has no U+0000, and is unchanged without special characters', () => {

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { backupDatabase, restoreDatabase } from '../../src/inbox/sqlite/backup.ts'
 import { createLocalSqliteInbox } from '../../src/inbox/sqlite/local.ts'
-import { internalLabel } from '../../src/inbox/port.ts'
 import { openFileStore } from '../../src/inbox/sqlite/open.ts'
 import { anEvent } from '../conformance/stage.ts'
 import { createTempDir } from '../support/temp-dir.ts'
@@ -34,12 +33,6 @@ async function stage() {
       await restoreDatabase(backup, file, clock.now())
       inbox = await open()
     },
-    /** Opens the file like a command that does not accept deliveries. */
-    async look(): Promise<void> {
-      await inbox.close()
-      await clock.advance(60_000)
-      inbox = await open()
-    },
     async [Symbol.asyncDispose]() {
       await inbox.close()
       await dir[Symbol.asyncDispose]()
@@ -49,78 +42,6 @@ async function stage() {
 
 const hour = 3_600_000
 const at = (ms: number) => ({ createdAt: new Date(ms).toISOString() })
-
-test('records a gap, and counts its late events once, across restarts', async () => {
-  await using it = await stage()
-  const { clock } = it
-  await it.inbox().accept([anEvent('before')])
-  expect(await it.inbox().gaps()).toEqual([])
-  const from = clock.now()
-  await it.restart(3 * hour)
-  const to = clock.now()
-  const gap = {
-    from,
-    to,
-    kind: 'stopped',
-    retriedUntil: to + 8 * hour + 30_000,
-    lost: null,
-    arrived: 0,
-    arrivedLost: 0,
-    lastArrivalAt: null,
-    acknowledgedAt: null,
-  }
-  expect(await it.inbox().gaps()).toEqual([gap])
-
-  await clock.advance(60_000)
-  const during = anEvent('during', at(from + hour))
-  await it.inbox().accept([during, anEvent('last', at(to - 1)), anEvent('older', at(from - 1)), anEvent('new', at(to))])
-  expect(await it.inbox().gaps()).toEqual([{ ...gap, arrived: 2, lastArrivalAt: to + 60_000 }])
-  await it.inbox().accept([during, anEvent('odd', { createdAt: 'not a time' })])
-  // Warnings of the inbox itself don't count.
-  await it.inbox().accept([anEvent('inbox:disk_low', { ...at(from + hour), secretLabel: internalLabel })])
-  expect(await it.inbox().gaps()).toMatchObject([{ arrived: 2 }])
-
-  await it.restart(2_000)
-  await it.inbox().accept([anEvent('late', at(from))])
-  expect(await it.inbox().gaps()).toMatchObject([
-    { from: to + 60_000, arrived: 0 },
-    { from, arrived: 3 },
-  ])
-})
-
-test('ignores the first start, restarts within a second, a clock set back, and processes that accept no deliveries', async () => {
-  await using it = await stage()
-  await it.inbox().accept([anEvent('a')])
-  await it.restart(900)
-  const from = it.clock.now()
-  await it.look()
-  expect(await it.inbox().gaps()).toEqual([])
-  await it.restart(hour)
-  await it.restart(-hour)
-  expect(await it.inbox().gaps()).toMatchObject([{ from, to: from + 60_000 + hour, kind: 'stopped' }])
-})
-
-test('reports lost events at each start until they are acknowledged', async () => {
-  await using it = await stage()
-  const from = it.clock.now()
-  await it.restart(24 * hour)
-  const lost = { from, to: from + 13.4 * hour }
-  await it.inbox().accept([anEvent('lost', at(from)), anEvent('too', at(lost.to - 1)), anEvent('retried', at(lost.to))])
-  const gap = { from, lost, arrived: 3, arrivedLost: 2, acknowledgedAt: null }
-  await it.clock.advance(12 * hour)
-  for (let n = 0; n < 30; n += 1) await it.restart(2_000)
-  expect((await it.inbox().gaps()).at(-1)).toMatchObject(gap)
-  await it.inbox().accept([anEvent('late', at(from + hour))])
-  expect((await it.inbox().gaps()).at(-1)).toMatchObject({ ...gap, arrived: 4, arrivedLost: 3 })
-
-  expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 1 })
-  const last = await it.inbox().gaps()
-  expect(last.filter(({ lost: some }) => some !== null)).toEqual([])
-  expect(await it.inbox().acknowledgeGaps()).toEqual({ missingSeqs: 0, gaps: 0 })
-  expect((await it.inbox().audit({ limit: 9 })).data).toMatchObject([
-    { action: 'gaps.acknowledge', detail: { missingSeqs: 0, gaps: 1 } },
-  ])
-})
 
 test('a gap after a kill begins at the last heartbeat or the last event after it', async () => {
   await using dir = await createTempDir()
@@ -151,13 +72,6 @@ test('a gap after a kill begins at the last heartbeat or the last event after it
     ['killed', 60_000],
     ['killed', 64_000],
   ])
-})
-
-test('an event with a future receipt time hides no gap', async () => {
-  await using it = await stage()
-  await it.inbox().accept([anEvent('a', { receivedAt: it.clock.now() + 5 * hour })])
-  await it.restart(hour)
-  expect(await it.inbox().gaps()).toMatchObject([{ kind: 'stopped' }])
 })
 
 test('records a gap for a process that stood still over a minute', async () => {

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { encodeCursor } from '../../src/inbox/cursor.ts'
 import type { Lease } from '../../src/inbox/port.ts'
 import { openMemoryStore, type OpenStore } from '../../src/inbox/sqlite/open.ts'
 import { hiddenParameter, statementTexts } from '../../src/inbox/sqlite/statements.ts'
@@ -10,6 +9,7 @@ import type { Views } from '../../src/inbox/views/views.ts'
 import { createCachedCount, createRunCounts } from '../../src/inbox/views/stats.ts'
 import { aQuarantined, anEvent, boom, loose, ordered } from '../conformance/stage.ts'
 import { readAll } from '../conformance/views.ts'
+import { viewReads } from '../support/view-reads.ts'
 
 // More rows than one statement reads: 20,000.
 const count = 20_500
@@ -95,32 +95,8 @@ const exactPlans: Partial<Record<Name, string>> = {
   stateBetween: 'SEARCH state USING PRIMARY KEY (handler_id=? AND key>? AND key<?)',
 }
 
-const reads: readonly [string, (of: Views) => Promise<unknown>][] = [
-  ['an event', (of) => of.event('e4243')],
-  ['the events of an address', (of) => of.events({ limit: 50, network: 'base', address: '7' })],
-  ['which ids are unknown', (of) => of.unknownIds(Array.from({ length: 1_000 }, (_, n) => `e${n * 1_000}`))],
-  ['the newest dead letters', (of) => of.deadLetters({ limit: 50 })],
-  ['dead letters further on', (of) => of.deadLetters({ limit: 50, cursor: encodeCursor(2, 9_000) })],
-  [
-    'dead letters by all filters',
-    (of) => of.deadLetters({ limit: 50, handler: 'loose', type: 'x', group: 'Rare: boom' }),
-  ],
-  ['a dead letter', (of) => of.deadLetter(8)],
-  ['groups of dead letters', (of) => of.deadGroups({})],
-  ['run ids of dead letters', (of) => of.deadRunIds({ handler: 'loose', type: 'x' })],
-  ['conflicts', (of) => of.conflicts({ limit: 50 })],
-  ['a conflict', (of) => of.conflict('e77', 'none')],
-  ['the quarantine', (of) => of.quarantine({ limit: 50 })],
-  ['the quarantine by reason', (of) => of.quarantine({ limit: 50, reason: 'not_json' })],
-  ['a body in quarantine', (of) => of.quarantined('sha256:77')],
-  ['groups of the quarantine', (of) => of.quarantineGroups()],
-  ['replays', (of) => of.replays({ limit: 50 })],
-  ['a replay', (of) => of.replay(77)],
-  ['the events of a replay', (of) => of.countReplay({ from: 0 }, [{ types: ['*'] }])],
-  ['the events of a replay by status', (of) => of.countReplay({ status: 'dead', type: 'type.1' }, [{ types: ['*'] }])],
-  ['the audit', (of) => of.audit({ limit: 50 })],
-  ['the counts', (of) => of.stats()],
-  ['the dead letters of the last hour', (of) => of.deadLastHour()],
+const reads: typeof viewReads = [
+  ...viewReads,
   ['the counts of many runs', () => createRunCounts(viewStoreOf(recording()), { few: 10, perStatement: 5_000 })()],
 ]
 

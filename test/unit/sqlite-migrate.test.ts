@@ -163,21 +163,6 @@ describe('the schema of a file', () => {
     using opened = await open(file)
     expect(opened.integrity).toMatchObject({ lastSeq: 2, missingSeqs: 0 })
   })
-
-  test('is complete or absent after an interrupted first start', async () => {
-    const interrupted: Migration = {
-      name: '0001-initial',
-      oldest: 1,
-      up(db) {
-        db.exec('CREATE TABLE event (seq INTEGER PRIMARY KEY)')
-        throw new Error('killed')
-      },
-    }
-    const file = newDatabaseFile()
-    await expect(open(file, [interrupted])).rejects.toMatchObject({ message: expect.stringContaining('killed') })
-    using opened = await open(file)
-    expect(opened.integrity).toMatchObject({ lastSeq: 0, missingSeqs: 0 })
-  })
 })
 
 test('upgrades the first schema: events stay, registrations work', async () => {

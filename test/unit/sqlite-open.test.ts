@@ -36,15 +36,6 @@ describe('the durability of a connection', () => {
     expect(opened.db.pragma('journal_size_limit', { simple: true })).toBe(64 * 1024 * 1024)
   })
 
-  test('is NORMAL only on request', async () => {
-    const db = await openWriterConnection(newDatabaseFile(), { synchronous: 'normal' })
-    try {
-      expect(readSynchronous(db)).toBe(1)
-    } finally {
-      db.close()
-    }
-  })
-
   test('is refused on a file system without WAL', async () => {
     await expect(openWriterConnection('')).rejects.toMatchObject({
       code: 'not_durable',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { MessageChannel } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { InboxError } from '../../src/base/errors.ts'
-import type { IncomingDelivery, Effects, Lease, Outcome } from '../../src/inbox/port.ts'
+import type { IncomingDelivery, Lease } from '../../src/inbox/port.ts'
 import { answerCalls, Caller } from '../../src/inbox/rpc.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 20 })
@@ -49,26 +49,6 @@ const lease: fc.Arbitrary<Lease> = fc.record({
   item: fc.option(fc.record({ payload: text, idempotencyKey: text })),
 })
 
-const verdict = { runId: whole, token: whole, startedAt: whole, endedAt: whole }
-const error = fc.record({ name: text, message: text, stack: text }, { requiredKeys: ['name', 'message'] })
-
-const found = fc.array(fc.record({ key: text, version: whole }))
-const query = fc.oneof(fc.record({ key: text }), fc.record({ prefix: text, after: fc.option(text), limit: whole }))
-const effects: fc.Arbitrary<Effects> = fc.record({
-  reads: fc.array(fc.record({ query, found })),
-  writes: fc.array(fc.record({ key: text, value: fc.option(text), expiresAt: fc.option(whole) })),
-  items: fc.array(fc.record({ sink: text, key: fc.option(text), payload: text, idempotencyKey: text })),
-})
-
-const outcome: fc.Arbitrary<Outcome> = fc.oneof(
-  fc.record({ ...verdict, kind: fc.constant('done' as const), effects }),
-  fc.record({ ...verdict, kind: fc.constant('done' as const) }),
-  fc.record({ ...verdict, kind: fc.constant('retry' as const), at: whole, error }),
-  fc.record({ ...verdict, kind: fc.constant('dead' as const), error }),
-  fc.record({ ...verdict, kind: fc.constant('snooze' as const), at: whole }),
-  fc.record({ ...verdict, kind: fc.constantFrom('expired' as const, 'unmatched' as const) }),
-)
-
 /** A caller and the answering side, as in two threads. */
 function connect(operations: object): { caller: Caller; [Symbol.dispose](): void } {
   const { port1, port2 } = new MessageChannel()
@@ -93,7 +73,6 @@ async function expectCopies<T>(op: string, batches: fc.Arbitrary<T>, isResult = 
 describe('batches between threads', () => {
   test('copies deliveries with their bytes', () => expectCopies('accept', fc.array(delivery, { maxLength: 12 })))
   test('copies leases with their bytes', () => expectCopies('claim', fc.array(lease, { maxLength: 12 }), true))
-  test('copies outcomes', () => expectCopies('settle', fc.array(outcome, { maxLength: 12 })))
 
   test('copies only the bytes of a view, all 256 values, and keeps the original', async () => {
     const view = Uint8Array.from({ length: 512 }, (_, n) => n % 256).subarray(100, 400)

@@ -2,7 +2,7 @@ import { InboxError } from '../../base/errors.ts'
 import { createDatabase } from '../postgres/database.ts'
 import { openSchema } from '../postgres/migrate.ts'
 import { moveMarks } from '../postgres/records.ts'
-import { fromStored, toStored } from '../postgres/text.ts'
+import { toStoredJson } from '../postgres/text.ts'
 import { describeDatabase } from '../../base/database-url.ts'
 import {
   keyOf,
@@ -102,7 +102,7 @@ export async function openTarget(url: string) {
       const [row] = await db.exclusively((trx) =>
         trx.query<Row>(`SELECT ${quoted(table.key)} FROM inbox."${table.name}" ORDER BY ${order} LIMIT 1`),
       )
-      return row === undefined ? null : keyOf(table, fromRow(row))
+      return row === undefined ? null : keyOf(table, row)
     },
     count: async (table: MovedTable) =>
       (await valueOf<number>(`SELECT count(*) AS value FROM inbox."${table.name}"`)) ?? 0,
@@ -112,7 +112,7 @@ export async function openTarget(url: string) {
         trx.query(
           `INSERT INTO inbox."${table.name}" (${columns}) OVERRIDING SYSTEM VALUE
            SELECT ${columns} FROM json_populate_recordset(NULL::inbox."${table.name}", $1)`,
-          [JSON.stringify(rows.map((row) => mapValues(row, toJson)))],
+          [toStoredJson(rows.map(bytesToHex))],
         ),
       )
     },
@@ -124,11 +124,10 @@ export async function openTarget(url: string) {
       })
       const placeholders = table.key.map((column, at) => `$${at + 1}::${table.columns[column]}`).join(', ')
       const condition = after === null ? '' : `WHERE (${quoted(table.key)}) > (${placeholders})`
-      const rows = await db.query<Row>(
+      return db.query<Row>(
         `SELECT ${columns.join(', ')} FROM inbox."${table.name}" ${condition} ORDER BY ${quoted(table.key)} LIMIT ${limit}`,
-        (after ?? []).map(toJson),
+        after ?? [],
       )
-      return rows.map(fromRow)
     },
     /** Sets all counters and sequences to the highest numbers of the file, and stores its rows of `meta`. */
     settle: (
@@ -181,15 +180,8 @@ export function notEmptyMessage(name: string, reason: string): string {
   )
 }
 
-function toJson(value: Value): Value {
-  if (typeof value === 'string') return toStored(value)
-  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value
-}
-
-function fromRow(row: Row): Row {
-  return mapValues(row, (value) => (typeof value === 'string' ? fromStored(value) : value))
-}
-
-function mapValues(row: Row, change: (value: Value) => Value): Row {
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, change(value)]))
+/** The row with its bytes as text that PostgreSQL reads as `bytea`. */
+function bytesToHex(row: Row): Row {
+  const hexOf = (value: Value) => (value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value)
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, hexOf(value)]))
 }

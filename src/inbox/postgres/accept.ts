@@ -7,8 +7,7 @@ import type { Definitions, KnownDefinitions } from './definitions.ts'
 import type { Gaps } from './gaps.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { bigintArray, byteArray, integerArray, textArray, numbersIn } from './database.ts'
-import { toStored, toStoredOrNull } from './text.ts'
-import { maxHeaderSets } from './functions/accept.ts'
+import { maxHeaderSets } from '../limits.ts'
 
 export interface AcceptOptions {
   readonly db: Database
@@ -193,13 +192,13 @@ function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSe
   const sets: (number | null)[] = []
   const ids = batch.map((delivery, index) => {
     const isEvent = delivery.kind === 'event'
-    const headers = isEvent ? toStoredOrNull(delivery.headers ?? null) : null
+    const headers = isEvent ? (delivery.headers ?? null) : null
     const set = headerSets.knownId(headers)
     sets.push(set)
     newHeaders.push(set === null && headerSets.hasRoom() ? headers : null)
-    const id = toStored(delivery.id)
+    const { id } = delivery
     if (!isEvent || seen.has(id)) {
-      others.push({ at: index + 1, id, reason: isEvent ? null : toStored(delivery.reason) })
+      others.push({ at: index + 1, id, reason: isEvent ? null : delivery.reason })
       return null
     }
     seen.add(id)
@@ -209,7 +208,7 @@ function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSe
   })
   const hasNewHeaders = newHeaders.some((headers) => headers !== null)
   const ofEvents = (text: (event: IncomingDelivery & { kind: 'event' }) => string | null) =>
-    textArray(batch.map((delivery) => (delivery.kind === 'event' ? toStoredOrNull(text(delivery)) : null)))
+    textArray(batch.map((delivery) => (delivery.kind === 'event' ? text(delivery) : null)))
 
   const stored = [
     textArray(ids),
@@ -218,7 +217,7 @@ function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSe
     bigintArray(batch.map(({ receivedAt }) => receivedAt)),
     bigintArray(batch.map(({ receivedAt }) => now - receivedAt)),
     ofEvents(({ id, key }) => (key === id ? null : key)),
-    textArray(batch.map(({ secretLabel }) => toStored(secretLabel))),
+    textArray(batch.map(({ secretLabel }) => secretLabel)),
     integerArray(sets),
     ofEvents(({ trace }) => trace ?? null),
     byteArray(batch.map(({ raw }) => raw)),
@@ -234,7 +233,7 @@ function acceptValues(batch: readonly IncomingDelivery[], { now, known, headerSe
   const claims = offer?.claims ?? []
   const values = [
     ...stored,
-    textArray(claims.map(({ handlers }) => toStoredOrNull(handlers[0] ?? null))),
+    textArray(claims.map(({ handlers }) => handlers[0] ?? null)),
     textArray(claims.map(({ owner }) => owner)),
     bigintArray(claims.map(({ id }) => id)),
     integerArray(claims.map(({ max }) => max)),
@@ -262,7 +261,7 @@ function createRunList() {
     const known = handler.slots.get(key)
     if (known !== undefined) return known
     slotHandlers.push(handler.place)
-    slotKeys.push(toStoredOrNull(key))
+    slotKeys.push(key)
     handler.slots.set(key, slotHandlers.length)
     return slotHandlers.length
   }
@@ -275,7 +274,7 @@ function createRunList() {
     planned: planned as readonly PlannedRun[],
     handlers: () => [...handlers.keys()],
     values: () => [
-      textArray([...handlers.keys()].map((name) => toStored(name))),
+      textArray([...handlers.keys()]),
       integerArray(slotHandlers),
       textArray(slotKeys),
       integerArray(planned.map(({ at }) => at)),
@@ -337,7 +336,7 @@ function createHeaderSets() {
   const ids = new Map<string, number>()
   let lastId = 0
   return {
-    /** Id of a known set (its text as stored); null for no headers or an unknown set. */
+    /** Id of a known set; null for no headers or an unknown set. */
     knownId: (headers: string | null) => (headers === null ? null : (ids.get(headers) ?? null)),
     /** True if more sets may be stored. */
     hasRoom: () => ids.size < maxHeaderSets,

@@ -7,7 +7,6 @@ import { reapOwner, takeLeases, type SentClaim, type TakeResult } from './leases
 import { isRunning } from './locks.ts'
 import { createLostClaims } from './lost-claims.ts'
 import { readState, settle } from './settle.ts'
-import { toStored } from './text.ts'
 
 /*
  * The claims of a replica, from the dispatcher's call to its leases:
@@ -181,7 +180,7 @@ export function createWork({ db, clock, replicaId, onWarning }: WorkOptions): Wo
 
   /** Stored name of an owner: unique among replicas. */
   function storedOwner(owner: string): string {
-    return toStored(`${replicaId} ${owner}`)
+    return `${replicaId} ${owner}`
   }
 
   function noteSearch({ request, kind }: Claim, { leases, dueIn, hasMore }: TakeResult, sentAt: number): void {

@@ -1,6 +1,7 @@
 import { Socket, connect } from 'node:net'
 import pg from 'pg'
 import { parseDatabaseUrl } from '../../base/database-url.ts'
+import { fromStored, parseStoredJson } from './text.ts'
 
 export interface ConnectionOptions {
   readonly url: string
@@ -8,12 +9,17 @@ export interface ConnectionOptions {
   readonly applicationName?: string
 }
 
-/** Parses bigint as number: row numbers and times fit. */
+const { INT8, TEXT, JSON: json } = pg.types.builtins
+/** Row numbers and times of type bigint fit into a number. Texts are converted from their stored form. */
+const parsers: Readonly<Record<number, (value: string) => unknown>> = {
+  [INT8]: Number,
+  [TEXT]: fromStored,
+  [json]: parseStoredJson,
+}
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 && format !== 'binary'
-      ? Number
-      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    (format === 'binary' ? undefined : parsers[oid]) ??
+    pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 /** The options of every connection. PgBouncer must accept all of them. */

@@ -4,8 +4,9 @@ import { exclusiveLock } from './locks.ts'
 import { type ConnectionOptions, cancelStatement, connectionConfig, createPool, createSockets } from './connection.ts'
 import { classifyFailure, toStoreError } from './failure.ts'
 import { type Health, type Listener, startPulse } from './pulse.ts'
+import { toParameters, toStored } from './text.ts'
 
-/** Runs statements with parameters `$1`, `$2` …; returns bigint as number and `bytea` as buffer. */
+/** Runs statements with parameters `$1`, `$2` …; returns bigint as number and `bytea` as buffer. Converts texts: see text.ts. */
 export interface Rows {
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>
 }
@@ -194,8 +195,7 @@ async function runWithLimit<R>(
     cancelStatement(client)
   }, limitMs)
   try {
-    // The driver needs a mutable array.
-    const statement = { text, values: [...values], query_timeout: limitMs + networkMs }
+    const statement = { text, values: toParameters(values), query_timeout: limitMs + networkMs }
     const { rows } = await client.query(statement)
     // The cancel request may still arrive and would hit the next statement. Also, a commit whose wait for a standby was cancelled looks
     // successful.
@@ -214,13 +214,13 @@ const oids = { bytea: 17, bigint: 20, integer: 23, text: 25 } as const
 
 const headerBytes = 20
 
-/** `text[]`. Texts must not contain U+0000: see `toStored`. */
+/** `text[]` of stored texts. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   const maxSize = values.reduce((sum, value) => sum + (value?.length ?? 0) * 3, 0)
   const array = begin('text', values.length, maxSize)
   let at = headerBytes
   for (const value of values) {
-    const length = value === null ? -1 : array.write(value, at + 4, 'utf8')
+    const length = value === null ? -1 : array.write(toStored(value), at + 4, 'utf8')
     at = array.writeInt32BE(length, at) + Math.max(0, length)
   }
   return array.subarray(0, at)

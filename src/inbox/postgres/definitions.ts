@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { HandlerRoute } from '../port.ts'
 import { createRouteTable, type RouteTable } from '../routes.ts'
 import type { Database, Rows } from './database.ts'
-import { fromStored, toStored } from './text.ts'
+import { toStoredJson } from './text.ts'
 
 export interface DefinitionsOptions {
   readonly db: Database
@@ -55,7 +55,9 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
       `SELECT c.definitions AS version, d.handler AS name, d.route FROM inbox.counter c
        LEFT JOIN (inbox.definition d JOIN inbox.handler h ON h.name = d.handler) ON true ORDER BY d.since, h.id`,
     )
-    const routes = stored.flatMap(({ name, route }) => (name === null ? [] : [routeIn(fromStored(name), route)]))
+    const routes = stored.flatMap(({ name, route }) =>
+      name === null ? [] : [{ ...(JSON.parse(route) as Omit<HandlerRoute, 'name'>), name }],
+    )
     last = { version: stored[0]?.version ?? 0, routes, routesOf: createRouteTable(routes) }
     return last
   }
@@ -70,7 +72,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
       `INSERT INTO inbox.definition (handler, digest, route, since)
        SELECT n.name, n.digest, n.route, $2 FROM json_to_recordset($1::json) AS n(name text, digest text, route text)
        ON CONFLICT DO NOTHING RETURNING handler`,
-      [JSON.stringify(held), since],
+      [toStoredJson(held), since],
     )
     await sweep(trx, added.length > 0)
   }
@@ -115,7 +117,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
         })
         // If this fails, the next accept or heartbeat reads the table.
         await read(db).catch(() => {})
-        return Object.fromEntries(concurrencies.map(({ name, concurrency }) => [fromStored(name), concurrency]))
+        return Object.fromEntries(concurrencies.map(({ name, concurrency }) => [name, concurrency]))
       } catch (error) {
         holding = before
         throw error
@@ -147,7 +149,7 @@ export function createDefinitions({ db, replicaId, silentMs, orphanMs }: Definit
     async remove(trx: Rows, handler: string) {
       const removed = await trx.query(
         `DELETE FROM inbox.definition d WHERE d.handler = $1 AND NOT ${isHeld('$2')} RETURNING handler`,
-        [toStored(handler), silentMs],
+        [handler, silentMs],
       )
       if (removed.length > 0) await raiseVersion(trx)
       return removed.length > 0
@@ -160,26 +162,25 @@ async function raiseVersion(trx: Rows): Promise<void> {
 }
 
 function heldOf({ name, types, sources, order, keyPaths }: HandlerRoute): Held {
-  const route = toStored(
-    JSON.stringify({ types: types.toSorted(), order, ...(keyPaths && { keyPaths }), ...(sources && { sources }) }),
-  )
-  return { name: toStored(name), digest: createHash('sha256').update(route).digest('hex'), route }
-}
-
-function routeIn(name: string, route: string): HandlerRoute {
-  return { ...(JSON.parse(fromStored(route)) as Omit<HandlerRoute, 'name'>), name }
+  const route = JSON.stringify({
+    types: types.toSorted(),
+    order,
+    ...(keyPaths && { keyPaths }),
+    ...(sources && { sources }),
+  })
+  return { name, digest: createHash('sha256').update(route).digest('hex'), route }
 }
 
 /** The value of `replica.handlers`. */
 function digestsOf(held: readonly Held[]): string {
-  return JSON.stringify(Object.fromEntries(held.map(({ name, digest }) => [name, digest])))
+  return toStoredJson(Object.fromEntries(held.map(({ name, digest }) => [name, digest])))
 }
 
 /** Stores the settings of handlers; the replica that registered last wins. `from` applies to new handlers only. */
 async function setHandlers(trx: Rows, routes: readonly HandlerRoute[]): Promise<void> {
   const rows = routes.map(({ name, onDead = 'skip', latestOnly = false, from = 'now' }, place) => ({
     place,
-    name: toStored(name),
+    name,
     holds: onDead === 'hold',
     latest: latestOnly,
     from: from === 'beginning' ? 0 : from === 'now' ? null : from,
@@ -188,12 +189,12 @@ async function setHandlers(trx: Rows, routes: readonly HandlerRoute[]): Promise<
   await trx.query(
     `UPDATE inbox.handler h SET holds = n.holds, latest_only = n.latest FROM ${routesTable}
      WHERE h.name = n.name AND (h.holds <> n.holds OR h.latest_only <> n.latest)`,
-    [JSON.stringify(rows)],
+    [toStoredJson(rows)],
   )
   await trx.query(
     `INSERT INTO inbox.handler (name, holds, latest_only, backfill_seq, backfill_from)
      SELECT n.name, n.holds, n.latest, CASE WHEN n."from" IS NOT NULL THEN 1 END, n."from" FROM ${routesTable}
      WHERE NOT EXISTS (SELECT FROM inbox.handler h WHERE h.name = n.name) ORDER BY n.place`,
-    [JSON.stringify(rows)],
+    [toStoredJson(rows)],
   )
 }

@@ -15,7 +15,8 @@ export type Gaps = ReturnType<typeof createGaps>
 
 /** Records gaps, in which no replica accepted deliveries, and counts late events that were created in them. */
 export function createGaps({ db, onWarning }: GapsOptions) {
-  const replicaId = randomUUID()
+  /** Name of this replica's heartbeat in `inbox.meta`. */
+  const heartbeat = heartbeatPrefix + randomUUID()
   const late = createGapWatch()
   let isServing = false
   let lastBeat = 0
@@ -50,10 +51,10 @@ export function createGaps({ db, onWarning }: GapsOptions) {
   /** Returns the gap if all replicas stood still; null if only this one did. */
   async function resume(now: number): Promise<Span | null> {
     return db.exclusively(async (trx) => {
-      const last = await lastAccepted(trx, now, replicaId)
+      const last = await lastAccepted(trx, now, heartbeat)
       const silence = last !== null && now - last.at > maxSilenceMs ? { from: last.at, to: now } : null
       if (silence !== null) await record(trx, silence, 'stood_still')
-      await writeHeartbeat(trx, now, replicaId)
+      await setMeta(trx, heartbeat, now)
       await watch(trx)
       return silence
     })
@@ -67,7 +68,7 @@ export function createGaps({ db, onWarning }: GapsOptions) {
       await flush()
       const now = await readNow(db)
       await db.exclusively(async (trx) => {
-        const last = await lastAccepted(trx, now, replicaId)
+        const last = await lastAccepted(trx, now, heartbeat)
         if (last !== null && !last.isServedByOthers && now - last.at >= minGapMs) {
           await record(trx, { from: last.at, to: now }, last.wasStopped ? 'stopped' : 'killed')
         }
@@ -77,7 +78,7 @@ export function createGaps({ db, onWarning }: GapsOptions) {
           [heartbeatPrefix, now, stillServesMs],
         )
         await setMeta(trx, 'served_at', now)
-        await writeHeartbeat(trx, now, replicaId)
+        await setMeta(trx, heartbeat, now)
         await watch(trx)
       })
       isServing = true
@@ -88,7 +89,7 @@ export function createGaps({ db, onWarning }: GapsOptions) {
       await flush()
       if (!isServing) return
       const now = await readNow(db)
-      if (now - lastBeat <= maxSilenceMs) await writeHeartbeat(db, now, replicaId)
+      if (now - lastBeat <= maxSilenceMs) await setMeta(db, heartbeat, now)
       else {
         const gap = await resume(now)
         if (gap !== null) {
@@ -105,7 +106,7 @@ export function createGaps({ db, onWarning }: GapsOptions) {
       isServing = false
       await db.exclusively(async (trx) => {
         await setMeta(trx, 'served_at', await readNow(trx))
-        await trx.query(`DELETE FROM inbox.meta WHERE name = $1`, [heartbeatPrefix + replicaId])
+        await trx.query(`DELETE FROM inbox.meta WHERE name = $1`, [heartbeat])
       })
     },
     flush,
@@ -153,13 +154,13 @@ const stillServesMs = 10_000
 const heartbeatPrefix = 'serving:'
 
 /**
- * When any replica last accepted deliveries; null if none ever did. `isServedByOthers`: another replica than `replicaId` has a recent
- * heartbeat. `wasStopped`: the last replica stopped cleanly.
+ * When any replica last accepted deliveries; null if none ever did. `isServedByOthers`: another replica than that of `heartbeat` has a
+ * recent one. `wasStopped`: the last replica stopped cleanly.
  */
 async function lastAccepted(
   rows: Rows,
   now: number,
-  replicaId: string,
+  heartbeat: string,
 ): Promise<{ readonly at: number; readonly isServedByOthers: boolean; readonly wasStopped: boolean } | null> {
   const marks = await rows.query<{ name: string; value: number }>(
     `SELECT name, value FROM inbox.meta WHERE name = 'served_at' OR starts_with(name, $1)`,
@@ -174,16 +175,9 @@ async function lastAccepted(
   const heartbeats = marks.filter(({ name }) => name !== 'served_at')
   return {
     at: Math.max(received, ...marks.map(({ value }) => value)),
-    isServedByOthers: heartbeats.some(
-      ({ name, value }) => name !== heartbeatPrefix + replicaId && now - value < stillServesMs,
-    ),
+    isServedByOthers: heartbeats.some(({ name, value }) => name !== heartbeat && now - value < stillServesMs),
     wasStopped: heartbeats.length === 0,
   }
-}
-
-/** Stores a replica's heartbeat. */
-async function writeHeartbeat(rows: Rows, now: number, replicaId: string): Promise<void> {
-  await setMeta(rows, heartbeatPrefix + replicaId, now)
 }
 
 async function setMeta(rows: Rows, name: string, value: number): Promise<void> {

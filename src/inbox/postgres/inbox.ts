@@ -21,7 +21,6 @@ import { createReplays } from './replays.ts'
 import { joinCluster, newReplicaId } from './replicas.ts'
 import { createSinkTries } from './sink-tries.ts'
 import { createWork } from './claims.ts'
-import { fromStored } from './text.ts'
 
 export interface PostgresInboxOptions {
   readonly url: string
@@ -228,11 +227,11 @@ async function readClusterState(
   const suspects = handlers.filter(({ hasSuspects, paused }) => hasSuspects && !paused && !isAllPaused)
   return {
     ...known,
-    paused: new Set(handlers.filter(({ paused }) => paused).map(({ name }) => fromStored(name))),
+    paused: new Set(handlers.filter(({ paused }) => paused).map(({ name }) => name)),
     isAllPaused,
     concurrencies: new Map(
-      handlers.flatMap(({ name, concurrency }) => (concurrency === null ? [] : [[fromStored(name), concurrency]])),
+      handlers.flatMap(({ name, concurrency }) => (concurrency === null ? [] : [[name, concurrency]])),
     ),
-    suspects: new Set(suspects.map(({ name }) => fromStored(name))),
+    suspects: new Set(suspects.map(({ name }) => name)),
   }
 }

@@ -4,9 +4,8 @@ import { createRouteKeys } from '../route-key.ts'
 import type { RoutedEvent } from '../routes.ts'
 import { isClaimable, isOpen, runState } from '../run-sql.ts'
 import type { Rows } from './database.ts'
-import { matchesFilter, partsOfKey } from '../replays.ts'
+import { matchesFilter, partsOfKey, type ScannedEvent } from '../replays.ts'
 import { progressOf, type NewRun } from './runs.ts'
-import { fromStored, fromStoredOrNull, toStored } from './text.ts'
 
 /** Maximum events scanned per step. Portions start small, because a few events are often enough. */
 const maxScanned = 8_000
@@ -38,7 +37,7 @@ export interface Plan {
 /** Plans the next step. Changes nothing. */
 export async function planStep(rows: Rows, request: PlanRequest): Promise<Plan> {
   const { filter, routesFor, fromSeq, lastSeq, room } = request
-  const wanted: { readonly event: ScannedEvent; readonly routes: readonly HandlerRoute[] }[] = []
+  const wanted: { readonly event: PlannedEvent; readonly routes: readonly HandlerRoute[] }[] = []
   let [next, events, count] = [fromSeq, 0, 0]
   let size = firstPortion
   const isEnough = () => count >= room || next > lastSeq || next - fromSeq >= maxScanned
@@ -91,24 +90,14 @@ async function bodiesOf(rows: Rows, seqs: readonly number[]): Promise<ReadonlyMa
   return new Map(bodies.map(({ seq, raw }) => [seq, raw]))
 }
 
-/** The fields of an event that replays and backfills read. */
-interface ScannedEvent {
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly receivedAt: number
-  /** Null if the key is the event's own id. */
-  readonly key: string | null
-  readonly secretLabel: string
+interface PlannedEvent extends ScannedEvent {
   readonly hasBody: boolean
-  /** Null unless the event was pruned. */
-  readonly finalStatus: number | null
 }
 
 /** Finds matching events from `fromSeq` up to `lastSeq`, ignoring the filter's handler. The SQL may match more; `filtered` checks all. */
-async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: number): Promise<ScannedEvent[]> {
+async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: number): Promise<PlannedEvent[]> {
   const { ids, type, network, from, to } = filter
-  const read = await rows.query<ScannedEvent>(
+  const read = await rows.query<PlannedEvent>(
     `SELECT e.seq, e.id, e.type, e.received_at AS "receivedAt", e.key, e.secret_label AS "secretLabel", e.final_status AS "finalStatus",
        coalesce(body.is_there, false) AS "hasBody"
      FROM inbox.event e LEFT JOIN LATERAL (SELECT true AS is_there FROM inbox.body b WHERE b.seq = e.seq LIMIT 1) body ON true
@@ -119,27 +108,17 @@ async function scan(rows: Rows, filter: ReplayFilter, fromSeq: number, lastSeq: 
     [
       fromSeq,
       lastSeq,
-      type === undefined ? null : toStored(type),
-      network === undefined ? null : toStored(`${network}:`),
+      type ?? null,
+      network === undefined ? null : `${network}:`,
       from === undefined ? null : Math.ceil(from),
       to === undefined ? null : Math.ceil(to),
-      ...(ids === undefined ? [] : [ids.map(toStored)]),
+      ...(ids === undefined ? [] : [ids]),
     ],
   )
-  return filtered(
-    rows,
-    filter,
-    read.map((row) => ({
-      ...row,
-      id: fromStored(row.id),
-      type: fromStored(row.type),
-      key: fromStoredOrNull(row.key),
-      secretLabel: fromStored(row.secretLabel),
-    })),
-  )
+  return filtered(rows, filter, read)
 }
 
-async function filtered(rows: Rows, filter: ReplayFilter, events: readonly ScannedEvent[]): Promise<ScannedEvent[]> {
+async function filtered(rows: Rows, filter: ReplayFilter, events: readonly PlannedEvent[]): Promise<PlannedEvent[]> {
   const { status, ...others } = filter
   const matching = events.filter((event) =>
     matchesFilter(others, { ...event, ...partsOfKey(event.key), status: () => 'done' }),

@@ -1,7 +1,9 @@
-import type { ClaimRequest, CrashedRun, Lease, RunError, StoredEvent } from '../port.ts'
+import { toLease, type LeaseRow } from '../lease-row.ts'
+import { bodyMissing, maxClaimBytes } from '../limits.ts'
+import type { ClaimRequest, CrashedRun, Lease, RunError } from '../port.ts'
 import { bigintArray, textArray, type Rows } from './database.ts'
 import { settle, type Verdict } from './settle.ts'
-import { fromStored, fromStoredOrNull, toStored } from './text.ts'
+import { toStoredJson } from './text.ts'
 
 /*
  * The life of a lease in the database. A run has at most one; `owner`, `claim_id` and `token` of the run identify it.
@@ -44,40 +46,16 @@ interface EmptyClaim {
   readonly dueIn: number | null
 }
 
-/** The event, body and outbox item of a run. `id` and `raw` are null if the event or its body is missing. */
-interface LeaseRow extends Pick<StoredEvent, 'type' | 'createdAt' | 'receivedAt' | 'secretLabel'> {
-  readonly runId: number
-  readonly id: string | null
-  readonly raw: Uint8Array | null
-  /** Null if the event's key is its id. */
-  readonly key: string | null
-  /** W3C `traceparent` of the receipt; null without one. */
-  readonly trace: string | null
-  /** Both null for a run without an outbox item. */
-  readonly payload: string | null
-  readonly idempotencyKey: string | null
-}
-
-const bodyMissing: RunError = {
-  name: 'body_missing',
-  message: 'the event or its body is missing in the database: it was restored in part or changed by hand',
-}
-/** A claim whose bodies reach this size gets no more leases. Its other claimed runs are released. */
-const maxClaimBytes = 4 * 1024 * 1024
-
 /**
  * Takes runs for claims and reads their leases. Returns one result per claim, in order. `now`: milliseconds since 1970 by this machine's
  * clock. If it throws, the claims may have taken runs: release them with `releaseClaims`.
  */
 export async function takeLeases(rows: Rows, claims: readonly SentClaim[], now: number): Promise<TakeResult[]> {
-  const sent = claims.map(({ id, handlers, max, owner, suspects }) => {
-    return { id, handlers: handlers.map(toStored), max, owner, suspects }
-  })
   const taken = await rows.query<TakenRun | EmptyClaim>(
     `SELECT claim_id AS "claimId", run_id AS "runId", token, handler, attempt, failed, crashed, key, replay_id AS "replayId",
        new_keys AS "newKeys", event_seq AS seq, due_in AS "dueIn"
      FROM inbox.claim($1::json)`,
-    [JSON.stringify(sent)],
+    [toStoredJson(claims.map(({ id, handlers, max, owner, suspects }) => ({ id, handlers, max, owner, suspects })))],
   )
   const runs = taken.filter((row): row is TakenRun => row.runId !== null)
   const runsOf = Map.groupBy(runs, ({ claimId }) => claimId)
@@ -92,9 +70,9 @@ export async function takeLeases(rows: Rows, claims: readonly SentClaim[], now: 
 /** Leases by claim id. Releases runs beyond `maxClaimBytes`, and turns runs without a body into dead letters. */
 async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): Promise<Map<number, Lease[]>> {
   if (runs.length === 0) return new Map()
-  const details = await rows.query<LeaseRow>(
-    `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key, secret_label AS "secretLabel", trace,
-       raw, payload, idempotency_key AS "idempotencyKey"
+  const details = await rows.query<LeaseRow & Pick<Lease, 'runId'>>(
+    `SELECT run_id AS "runId", id, type, created_at AS "createdAt", received_at AS "receivedAt", key AS "eventKey",
+       secret_label AS "secretLabel", trace, CASE WHEN id IS NOT NULL THEN raw END AS raw, payload, idempotency_key AS "idempotencyKey"
      FROM inbox.read_leases($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint)`,
     [
       bigintArray(runs.map(({ claimId }) => claimId)),
@@ -110,43 +88,16 @@ async function readLeases(rows: Rows, runs: readonly TakenRun[], now: number): P
     const { runId, token, claimId } = run
     const detail = detailOf.get(runId)
     if (detail === undefined) verdicts.push({ runId, token, kind: 'release' })
-    else if (detail.id === null || detail.raw === null)
+    else if (detail.raw === null)
       verdicts.push({ runId, token, kind: 'dead', startedAt: now, endedAt: now, error: bodyMissing })
-    else leases.push({ claimId, lease: toLease(run, detail, fromStored(detail.id), detail.raw) })
+    else {
+      const replay = run.replayId === 0 ? null : { id: run.replayId, newKeys: run.newKeys ?? false }
+      leases.push({ claimId, lease: toLease({ ...run, replay }, detail, detail.raw) })
+    }
   }
   await settle(rows, verdicts, now)
   const byClaim = Map.groupBy(leases, ({ claimId }) => claimId)
   return new Map([...byClaim].map(([claimId, entries]) => [claimId, entries.map(({ lease }) => lease)]))
-}
-
-function toLease(run: TakenRun, row: LeaseRow, id: string, raw: Uint8Array): Lease {
-  const { runId, token, attempt, failed, crashed, replayId, newKeys, seq } = run
-  const { payload, idempotencyKey } = row
-  return {
-    runId,
-    token,
-    handler: fromStored(run.handler),
-    attempt,
-    failed,
-    crashed,
-    event: {
-      seq,
-      id,
-      type: fromStored(row.type),
-      createdAt: fromStored(row.createdAt),
-      receivedAt: row.receivedAt,
-      key: fromStoredOrNull(row.key) ?? id,
-      secretLabel: fromStored(row.secretLabel),
-      raw,
-      trace: fromStoredOrNull(row.trace),
-    },
-    key: fromStoredOrNull(run.key),
-    replay: replayId === 0 ? null : { id: replayId, newKeys: newKeys ?? false },
-    item:
-      payload === null || idempotencyKey === null
-        ? null
-        : { payload: fromStored(payload), idempotencyKey: fromStored(idempotencyKey) },
-  }
 }
 
 /** Releases all runs that the claims have taken. Returns how many. Idempotent. */
@@ -170,8 +121,8 @@ export async function reapOwner(rows: Rows, owner: string): Promise<readonly Rea
     [owner],
   )
   return reaped.map(({ handler, eventId, attempt, name, message }) => ({
-    handler: fromStored(handler),
-    eventId: fromStored(eventId),
+    handler,
+    eventId,
     attempt,
     error: name === null || message === null ? null : { name, message },
   }))

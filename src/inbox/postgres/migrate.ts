@@ -6,6 +6,7 @@ import type { Rows } from './database.ts'
 import { toStartError } from './failure.ts'
 import { migrationLock, laneFunction, nowFunction } from './locks.ts'
 import { migrations, type Migration } from './migrations.ts'
+import { toParameters } from './text.ts'
 import { createHash } from 'node:crypto'
 import { acceptFunctions } from './functions/accept.ts'
 import { claimFunctions } from './functions/claim.ts'
@@ -93,7 +94,7 @@ async function withConnection<T>(url: string, work: (db: Rows, name: string) => 
   try {
     const client = await pool.connect()
     const query = async <R>(text: string, values: readonly unknown[] = []) =>
-      (await client.query(text, [...values])).rows as R[]
+      (await client.query(text, toParameters(values))).rows as R[]
     return await work({ query }, name).finally(() => client.release(true))
   } catch (error) {
     throw toStartError(error, name)

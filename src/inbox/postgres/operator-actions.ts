@@ -6,7 +6,6 @@ import type { Definitions } from './definitions.ts'
 import { note } from './records.ts'
 import { createPruning } from './prune.ts'
 import { deadAfter, dropDead, dropOpen, requeueDead, wakeAll } from './runs.ts'
-import { toStored } from './text.ts'
 
 export interface OperatorActionsOptions {
   readonly db: Database
@@ -26,7 +25,7 @@ export function createActions({ db, clock, accept, definitions, wake }: Operator
     query: (text, values) => trx.query(text, values),
     note: (action, detail, by) => note(trx, action, detail, by),
     async updateNote(id, detail) {
-      await trx.query(`UPDATE inbox.audit SET detail = $1 WHERE id = $2`, [toStored(JSON.stringify(detail)), id])
+      await trx.query(`UPDATE inbox.audit SET detail = $1 WHERE id = $2`, [JSON.stringify(detail), id])
     },
     async setPaused(handler, paused) {
       const isDone = await setPaused(trx, handler, paused)
@@ -35,7 +34,7 @@ export function createActions({ db, clock, accept, definitions, wake }: Operator
     },
     async setConcurrency(handler, concurrency) {
       const statement = `UPDATE inbox.handler SET concurrency = $1 WHERE name = $2 RETURNING id`
-      return (await trx.query(statement, [concurrency, toStored(handler)])).length === 1
+      return (await trx.query(statement, [concurrency, handler])).length === 1
     },
     deadAfter: (after, limit) => deadAfter(trx, after, limit),
     requeueDead: (runIds) => requeueDead(trx, runIds),
@@ -43,7 +42,7 @@ export function createActions({ db, clock, accept, definitions, wake }: Operator
     async dropOpen(handler, limit, reason) {
       const [stopped] = await trx.query<{ id: number }>(
         `UPDATE inbox.handler SET backfill_seq = NULL WHERE name = $1 RETURNING id`,
-        [toStored(handler)],
+        [handler],
       )
       if (stopped === undefined) return null
       const isRemoved = await definitions.remove(trx, handler)
@@ -71,14 +70,11 @@ async function setPaused(trx: Rows, handler: string | null, paused: boolean): Pr
            ON CONFLICT (name) DO UPDATE SET value = excluded.value RETURNING name`,
           [paused ? 1 : 0],
         )
-      : await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [
-          paused,
-          toStored(handler),
-        ])
+      : await trx.query(`UPDATE inbox.handler SET paused = $1 WHERE name = $2 RETURNING id`, [paused, handler])
   return set.length === 1
 }
 
 /** Deletes a body from quarantine. Returns false if it is not there. */
 async function takeQuarantined(trx: Rows, id: string): Promise<boolean> {
-  return (await trx.query(`DELETE FROM inbox.quarantine WHERE id = $1 RETURNING seq`, [toStored(id)])).length === 1
+  return (await trx.query(`DELETE FROM inbox.quarantine WHERE id = $1 RETURNING seq`, [id])).length === 1
 }

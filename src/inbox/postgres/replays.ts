@@ -1,11 +1,6 @@
-import { roomFor, type OpenBacklog, type JobQueue, type StepResult } from '../jobs.ts'
+import { roomFor, type OpenBacklog, type JobQueue, type RunningReplay, type StepResult } from '../jobs.ts'
 import type { HandlerRoute, NewReplay, ReplayRecord } from '../port.ts'
-import {
-  checkReplayFilter,
-  replayedRoutes,
-  toReplayRecord as recordOf,
-  type ReplayRow as StoredReplay,
-} from '../replays.ts'
+import { checkReplayFilter, replayedRoutes, toReplayRecord, type ReplayRow as StoredReplay } from '../replays.ts'
 import { selectionsOf, type RoutedEvent } from '../routes.ts'
 import { replayState } from '../run-sql.ts'
 import type { Database, Rows } from './database.ts'
@@ -13,7 +8,6 @@ import type { Definitions } from './definitions.ts'
 import { backlogOf, planStep, type Plan } from './job-plan.ts'
 import { note } from './records.ts'
 import { createRuns, dropWaiting } from './runs.ts'
-import { toStored, fromStored } from './text.ts'
 
 export interface ReplaysOptions {
   readonly db: Database
@@ -39,7 +33,7 @@ interface BackfillRow extends OpenBacklog {
 /** Replays and backfills: one replica creates runs of stored events, step by step. */
 export function createReplays({ db, definitions, isLeader, wake }: ReplaysOptions) {
   /** Running replays by id, as of the latest `refresh` or local change. */
-  const running = new Map<number, { readonly id: number; readonly perSecond: number | null }>()
+  const running = new Map<number, RunningReplay>()
   /** Ids of handlers with a backfill in progress. */
   const backfilling = new Set<number>()
 
@@ -51,7 +45,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
       const [begun] = await trx.query<ReplayRow>(
         `INSERT INTO inbox.replay AS p (filter, per_second, new_keys, state, created_at, next_seq, last_seq, events, runs, skipped)
          SELECT $1, $2, $3, ${replayState.running}, inbox.now_ms(), 1, c.last_seq, 0, 0, 0 FROM inbox.counter c RETURNING ${replayColumns}`,
-        [toStored(JSON.stringify(filter)), perSecond, newKeys],
+        [JSON.stringify(filter), perSecond, newKeys],
       )
       if (begun === undefined) throw new Error('inbox.counter must have one row (got none)')
       await note(trx, 'replay.start', { replay: begun.id, filter, perSecond, newKeys }, by)
@@ -159,8 +153,7 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
     if (room <= 0) return { created: 0, next: 'waits' }
 
     const filter = { from: row.receivedFrom ?? 0 }
-    const name = fromStored(row.name)
-    const routesFor = (event: RoutedEvent) => replayedRoutes(tableFor(event), { handler: name })
+    const routesFor = (event: RoutedEvent) => replayedRoutes(tableFor(event), { handler: row.name })
     const plan = (rows: Rows, lastSeq: number): Promise<Plan> =>
       planStep(rows, { filter, routesFor, fromSeq, lastSeq, room })
     const position = { handlerId, fromSeq, version }
@@ -195,14 +188,11 @@ export function createReplays({ db, definitions, isLeader, wake }: ReplaysOption
 
   /** Reads the running replays and backfills, for `jobs`. */
   async function refresh(): Promise<void> {
-    const rows = await db.query<ReplayRow>(
-      `SELECT ${replayColumns} FROM inbox.replay p WHERE p.state = ${replayState.running} ORDER BY p.id`,
+    const replays = await db.query<RunningReplay>(
+      `SELECT id, per_second AS "perSecond" FROM inbox.replay WHERE state = ${replayState.running} ORDER BY id`,
     )
     running.clear()
-    for (const row of rows) {
-      const { id, perSecond } = toReplayRecord(row, 0)
-      running.set(id, { id, perSecond })
-    }
+    for (const replay of replays) running.set(replay.id, replay)
     const handlers = await db.query<{ id: number }>(
       `SELECT h.id FROM inbox.handler h
        WHERE h.backfill_seq IS NOT NULL AND EXISTS (SELECT FROM inbox.definition d WHERE d.handler = h.name) ORDER BY h.id`,
@@ -257,7 +247,3 @@ type ReplayRow = StoredReplay<boolean>
 /** Columns of `inbox.replay p` that form a `ReplayRow`. */
 const replayColumns = `p.id, p.filter, p.per_second AS "perSecond", p.new_keys AS "newKeys", p.state, p.created_at AS "createdAt",
   p.ended_at AS "endedAt", p.next_seq AS "nextSeq", p.last_seq AS "lastSeq", p.events, p.runs, p.skipped`
-
-function toReplayRecord(row: ReplayRow, openRuns: number): ReplayRecord {
-  return recordOf({ ...row, filter: fromStored(row.filter) }, openRuns)
-}

@@ -1,8 +1,9 @@
 import type { EventStatus } from '../port.ts'
+import { storedError } from '../limits.ts'
 import { isDeadLetter, isOpen, runState as state } from '../run-sql.ts'
 import { statusOf, type ProgressRow as RunRow } from '../status.ts'
 import type { Rows } from './database.ts'
-import { toStored, toStoredOrNull } from './text.ts'
+import { toStoredJson } from './text.ts'
 
 /** Status and runs of an event. */
 export interface EventProgress {
@@ -108,14 +109,11 @@ async function drop(trx: Rows, runIds: readonly number[], { from, to, reason }: 
        SELECT id, attempt, inbox.now_ms(), inbox.now_ms(), 'dropped', 'dropped', $4::text FROM dropped WHERE $4::text IS NOT NULL
      )
      SELECT id FROM dropped`,
-    [runIds, from, to, reason === null ? null : toStored(reason.slice(0, maxReasonLength))],
+    [runIds, from, to, reason && storedError({ name: '', message: reason }).message],
   )
   await promote(trx, dropped)
   return dropped.length
 }
-
-/** Same as the maximum length of an attempt's error message. */
-const maxReasonLength = 2_000
 
 /** Makes the next run of the keys of changed runs ready, if there is one, and wakes all replicas. */
 async function promote(trx: Rows, changed: readonly { readonly id: number }[]): Promise<void> {
@@ -152,12 +150,10 @@ export async function createRuns(trx: Rows, replayId: number, runs: readonly New
   if (seqs.length === 0) return { created: 0, prunedEvents: 0 }
   const bodies = await trx.query<{ seq: number }>(`SELECT seq FROM inbox.body WHERE seq = ANY ($1::bigint[])`, [seqs])
   const withBody = new Set(bodies.map(({ seq }) => seq))
-  const wanted = runs
-    .filter(({ seq }) => withBody.has(seq))
-    .map(({ seq, handler, key }) => ({ seq, handler: toStored(handler), key: toStoredOrNull(key) }))
+  const wanted = runs.filter(({ seq }) => withBody.has(seq))
   const prunedEvents = seqs.length - withBody.size
   if (wanted.length === 0) return { created: 0, prunedEvents }
-  const json = JSON.stringify(wanted)
+  const json = toStoredJson(wanted)
   if (replayId === 0) await trx.query(supersede, [json])
   const [row] = await trx.query<{ count: number }>(insert, [json, replayId])
   await wakeAll(trx)

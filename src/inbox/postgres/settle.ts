@@ -1,7 +1,6 @@
 import {
   type Lease,
   type Outcome,
-  type RunError,
   dueAt,
   versionOf,
   type Effects,
@@ -10,19 +9,14 @@ import {
   type StateQuery,
 } from '../port.ts'
 import { bigintArray, numbersIn, textArray, type Rows } from './database.ts'
-import { fromStored, toStored, toStoredOrNull } from './text.ts'
+import { toStoredJson } from './text.ts'
 import { errorGroupOf } from '../error-group.ts'
+import { purgedPerWrite, storedError } from '../limits.ts'
 import { afterKey, prefixEnd } from '../state-keys.ts'
 
 /** Releases a lease. */
 type Release = Pick<Lease, 'runId' | 'token'> & { readonly kind: 'release' }
 export type Verdict = Outcome | Release
-
-/** Stored characters of an error. */
-const maxErrorMessage = 2_000
-const maxErrorStack = 8_000
-/** Expired entries deleted per write of an expiring entry. More than one, so that their number shrinks. */
-const purgedPerWrite = 4
 
 /**
  * Stores the outcomes of leases. `now`: milliseconds since 1970, by the clock of the verdicts' times. `results`: one per verdict, in order.
@@ -57,27 +51,18 @@ function valuesOf(verdicts: readonly Verdict[], now: number): unknown[] {
     numbers((verdict) => (verdict.kind === 'retry' || verdict.kind === 'snooze' ? dueAt(verdict, now) - now : 0)),
     numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.startedAt - now)),
     numbers((verdict) => (verdict.kind === 'release' ? 0 : verdict.endedAt - now)),
-    textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? toStored(errorGroupOf(verdict.error)) : null))),
-    JSON.stringify(
+    textArray(verdicts.map((verdict) => (verdict.kind === 'dead' ? errorGroupOf(verdict.error) : null))),
+    toStoredJson(
       placed.flatMap(({ verdict, place }) =>
-        verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...errorToStored(verdict.error) } : [],
+        verdict.kind === 'retry' || verdict.kind === 'dead' ? { place, ...storedError(verdict.error) } : [],
       ),
     ),
-    JSON.stringify(placed.flatMap(({ verdict, place }) => stateOf(verdict, place))),
-    JSON.stringify(placed.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
+    toStoredJson(placed.flatMap(({ verdict, place }) => stateOf(verdict, place))),
+    toStoredJson(placed.flatMap(({ verdict, place }) => itemsOf(verdict, place))),
     purgedPerWrite *
       verdicts.flatMap((verdict) => effectsOf(verdict)?.writes ?? []).filter(({ expiresAt }) => expiresAt !== null)
         .length,
   ]
-}
-
-/** Cutting may leave half a surrogate pair, which `toStored` replaces. */
-function errorToStored({ name, message, stack }: RunError): { name: string; message: string; stack: string | null } {
-  return {
-    name: toStored(name),
-    message: toStored(message.slice(0, maxErrorMessage)),
-    stack: toStoredOrNull(stack?.slice(0, maxErrorStack) ?? null),
-  }
 }
 
 function effectsOf(verdict: Verdict): Effects | undefined {
@@ -93,53 +78,34 @@ function stateOf(verdict: Verdict, place: number): object[] {
       version: versionOf(verdict),
       reads: reads.map(({ query, found }) => ({
         ...rangeOf(query),
-        keys: found.map(({ key }) => toStored(key)),
+        keys: found.map(({ key }) => key),
         versions: found.map(({ version }) => version),
       })),
-      writes: writes.map(({ key, value, expiresAt }) => ({
-        key: toStored(key),
-        value: toStoredOrNull(value),
-        expiresAt,
-      })),
+      writes,
     },
   ]
 }
 
 function itemsOf(verdict: Verdict, place: number): object[] {
-  return (effectsOf(verdict)?.items ?? []).map(({ sink, key, payload, idempotencyKey }) => ({
-    place,
-    sink: toStored(sink),
-    key: toStoredOrNull(key),
-    payload: toStored(payload),
-    idempotencyKey: toStored(idempotencyKey),
-  }))
+  return (effectsOf(verdict)?.items ?? []).map((item) => ({ place, ...item }))
 }
 
-/**
- * A state query for the database: the first `most` stored keys from `from` until before `to`. For a single key, `to` excludes all other
- * keys, because no stored key ends with a single U+0001.
- */
+/** A state query for the database: the first `most` keys from `from` until before `to`. For a single key, `to` is the next possible key. */
 function rangeOf(query: StateQuery): { readonly from: string; readonly to: string; readonly most: number } {
-  if ('key' in query) return { from: toStored(query.key), to: `${toStored(query.key)}\u0001`, most: 1 }
+  if ('key' in query) return { from: query.key, to: `${query.key}\0`, most: 1 }
   const { prefix, after, limit } = query
   const from = after === null ? prefix : afterKey(after, prefix)
-  return { from: toStored(from), to: toStored(prefixEnd(prefix)), most: limit }
+  return { from, to: prefixEnd(prefix), most: limit }
 }
 
 /** Reads a handler's state. Empty for an unknown handler. */
 export async function readState(rows: Rows, handler: string, query: StateQuery): Promise<readonly StateEntry[]> {
   const { from, to, most } = rangeOf(query)
-  const entries = await rows.query<StateEntry>(
+  return rows.query<StateEntry>(
     `SELECT s.key, s.value, s.version, s.expires_at AS "expiresAt" FROM inbox.state s
      WHERE s.handler_id = (SELECT h.id FROM inbox.handler h WHERE h.name = $1) AND s.key >= $2 AND s.key < $3
        AND (s.expires_at IS NULL OR s.expires_at > inbox.now_ms())
      ORDER BY s.key LIMIT $4`,
-    [toStored(handler), from, to, most],
+    [handler, from, to, most],
   )
-  return entries.map(({ key, value, version, expiresAt }) => ({
-    key: fromStored(key),
-    value: fromStored(value),
-    version,
-    expiresAt,
-  }))
 }

@@ -1,7 +1,6 @@
 import type { ClusterPort, SinkTry } from '../cluster-port.ts'
 import type { Database } from './database.ts'
 import { note } from './records.ts'
-import { fromStored, toStored } from './text.ts'
 
 interface Request {
   readonly id: number
@@ -42,7 +41,7 @@ export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries 
       if (row === undefined) return
       const known = detailOf(row.detail)
       const updated = { ...known, results: { ...known.results, [replicaId]: result } }
-      await trx.query(`UPDATE inbox.audit SET detail = $1 WHERE id = $2`, [toStored(JSON.stringify(updated)), id])
+      await trx.query(`UPDATE inbox.audit SET detail = $1 WHERE id = $2`, [JSON.stringify(updated), id])
     })
   }
 
@@ -75,5 +74,5 @@ export function createSinkTries({ db, replicaId }: SinkTriesOptions): SinkTries 
 }
 
 function detailOf(stored: string): Detail {
-  return JSON.parse(fromStored(stored)) as Detail
+  return JSON.parse(stored) as Detail
 }

@@ -5,7 +5,6 @@ import type { Tables, ViewStore } from '../views/tables.ts'
 import { createViews as createSharedViews, type Views } from '../views/views.ts'
 import type { Rows } from './database.ts'
 import { measureSize } from './prune.ts'
-import { fromStored, toStored } from './text.ts'
 
 /** The read side of the store. `clock` decides which state entries have expired. */
 export const createViews = (db: Rows, clock: Pick<Clock, 'now'>): Views => createSharedViews(viewStoreOf(db), clock)
@@ -40,26 +39,15 @@ function viewStoreOf(db: Rows): ViewStore {
   }
 }
 
-/** Kysely over the tables of the inbox. Converts texts to and from their stored form. */
+/** Kysely over the tables of the inbox. */
 function kyselyOf<T>(db: Rows): Kysely<T> {
   const client = {
     async query(text: string, values: readonly unknown[]) {
-      const rows = await db.query(
-        text,
-        values.map((value) => (typeof value === 'string' ? toStored(value) : value)),
-      )
-      return { command: 'SELECT', rowCount: rows.length, rows: rows.map(unescaped) }
+      const rows = await db.query(text, values)
+      return { command: 'SELECT', rowCount: rows.length, rows }
     },
     release: () => {},
   }
   const pool = { connect: async () => client, end: async () => {} }
   return new Kysely<T>({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) }).withSchema('inbox')
-}
-
-/** A value with all its texts converted back from their stored form. */
-function unescaped(value: unknown): unknown {
-  if (typeof value === 'string') return fromStored(value)
-  if (Array.isArray(value)) return value.map(unescaped)
-  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, unescaped(inner)]))
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { fsyncPath } from '../../base/files.ts'
 import { isDeadLetter, isOpen, runState } from '../run-sql.ts'
-import { openReaderConnection } from './connection.ts'
+import { openReaderConnection, writeMeta } from './connection.ts'
 import { lockDatabase } from './lock.ts'
 import { refuseNewer } from './migrate.ts'
 import { migrations } from './migrations.ts'
@@ -86,7 +86,8 @@ export async function restoreDatabase(
     const report = verifyBackup(backup)
     rmSync(restoring, { force: true })
     await copyDatabase(backup, restoring)
-    noteRestore(restoring, now)
+    // For the next start. Replaces the marks of the process that served the backed-up file.
+    withDatabase(restoring, (db) => writeMeta(db, { restored_at: now, clean_stop: 1, served_to_end: 1 }))
     const kept = existsSync(file) ? `${file}.replaced-${new Date(now).toISOString().replace(/[:.]/g, '-')}` : null
     if (kept !== null) keepReplaced(file, kept)
     renameSync(restoring, file)
@@ -120,24 +121,13 @@ async function copyDatabase(file: string, to: string, onProgress: OnProgress = (
 
 /** Makes the copy a single file: readers need no -wal next to it. SQLite also fsyncs the file. */
 function leaveWalMode(file: string): void {
-  const db = new Sqlite(file)
-  try {
-    db.pragma('journal_mode = DELETE')
-  } finally {
-    db.close()
-  }
+  withDatabase(file, (db) => db.pragma('journal_mode = DELETE'))
 }
 
-/** Marks the file as restored, for the next start. Resets the marks of the process that served the backed-up file. */
-function noteRestore(file: string, now: number): void {
+function withDatabase(file: string, work: (db: Database) => unknown): void {
   const db = new Sqlite(file)
   try {
-    const write = db.prepare('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)')
-    db.transaction(() => {
-      write.run('restored_at', now)
-      write.run('clean_stop', 1)
-      write.run('served_to_end', 1)
-    })()
+    work(db)
   } finally {
     db.close()
   }
@@ -163,14 +153,10 @@ function keepReplaced(file: string, kept: string): void {
 }
 
 function checkpoint(file: string): void {
-  let db: Database | undefined
   try {
-    db = new Sqlite(file)
-    db.pragma('wal_checkpoint(TRUNCATE)')
+    withDatabase(file, (db) => db.pragma('wal_checkpoint(TRUNCATE)'))
   } catch {
     // The file is damaged: keep it and its -wal unchanged.
-  } finally {
-    db?.close()
   }
 }
 

@@ -71,6 +71,18 @@ export function openReaderConnection(file: string): Database {
   return db
 }
 
+/** Stores values in the table `meta`; null removes one. */
+export function writeMeta(db: Database, values: Readonly<Record<string, number | null>>): void {
+  const put = db.prepare('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)')
+  const remove = db.prepare('DELETE FROM meta WHERE name = ?')
+  db.transaction(() => {
+    for (const [name, value] of Object.entries(values)) {
+      if (value === null) remove.run(name)
+      else put.run(name, value)
+    }
+  })()
+}
+
 /** `PRAGMA synchronous` of the connection: 2 is FULL, 1 is NORMAL. */
 export function readSynchronous(db: Database): number {
   return Number(db.pragma('synchronous', { simple: true }))

@@ -4,8 +4,9 @@ import { createRequire } from 'node:module'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import type { OnUpgrade } from '../types.ts'
 import { openReaderConnection, openWriterConnection } from './connection.ts'
-import { classifyFailure, toOpenError } from './failure.ts'
+import { toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'
+import { appliedMigrations } from './migrate.ts'
 import { migrations } from './migrations.ts'
 
 /** The name of the newest migration that this program knows. */
@@ -27,7 +28,7 @@ export function inspectDatabase(file: string, { isChecked }: { readonly isChecke
   let db: Database | undefined
   try {
     db = openReaderConnection(file)
-    const schema = schemaOf(db)
+    const schema = appliedMigrations(db).at(-1) ?? null
     const result = isChecked ? String(db.pragma('quick_check(1)', { simple: true })) : 'ok'
     return { schema, damage: result === 'ok' ? null : result }
   } catch (error) {
@@ -85,13 +86,4 @@ export function sqliteVersions(): { readonly sqlite: string; readonly driver: st
   const manifest = createRequire(import.meta.url).resolve('better-sqlite3/package.json')
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
   return { sqlite, driver: version }
-}
-
-function schemaOf(db: Database): string | null {
-  try {
-    return db.prepare<[], string | null>('SELECT max(name) FROM kysely_migration').pluck().get() ?? null
-  } catch (error) {
-    if (classifyFailure(error) !== 'bug' || !messageOf(error).startsWith('no such table')) throw error
-    return null
-  }
 }

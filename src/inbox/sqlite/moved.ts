@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { InboxError } from '../../base/errors.ts'
+import { writeMeta } from './connection.ts'
 
 /** Marks of a move to PostgreSQL, in the table `meta`. */
 export interface MoveMarks {
@@ -23,15 +24,8 @@ export function readMoveMarks(db: Database): MoveMarks | null {
 
 /** Null removes the marks. */
 export function writeMoveMarks(db: Database, marks: MoveMarks | null): void {
-  const put = db.prepare('INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)')
-  const remove = db.prepare('DELETE FROM meta WHERE name = ?')
-  db.transaction(() => {
-    for (const [part, name] of Object.entries(names)) {
-      const value = marks?.[part as keyof MoveMarks] ?? null
-      if (value === null) remove.run(name)
-      else put.run(name, value)
-    }
-  })()
+  const { id = null, movingAt = null, movedAt = null } = marks ?? {}
+  writeMeta(db, { [names.id]: id, [names.movingAt]: movingAt, [names.movedAt]: movedAt })
 }
 
 /**

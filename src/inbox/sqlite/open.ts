@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3'
 import type { Clock } from '../../base/clock.ts'
 import { InboxError, messageOf } from '../../base/errors.ts'
 import { makeFolder } from '../../base/files.ts'
-import { openWriterConnection, readSynchronous, type WriterConnectionOptions } from './connection.ts'
+import { openWriterConnection, readSynchronous, writeMeta, type WriterConnectionOptions } from './connection.ts'
 import { toOpenError } from './failure.ts'
 import { lockDatabase } from './lock.ts'
 import { refuseMoved } from './moved.ts'
@@ -164,15 +164,6 @@ function examine(
   writeMeta(db, { missing_seqs: missingSeqs, verified_seq: expected, clean_stop: 0, check_due: checkDue ? 1 : 0 })
   const integrity = { missingSeqs, lastSeq, cleanStop, checkDue, synchronous: readSynchronous(db) }
   return { integrity, nextSeq: expected + 1 }
-}
-
-function writeMeta(db: Database, values: Readonly<Record<string, number>>): void {
-  const write = db.prepare<[string, number]>(
-    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-  )
-  db.transaction(() => {
-    for (const [name, value] of Object.entries(values)) write.run(name, value)
-  })()
 }
 
 /** Characters of the number in the file. */

@@ -1,27 +1,16 @@
-import type { Database } from 'better-sqlite3'
-import type { Clock } from '../../base/clock.ts'
 import { pruneBounds as bounds, type ActionStep } from '../operator-actions.ts'
 import { eventStatuses, type PruneLimits } from '../port.ts'
 import { statusOf } from '../status.ts'
-import type { HandlerTable } from './handlers.ts'
-import type { WriterCounters } from './writer-counters.ts'
-import type { StoredBody, Statements } from './statements.ts'
+import type { StoreContext } from './context.ts'
+import type { StoredBody } from './statements.ts'
 
 const pagesPerVacuum = 500
 /** Free pages to keep for new data: this number or this share of all pages, the larger of both. */
 const keptPages = 1_000
 const keptShare = 0.1
 
-export interface PruningOptions {
-  readonly db: Database
-  readonly sql: Statements
-  readonly counters: WriterCounters
-  readonly handlers: Pick<HandlerTable, 'isRegistered' | 'backfilling' | 'ids'>
-  readonly clock: Clock
-}
-
 /** Prunes old bodies and returns free space to the disk, in bounded steps. */
-export function createPruning({ db, sql, counters, handlers, clock }: PruningOptions) {
+export function createPruning({ db, sql, counters, handlers, clock }: StoreContext) {
   const pages = (name: 'page_count' | 'freelist_count' | 'page_size') => Number(db.pragma(name, { simple: true }))
 
   /** Size of the file without its free pages. */

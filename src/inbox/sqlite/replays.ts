@@ -1,22 +1,12 @@
-import type { Clock } from '../../base/clock.ts'
 import { roomFor, type OpenBacklog, type StepResult } from '../jobs.ts'
-import { matchesFilter, partsOfKey, replayedRoutes } from '../replays.ts'
+import { matchesFilter, partsOfKey, replayedRoutes, type ScannedEvent } from '../replays.ts'
 import { type HandlerRoute, type LeasedReplay, type NewReplay, type ReplayFilter } from '../port.ts'
 import { createRouteKeys } from '../route-key.ts'
 import { replayState } from '../run-sql.ts'
 import { statusOf } from '../status.ts'
-import type { HandlerTable } from './handlers.ts'
-import type { WriterCounters } from './writer-counters.ts'
 import { live, type Runs } from './runs.ts'
-import { type ReplayRow, type ScannedEvent, type Statements } from './statements.ts'
-
-export interface ReplaysOptions {
-  readonly sql: Statements
-  readonly clock: Clock
-  readonly counters: WriterCounters
-  readonly handlers: HandlerTable
-  readonly runs: Pick<Runs, 'insert' | 'supersedeWaiting' | 'drop'>
-}
+import type { StoreContext } from './context.ts'
+import type { ReplayRow } from './statements.ts'
 
 /** Maximum events scanned per step, and events per read. */
 const maxScanned = 2_000
@@ -25,7 +15,10 @@ const eventsPerRead = 200
 const maxDropped = 100_000
 
 /** Replays and backfills: creates runs of stored events, step by step. */
-export function createReplays({ sql, clock, counters, handlers, runs }: ReplaysOptions) {
+export function createReplays(
+  { sql, clock, counters, handlers }: StoreContext,
+  runs: Pick<Runs, 'insert' | 'supersedeWaiting' | 'drop'>,
+) {
   const leased = new Map<number, LeasedReplay>()
 
   /** The replay of a lease. */

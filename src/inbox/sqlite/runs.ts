@@ -1,5 +1,6 @@
-import type { Clock } from '../../base/clock.ts'
 import { errorGroupOf } from '../error-group.ts'
+import { toLease } from '../lease-row.ts'
+import { bodyMissing, maxClaimBytes, maxSuperseded, storedError } from '../limits.ts'
 import {
   dueAt,
   maxCrashes,
@@ -15,12 +16,10 @@ import {
   type RunError,
   type SettleResult,
 } from '../port.ts'
-import type { HandlerTable } from './handlers.ts'
 import { runState as state } from '../run-sql.ts'
 import type { LeaseEntry, Leases, RunQueue, WaitingClaim } from './leases.ts'
 import type { StateTable } from './state.ts'
-import type { ClaimRow, Statements } from './statements.ts'
-import type { WriterCounters } from './writer-counters.ts'
+import type { StoreContext } from './context.ts'
 
 /*
  * The life of a run, in the column `state`:
@@ -38,10 +37,6 @@ import type { WriterCounters } from './writer-counters.ts'
  */
 
 export interface RunsOptions {
-  readonly sql: Statements
-  readonly clock: Clock
-  readonly counters: WriterCounters
-  readonly handlers: HandlerTable
   readonly leases: Leases
   readonly states: StateTable
   /** Claims that wait for work during the current transaction. */
@@ -55,28 +50,18 @@ export interface RunsOptions {
 /** The replay id of live runs. */
 export const live = 0
 
-const bodyMissing: RunError = {
-  name: 'body_missing',
-  message: 'the event or its body is missing in the database: the file was damaged or changed by hand',
-}
 /** Maximum reads of claimable runs per claim and transaction. More than one only if a body is missing, or for a large claim. */
 const maxFillRounds = 100
 /** Maximum runs per read. */
 const fillCount = 32
-/** A claim with this many bytes of bodies gets no more runs. */
-const maxClaimBytes = 4 * 1024 * 1024
-/** Maximum runs superseded at once. Usually one; more only if a handler became `latestOnly` with a backlog. */
-const maxSuperseded = 500
-/** Stored characters of an error. */
-const maxErrorMessage = 2_000
-const maxErrorStack = 8_000
 
 export type Runs = ReturnType<typeof createRuns>
 
 /** Runs: their states, order and leases. Call every method inside a transaction. */
-export function createRuns(options: RunsOptions) {
-  const { sql, clock, counters, handlers, leases, states, claims, replayOf, isCancelled, woken } = options
-
+export function createRuns(
+  { sql, clock, counters, handlers }: StoreContext,
+  { leases, states, claims, replayOf, isCancelled, woken }: RunsOptions,
+) {
   /** Creates the live run of a new event for a handler. */
   function insertRun(event: NewEvent, seq: number, route: HandlerRoute, key: string | null): void {
     const handlerId = handlers.idOf(route.name)
@@ -199,7 +184,7 @@ export function createRuns(options: RunsOptions) {
       const attempt = row.attempt + 1
       const token = row.token + 1
       counters.claimable--
-      const queue = { handlerId, replayId, key: row.runKey }
+      const queue = { handlerId, replayId, key: row.key }
       if (row.raw === null) {
         const ended = { runId: row.runId, attempt, startedAt: now, endedAt: now }
         record(ended, 'dead', bodyMissing)
@@ -210,7 +195,7 @@ export function createRuns(options: RunsOptions) {
       const { owner } = claim
       const { crashed } = row
       const replay = replayId === live ? null : replayOf(replayId)
-      const lease = toLease({ ...row, raw: row.raw }, { handler, attempt, token, replay })
+      const lease = toLease({ ...row, handler, attempt, token, replay }, row, row.raw)
       leases.add(row.runId, { ...queue, token, owner, event: lease.event, attempt, crashed, mayHaveFollowers: true })
       addLease(claim, lease)
     }
@@ -317,11 +302,10 @@ export function createRuns(options: RunsOptions) {
   function record(
     { runId, attempt, startedAt, endedAt }: Times & { readonly attempt: number },
     outcome: 'retry' | 'dead' | 'crashed' | 'dropped',
-    { name, message, stack }: RunError,
+    error: RunError,
   ): void {
-    const storedStack = stack?.slice(0, maxErrorStack) ?? null
-    const storedMessage = message.slice(0, maxErrorMessage)
-    sql.insertAttempt.run(runId, attempt, startedAt, endedAt, outcome, name, storedMessage, storedStack)
+    const { name, message, stack } = storedError(error)
+    sql.insertAttempt.run(runId, attempt, startedAt, endedAt, outcome, name, message, stack)
   }
 
   function release(released: readonly Pick<Lease, 'runId' | 'token'>[]): void {
@@ -457,34 +441,6 @@ type Times = Pick<Outcome, 'runId' | 'startedAt' | 'endedAt'>
 
 function isDeadLetter(run: { readonly state: number }): boolean {
   return run.state === state.held || run.state === state.dead
-}
-
-function toLease(
-  row: ClaimRow & { readonly raw: Buffer },
-  claimed: Pick<Lease, 'handler' | 'attempt' | 'token' | 'replay'>,
-): Lease {
-  return {
-    ...claimed,
-    runId: row.runId,
-    failed: row.failed,
-    crashed: row.crashed,
-    event: {
-      seq: row.seq,
-      id: row.id,
-      type: row.type,
-      createdAt: row.createdAt,
-      receivedAt: row.receivedAt,
-      key: row.key ?? row.id,
-      secretLabel: row.secretLabel,
-      raw: row.raw,
-      trace: row.trace,
-    },
-    key: row.runKey,
-    item:
-      row.payload === null || row.idempotencyKey === null
-        ? null
-        : { payload: row.payload, idempotencyKey: row.idempotencyKey },
-  }
 }
 
 function isFull({ leases, max, bytes }: WaitingClaim): boolean {

@@ -1,10 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
+import { purgedPerWrite } from '../limits.ts'
 import { afterKey, prefixEnd } from '../state-keys.ts'
 import type { StateEntry, StateQuery, StateRead, StateWrite } from '../port.ts'
 import type { Statements } from './statements.ts'
-
-/** Expired entries deleted per write. More than one, so that their number shrinks. */
-const purgedPerWrite = 4
 
 export type StateTable = ReturnType<typeof createStateTable>
 

@@ -1,7 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import { minReadyRuns } from '../jobs.ts'
-import type { SourceKey, StateEntry, Subscription } from '../port.ts'
-import type { ReplayRow as StoredReplay } from '../replays.ts'
+import type { Span } from '../../base/retry-schedule.ts'
+import type { Gap } from '../gap-watch.ts'
+import { minReadyRuns, type RunningReplay } from '../jobs.ts'
+import type { LeaseRow } from '../lease-row.ts'
+import type { Lease, SourceKey, StateEntry, StoredEvent, SubscriptionRow } from '../port.ts'
+import type { ReplayRow as StoredReplay, ScannedEvent } from '../replays.ts'
 import { isClaimable, isDeadLetter, isOpen, replayState, runState as state } from '../run-sql.ts'
 import type { ProgressRow } from '../status.ts'
 import type { RunQueue } from './leases.ts'
@@ -87,31 +90,9 @@ const tallies = {
 }
 
 /** A claimable run with all that its lease needs. */
-export interface ClaimRow {
-  readonly runId: number
-  readonly token: number
-  readonly attempt: number
-  readonly failed: number
-  readonly crashed: number
-  /** Key that orders the run; null: unordered. */
-  readonly runKey: string | null
-  readonly replayId: number
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly createdAt: string
-  readonly receivedAt: number
-  /** Null if the event's key is its id. */
-  readonly key: string | null
-  readonly secretLabel: string
-  /** W3C `traceparent` of the receipt; null without one. */
-  readonly trace: string | null
-  /** Both null for a run without an outbox item. */
-  readonly payload: string | null
-  readonly idempotencyKey: string | null
-  /** Null if the body or the event is missing. */
-  readonly raw: Buffer | null
-}
+type ClaimRow = LeaseRow &
+  Pick<Lease, 'runId' | 'token' | 'attempt' | 'failed' | 'crashed' | 'key'> &
+  Pick<StoredEvent, 'seq'>
 
 interface RunningRow extends RunQueue {
   readonly id: number
@@ -138,8 +119,7 @@ const claiming = {
      WHERE handler_id = ? AND replay_id = ? AND key = ? AND ${isOpen()} ORDER BY id DESC LIMIT 1`,
   ),
   claimable: read<ClaimRow>(
-    `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key AS runKey, r.replay_id AS replayId,
-       e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key,
+    `SELECT r.id AS runId, r.token, r.attempt, r.failed, r.crashed, r.key, e.seq, e.id, e.type, e.created_at AS createdAt, e.received_at AS receivedAt, e.key AS eventKey,
        e.secret_label AS secretLabel, e.trace, b.raw, i.payload, i.idempotency_key AS idempotencyKey
      FROM run r INDEXED BY run_claimable
      LEFT JOIN event e ON e.seq = r.event_seq LEFT JOIN body b ON b.seq = e.seq LEFT JOIN item i ON i.run_id = r.id
@@ -260,19 +240,6 @@ const handlers = {
   advanceBackfill: write(`UPDATE handler SET backfill_seq = ? WHERE id = ?`),
 }
 
-/** The fields of an event that replays and backfills read. */
-export interface ScannedEvent {
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly receivedAt: number
-  /** Null if the key is the event's own id. */
-  readonly key: string | null
-  readonly secretLabel: string
-  /** Null unless the event was pruned. */
-  readonly finalStatus: number | null
-}
-
 export type ReplayRow = StoredReplay<number>
 
 const scannedColumns =
@@ -288,7 +255,7 @@ const replays = {
     `SELECT id, filter, per_second AS perSecond, new_keys AS newKeys, state, created_at AS createdAt, ended_at AS endedAt,
        next_seq AS nextSeq, last_seq AS lastSeq, events, runs, skipped FROM replay WHERE id = ?`,
   ),
-  runningReplays: read<{ id: number; perSecond: number | null }>(
+  runningReplays: read<RunningReplay>(
     `SELECT id, per_second AS perSecond FROM replay INDEXED BY replay_running WHERE state = ${replayState.running}`,
   ),
   advanceReplay: write(
@@ -350,27 +317,16 @@ const pruning = {
   deleteBody: write(`DELETE FROM body WHERE seq = ?`),
 }
 
-/** A period without a receiver. `lostFrom` and `lostTo` are null if nothing was lost. */
-export interface GapRow {
-  readonly id: number
-  readonly from: number
-  readonly to: number
-  readonly lostFrom: number | null
-  readonly lostTo: number | null
-}
-
 const gaps = {
   lastReceived: read<{ receivedAt: number }>(`SELECT received_at AS receivedAt FROM event ORDER BY seq DESC LIMIT 1`),
   insertGap: write(
     `INSERT INTO gap (from_at, to_at, kind, retried_until, lost_from, lost_to, arrived, arrived_lost) VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
   ),
-  gaps: read<GapRow>(
+  gaps: read<Gap>(
     `SELECT id, from_at AS "from", to_at AS "to", lost_from AS lostFrom, lost_to AS lostTo FROM gap
      WHERE to_at > ? ORDER BY lost_to IS NULL, id DESC LIMIT ?`,
   ),
-  outages: read<Pick<GapRow, 'from' | 'to'>>(
-    `SELECT from_at AS "from", to_at AS "to" FROM gap WHERE to_at > ? AND kind <> 'restored'`,
-  ),
+  outages: read<Span>(`SELECT from_at AS "from", to_at AS "to" FROM gap WHERE to_at > ? AND kind <> 'restored'`),
   firstRetried: read<{ from: number | null }>(`SELECT min(from_at) AS "from" FROM gap WHERE retried_until > ?`),
   countArrivals: write(
     `UPDATE gap SET arrived = arrived + ?, arrived_lost = arrived_lost + ?, last_arrival_at = ? WHERE id = ?`,
@@ -379,12 +335,6 @@ const gaps = {
   deleteGaps: write(
     `DELETE FROM gap WHERE id <= (SELECT max(id) FROM gap) - ? AND (lost_to IS NULL OR acknowledged_at IS NOT NULL)`,
   ),
-}
-
-export interface SubscriptionRow extends Omit<Subscription, 'events' | 'state'> {
-  /** JSON */
-  readonly events: string
-  readonly state: number
 }
 
 /** Registrations with the upstream (state 0: begun, 1: registered, 2: failed), the audit, and single values by name. */

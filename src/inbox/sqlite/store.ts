@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { maxHeaderSets } from '../limits.ts'
 import { createRouteKeys } from '../route-key.ts'
 import {
   type AcceptResult,
@@ -17,7 +18,7 @@ import {
   type NewSubscription,
   type Subscription,
   type SubscriptionEnd,
-  type SubscriptionState,
+  toSubscription,
   sourceOf,
   uidOf,
 } from '../port.ts'
@@ -30,7 +31,7 @@ import { createReplays } from './replays.ts'
 import { createRuns, live } from './runs.ts'
 import { createStateTable } from './state.ts'
 import { runState } from '../run-sql.ts'
-import { prepareStatements, type Statements, type SubscriptionRow } from './statements.ts'
+import { prepareStatements, type Statements } from './statements.ts'
 import { hourMs, keptTallyMinutes, minuteMs, prunedMinutes } from '../tally.ts'
 
 /** A clock this far behind the latest time was set back. Smaller steps are normal adjustments. */
@@ -66,20 +67,10 @@ export function createSqliteStore(db: Database, options: { clock: Clock; firstSe
   const leases = new Leases((step) => undo.note(step))
   const replayOf = (id: number) => replays.replayOf(id)
   const isCancelled = (id: number) => replays.isCancelled(id)
-  const runs = createRuns({
-    sql,
-    clock,
-    counters,
-    handlers,
-    leases,
-    states,
-    claims: () => waiting,
-    replayOf,
-    isCancelled,
-    woken,
-  })
-  const replays = createReplays({ sql, clock, counters, handlers, runs })
-  const pruning = createPruning({ db, sql, counters, handlers, clock })
+  const context = { db, sql, clock, counters, handlers }
+  const runs = createRuns(context, { leases, states, claims: () => waiting, replayOf, isCancelled, woken })
+  const replays = createReplays(context, runs)
+  const pruning = createPruning(context)
   const gaps = createGaps(sql, clock)
   const tallies = createTallies(sql)
   const deadAtStart = transact([], () => {
@@ -328,9 +319,6 @@ function hasSameDigest(first: { readonly stableDigest: string | null }, { stable
   return stableDigest !== null && stableDigest === first.stableDigest
 }
 
-/** Maximum stored sets: a sender whose headers differ in every delivery must not fill the file. */
-const maxHeaderSets = 1_000
-
 /** Sets of delivery headers, each stored once. Call inside a transaction. */
 function createHeaderSets(sql: Pick<Statements, 'headerSets' | 'insertHeaderSet'>, undo: Undo) {
   const ids = new Map(sql.headerSets.all().map(({ id, headers }) => [headers, id]))
@@ -362,12 +350,6 @@ function createSubscriptions(sql: Statements) {
     end: (id: number, { state, answer }: SubscriptionEnd): boolean =>
       sql.endSubscription.run(subscriptionStates.indexOf(state), answer, id).changes === 1,
   }
-}
-
-function toSubscription(row: SubscriptionRow | undefined): Subscription | null {
-  if (row === undefined) return null
-  const state = subscriptionStates[row.state] as SubscriptionState
-  return { ...row, state, events: JSON.parse(row.events) as readonly string[] }
 }
 
 /** Counts new events per minute, type and network, per hour and per secret. Each transaction writes its counts at its end. */

@@ -21,7 +21,7 @@ const seqsOfKeyText = `
 export function viewStoreOf(db: Database): ViewStore {
   const readPragma = (name: string) => Number(db.pragma(name, { simple: true }))
   return {
-    db: kyselyOf<Tables>(db),
+    db: kyselyOf(db),
     attemptOrder: 'attempt.rowid',
     jsonRows: jsonArrayFrom,
     bodyHas: (pattern) => sql`cast(body.raw as text) like ${pattern} escape '\\'`,
@@ -34,7 +34,7 @@ export function viewStoreOf(db: Database): ViewStore {
 }
 
 /** Kysely over a connection. The caller closes the connection. */
-function kyselyOf<T>(db: Database): Kysely<T> {
+function kyselyOf(db: Database): Kysely<Tables> {
   const database = { prepare: (text: string) => db.prepare(text), close: () => {} }
-  return new Kysely<T>({ dialect: new SqliteDialect({ database }) })
+  return new Kysely<Tables>({ dialect: new SqliteDialect({ database }) })
 }

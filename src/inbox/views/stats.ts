@@ -24,64 +24,26 @@ export function createStats(
 
   const deadLastHour = createCachedCount(countDeadLastHour, isLarge)
 
-  /** Counts in parts, in the order of the time of death. */
-  async function countDeadLastHour(): Promise<number> {
-    let total = 0
-    for (let [at, id] = [clock.now() - hourMs, 0]; ; await turn()) {
-      const rows = await db
-        .selectFrom('run')
-        .select(['ended_at', 'id'])
-        .where(isDead)
-        .where((eb) => eb(eb.refTuple('ended_at', 'id'), '>', eb.tuple(at, id)))
-        .orderBy('ended_at')
-        .orderBy('id')
-        .limit(fewRows)
-        .execute()
-      total += rows.length
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < fewRows) return total
-      ;[at, id] = [last.ended_at, last.id]
-    }
+  /** Counts in the order of the time of death. */
+  function countDeadLastHour(): Promise<number> {
+    const since = clock.now() - hourMs
+    const dead = db.selectFrom('run').select(['ended_at', 'id']).where(isDead).orderBy('ended_at').orderBy('id')
+    return countInParts({ ended_at: since, id: 0 }, ({ ended_at: at, id }) =>
+      dead.where((eb) => eb(eb.refTuple('ended_at', 'id'), '>', eb.tuple(at, id))).limit(fewRows),
+    )
   }
 
-  /** Counts in parts, in index order. */
-  async function countConflicts(): Promise<number> {
-    let total = 0
-    for (let after: readonly [number, number, string] | null = [-1, 0, '']; after !== null; await turn()) {
-      const last: Awaited<ReturnType<typeof conflictsAfter>> = await conflictsAfter(...after)
-      total += last?.count ?? 0
-      after = last?.count === fewRows ? [last.received_at, last.event_seq, last.digest] : null
-    }
-    return total
-  }
-
-  /** The last of the next `fewRows` conflicts, and their count. */
-  function conflictsAfter(at: number, seq: number, digest: string) {
-    return db
-      .with(
-        (cte) => cte('part').materialized(),
-        (of) =>
-          of
-            .selectFrom('conflict')
-            .select(['received_at', 'event_seq', 'digest'])
-            .where((eb) => eb(eb.refTuple('received_at', 'event_seq', 'digest'), '>', eb.tuple(at, seq, digest)))
-            .orderBy('received_at')
-            .orderBy('event_seq')
-            .orderBy('digest')
-            .limit(fewRows),
-      )
-      .selectFrom('part')
-      .select([
-        'received_at',
-        'event_seq',
-        'digest',
-        (eb) => eb.selectFrom('part').select(eb.fn.countAll<number>().as('n')).as('count'),
-      ])
-      .orderBy('received_at', 'desc')
-      .orderBy('event_seq', 'desc')
-      .orderBy('digest', 'desc')
-      .limit(1)
-      .executeTakeFirst()
+  function countConflicts(): Promise<number> {
+    const columns = ['received_at', 'event_seq', 'digest'] as const
+    const conflicts = db
+      .selectFrom('conflict')
+      .select(columns)
+      .orderBy('received_at')
+      .orderBy('event_seq')
+      .orderBy('digest')
+    return countInParts({ received_at: -1, event_seq: 0, digest: '' }, ({ received_at: at, event_seq: seq, digest }) =>
+      conflicts.where((eb) => eb(eb.refTuple(...columns), '>', eb.tuple(at, seq, digest))).limit(fewRows),
+    )
   }
 
   /** When the events of these runs were received, by run id. */
@@ -138,6 +100,17 @@ export function createStats(
       }
     },
   }
+}
+
+/** Counts rows in index order, `fewRows` at a time. `next`: the query for the rows after a row. */
+async function countInParts<T>(first: T, next: (after: T) => { execute(): Promise<T[]> }): Promise<number> {
+  let total = 0
+  for (let after: T | undefined = first; after !== undefined; await turn()) {
+    const rows: T[] = await next(after).execute()
+    total += rows.length
+    after = rows.length === fewRows ? rows.at(-1) : undefined
+  }
+  return total
 }
 
 /** Open and dead runs of a handler. `oldestRun`: id of its oldest open run, dead letters excluded; Infinity if none is open. */

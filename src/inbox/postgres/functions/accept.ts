@@ -1,3 +1,4 @@
+import { maxHeaderSets, maxSuperseded } from '../../limits.ts'
 import { isOpen, runState as state } from '../../run-sql.ts'
 import { keptTallyMinutes, prunedMinutes } from '../../tally.ts'
 import { callSettings, hotSettings, sharedLock } from '../locks.ts'
@@ -13,9 +14,6 @@ import { callSettings, hotSettings, sharedLock } from '../locks.ts'
  * A batch is a set of arrays with an element per delivery: arrays cost a tenth of JSON here, and PL/pgSQL accesses their elements directly.
  * `place` is a position in them, from 1. Comments stand here, not in the SQL, because `migrate` installs every changed SQL text.
  */
-
-/** Maximum stored sets of headers: a sender whose headers differ in every delivery must not fill the database. */
-export const maxHeaderSets = 1_000
 
 /**
  * Returns one letter per delivery in `results`: `a`ccepted, `d`uplicate, `c`onflict or `q`uarantined. Accepted events get the numbers
@@ -256,9 +254,6 @@ BEGIN
     array_agg(id) FILTER (WHERE claim IS NOT NULL), array_agg(claim) FILTER (WHERE claim IS NOT NULL)
   INTO are_ready, given_at, given_runs, given_claims FROM leased;
 END $$`
-
-/** Maximum runs superseded at once. Usually one; more only if a handler became `latestOnly` with a backlog. */
-const maxSuperseded = 500
 
 /**
  * Supersedes the live runs of a key that are not running. If runs are left for the next call, the ready run stays, because they wait behind
