@@ -15,7 +15,7 @@ import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
 import { callServer, readBytes, type ServerKind } from './server-call.ts'
 import { readSettings, type ConfigOption } from './settings.ts'
-import { parseExactJson } from '../admin/exact-json.ts'
+import { parseExactJson } from '../base/exact-json.ts'
 import type { Query } from '../admin/parse.ts'
 
 export interface InboxCallsOptions extends ConfigOption {

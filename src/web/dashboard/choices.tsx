@@ -22,20 +22,22 @@ export function Choices({ verb, choices, run, doneText }: ChoicesProps) {
   return (
     <>
       <Facts
-        facts={choices.map(({ name, about }) => [
-          shortText(name),
-          <span key={name} className="ui-row">
-            <Button
-              variant="default"
-              disabled={action.isPending}
-              aria-label={`${verb} ${shortText(name)}`}
-              onClick={() => action.mutate(name)}
-            >
-              {verb}
-            </Button>
-            <Text value={about} />
-          </span>,
-        ])}
+        facts={Object.fromEntries(
+          choices.map(({ name, about }) => [
+            shortText(name),
+            <span key={name} className="ui-row">
+              <Button
+                variant="default"
+                disabled={action.isPending}
+                aria-label={`${verb} ${shortText(name)}`}
+                onClick={() => action.mutate(name)}
+              >
+                {verb}
+              </Button>
+              <Text value={about} />
+            </span>,
+          ]),
+        )}
       />
       <span role="status">{action.data !== undefined && doneText(action.data)}</span>
       <Failure error={action.error} />

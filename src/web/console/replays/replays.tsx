@@ -97,18 +97,18 @@ function Replay({ replay }: { readonly replay: ReplayJson }) {
         </div>
       )}
       <Facts
-        facts={[
-          ['Events', filterText(replay.filter)],
-          ['State', replay.state],
-          ['Matched', formatCount(replay.events)],
-          ['Runs', formatCount(replay.runs)],
-          ['Open runs', formatCount(replay.open_runs)],
-          ['Skipped', `${formatCount(replay.skipped)} without a body`],
-          ['Rate', replay.per_second === null ? 'unlimited' : `${formatNumber(replay.per_second)} per second`],
-          ['New keys', replay.new_keys ? 'yes' : 'no'],
-          ['Started', <Time key="started" at={replay.created_at} />],
-          ['Ended', <Time key="ended" at={replay.ended_at} />],
-        ]}
+        facts={{
+          Events: filterText(replay.filter),
+          State: replay.state,
+          Matched: formatCount(replay.events),
+          Runs: formatCount(replay.runs),
+          'Open runs': formatCount(replay.open_runs),
+          Skipped: `${formatCount(replay.skipped)} without a body`,
+          Rate: replay.per_second === null ? 'unlimited' : `${formatNumber(replay.per_second)} per second`,
+          'New keys': replay.new_keys ? 'yes' : 'no',
+          Started: <Time at={replay.created_at} />,
+          Ended: <Time at={replay.ended_at} />,
+        }}
       />
     </>
   )
