@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Histogram } from '../base/histogram.ts'
-import type { AcceptResult } from '../inbox/port.ts'
+import type { AcceptResult, ActivityQuery } from '../inbox/port.ts'
 
 /** How long the sender waits for a response, in milliseconds (R79). */
 export const ackBudgetMs = 5_000
@@ -120,7 +120,6 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
   const minutes = new Ring(minuteMs, 1_440)
   const startedAt = clock.now()
   const totals = { acknowledged: 0, late: 0, refused: 0, unusable: 0 }
-  let rejects = 0
 
   function countDelivery(result: keyof typeof totals, durationMs?: number): void {
     const now = clock.now()
@@ -151,7 +150,6 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
     refused: () => countDelivery('refused'),
     /** A request was permanently rejected, or incomplete: it may not have been a delivery. */
     rejected(reason: string): void {
-      rejects++
       if (reason === 'mismatch') seconds.at(clock.now()).mismatched++
       else if ((rejections as readonly string[]).includes(reason)) seconds.at(clock.now())[reason as Rejection]++
     },
@@ -179,15 +177,7 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
       }
     },
     /** Skips empty buckets. */
-    acks({
-      from,
-      to,
-      bucketMs,
-    }: {
-      readonly from: number
-      readonly to: number
-      readonly bucketMs: number
-    }): AckBucket[] {
+    acks({ from, to, bucketMs }: ActivityQuery): AckBucket[] {
       // Seconds only for buckets below a minute: a minute belongs to one bucket as a whole.
       const ring = bucketMs < minuteMs ? seconds : minutes
       const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
@@ -218,8 +208,6 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
       const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
       return sum(seconds.between(end - rateSeconds * secondMs, end)).received / elapsed
     },
-    /** Permanently rejected requests since the start. */
-    rejects: () => rejects,
     /** Deliveries since the start. */
     totals: (): Readonly<typeof totals> => totals,
   }

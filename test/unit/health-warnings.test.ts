@@ -100,6 +100,7 @@ const silent: Silence = {
   usualMs: 1,
   alarmAfterMs: 2,
   state: 'silent',
+  learning: null,
 }
 
 const gap: GapRecord = {
