@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { ApiError, createClient, type ApiClient } from '../../src/client/index.ts'
-import type { World } from '../../src/emulator/world/world.ts'
 import { createReconciler, type Reconcile, type ReconcilerOptions } from '../../src/health/reconcile.ts'
 import { encodeCursor } from '../../src/inbox/cursor.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
@@ -70,10 +69,10 @@ const failure = (status: number, isRetryable: boolean) =>
 
 test('R55 finds the lost trades of a real upstream, which returns them in any order', async () => {
   await using stage = await createRestStage({ seed: 'reconcile', hours: 6, settings: { tradesOrder: 'shuffled' } })
-  const { eventsAfter, lastEvent }: World = stage.world
-  const events = eventsAfter(0, lastEvent()).flatMap(({ event }) =>
-    event.type === 'wallet.large_trade' ? [event] : [],
-  )
+  const { world } = stage
+  const events = world
+    .eventsAfter(0, world.lastEvent())
+    .flatMap(({ event }) => (event.type === 'wallet.large_trade' ? [event] : []))
   const [first, ...others] = [...Map.groupBy(events, ({ data }) => data.wallet_address).values()].toSorted(
     (a, b) => b.length - a.length,
   )
