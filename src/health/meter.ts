@@ -176,12 +176,10 @@ export function createMeter(clock: Pick<Clock, 'now'>, unusableStatus = 200, ack
         maxMs: acks?.maxMs ?? null,
       }
     },
-    /** Skips empty buckets. */
+    /** Skips empty buckets. A minute belongs to one bucket as a whole. */
     acks({ from, to, bucketMs }: ActivityQuery): AckBucket[] {
-      // Seconds only for buckets below a minute: a minute belongs to one bucket as a whole.
-      const ring = bucketMs < minuteMs ? seconds : minutes
       const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
-      return [...Map.groupBy(ring.between(from, to), bucketOf)].flatMap(([at, units]) => {
+      return [...Map.groupBy(minutes.between(from, to), bucketOf)].flatMap(([at, units]) => {
         const { acknowledged, late, refused, unusable, acks } = sum(units)
         // To the sender a late response is a failure.
         const failed = refused + late + unusable

@@ -134,15 +134,6 @@ describe('request bodies, in zod and in the document', () => {
     expect([components[name].safeParse(value).success, inDocument], JSON.stringify(value)).toEqual([isValid, isValid])
   }
 
-  test('R57 a new alert needs all fields but the label, each of its type', () => {
-    expectVerdict('NewAlert', alert, true)
-    for (const field of Object.keys(alert)) {
-      const { [field]: _gone, ...rest } = alert
-      expectVerdict('NewAlert', rest, field === 'label')
-      for (const wrong of [[], null]) expectVerdict('NewAlert', { ...alert, [field]: wrong }, false)
-    }
-  })
-
   test.each([
     ['R4', 'network', 'tron', false],
     ['R32', 'type', 'price_equal', false],
