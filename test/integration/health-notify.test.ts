@@ -98,28 +98,26 @@ const pagers = [
   },
 ]
 
-describe.each(pagers)('a warning at $kind', ({ kind, callsOf, expected }) => {
-  const course = [
-    eventOf('begun'),
-    eventOf('critical', { level: 'critical' }),
-    eventOf('resolved', { level: 'critical' }),
-  ]
+const course = [
+  eventOf('begun'),
+  eventOf('critical', { level: 'critical' }),
+  eventOf('resolved', { level: 'critical' }),
+]
 
-  test('opens one incident and closes it', async () => {
-    await using to = await stageService(kind)
-    for (const event of course) expect(await to.send(items(event))).toBeUndefined()
-    expect(to.fake.rejected).toEqual([])
-    expect(callsOf(to.fake)).toEqual(expected)
-  })
-
-  test('below minSeverity opens and closes nothing', async () => {
-    await using to = await stageService(kind, { minSeverity: 'critical' })
-    for (const event of [eventOf('begun'), eventOf('resolved')]) await to.send(items(event))
-    expect(to.fake.accepted).toEqual([])
-    for (const event of course) await to.send(items(event))
-    expect(callsOf(to.fake)).toEqual(expected.slice(1))
-  })
-})
+test.each(pagers)(
+  'a warning opens one incident at $kind and closes it; below minSeverity it opens and closes nothing',
+  async ({ kind, callsOf, expected }) => {
+    await using all = await stageService(kind)
+    for (const event of course) expect(await all.send(items(event))).toBeUndefined()
+    expect(all.fake.rejected).toEqual([])
+    expect(callsOf(all.fake)).toEqual(expected)
+    await using critical = await stageService(kind, { minSeverity: 'critical' })
+    for (const event of [eventOf('begun'), eventOf('resolved')]) await critical.send(items(event))
+    expect(critical.fake.accepted).toEqual([])
+    for (const event of course) await critical.send(items(event))
+    expect(callsOf(critical.fake)).toEqual(expected.slice(1))
+  },
+)
 
 test('a warning of a running inbox goes only to the sinks in INBOX_NOTIFY', async () => {
   const clock = createTestClock(Date.now())

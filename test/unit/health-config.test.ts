@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 
-const cwd = await mkdtemp(join(tmpdir(), 'inbox-notify-'))
-afterAll(() => rm(cwd, { recursive: true }))
+const cwd = '/srv/inbox'
 
 const sinks = {
   desk: { kind: 'slack', url: 'https://hooks.slack.example/services/x' },
