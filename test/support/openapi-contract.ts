@@ -1,21 +1,13 @@
 import { readOpenApi, type DocumentedAnswer, type DocumentedOperation } from './openapi-document.ts'
 import type { Json } from './api-document.ts'
 
-export interface Sent {
-  readonly method: string
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, string | readonly string[]>>
-  /** Undefined if there is none, or if it isn't JSON. */
-  readonly body?: unknown
-}
-
 export interface Got {
   readonly status: number
   header(name: string): string | undefined
   readonly text: string
 }
 
-/** Checks exchanges against the document, and records which documented responses were not seen yet. */
+/** Checks responses against the document, and records which documented ones were not seen yet. */
 export function createContract() {
   const document = readOpenApi()
   const unseen = new Set(
@@ -36,50 +28,23 @@ export function createContract() {
     return problems
   }
 
-  /** An accepted request must be documented. */
-  function checkRequest(operation: DocumentedOperation, given: ReadonlyMap<string, unknown>, sent: Sent) {
-    const problems: string[] = []
-    for (const { name, in: place, required, schema } of [...operation.parameters, ...operation.members]) {
-      const value = place === 'body' ? (sent.body as Json | undefined)?.[name] : given.get(name)
-      if (value === undefined) {
-        if (required) problems.push(`accepted without the parameter ${name}`)
-        continue
-      }
-      problems.push(...document.problemsOf(schema, value).map((why) => `accepted with ${name}: ${why}`))
-    }
-    if (operation.body === null) return problems
-    return [...problems, ...document.problemsOf(operation.body, sent.body).map((why) => `accepted with a body: ${why}`)]
-  }
-
   return {
     document,
     /** Documented statuses by operation that no response had. */
     unseen: unseen as ReadonlySet<string>,
-    /** Returns the deviations of a response, or of an accepted request, from the document. */
-    check(operation: DocumentedOperation, sent: Sent, got: Got): readonly string[] {
+    /** Returns the deviations of a response from the document. `method`: of the request, which may be another one than the operation's. */
+    check(operation: DocumentedOperation, method: string, got: Got): readonly string[] {
       const body: unknown = JSON.parse(got.text)
-      if (sent.method !== operation.method) {
+      if (method !== operation.method) {
         const other = got.status === 405 ? document.otherMethods.get(operation.path) : undefined
         return checkAnswer(other ?? document.failure, got, body)
       }
       const answer = operation.answers.get(got.status)
       if (answer === undefined) return [`${operation.id} does not document the status ${got.status}`]
       unseen.delete(`${operation.id} ${got.status}`)
-      return [
-        ...checkAnswer(answer, got, body),
-        ...(got.status < 300 ? checkRequest(operation, givenBy(operation, sent), sent) : []),
-      ]
+      return checkAnswer(answer, got, body)
     },
   }
-}
-
-function givenBy({ parameters }: DocumentedOperation, { params, query }: Sent) {
-  const given = new Map<string, unknown>()
-  for (const { name, in: place, schema } of parameters) {
-    const text = place === 'path' ? params[name] : query[name]?.toString()
-    if (text !== undefined) given.set(name, toTyped(text, schema))
-  }
-  return given
 }
 
 /** Converts text to an integer if its schema wants one. */

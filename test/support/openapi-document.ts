@@ -35,20 +35,10 @@ export interface DocumentedOperation {
   readonly answers: ReadonlyMap<number, DocumentedAnswer>
 }
 
-export interface ApiDocument {
-  readonly operations: readonly DocumentedOperation[]
-  /** Responses of each path to other methods. */
-  readonly otherMethods: ReadonlyMap<string, DocumentedAnswer>
-  /** The response of any failure. */
-  readonly failure: DocumentedAnswer
-  readonly webhooks: ReadonlyMap<string, { readonly schema: Json; readonly headers: readonly DocumentedParameter[] }>
-  /** Why a value doesn't match a schema; empty if it does. */
-  problemsOf(schema: Json, value: unknown): readonly string[]
-  /** The same, and undocumented members are problems. */
-  strictProblemsOf(schema: Json, value: unknown): readonly string[]
-}
+export type ApiDocument = ReturnType<typeof readOpenApi>
 
-export function readOpenApi(): ApiDocument {
+/** The OpenAPI document of the REST service. */
+export function readOpenApi() {
   const document = readDocument('openapi')
   const toAnswer = (ref: Json): DocumentedAnswer => {
     const { headers = {}, content } = resolve(document, ref)
@@ -92,7 +82,9 @@ export function readOpenApi(): ApiDocument {
   })
   return {
     operations,
+    /** Responses of each path to other methods. */
     otherMethods: new Map(otherMethods),
+    /** The response of any failure. */
     failure: toAnswer({ $ref: '#/components/responses/InvalidRequest' }),
     webhooks: new Map(webhooks),
     problemsOf: createJudge(document),
@@ -120,7 +112,7 @@ function readDocument(name: string): Json {
 }
 
 /** Validates values against schemas of a document. `isStrict`: objects may have documented members only. */
-export function createJudge(document: Json, { isStrict = false } = {}): ApiDocument['problemsOf'] {
+export function createJudge(document: Json, { isStrict = false } = {}) {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false })
   addFormats.default(ajv)
   ajv.addVocabulary(['x-assumption', 'x-extensible-enum', 'example'])
@@ -133,7 +125,8 @@ export function createJudge(document: Json, { isStrict = false } = {}): ApiDocum
     return isStrict && 'properties' in schema ? { additionalProperties: false, ...schema } : schema
   }
 
-  return (schema, value) => {
+  /** Why a value doesn't match a schema; empty if it does. */
+  return (schema: Json, value: unknown): readonly string[] => {
     const validate = compiled.get(schema) ?? ajv.compile(inline(schema) as object)
     compiled.set(schema, validate)
     validate(value)
