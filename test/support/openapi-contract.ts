@@ -1,11 +1,6 @@
 import { readOpenApi, type DocumentedAnswer, type DocumentedOperation } from './openapi-document.ts'
+import type { Answer } from '../integration/emulator-rest-stage.ts'
 import type { Json } from './api-document.ts'
-
-export interface Got {
-  readonly status: number
-  header(name: string): string | undefined
-  readonly text: string
-}
 
 /** Checks responses against the document, and records which documented ones were not seen yet. */
 export function createContract() {
@@ -14,12 +9,13 @@ export function createContract() {
     document.operations.flatMap(({ id, answers }) => [...answers.keys()].map((code) => `${id} ${code}`)),
   )
 
-  function checkAnswer(answer: DocumentedAnswer, got: Got, body: unknown): readonly string[] {
+  function checkAnswer(answer: DocumentedAnswer, { headers, body }: Answer): readonly string[] {
     const problems = document.strictProblemsOf(answer.schema, body).map((problem) => `body: ${problem}`)
-    if (got.header('content-type') !== answer.mediaType) problems.push(`media type ${got.header('content-type')}`)
+    const mediaType = headers.get('content-type')
+    if (mediaType !== answer.mediaType) problems.push(`media type ${mediaType}`)
     for (const { name, required, schema } of answer.headers) {
-      const text = got.header(name)
-      if (text === undefined) {
+      const text = headers.get(name)
+      if (text === null) {
         if (required) problems.push(`header ${name} is missing`)
         continue
       }
@@ -33,16 +29,15 @@ export function createContract() {
     /** Documented statuses by operation that no response had. */
     unseen: unseen as ReadonlySet<string>,
     /** Returns the deviations of a response from the document. `method`: of the request, which may be another one than the operation's. */
-    check(operation: DocumentedOperation, method: string, got: Got): readonly string[] {
-      const body: unknown = JSON.parse(got.text)
+    check(operation: DocumentedOperation, method: string, got: Answer): readonly string[] {
       if (method !== operation.method) {
         const other = got.status === 405 ? document.otherMethods.get(operation.path) : undefined
-        return checkAnswer(other ?? document.failure, got, body)
+        return checkAnswer(other ?? document.failure, got)
       }
       const answer = operation.answers.get(got.status)
       if (answer === undefined) return [`${operation.id} does not document the status ${got.status}`]
       unseen.delete(`${operation.id} ${got.status}`)
-      return checkAnswer(answer, got, body)
+      return checkAnswer(answer, got)
     },
   }
 }

@@ -16,27 +16,13 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface ContractStage extends AsyncDisposable {
-  readonly stage: RestStage
-  /** If on, the world throws. */
-  readonly fault: { isOn: boolean }
-  /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
-  expect(status: number, operation: DocumentedOperation, asked: Asked, hint?: string): Promise<Answer>
-  /** Valid requests. */
-  samplesOf(operation: Pick<DocumentedOperation, 'id'>): readonly Asked[]
-  /** All alerts and webhooks. */
-  owned(): unknown
-  /** The same and a digest of the world. */
-  fingerprint(): unknown
-  /** Deletes all alerts and webhooks. */
-  clear(): void
-}
+export type ContractStage = Awaited<ReturnType<typeof createContractStage>>
 
 /** The REST service over a world of 12 hours. Every exchange is checked against the document. */
 export async function createContractStage(
   contract: ReturnType<typeof createContract>,
   settings: Partial<RestSettings>,
-): Promise<ContractStage> {
+) {
   const fault = { isOn: false }
   const alter = (world: World): World => ({
     ...world,
@@ -62,24 +48,29 @@ export async function createContractStage(
       ...(asked.key !== undefined && { key: asked.key }),
       ...(body !== undefined && { body }),
     })
-    const header = (name: string) => answer.headers.get(name) ?? undefined
-    const problems = contract.check(operation, method, { status: answer.status, header, text: answer.text })
+    const problems = contract.check(operation, method, answer)
     if (problems.length === 0) return answer
     throw new Error(`${method} ${target} ${JSON.stringify(body)}: ${problems.join('; ')}\n${answer.text}`)
   }
 
   return {
     stage,
+    /** If on, the world throws. */
     fault,
-    async expect(status, operation, asked, hint = '') {
+    /** Sends a request. The response must match the document, have the status and contain `hint`. */
+    async expect(status: number, operation: DocumentedOperation, asked: Asked, hint = ''): Promise<Answer> {
       const answer = await call(operation, asked)
       const found = [answer.status, answer.text]
       expect(found, `${operation.id} ${JSON.stringify(asked)}`).toEqual([status, expect.stringContaining(hint)])
       return answer
     },
-    samplesOf: ({ id }) => samples(id),
+    /** Valid requests. */
+    samplesOf: ({ id }: Pick<DocumentedOperation, 'id'>) => samples(id),
+    /** All alerts and webhooks. */
     owned,
+    /** The same and a digest of the world. */
     fingerprint: () => ({ ...owned(), world: world.digest() }),
+    /** Deletes all alerts and webhooks. */
     clear() {
       for (const { accountId, webhookId } of accounts.allWebhooks()) accounts.removeWebhook(accountId, webhookId)
       for (const { accountId } of accounts.accounts()) {
