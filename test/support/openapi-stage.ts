@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createRestStage, type Answer, type RestStage } from '../integration/emulator-rest-stage.ts'
+import { createRestStage, type Answer } from '../integration/emulator-rest-stage.ts'
 import type { RestSettings } from '../../src/emulator/rest/input.ts'
 import type { World } from '../../src/emulator/world/world.ts'
 import { createSamples } from './openapi-samples.ts'
