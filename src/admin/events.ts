@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseExactJson } from '../base/exact-json.ts'
 import {
   defaultSource,
   eventStatuses,
@@ -8,7 +9,6 @@ import {
   type EventSummary,
   type RunRecord,
 } from '../inbox/port.ts'
-import { parseExactJson } from './exact-json.ts'
 import { eventQuery, page } from './parse.ts'
 import { bodyGone, noEvent } from './replays.ts'
 import { describeRoute, route, type AdminContext } from './route.ts'

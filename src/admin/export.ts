@@ -1,9 +1,9 @@
-import { once } from 'node:events'
+import { pipeline } from 'node:stream/promises'
 import type { Response } from 'express'
 import { z } from 'zod'
+import { parseExactJson } from '../base/exact-json.ts'
 import type { EventSummary } from '../inbox/port.ts'
 import { toEventSummaryJson } from './events.ts'
-import { parseExactJson } from './exact-json.ts'
 import { eventQuery } from './parse.ts'
 import { describeRoute, type AdminContext } from './route.ts'
 import { toBuffer } from './wire.ts'
@@ -44,37 +44,31 @@ export async function sendExport(
   { format, ...filter }: z.output<typeof exportParameters>,
   response: Response,
 ): Promise<void> {
-  response.setHeader('Content-Type', format === 'csv' ? 'text/csv' : 'application/x-ndjson')
-  response.setHeader('Content-Disposition', `attachment; filename="events.${format}"`)
-  if (format === 'csv') response.write(toCsvRow([...columns, 'body']))
-  let cursor: string | null | undefined
-  while (cursor !== null && !response.destroyed) {
-    const page = await inbox.events({ ...filter, isDetailed: true, limit: pageSize, ...(cursor && { cursor }) })
-    for (const event of page.data) {
-      const line = toLine(event, await bodyOf(event), format)
-      if (!response.write(line) && !response.destroyed) await drained(response)
-      if (response.destroyed) return
-    }
-    cursor = page.nextCursor
-  }
-  response.end()
+  const read = (cursor: string | null) =>
+    inbox.events({ ...filter, isDetailed: true, limit: pageSize, ...(cursor !== null && { cursor }) })
 
   /** A list leaves out large bodies. */
   async function bodyOf({ id, detail }: EventSummary): Promise<string | null> {
     const raw = detail?.body ?? (await inbox.event(id))?.raw
     return raw === undefined || raw.length === 0 ? null : toBuffer(raw).toString()
   }
-}
 
-/** Resolves when more can be written, or when the reader has left. */
-async function drained(response: Response): Promise<void> {
-  const settled = new AbortController()
-  const { signal } = settled
+  async function* lines(page: Awaited<ReturnType<typeof read>>): AsyncGenerator<string> {
+    if (format === 'csv') yield toCsvRow([...columns, 'body'])
+    for (let { data, nextCursor } = page; ; { data, nextCursor } = await read(nextCursor)) {
+      for (const event of data) yield toLine(event, await bodyOf(event), format)
+      if (nextCursor === null) return
+    }
+  }
+
+  // Read before the headers are sent: its failure has a response of its own.
+  const first = await read(null)
+  response.setHeader('Content-Type', format === 'csv' ? 'text/csv' : 'application/x-ndjson')
+  response.setHeader('Content-Disposition', `attachment; filename="events.${format}"`)
   try {
-    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })])
-  } finally {
-    // A slow reader makes thousands of waits: each removes its listeners.
-    settled.abort()
+    await pipeline(lines(first), response)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
   }
 }
 

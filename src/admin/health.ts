@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { driftKinds } from '../health/drift.ts'
 import { ackBudgetMs, type SenderMeter } from '../health/meter.ts'
 import { describeSchedule } from '../health/senders.ts'
-import type { Silence } from '../health/silence.ts'
 import {
   orphanedHandlers,
   openRunsOf,
@@ -262,7 +261,7 @@ async function showHealth(context: AdminContext): Promise<HealthJson> {
       const summary = toSenderJson(ofSource.summary(senderWindowMs), ackLimitMs)
       return { source, sender: summary, retries: describeSchedule(sender) }
     }),
-    silences: (watch?.silences() ?? []).map(toSilenceJson),
+    silences: toWire(watch?.silences() ?? []),
     reconcile: latest && toReconcileJson(latest),
     reconcile_configured: reconciler?.isConfigured ?? false,
   }
@@ -304,10 +303,4 @@ export function toSenderJson(
   ackLimitMs: number | null = ackBudgetMs,
 ): SenderMeterJson {
   return { window_s: Math.round(windowMs / 1_000), ...toWire(meter), budget_ms: ackLimitMs }
-}
-
-function toSilenceJson({ silentMs, usualMs, alarmAfterMs, learning, ...rest }: Silence): SilenceJson {
-  const [silent, usual, alarm] = [silentMs, usualMs, alarmAfterMs].map(Math.round) as [number, number, number]
-  const times = { silent_ms: silent, usual_ms: usual, alarm_after_ms: alarm }
-  return { ...toWire(rest), ...times, learning: learning === undefined ? null : toWire(learning) }
 }

@@ -19,16 +19,7 @@ export interface MetricsOptions {
   readonly health?: HealthMetricsInputs
 }
 
-/** Counters of the process. */
-export interface Metrics {
-  /** Returns the observer of a source. Its calls are made for each request and only add to numbers. */
-  observerOf(source: string): Omit<ReceiverObserver, 'signed'>
-  attemptsSettled(counts: readonly SettledCount[]): void
-  runnerReplaced(): void
-  /** All metrics in the Prometheus text format. Metrics of the store are missing while it can't be read. */
-  scrape(): Promise<string>
-  readonly contentType: string
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** Upper bounds of histogram buckets, in milliseconds. The default sender waits 5 s for an acknowledgement. */
 const ackEdgesMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_000, 3_000, 4_000, 5_000]
@@ -36,7 +27,7 @@ const attemptEdgesMs = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 10_000, 30_000, 10
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 /** Creates the metrics of one process, including Node's own. */
-export function createMetrics({ inbox, clock, handlers, openBreakers, health }: MetricsOptions): Metrics {
+export function createMetrics({ inbox, clock, handlers, openBreakers, health }: MetricsOptions) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
@@ -80,7 +71,8 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
   )
 
   return {
-    observerOf(source) {
+    /** Returns the observer of a source. Its calls are made for each request and only add to numbers. */
+    observerOf(source: string): Omit<ReceiverObserver, 'signed'> {
       const acks = new Durations()
       acksBySource.set(source, acks)
       const tally = tallyOf(source)
@@ -95,7 +87,7 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
         committed: (size) => batchSize.observe(size),
       }
     },
-    attemptsSettled(counts) {
+    attemptsSettled(counts: readonly SettledCount[]): void {
       for (const { handler, kind, count, durations } of counts) {
         attempts(handler, kind).value += count
         const ofHandler = attemptDurations.get(handler) ?? new Durations()
@@ -104,7 +96,8 @@ export function createMetrics({ inbox, clock, handlers, openBreakers, health }: 
       }
     },
     runnerReplaced: () => void (replacements.value += 1),
-    async scrape() {
+    /** All metrics in the Prometheus text format. Metrics of the store are missing while it can't be read. */
+    async scrape(): Promise<string> {
       stats = await inbox.stats().catch(() => null)
       return registry.metrics()
     },

@@ -106,7 +106,7 @@ export async function showOverview(context: AdminContext): Promise<OverviewJson>
     held: stats.handlers.reduce((sum, { held }) => sum + held, 0),
     quarantined: stats.quarantined,
     conflicts: stats.conflicts,
-    rejects: rejects?.count() ?? meter?.rejects() ?? 0,
+    rejects: rejects?.count() ?? 0,
     store_bytes: stats.sizeBytes,
     paused: stats.paused,
     warnings: toWire(watch?.warnings() ?? []),

@@ -1,4 +1,4 @@
-import { safeText } from './log.ts'
+import { safeText } from './safe-text.ts'
 
 // These functions accept any value, show `?` if they can't read it, and never throw.
 

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyEvent } from '../../schema/index.ts'
-import { toPlainNumbers } from '../admin/exact-json.ts'
+import { toPlainNumbers } from '../base/exact-json.ts'
 import type { EventRowJson, EventListJson } from '../admin/events.ts'
 import type { Query } from '../admin/parse.ts'
 import { formatEvent } from '../dispatch/format.ts'

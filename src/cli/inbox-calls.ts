@@ -15,7 +15,7 @@ import { segment } from './arguments.ts'
 import { fromCwd } from './host.ts'
 import { createServerCalls, type ServerKind } from './server-call.ts'
 import { readSettings, type ConfigOption } from './settings.ts'
-import { parseExactJson } from '../admin/exact-json.ts'
+import { parseExactJson } from '../base/exact-json.ts'
 
 export interface InboxCallsOptions extends ConfigOption {
   /** If set, only this sidecar is used: no file is opened. */

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util'
 import type { AnyEvent, EventType } from '../../schema/index.ts'
 import type { InternalEventType } from '../../schema/internal.ts'
 import {
@@ -159,7 +158,8 @@ export interface FormatOptions {
   readonly isReplay?: boolean
 }
 
-const tones = { info: 'cyan', warning: 'yellow', critical: 'red' } as const
+/** Begin and end of each style in a terminal. */
+const styles = { dim: [2, 22], info: [36, 39], warning: [33, 39], critical: [31, 39] } as const
 const typeWidth = Math.max(...Object.keys(wordings).map((type) => type.length))
 const networkWidth = 'avalanche'.length
 
@@ -179,11 +179,13 @@ export function formatEvent(event: AnyEvent, options: FormatOptions = {}): strin
   ]
   const notes = options.isReplay === true ? [...details, 'replay'] : details
   const summary = (title === type ? notes : [title, ...notes]).join(' · ')
-  const paint = (format: 'dim' | (typeof tones)[Severity], part: string) =>
-    options.color === true ? styleText(format, part, { validateStream: false }) : part
+  const paint = (style: keyof typeof styles, part: string) => {
+    const [begin, end] = styles[style]
+    return options.color === true ? `\u001b[${begin}m${part}\u001b[${end}m` : part
+  }
   const time = `${formatTime(createdAt)} UTC`
   const [typeColumn, networkColumn] = [type.padEnd(typeWidth), networkOrLevel.padEnd(networkWidth)]
-  return `${paint('dim', time)}  ${paint(tones[severity], typeColumn)}  ${paint('dim', networkColumn)}  ${summary}`.toWellFormed()
+  return `${paint('dim', time)}  ${paint(severity, typeColumn)}  ${paint('dim', networkColumn)}  ${summary}`.toWellFormed()
 }
 
 function fieldsOf(event: unknown): { readonly type?: unknown; readonly created_at?: unknown; readonly data: Fields } {

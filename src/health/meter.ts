@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Histogram } from '../base/histogram.ts'
-import type { AcceptResult } from '../inbox/port.ts'
+import type { AcceptResult, ActivityQuery } from '../inbox/port.ts'
 
 /** How long the sender waits for a response, in milliseconds (R79). */
 export const ackBudgetMs = 5_000
@@ -126,7 +126,6 @@ export function createMeter(
   const minutes = new Ring(minuteMs, 1_440)
   const startedAt = clock.now()
   const totals = { acknowledged: 0, late: 0, refused: 0, unusable: 0 }
-  let rejects = 0
 
   function countDelivery(result: keyof typeof totals, durationMs?: number): void {
     const now = clock.now()
@@ -157,7 +156,6 @@ export function createMeter(
     refused: () => countDelivery('refused'),
     /** A request was permanently rejected, or incomplete: it may not have been a delivery. */
     rejected(reason: string): void {
-      rejects++
       if (mismatchReasons.includes(reason)) seconds.at(clock.now()).mismatched++
       else if ((rejections as readonly string[]).includes(reason)) seconds.at(clock.now())[reason as Rejection]++
     },
@@ -184,20 +182,10 @@ export function createMeter(
         maxMs: acks?.maxMs ?? null,
       }
     },
-    /** Skips empty buckets. */
-    acks({
-      from,
-      to,
-      bucketMs,
-    }: {
-      readonly from: number
-      readonly to: number
-      readonly bucketMs: number
-    }): AckBucket[] {
-      // Seconds only for buckets below a minute: a minute belongs to one bucket as a whole.
-      const ring = bucketMs < minuteMs ? seconds : minutes
+    /** Skips empty buckets. A minute belongs to one bucket as a whole. */
+    acks({ from, to, bucketMs }: ActivityQuery): AckBucket[] {
       const bucketOf = ({ at }: Counts) => from + Math.floor((at - from) / bucketMs) * bucketMs
-      return [...Map.groupBy(ring.between(from, to), bucketOf)].flatMap(([at, units]) => {
+      return [...Map.groupBy(minutes.between(from, to), bucketOf)].flatMap(([at, units]) => {
         const { acknowledged, late, refused, unusable, acks } = sum(units)
         // To the sender a late response is a failure.
         const failed = refused + late + unusable
@@ -224,8 +212,6 @@ export function createMeter(
       const elapsed = Math.min(rateSeconds, Math.max(1, (end - startedAt) / secondMs))
       return sum(seconds.between(end - rateSeconds * secondMs, end)).received / elapsed
     },
-    /** Permanently rejected requests since the start. */
-    rejects: () => rejects,
     /** Deliveries since the start. */
     totals: (): Readonly<typeof totals> => totals,
   }

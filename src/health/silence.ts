@@ -15,8 +15,8 @@ export interface Silence {
   readonly alarmAfterMs: number
   /** `gone`: silent for a long time; no more events are expected. */
   readonly state: 'usual' | 'silent' | 'learning' | 'gone'
-  /** While `learning`: the alarm is armed at `until`, once this many more events have arrived. */
-  readonly learning?: { readonly until: number; readonly missingEvents: number }
+  /** The alarm is armed at `until`, once this many more events have arrived; null unless `learning`. */
+  readonly learning: { readonly until: number; readonly missingEvents: number } | null
 }
 
 /** How often events of a type arrive on a network. `gaps[i]` counts intervals of 2^i to 2^(i+1) seconds; `gaps[0]` is up to 2 s. */
@@ -139,7 +139,7 @@ function toSilence(cadence: Cadence, gaps: readonly Span[], now: number): Silenc
   const isLearning = count < minEvents || now - firstAt < minHistoryMs
   const state = isLearning ? 'learning' : stateOf(silentMs, alarmAfterMs)
   const learning = { until: firstAt + minHistoryMs, missingEvents: Math.max(0, minEvents - count) }
-  return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state, ...(isLearning && { learning }) }
+  return { type, network, lastAt, silentMs, usualMs, alarmAfterMs, state, learning: isLearning ? learning : null }
 }
 
 function stateOf(silentMs: number, alarmAfterMs: number): Silence['state'] {

@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     await pages.answer('GET /handlers', { json: { ...rest, data: data.map(failing) } })
     const page = await pages.visit('/')
     const lines = rowsIn(page, 'Problems')
-    await lines.first().waitFor()
+    await lines.getByText('all with TypeError').waitFor()
     const texts = await lines.allInnerTexts()
     expect(texts).toEqual(
       [
@@ -64,6 +64,7 @@ describe.skipIf(!hasBrowser)('the overview (needs Chromium: set CHROMIUM_PATH)',
     )
     await page.getByRole('link', { name: 'Handlers 2' }).waitFor()
     await press(page, 'Try now: chat')
+    await inDialog(page, 'Try now')
     await page.getByText('inbox-0: sent one item, breaker closed').waitFor()
     await page.getByText('inbox-1: failed: answered 503').waitFor()
     await page.keyboard.press('Escape')
@@ -85,7 +86,7 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     const rows = rowsIn(page, 'Events')
     await rows.nth(1).waitFor()
     expect(await rows.nth(1).innerText()).toMatch(
-      /wallet.large_trade[\s\S]*0x5aAe…eAed bought ABC for \$12,346[\s\S]*ledger: the book is locked/,
+      /wallet.large_trade[\s\S]*0x5aAe…BeAed bought ABC for \$12,345.67[\s\S]*ledger: the book is locked/,
     )
     const dots = rows.nth(1).getByRole('img')
     const labels = await dots.evaluateAll((all) => all.map((dot) => dot.getAttribute('aria-label')))
@@ -203,8 +204,6 @@ describe.skipIf(!hasBrowser)('the events (needs Chromium: set CHROMIUM_PATH)', (
     await page.getByText('2 (1 duplicates)').waitFor()
     await page.getByText(/Raw bytes/).click()
     await page.getByRole('region', { name: 'Body' }).getByText('"block_number": 18446744073709551615').waitFor()
-    await press(page, 'Hex')
-    await page.getByRole('region', { name: 'Body' }).getByText('00000000  7b 22 69 64').waitFor()
   })
 
   test('replays an event for one handler, and requeues or drops its dead runs', async () => {
@@ -339,6 +338,7 @@ describe.skipIf(!hasBrowser)('handlers and health (needs Chromium: set CHROMIUM_
     const { data, ...rest } = json as HandlerListJson
     await pages.answer('GET /handlers', { json: { ...rest, data: data.map((one) => ({ ...one, shut: null })) } })
     await press(page, 'Try now: chat')
+    await inDialog(page, 'Try now')
     await page.getByText('Breaker open').waitFor({ state: 'detached' })
     await page.getByText('inbox-0: sent one item, breaker closed').click()
     await page.keyboard.press('Escape')

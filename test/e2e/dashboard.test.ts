@@ -185,7 +185,7 @@ describe.skipIf(!hasBrowser)('the dashboard of a true emulator (needs Chromium: 
   test('R92 events of the chosen type appear as they arise; one of them opens', async () => {
     on.stage.emulator.trigger('pump.graduation')
     const page = await on.visit('/events?type=pump.graduation')
-    const rows = page.getByRole('row').filter({ hasText: 'SOL raised' })
+    const rows = page.getByRole('row').filter({ hasText: 'graduated with' })
     await rows.first().waitFor()
     const count = async () => Number(await page.getByRole('table').getAttribute('aria-rowcount'))
     const before = await count()

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
-import { request, type IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { pollLists, pollOverview, readListMarks } from '../../src/admin/stream.ts'
 import { createTestClock } from '../../src/base/clock.ts'
 import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import { arrivalOf, createDeadLetters, quarantinedOf } from '../fixtures/stored-events.ts'
+import { openSse } from '../support/sse-reader.ts'
 import { until } from '../support/until.ts'
 import { adminToken, viewerToken } from './admin-app.ts'
 import { sessionValue, startAdmin } from './admin-server.ts'
@@ -12,33 +11,8 @@ import { sessionValue, startAdmin } from './admin-server.ts'
 const stream = '/api/v1/stream'
 const alive = ': alive\n\n'
 
-/** Opens a stream on its own connection. */
-async function listen(port: number, headers: Readonly<Record<string, string>>, query = '') {
-  const outgoing = request({ host: '127.0.0.1', port, path: `${stream}${query}`, agent: false, headers })
-  outgoing.on('error', () => {})
-  outgoing.end()
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-  response.setEncoding('utf8').on('error', () => {})
-  let text = ''
-  response.on('data', (chunk: string) => (text += chunk))
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    async until(end: string): Promise<string> {
-      while (!text.endsWith(end)) {
-        if (response.destroyed || response.readableEnded) throw new Error(`ended after ${JSON.stringify(text)}`)
-        await Promise.race([once(response, 'data'), once(response, 'close')])
-      }
-      return text
-    },
-    async rest(): Promise<string> {
-      if (!response.readableEnded) await once(response, 'end')
-      return text
-    },
-    leave: () => outgoing.destroy(),
-  }
-}
-
+const listen = (port: number, headers: Readonly<Record<string, string>>, query = '') =>
+  openSse(`http://127.0.0.1:${port}${stream}${query}`, headers)
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 const message = (kind: string, data: unknown) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`
 
@@ -46,8 +20,7 @@ test('new events are sent once a second, newest first, at most 50, with the numb
   await using stage = await startAdmin()
   await stage.inbox.accept([arrivalOf('before')])
   const reader = await listen(stage.port, bearer(viewerToken), '?kinds=events')
-  expect(reader.status).toBe(200)
-  expect(reader.headers).toMatchObject({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  expect(reader.response.status).toBe(200)
   await reader.until(alive)
   await stage.clock.advance(1_000)
   await stage.inbox.accept([arrivalOf('a'), arrivalOf('b')])
@@ -67,7 +40,7 @@ test('new events are sent once a second, newest first, at most 50, with the numb
     ['a', 2],
   ])
   expect(second?.data.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, n) => `c${59 - n}`))
-  reader.leave()
+  await reader.leave()
 })
 
 test('the stream of an ended session is closed at the next heartbeat; that of a token stays', async () => {
@@ -90,7 +63,7 @@ test('the stream of an ended session is closed at the next heartbeat; that of a 
   expect(withoutChanges(await over?.rest())).toBe(alive)
   for (const reader of [stays, alsoStays, token]) {
     expect(withoutChanges(await reader?.until(alive))).toMatch(/^(: alive\n\n)+$/)
-    reader?.leave()
+    await reader?.leave()
   }
 })
 
@@ -111,14 +84,14 @@ test('without streams nothing is polled and no timer runs', async () => {
   expect(asked).toBe(4)
   const other = await listen(stage.port, bearer(viewerToken), '?kinds=changed')
   await other.until(alive)
-  reader.leave()
+  await reader.leave()
   await until(async () => {
     const before = asked
     await stage.clock.advance(1_000)
     return asked === before
   }, 'events are no longer polled')
   expect(stage.clock.nextTimerAt()).not.toBeNull()
-  other.leave()
+  await other.leave()
   await until(() => stage.clock.nextTimerAt() === null, 'no timer')
 })
 

@@ -23,11 +23,10 @@ export interface GivenAnswer {
   readonly text: string
 }
 
-/** Reads the document strictly: objects may have documented members only. */
+/** Reads the document strictly. */
 export function readAdminDocument() {
-  const text = JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))) as object
-  const document = strict(text)
-  const judge = createJudge(document)
+  const document = JSON.parse(JSON.stringify(toAdminOpenApi(describedRoutes))) as Json
+  const judge = createJudge(document, { isStrict: true })
   const operations = Object.entries(document['paths'] as Json).flatMap(([path, item]) =>
     Object.entries(item as Json).map(([method, value]): AdminOperation => {
       return {
@@ -41,7 +40,7 @@ export function readAdminDocument() {
     }),
   )
   return {
-    text,
+    text: document as object,
     operations,
     /** Differences between an answer and the document. */
     problemsOf({ id, method, path }: AdminOperation, { status, type, text }: GivenAnswer): readonly string[] {
@@ -55,12 +54,4 @@ export function readAdminDocument() {
     /** True if a body matches the document. */
     isBody: ({ body }: AdminOperation, value: unknown) => body !== null && judge(body, value).length === 0,
   }
-}
-
-function strict(value: object): Json {
-  return JSON.parse(JSON.stringify(value), (_key, member: unknown) => {
-    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
-    const isClosable = 'properties' in member && 'type' in member && !('additionalProperties' in member)
-    return isClosable ? { ...member, additionalProperties: false } : member
-  })
 }

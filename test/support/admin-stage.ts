@@ -4,21 +4,11 @@ import { createMemoryInbox } from '../../src/inbox/sqlite/local.ts'
 import type { Inbox } from '../../src/inbox/port.ts'
 import { setUpAdmin } from '../integration/admin-app.ts'
 
-export interface AdminStage extends AsyncDisposable {
-  readonly inbox: Inbox
-  readonly url: string
-  /** Settings by which commands find it. */
-  readonly env: Readonly<Record<string, string>>
-  /** Stops the admin API; `open` restarts it at the same address. */
-  close(): Promise<void>
-  open(): Promise<void>
-}
-
 /** An inbox with its admin API, like a running sidecar. Default: in memory. */
 export async function createAdminStage({
   token = 'admin-token-of-the-stage',
   inbox: given,
-}: { readonly token?: string; readonly inbox?: Inbox } = {}): Promise<AdminStage> {
+}: { readonly token?: string; readonly inbox?: Inbox } = {}) {
   const inbox = given ?? (await createMemoryInbox({ clock: systemClock }))
   const more = { clock: systemClock, now: () => systemClock.now(), token, viewerToken: undefined }
   const { admin: handler } = await setUpAdmin({ inbox, more })
@@ -30,7 +20,9 @@ export async function createAdminStage({
   return {
     inbox,
     url: server.url,
+    /** Settings by which commands find it. */
     env: { INBOX_ADMIN_PORT: String(port), INBOX_ADMIN_TOKEN: token, INBOX_DATABASE_URL: 'memory:' },
+    /** Stops the admin API; `open` restarts it at the same address. */
     close,
     async open() {
       server = await listen(port)

@@ -195,7 +195,14 @@ export async function startFilledAdmin(more: { readonly pages?: Pages } & object
     title: 'Slow for half of the time',
   } as const
   const paused = { ...warning, code: 'paused', subject: 'ledger', level: 'warning', title: 'ledger is paused' } as const
-  const silence = { type: 'wallet.large_trade', network: 'base', lastAt: start, silentMs: minuteMs, usualMs: minuteMs }
+  const silence = {
+    type: 'wallet.large_trade',
+    network: 'base',
+    lastAt: start,
+    silentMs: minuteMs,
+    usualMs: minuteMs,
+    learning: null,
+  }
   const stage = opened.use(
     await startAdmin({
       inbox,

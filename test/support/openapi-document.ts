@@ -35,19 +35,10 @@ export interface DocumentedOperation {
   readonly answers: ReadonlyMap<number, DocumentedAnswer>
 }
 
-export interface ApiDocument {
-  readonly operations: readonly DocumentedOperation[]
-  /** Responses of each path to other methods. */
-  readonly otherMethods: ReadonlyMap<string, DocumentedAnswer>
-  /** The response of any failure. */
-  readonly failure: DocumentedAnswer
-  readonly webhooks: ReadonlyMap<string, { readonly schema: Json; readonly headers: readonly DocumentedParameter[] }>
-  resolve(schema: Json): Json
-  /** Why a value doesn't match a schema; empty if it does. */
-  problemsOf(schema: Json, value: unknown): readonly string[]
-}
+export type ApiDocument = ReturnType<typeof readOpenApi>
 
-export function readOpenApi(): ApiDocument {
+/** The OpenAPI document of the REST service. */
+export function readOpenApi() {
   const document = readDocument('openapi')
   const toAnswer = (ref: Json): DocumentedAnswer => {
     const { headers = {}, content } = resolve(document, ref)
@@ -91,11 +82,13 @@ export function readOpenApi(): ApiDocument {
   })
   return {
     operations,
+    /** Responses of each path to other methods. */
     otherMethods: new Map(otherMethods),
+    /** The response of any failure. */
     failure: toAnswer({ $ref: '#/components/responses/InvalidRequest' }),
     webhooks: new Map(webhooks),
-    resolve: (schema) => resolve(document, schema),
     problemsOf: createJudge(document),
+    strictProblemsOf: createJudge(document, { isStrict: true }),
   }
 }
 
@@ -110,25 +103,7 @@ export function readAsyncApi() {
     messages: new Map(messages),
     resolve: (schema: Json) => resolve(document, schema),
     problemsOf: createJudge(document),
-  }
-}
-
-/** Paths of members that the schema doesn't list. */
-export function* membersBeside(
-  document: Pick<ApiDocument, 'resolve'>,
-  ref: Json,
-  value: unknown,
-  at = '',
-): Iterable<string> {
-  const schema = document.resolve(ref)
-  if (Array.isArray(value)) {
-    for (const item of value) yield* membersBeside(document, schema['items'] ?? {}, item, `${at}[]`)
-  } else if (typeof value === 'object' && value !== null && schema['properties'] !== undefined) {
-    for (const [name, member] of Object.entries(value)) {
-      const known = Object.hasOwn(schema['properties'], name)
-      if (known) yield* membersBeside(document, schema['properties'][name], member, `${at}.${name}`)
-      else yield `${at}.${name}`
-    }
+    strictProblemsOf: createJudge(document, { isStrict: true }),
   }
 }
 
@@ -136,8 +111,8 @@ function readDocument(name: string): Json {
   return JSON.parse(readFileSync(`schema/${name}.json`, 'utf8'))
 }
 
-/** Validates values against schemas of a document. */
-export function createJudge(document: Json): ApiDocument['problemsOf'] {
+/** Validates values against schemas of a document. `isStrict`: objects may have documented members only. */
+export function createJudge(document: Json, { isStrict = false } = {}) {
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictRequired: false })
   addFormats.default(ajv)
   ajv.addVocabulary(['x-assumption', 'x-extensible-enum', 'example'])
@@ -146,10 +121,12 @@ export function createJudge(document: Json): ApiDocument['problemsOf'] {
     if (Array.isArray(value)) return value.map(inline)
     if (typeof value !== 'object' || value === null) return value
     if ('$ref' in value) return inline(resolve(document, value))
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inline(member)]))
+    const schema = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inline(member)]))
+    return isStrict && 'properties' in schema ? { additionalProperties: false, ...schema } : schema
   }
 
-  return (schema, value) => {
+  /** Why a value doesn't match a schema; empty if it does. */
+  return (schema: Json, value: unknown): readonly string[] => {
     const validate = compiled.get(schema) ?? ajv.compile(inline(schema) as object)
     compiled.set(schema, validate)
     validate(value)

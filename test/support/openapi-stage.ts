@@ -22,7 +22,6 @@ export async function createContractStage(
   contract: ReturnType<typeof createContract>,
   settings: Partial<RestSettings>,
 ) {
-  /** If on, the world throws. */
   const fault = { isOn: false }
   const stage = await createRestStage({ seed: 'contract', hours: 12, settings })
   const { accounts, world } = stage
@@ -43,17 +42,16 @@ export async function createContractStage(
       ...(asked.key !== undefined && { key: asked.key }),
       ...(body !== undefined && { body }),
     })
-    const header = (name: string) => answer.headers.get(name) ?? undefined
-    const sent = { method, body, params: asked.params ?? {}, query: asked.query ?? {} }
-    const problems = contract.check(operation, sent, { status: answer.status, header, text: answer.text })
+    const problems = contract.check(operation, method, answer)
     if (problems.length === 0) return answer
     throw new Error(`${method} ${target} ${JSON.stringify(body)}: ${problems.join('; ')}\n${answer.text}`)
   }
 
   return {
     stage,
+    /** If on, the world throws. */
     fault,
-    /** Sends a request. The exchange must match the document, the response must have the status and contain `hint`. */
+    /** Sends a request. The response must match the document, have the status and contain `hint`. */
     async expect(status: number, operation: DocumentedOperation, asked: Asked, hint = ''): Promise<Answer> {
       const answer = await call(operation, asked)
       const found = [answer.status, answer.text]

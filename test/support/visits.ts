@@ -9,25 +9,6 @@ export interface Reply {
   readonly json: unknown
 }
 
-export interface Visits<Stage> {
-  /** The server of the current test. */
-  readonly stage: Stage
-  /** The page that the tests of a file share. Each test loads the app anew. */
-  readonly page: Page
-  /** Loads the app at a path such as `/dead-letters?type=x`. */
-  readonly visit: (path: string) => Promise<Page>
-  /** Goes to another path of the loaded app. Faster than `visit`, but keeps what the app has read. */
-  go(path: string): Promise<void>
-  /** Replaces responses of an API call such as `GET /events`; `*` is any method or path. Undefined: not this one. */
-  answer(call: string, reply: Reply | ((request: Request) => Reply | undefined)): Promise<void>
-  /** Replaces every text in all JSON responses, except for members with these names. */
-  poison(fixed: RegExp, text: string): Promise<void>
-  /** Ends all replacements. */
-  heal(): Promise<void>
-  /** The test causes failed responses, which the browser reports. */
-  allowFailures(): void
-}
-
 /** Timeout of a test that walks all pages, long enough for a busy machine. */
 export const walk = { timeout: 180_000 }
 
@@ -41,7 +22,7 @@ export function setUpVisits<Stage extends AsyncDisposable & { readonly url: stri
   app: 'console' | 'dashboard',
   prefix: string,
   start: (folder: string) => Promise<Stage>,
-): Visits<Stage> {
+) {
   let folder: string
   let stage: Stage
   let browser: Browser
@@ -81,20 +62,25 @@ export function setUpVisits<Stage extends AsyncDisposable & { readonly url: stri
   })
 
   return {
-    get stage() {
+    /** The server of the current test. */
+    get stage(): Stage {
       return stage
     },
-    get page() {
+    /** The page that the tests of a file share. Each test loads the app anew. */
+    get page(): Page {
       return opened.page
     },
-    async visit(path) {
+    /** Loads the app at a path such as `/dead-letters?type=x`. */
+    async visit(path: string): Promise<Page> {
       // Starts from another page: a change of the hash alone would not reload the app.
       await opened.page.goto('about:blank')
       await opened.page.goto(`${stage.url}/#${path}`)
       return opened.page
     },
-    go: (path) => goTo(opened.page, path),
-    async answer(call, reply) {
+    /** Goes to another path of the loaded app. Faster than `visit`, but keeps what the app has read. */
+    go: (path: string) => goTo(opened.page, path),
+    /** Replaces responses of an API call such as `GET /events`; `*` is any method or path. Undefined: not this one. */
+    async answer(call: string, reply: Reply | ((request: Request) => Reply | undefined)) {
       const [method, path = '*'] = call.split(' ')
       const isMeant = ({ pathname }: URL) =>
         path === '*' ? pathname.startsWith(`${prefix}/`) : pathname === `${prefix}${path}`
@@ -104,7 +90,8 @@ export function setUpVisits<Stage extends AsyncDisposable & { readonly url: stri
         await route.fulfill({ status: 200, ...found })
       })
     },
-    async poison(fixed, text) {
+    /** Replaces every text in all JSON responses, except for members with these names. */
+    async poison(fixed: RegExp, text: string) {
       await opened.page.route(
         ({ pathname }) => pathname.startsWith(`${prefix}/`) && !pathname.endsWith('/stream'),
         async (route) => {
@@ -114,7 +101,9 @@ export function setUpVisits<Stage extends AsyncDisposable & { readonly url: stri
         },
       )
     },
+    /** Ends all replacements. */
     heal: () => opened.page.unrouteAll({ behavior: 'ignoreErrors' }),
+    /** The test causes failed responses, which the browser reports. */
     allowFailures() {
       areFailuresAllowed = true
     },

@@ -21,7 +21,7 @@ const rules: Readonly<Record<string, string>> = {
   client: 'base schema signature p-queue',
   admin: 'base inbox health signature schema prom-client raw-body zod',
   app: 'base signature sources config inbox inbox/sqlite receiver dispatch health client admin schema',
-  web: 'schema @mantine/core @mantine/hooks @mantine/spotlight @tanstack/react-query @tanstack/react-virtual react react-dom/client uplot wouter',
+  web: 'schema src/base/exact-json.ts src/dispatch/format.ts src/health/words.ts @mantine/core @mantine/hooks @mantine/spotlight @tanstack/react-query @tanstack/react-virtual react react-dom/client uplot wouter',
   emulator:
     'base schema signature @noble/curves/ed25519.js @noble/hashes/sha2.js @noble/hashes/sha3.js @noble/hashes/utils.js @scure/base better-sqlite3 raw-body yaml zod',
   cli: 'base signature sources config inbox inbox/sqlite inbox/postgres receiver dispatch health client admin schema app emulator commander onchain-inbox/testing p-queue raw-body zod',
@@ -56,8 +56,10 @@ function violationsOf(file: string, source: string): string[] {
   const allowed = rules[room]?.split(' ')
   if (allowed === undefined) return [`${file}: no such room`]
   return importsOf(source).flatMap(({ specifier, isType }) => {
-    const target = specifier.startsWith('.') ? roomOf(normalize(join(dirname(file), specifier))) : specifier
-    const isAllowed = target === room || specifier.startsWith('node:') || isType || allowed.includes(target)
+    const path = specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : specifier
+    const target = specifier.startsWith('.') ? roomOf(path) : specifier
+    const isNamed = allowed.includes(target) || allowed.includes(path)
+    const isAllowed = target === room || specifier.startsWith('node:') || isType || isNamed
     return isAllowed && !strangers.has(`${room} ${target}`) ? [] : [`${file}: ${specifier}`]
   })
 }

@@ -100,6 +100,7 @@ const silent: Silence = {
   usualMs: 1,
   alarmAfterMs: 2,
   state: 'silent',
+  learning: null,
 }
 
 const gap: GapRecord = {
@@ -351,13 +352,22 @@ describe('warnings', () => {
     const [lost] = found({}, {}, { gaps: [short] })
     expect(lost).toMatchObject({ code: 'gap_lost' })
     expect(lost?.text).toMatch(
-      /^The last retry arrives by .*: nothing is lost\.\nSource desk: The sender retries .* 1 times within 1 s, .* Lost: events first sent/m,
+      /^Events of source desk first sent from .* are lost\. The sender retries .* 1 times within 1 s, .*\nReplay the deliveries/,
     )
     const unknown = { retries: undocumented }
     expect(found({}, unknown, { gaps: [short] })).toEqual([])
     const gone = { secretUses: [{ label: 'desk/old', firstAt: 0, lastAt: now - 1_000, count: 1 }] }
     expect(found({}, {}, gone)).toMatchObject([{ code: 'secret_gone_in_use', subject: 'desk/old' }])
     expect(found({}, { secretsSetting: null }, gone)).toEqual([])
+  })
+
+  test('name the lost events of a downtime and of a restored backup, with their advice', () => {
+    const textOf = (change: Partial<GapRecord>) =>
+      findWarnings(healthy, { ...empty, gaps: [{ ...gap, ...change }] }, never)[0]?.text
+    expect(textOf({ arrivedLost: 2 })).toMatch(
+      /^Events first sent from 2025-12-31 18:00:00 UTC to 2026-01-01 04:00:00 UTC are lost\. The sender retries .*\n2 events of that time arrived since\.\nReplay .* doctor --acknowledge\.$/,
+    )
+    expect(textOf({ kind: 'restored' })).toContain('The backup lacks them')
   })
 
   test('a pause of more than an hour is a warning', () => {

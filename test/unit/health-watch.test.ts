@@ -343,22 +343,6 @@ test('at most twenty notifications an hour are sent, plus critical ones; then th
   expect(later[5]).toMatchObject({ level: 'info', title: '10 notifications were skipped' })
 })
 
-test('a silence that lasts for good ends its warning', async () => {
-  const clock = createLeapingClock()
-  const inbox = await createMemoryInbox({ clock })
-  const lastAt = clock.now() - 7 * 24 * hour + 3 * minute
-  const events = Array.from({ length: 100 }, (_, n) =>
-    anEvent(`e${n}`, { type: 'token.new_listing', receivedAt: lastAt - n * minute }),
-  )
-  await inbox.accept(events.toReversed())
-  await using to = await stage({ clock, inbox })
-  await clock.advance(2 * checkMs)
-  expect(to.codes()).toEqual(['silence'])
-  await clock.advance(8 * minute)
-  expect(to.codes()).toEqual([])
-  expect(to.watch.silences()).toMatchObject([{ state: 'gone' }])
-})
-
 test('a dead letter of a resolved notification does not renew the warning about dead letters', async () => {
   const clock = createLeapingClock()
   const inbox = await createMemoryInbox({ clock })

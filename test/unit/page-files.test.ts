@@ -35,7 +35,7 @@ async function serve(folder: string) {
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  return (path: string, method = 'GET') => send({ host: '127.0.0.1', port, path }, method)
+  return (path: string, method = 'GET', headers = {}) => send({ host: '127.0.0.1', port, path }, method, headers)
 }
 
 test('serves each file with its type and security headers; HEAD without the body', async () => {
@@ -56,12 +56,31 @@ test('serves each file with its type and security headers; HEAD without the body
       'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
       'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
       'content-length': String(Buffer.byteLength(text)),
     }
     expect(await ask(path), path).toMatchObject({ status: 200, text, headers: expected })
     expect(await ask(path, 'HEAD'), path).toMatchObject({ status: 200, text: '', headers: expected })
   }
+})
+
+test('compresses large files for clients that accept gzip', async () => {
+  await using dir = await createTempDir()
+  await writeFile(join(dir.path, 'large.js'), 'x'.repeat(5_000))
+  const ask = await serve(dir.path)
+  const encodingFor = async (accepted: string) => {
+    const { headers } = await ask('/large.js', 'HEAD', { 'Accept-Encoding': accepted })
+    expect([headers.vary, Number(headers['content-length']) < 5_000]).toEqual([
+      'Accept-Encoding',
+      'content-encoding' in headers,
+    ])
+    return headers['content-encoding']
+  }
+  for (const accepted of ['gzip', 'br, GZIP;q=0.5', 'deflate,gzip ']) expect(await encodingFor(accepted)).toBe('gzip')
+  for (const other of ['', 'br', 'gzip;q=0', 'gzip; q=0.0, br', 'xgzip'])
+    expect(await encodingFor(other)).toBeUndefined()
 })
 
 test('serves nothing outside the folder, through links, for folders, for later files, or for other methods', async () => {

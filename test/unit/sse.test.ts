@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { startHttpServer } from '../../src/base/http/server.ts'
 import { createStream } from '../../src/base/http/sse.ts'
+import { openSse } from '../support/sse-reader.ts'
 
 const streamKinds = ['event', 'attempt', 'clock'] as const
 type StreamKind = (typeof streamKinds)[number]
@@ -33,38 +34,10 @@ async function startStream() {
     silences,
     responses,
     port: server.port,
-    open: async (kinds: readonly StreamKind[] = streamKinds) =>
-      toReader(await fetch(`http://127.0.0.1:${server.port}/${kinds.join()}`)),
+    open: (kinds: readonly StreamKind[] = streamKinds) => openSse(`http://127.0.0.1:${server.port}/${kinds.join()}`),
     async [Symbol.asyncDispose]() {
       stream.close()
       await server.close(0)
-    },
-  }
-}
-
-function toReader(response: Response) {
-  const reader = response.body?.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  const read = async () => {
-    const chunk = await reader?.read()
-    text += decoder.decode(chunk?.value, { stream: true })
-    return chunk?.done !== true
-  }
-  return {
-    response,
-    /** Everything received, once it ends with `end`. */
-    async until(end: string) {
-      while (!text.endsWith(end)) if (!(await read())) throw new Error(`ended after ${JSON.stringify(text)}`)
-      return text
-    },
-    /** Everything received until the end. */
-    async rest() {
-      while (await read());
-      return text
-    },
-    async leave() {
-      await reader?.cancel()
     },
   }
 }

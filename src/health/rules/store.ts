@@ -1,6 +1,5 @@
-import type { GapRecord } from '../../inbox/port.ts'
-import { describeGap } from '../gap-report.ts'
-import { outlookOf } from '../senders.ts'
+import { defaultSource, type GapRecord } from '../../inbox/port.ts'
+import { describeSchedule, outlookOf, type Sender } from '../senders.ts'
 import type { Finding, ProcessFacts, StoredFacts, Previous } from '../facts.ts'
 import { countText, timeText } from '../words.ts'
 
@@ -60,17 +59,33 @@ export function findLossWarnings({ senders: bySource }: ProcessFacts, { stats, g
             href: '/deliveries',
           },
         ]
-  const hasLost = (gap: GapRecord) => senders.some((sender) => (outlookOf(sender, gap, gaps)?.lost ?? null) !== null)
-  const lost = gaps.filter((gap) => gap.acknowledgedAt === null && hasLost(gap)).slice(0, maxGaps)
-  return [
-    ...missing,
-    ...lost.map((gap): Finding => ({
-      code: 'gap_lost',
-      subject: timeText(gap.from),
-      level: 'critical',
-      title: `Events were lost: out of service from ${timeText(gap.from)} to ${timeText(gap.to)}`,
-      text: describeGap(gap, gaps, senders).join('\n'),
-      href: '/deliveries',
-    })),
-  ]
+  const open = gaps.filter(({ acknowledgedAt }) => acknowledgedAt === null)
+  const lost = open.map((gap) => lostEvents(gap, gaps, senders)).filter((finding) => finding !== null)
+  return [...missing, ...lost.slice(0, maxGaps)]
+}
+
+/** Null: each sender retried its events after the downtime. `gaps`: all downtimes. */
+function lostEvents(gap: GapRecord, gaps: readonly GapRecord[], senders: readonly Sender[]): Finding {
+  const { from, to, kind, arrivedLost } = gap
+  const lost = senders.flatMap((sender) => {
+    const span = outlookOf(sender, gap, gaps)?.lost ?? null
+    if (span === null) return []
+    const events = `Events${sender.source === defaultSource ? '' : ` of source ${sender.source}`} first sent from`
+    const why = kind === 'restored' ? 'The backup lacks them, and they were acknowledged.' : describeSchedule(sender)
+    return [`${events} ${timeText(span.from)} to ${timeText(span.to)} are lost. ${why}`]
+  })
+  if (lost.length === 0) return null
+  return {
+    code: 'gap_lost',
+    subject: timeText(from),
+    level: 'critical',
+    title: `Events were lost: out of service from ${timeText(from)} to ${timeText(to)}`,
+    text: [
+      ...lost,
+      ...(arrivedLost === 0 ? [] : [`${countText(arrivedLost, 'event')} of that time arrived since.`]),
+      "Replay the deliveries of that time in the upstream's dashboard; duplicates are ignored. To see which trades are " +
+        'missing, reconcile that time. Then run onchain-inbox doctor --acknowledge.',
+    ].join('\n'),
+    href: '/deliveries',
+  }
 }

@@ -6,7 +6,6 @@ import { Session, SignIn } from '../ui/session.tsx'
 import type { OverviewJson } from '../../admin/overview.ts'
 import type { SessionJson } from '../../admin/session.ts'
 import type { ChangedMessageJson, StreamKind } from '../../admin/stream.ts'
-import { TryResults } from './handlers/handler-actions.tsx'
 import { RoleContext, useIsOperator } from './role.ts'
 import { Route, Switch } from 'wouter'
 import { useGet } from '../ui/api.tsx'
@@ -41,9 +40,7 @@ export function App() {
       {({ role }, signOut) => (
         <RoleContext value={role}>
           <LiveUpdates>
-            <TryResults>
-              <Pages signOut={signOut} />
-            </TryResults>
+            <Pages signOut={signOut} />
           </LiveUpdates>
         </RoleContext>
       )}

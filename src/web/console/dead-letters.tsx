@@ -208,16 +208,16 @@ function DeadLetter({ runId, row }: { readonly runId: string; readonly row: Dead
         </div>
       )}
       <Facts
-        facts={[
-          ['Event', <EventId key="event" id={deadLetter.event_id} />],
-          ['Type', deadLetter.type],
-          ['Handler', deadLetter.handler],
-          ['Run', deadLetter.run_id],
-          ['Attempts', formatCount(deadLetter.attempt)],
-          ['Crashes', formatCount(deadLetter.crashed)],
-          ['Died', <Time key="died" at={deadLetter.died_at} />],
-          ['Blocks its key', deadLetter.held ? 'yes' : 'no'],
-        ]}
+        facts={{
+          Event: <EventId id={deadLetter.event_id} />,
+          Type: deadLetter.type,
+          Handler: deadLetter.handler,
+          Run: deadLetter.run_id,
+          Attempts: formatCount(deadLetter.attempt),
+          Crashes: formatCount(deadLetter.crashed),
+          Died: <Time at={deadLetter.died_at} />,
+          'Blocks its key': deadLetter.held ? 'yes' : 'no',
+        }}
       />
     </>
   )

@@ -50,13 +50,7 @@ function Event({ row: { event } }: { readonly row: WorldEvent }) {
   return (
     <>
       <EventLine type={event.type} data={event.data} />
-      <Facts
-        facts={[
-          ['Type', event.type],
-          ['Id', <Id key="id" value={event.id} />],
-          ['Time (UTC)', <Time key="time" at={event.created_at} />],
-        ]}
-      />
+      <Facts facts={{ Type: event.type, Id: <Id value={event.id} />, 'Time (UTC)': <Time at={event.created_at} /> }} />
       <JsonView text={JSON.stringify(event)} label="Event" />
     </>
   )

@@ -10,7 +10,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import { createContext, useContext, useState, type ReactNode } from 'react'
-import { parseExact } from './exact-json.ts'
+import { parseExactJson } from '../../base/exact-json.ts'
 
 export type Method = 'POST' | 'PATCH' | 'DELETE'
 
@@ -60,7 +60,7 @@ interface ErrorBody {
   readonly error?: { readonly message?: string; readonly details?: readonly ApiProblem[] }
 }
 
-/** Numbers in responses keep every digit: see `parseExact`. */
+/** Numbers in responses keep every digit: see `parseExactJson`. */
 export function createApi({ base, server, unwrap = (body) => body, onSignedOut }: ApiOptions): Api {
   async function request(path: string, init: RequestInit): Promise<Response> {
     const response = await fetch(base + path, init).catch((error: unknown) => {
@@ -95,7 +95,7 @@ export function createApi({ base, server, unwrap = (body) => body, onSignedOut }
 
 async function readJson(response: Response): Promise<unknown> {
   try {
-    return parseExact(await response.text())
+    return parseExactJson(await response.text())
   } catch {
     return undefined
   }

@@ -1,17 +1,23 @@
+import { lengthText } from '../../health/words.ts'
+
 // External values may have any type. One of the wrong type is shown as a dash.
 
 const dash = '–'
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 const plain = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 })
-const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const precise = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 4 })
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 })
 
 /** A number with few digits, compact from a million on: `1,234.5`, `1.2M`. */
 export function formatNumber(value: unknown): string {
-  return isNumber(value) ? magnitude(value, plain) : dash
+  if (!isNumber(value)) return dash
+  const size = Math.abs(value)
+  if (size === 0) return '0'
+  if (size < 1) return precise.format(value)
+  if (size >= 1e6) return compact.format(value)
+  return (size >= 10_000 ? whole : plain).format(value)
 }
 
 /** A count with all its digits. */
@@ -32,26 +38,6 @@ export function formatBytes(bytes: unknown): string {
   return `${formatNumber(shown)} ${byteUnits[step]}`
 }
 
-/** An amount of USD: `$1,234.50`, `$0.00001234`, `-$1.5M`. */
-export function formatUsd(value: unknown): string {
-  if (!isNumber(value)) return dash
-  return `${value < 0 ? '-' : ''}$${magnitude(Math.abs(value), cents)}`
-}
-
-/** A percentage with its sign. */
-export function formatPercent(value: unknown): string {
-  if (!isNumber(value)) return dash
-  return `${value > 0 ? '+' : ''}${plain.format(value)}%`
-}
-
-function magnitude(value: number, ordinary: Intl.NumberFormat): string {
-  const size = Math.abs(value)
-  if (size === 0) return '0'
-  if (size < 1) return precise.format(value)
-  if (size >= 1e6) return compact.format(value)
-  return size >= 10_000 ? whole.format(value) : ordinary.format(value)
-}
-
 /** Both ends of an address, hash or id. */
 export function shortAddress(value: string): string {
   return value.length <= 13 ? value : `${value.slice(0, 6)}…${value.slice(-4)}`
@@ -65,21 +51,7 @@ export function formatTime(at: string | number): string {
 
 /** A duration in at most two units: `2 h 30 min`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  const units = [
-    ['d', 86_400_000],
-    ['h', 3_600_000],
-    ['min', 60_000],
-    ['s', 1000],
-  ] as const
-  const parts: string[] = []
-  let left = ms
-  for (const [name, size] of units) {
-    const count = Math.floor(left / size)
-    if (count > 0) parts.push(`${count} ${name}`)
-    left -= count * size
-  }
-  return parts.slice(0, 2).join(' ')
+  return ms < 1000 ? `${Math.round(ms)} ms` : lengthText(ms)
 }
 
 /** A duration in one unit, for columns: `4 s`, `12 min`. */

@@ -227,19 +227,18 @@ export function Panel({ title, note, actions, isFlush = false, children }: Panel
   )
 }
 
-/** Names and values in two columns. Null entries are left out; a null value is a dash. Strings are external text. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
+/** Values by name, in two columns. Undefined ones are left out; null is a dash. Strings are external text. */
+export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }) {
   return (
     <dl className="ui-facts">
-      {facts.map(
-        (fact) =>
-          fact !== null && (
-            <div key={fact[0]}>
-              <dt>{fact[0]}</dt>
-              <dd>{typeof fact[1] === 'string' || fact[1] === null ? <Text value={fact[1]} /> : fact[1]}</dd>
-            </div>
-          ),
-      )}
+      {Object.entries(facts)
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{typeof value === 'string' || value === null ? <Text value={value} /> : value}</dd>
+          </div>
+        ))}
     </dl>
   )
 }

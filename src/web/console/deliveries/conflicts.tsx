@@ -45,12 +45,12 @@ function Conflict({ digest, id }: { readonly digest: string; readonly id: string
       {(conflict) => (
         <>
           <Facts
-            facts={[
-              ['Event', <EventId key="event" id={conflict.event_id} />],
-              ['Digest', <Id key="digest" value={conflict.digest} label="digest" />],
-              ['Received', <Time key="received" at={conflict.received_at} />],
-              ['Count', formatCount(conflict.count)],
-            ]}
+            facts={{
+              Event: <EventId id={conflict.event_id} />,
+              Digest: <Id value={conflict.digest} label="digest" />,
+              Received: <Time at={conflict.received_at} />,
+              Count: formatCount(conflict.count),
+            }}
           />
           {conflict.raw_base64 === '' || conflict.kept_raw_base64 === '' ? (
             <p className="ui-dim">The bodies were pruned with the event. The id stays known.</p>

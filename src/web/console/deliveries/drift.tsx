@@ -46,17 +46,17 @@ function Drift({ drift }: { readonly drift: DriftJson }) {
     <>
       <p>{reasonOf(driftKinds, drift.kind).text}</p>
       <Facts
-        facts={[
-          ['Kind', wordsOf(drift.kind)],
-          ['Type', drift.type],
-          ['Field', drift.path],
-          ['Documented', drift.expected],
-          ['First value', drift.example],
-          ['Events', formatCount(drift.count)],
-          ['First', <Time key="first" at={drift.first_at} />],
-          ['Last', <Time key="last" at={drift.last_at} />],
-          ['First event', <EventId key="event" id={drift.first_event_id} />],
-        ]}
+        facts={{
+          Kind: wordsOf(drift.kind),
+          Type: drift.type,
+          Field: drift.path,
+          Documented: drift.expected,
+          'First value': drift.example,
+          Events: formatCount(drift.count),
+          First: <Time at={drift.first_at} />,
+          Last: <Time at={drift.last_at} />,
+          'First event': <EventId id={drift.first_event_id} />,
+        }}
       />
     </>
   )

@@ -49,21 +49,18 @@ function AnswersOfSource({ source, sender, retries }: HealthJson['sources'][numb
       note={`last ${seconds === 3_600 ? 'hour' : formatDuration(seconds * 1_000)}`}
     >
       <Facts
-        facts={[
-          [
-            'Success rate',
-            <span key="rate" className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>
-              {formatShare(rate)}
-            </span>,
-          ],
-          ['Deliveries', formatCount(sender.deliveries)],
-          ['In time', formatCount(sender.acknowledged)],
-          ['Late', formatCount(sender.late)],
-          ['Overloaded (503)', formatCount(sender.refused)],
-          ['Unusable (422)', formatCount(sender.unusable)],
-          ['Latency', `p50 ${formatMs(sender.p50_ms)} · p99 ${formatMs(p99)} · maximum ${formatMs(sender.max_ms)}`],
-          ['Limit', limit === null ? 'not documented' : `${formatMs(limit)}${share}`],
-        ]}
+        facts={{
+          'Success rate': (
+            <span className={rate !== null && rate < 1 ? 'ui-text-bad' : undefined}>{formatShare(rate)}</span>
+          ),
+          Deliveries: formatCount(sender.deliveries),
+          'In time': formatCount(sender.acknowledged),
+          Late: formatCount(sender.late),
+          'Overloaded (503)': formatCount(sender.refused),
+          'Unusable (422)': formatCount(sender.unusable),
+          Latency: `p50 ${formatMs(sender.p50_ms)} · p99 ${formatMs(p99)} · maximum ${formatMs(sender.max_ms)}`,
+          Limit: limit === null ? 'not documented' : `${formatMs(limit)}${share}`,
+        }}
       />
       <p className="ui-dim">
         A delivery succeeds with any 2xx{limit !== null && ` within ${formatMs(limit)}`}. {shortText(retries, 300)}{' '}
@@ -147,19 +144,14 @@ function Registration({ subscription }: Pick<HealthJson, 'subscription'>) {
   return (
     <Panel title="Registration">
       <Facts
-        facts={[
-          [
-            'State',
-            <Status key="state" tone={registrationTones[state] ?? 'neutral'}>
-              {state}
-            </Status>,
-          ],
-          ['URL', url],
-          ['Events', events.join(', ')],
-          ['Secret', label],
-          ['Since', <Time key="at" at={at} />],
-          ['Response', answer],
-        ]}
+        facts={{
+          State: <Status tone={registrationTones[state] ?? 'neutral'}>{state}</Status>,
+          URL: url,
+          Events: events.join(', '),
+          Secret: label,
+          Since: <Time at={at} />,
+          Response: answer,
+        }}
       />
       {state === 'begun' && (
         <div>

@@ -99,14 +99,14 @@ function Quarantined({ id }: { readonly id: string }) {
             </div>
           )}
           <Facts
-            facts={[
-              ['Id', <Id key="id" value={body.id} />],
-              ['Code', body.reason],
-              ['Received', <Time key="received" at={body.received_at} />],
-              ['Count', formatCount(body.count)],
-              ['Size', formatBytes(body.size_bytes)],
-              ['Secret', body.secret_label],
-            ]}
+            facts={{
+              Id: <Id value={body.id} />,
+              Code: body.reason,
+              Received: <Time at={body.received_at} />,
+              Count: formatCount(body.count),
+              Size: formatBytes(body.size_bytes),
+              Secret: body.secret_label,
+            }}
           />
           <h3>Body</h3>
           {body.size_bytes === 0 ? (

@@ -49,15 +49,15 @@ function Rejected({ id, row }: { readonly id: string; readonly row: RejectGroupJ
         <>
           <ErrorBox {...reasonOf(rejectReasons, row.reason)} />
           <Facts
-            facts={[
-              ['Code', row.reason],
-              ['Address', row.client],
-              ['Request', `${row.method} ${row.path}`],
-              ['Count', formatCount(row.count)],
-              ['First', <Time key="first" at={row.first_at} />],
-              ['Last', <Time key="last" at={row.last_at} />],
-              ['Body', row.size_bytes === null ? 'not read' : `${formatCount(row.size_bytes)} bytes`],
-            ]}
+            facts={{
+              Code: row.reason,
+              Address: row.client,
+              Request: `${row.method} ${row.path}`,
+              Count: formatCount(row.count),
+              First: <Time at={row.first_at} />,
+              Last: <Time at={row.last_at} />,
+              Body: row.size_bytes === null ? 'not read' : `${formatCount(row.size_bytes)} bytes`,
+            }}
           />
         </>
       )}
@@ -70,12 +70,7 @@ function Rejected({ id, row }: { readonly id: string; readonly row: RejectGroupJ
               <p>
                 <Text value={message} max={500} />
               </p>
-              <Facts
-                facts={[
-                  ['Finding', code],
-                  ['Matching secret', label ?? 'none'],
-                ]}
-              />
+              <Facts facts={{ Finding: code, 'Matching secret': label ?? 'none' }} />
               <h3>Headers without secrets</h3>
               <Headers headers={headers} />
               <h3>Start of the body</h3>

@@ -41,27 +41,17 @@ export interface BytesProps {
   readonly fileName: string
 }
 
-/** Bytes as indented text or as a hex dump. Bytes that aren't UTF-8 have no text. */
+/** Bytes as indented text; as a hex dump if they aren't UTF-8. */
 export function Bytes({ bytes, label, fileName }: BytesProps) {
   const text = textOf(bytes)
-  const [isHex, setHex] = useState(text === null)
   return (
     <div className="ui-stack">
-      <span className="ui-row">
-        {text !== null && (
-          <Button variant="default" aria-pressed={isHex} onClick={() => setHex(!isHex)}>
-            Hex
-          </Button>
-        )}
+      <span>
         <Button variant="default" onClick={() => save(fileName, bytes)}>
           Download
         </Button>
       </span>
-      {isHex || text === null ? (
-        <TextBlock value={toHex(bytes)} label={label} />
-      ) : (
-        <JsonView text={text} label={label} />
-      )}
+      {text === null ? <TextBlock value={toHex(bytes)} label={label} /> : <JsonView text={text} label={label} />}
     </div>
   )
 }

@@ -3,7 +3,6 @@ import { VisuallyHidden } from '@mantine/core'
 import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
 import { ApiError, useGet } from '../../ui/api.tsx'
-import { exactDigits } from '../../ui/exact-json.ts'
 import { EventLine } from '../../ui/event-line.tsx'
 import { filledIn, type Field } from '../../ui/form.tsx'
 import { formatCount } from '../../ui/format.ts'
@@ -96,22 +95,17 @@ function Sections({ event }: { readonly event: EventDetailJson }) {
       <section className="ui-stack">
         <h3>Receipt</h3>
         <Facts
-          facts={[
-            ['id', <Id key="id" value={event.id} />],
-            ['key', <Id key="key" value={event.key} label="key" />],
-            ['created', event.created_at],
-            ['received', <Time key="received" at={receipt.received_at} />],
-            ['stored', Number.isNaN(storedMs) ? null : `+${storedMs} ms`],
-            ['deliveries', `${formatCount(1 + receipt.duplicates)} (${formatCount(receipt.duplicates)} duplicates)`],
-            [
-              'conflicts',
-              <Link key="conflicts" href="/deliveries/conflicts">
-                {formatCount(receipt.conflicts)}
-              </Link>,
-            ],
-            ['secret', receipt.secret_label],
-            ['trace', receipt.traceparent],
-          ]}
+          facts={{
+            id: <Id value={event.id} />,
+            key: <Id value={event.key} label="key" />,
+            created: event.created_at,
+            received: <Time at={receipt.received_at} />,
+            stored: Number.isNaN(storedMs) ? null : `+${storedMs} ms`,
+            deliveries: `${formatCount(1 + receipt.duplicates)} (${formatCount(receipt.duplicates)} duplicates)`,
+            conflicts: <Link href="/deliveries/conflicts">{formatCount(receipt.conflicts)}</Link>,
+            secret: receipt.secret_label,
+            trace: receipt.traceparent,
+          }}
         />
         {receipt.headers !== null && (
           <Fold title="Headers">
@@ -141,9 +135,11 @@ function Payload({ type, network, data }: PayloadProps) {
   return (
     <>
       <Facts
-        facts={entries
-          .slice(0, maxFields)
-          .map(([name, value]) => [shortText(name, 60), <code key={name}>{cellOf(name, value, chain)}</code>])}
+        facts={Object.fromEntries(
+          entries
+            .slice(0, maxFields)
+            .map(([name, value]) => [shortText(name, 60), <code key={name}>{cellOf(name, value, chain)}</code>]),
+        )}
       />
       {entries.length > maxFields && <p className="ui-dim">The body has {entries.length - maxFields} more fields.</p>}
     </>
@@ -151,7 +147,7 @@ function Payload({ type, network, data }: PayloadProps) {
 }
 
 function cellOf(name: string, value: unknown, network: unknown): ReactNode {
-  if (typeof value !== 'string') return exactDigits(value) ?? <Text value={JSON.stringify(value)} />
+  if (typeof value !== 'string') return <Text value={JSON.stringify(value)} />
   if (/(_address|_owner|_pool)$/.test(name)) return <OnChain kind="address" network={network} value={value} />
   if (/(^|_)tx(_hash)?$/.test(name)) return <OnChain kind="transaction" network={network} value={value} />
   return <Text value={value} />

@@ -1,12 +1,7 @@
-import { Button } from '@mantine/core'
-import type { UseMutationResult } from '@tanstack/react-query'
-import { createContext, useContext, type ReactNode } from 'react'
-import { Action, Dialog } from '../../ui/action.tsx'
-import { useAction } from '../../ui/api.tsx'
+import { Action } from '../../ui/action.tsx'
 import { toNumber } from '../../ui/form.tsx'
 import { formatCounted } from '../../ui/format.ts'
-import { Failure } from '../../ui/states.tsx'
-import { Line, shortText } from '../../ui/text.tsx'
+import { shortText } from '../../ui/text.tsx'
 import type { HandlerJson, TriedJson } from '../../../admin/handlers.ts'
 import { useIsOperator } from '../role.ts'
 import { pendingOf } from './handler.ts'
@@ -107,50 +102,31 @@ const resultWords: Readonly<Record<TriedJson['results'][number]['result'], strin
   unanswered: 'did not answer in time',
 }
 
-const TryContext = createContext<UseMutationResult<TriedJson, Error, string> | null>(null)
-
-/** Shows the results of `TryNow`: also when the breaker has closed and the button is gone. */
-export function TryResults({ children }: { readonly children: ReactNode }) {
-  const attempt = useAction((api, handler: string) => api.send<TriedJson>('POST', `${pathOf(handler)}/try`))
-  const { data, error, variables = '', reset } = attempt
-  return (
-    <TryContext value={attempt}>
-      {children}
-      <Dialog
-        title={`Attempt of ${shortText(variables)}`}
-        isOpen={data !== undefined || error !== null}
-        onClose={reset}
-      >
-        <Failure error={error} />
-        <ul className="ui-list-plain" role="status">
-          {data?.results.map((result) => (
-            <li key={result.replica} className={result.result === 'failed' ? 'ui-text-bad' : undefined}>
-              <b>{shortText(result.replica)}</b>: {resultWords[result.result]}
-              {result.error !== null && (
-                <>
-                  : <Line value={result.error} max={300} />
-                </>
-              )}
-            </li>
-          ))}
-        </ul>
-      </Dialog>
-    </TryContext>
-  )
-}
-
 /** Has every replica send one item to a sink whose breaker is open. */
 export function TryNow({ handler }: { readonly handler: string }) {
-  const attempt = useContext(TryContext)
-  if (!useIsOperator() || attempt === null) return null
+  const name = shortText(handler)
+  if (!useIsOperator()) return null
   return (
-    <Button
-      size="compact-xs"
-      loading={attempt.isPending && attempt.variables === handler}
-      aria-label={`Try now: ${shortText(handler)}`}
-      onClick={() => attempt.mutate(handler)}
+    <Action
+      label="Try now"
+      name={`Try now: ${name}`}
+      title={`Try ${name}?`}
+      isPrimary
+      run={async ({ api }) => {
+        const { results } = await api.send<TriedJson>('POST', `${pathOf(handler)}/try`)
+        return (
+          <ul className="ui-list-plain">
+            {results.map(({ replica, result, error }) => (
+              <li key={replica} className={result === 'failed' ? 'ui-text-bad' : undefined}>
+                <b>{shortText(replica)}</b>: {resultWords[result]}
+                {error !== null && `: ${shortText(error, 300)}`}
+              </li>
+            ))}
+          </ul>
+        )
+      }}
     >
-      Try now
-    </Button>
+      Every replica sends one item. A success closes the breaker of that replica.
+    </Action>
   )
 }

@@ -87,57 +87,46 @@ function HandlerDetail({ handler }: { readonly handler: HandlerJson }) {
       <section className="ui-stack">
         <h3>Last five minutes</h3>
         <Facts
-          facts={[
-            ['Runs', formatCount(pace?.series.reduce((sum, count) => sum + count, 0))],
-            ['Error rate', formatShare(pace?.error_rate)],
-            [
-              'Latency',
-              `p50 ${formatMs(pace?.p50_ms)} · p95 ${formatMs(pace?.p95_ms)} · p99 ${formatMs(pace?.p99_ms)}`,
-            ],
-          ]}
+          facts={{
+            Runs: formatCount(pace?.series.reduce((sum, count) => sum + count, 0)),
+            'Error rate': formatShare(pace?.error_rate),
+            Latency: `p50 ${formatMs(pace?.p50_ms)} · p95 ${formatMs(pace?.p95_ms)} · p99 ${formatMs(pace?.p99_ms)}`,
+          }}
         />
         <h3>Queue</h3>
         <Facts
-          facts={[
-            ['Pending', formatCount(pending)],
-            ['Oldest', <Age key="oldest" at={handler.oldest_open_at} />],
-            ['Waiting', `${formatCount(handler.waiting)} behind an older run of their key`],
-            ['Suspect', formatCount(handler.suspect)],
-            ['Running', formatCount(handler.running)],
-            [
-              'Dead letters',
-              <Link key="dead" href={pathWith('/dead-letters', { handler: name })}>
-                {formatCount(dead + held)}
-              </Link>,
-            ],
-            ['Blocked keys', formatCount(held)],
-            ['Superseded', formatCount(handler.superseded)],
-            backfill === null ? null : ['Backfill', `${formatShare(backfill)} of older events`],
-          ]}
+          facts={{
+            Pending: formatCount(pending),
+            Oldest: <Age at={handler.oldest_open_at} />,
+            Waiting: `${formatCount(handler.waiting)} behind an older run of their key`,
+            Suspect: formatCount(handler.suspect),
+            Running: formatCount(handler.running),
+            'Dead letters': <Link href={pathWith('/dead-letters', { handler: name })}>{formatCount(dead + held)}</Link>,
+            'Blocked keys': formatCount(held),
+            Superseded: formatCount(handler.superseded),
+            Backfill: backfill === null ? undefined : `${formatShare(backfill)} of older events`,
+          }}
         />
       </section>
       {settings !== null && (
         <section className="ui-stack">
           <h3>Settings</h3>
           <Facts
-            facts={[
-              ['Types', settings.types.join(', ')],
-              ['Order', settings.order === 'key' ? 'one run at a time per key' : 'none'],
-              ['Key', settings.key?.join(', ') ?? 'of the event'],
-              ['Concurrency', concurrencyOf(handler)],
-              [
-                'Rate',
-                settings.rate === null || settings.rate === undefined ? 'unlimited' : JSON.stringify(settings.rate),
-              ],
-              ['Priority', settings.priority],
-              ['Timeout', formatDuration(settings.timeout_ms)],
-              ['Retries', retriesOf(handler)],
-              ['On dead letter', settings.on_dead === 'hold' ? 'block the key' : 'go on with the key'],
-              ['Latest only', settings.latest_only ? 'yes' : 'no'],
-              ['Own thread', settings.isolate ? 'yes' : 'no'],
-              ['Maximum age', settings.max_age_ms === null ? 'none' : formatDuration(settings.max_age_ms)],
-              ['File', settings.file],
-            ]}
+            facts={{
+              Types: settings.types.join(', '),
+              Order: settings.order === 'key' ? 'one run at a time per key' : 'none',
+              Key: settings.key?.join(', ') ?? 'of the event',
+              Concurrency: concurrencyOf(handler),
+              Rate: settings.rate === null || settings.rate === undefined ? 'unlimited' : JSON.stringify(settings.rate),
+              Priority: settings.priority,
+              Timeout: formatDuration(settings.timeout_ms),
+              Retries: retriesOf(handler),
+              'On dead letter': settings.on_dead === 'hold' ? 'block the key' : 'go on with the key',
+              'Latest only': settings.latest_only ? 'yes' : 'no',
+              'Own thread': settings.isolate ? 'yes' : 'no',
+              'Maximum age': settings.max_age_ms === null ? 'none' : formatDuration(settings.max_age_ms),
+              File: settings.file,
+            }}
           />
         </section>
       )}

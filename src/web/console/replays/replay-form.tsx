@@ -1,39 +1,16 @@
-import { useState } from 'react'
-import { useGet } from '../../ui/api.tsx'
+import { Button } from '@mantine/core'
+import { useAction, useGet } from '../../ui/api.tsx'
 import { filledIn, Form, toNumber, type Field, type ValueOf } from '../../ui/form.tsx'
 import { formatCount, formatCounted } from '../../ui/format.ts'
+import { Failure } from '../../ui/states.tsx'
 import { shortText } from '../../ui/text.tsx'
 import type { HandlerListJson } from '../../../admin/handlers.ts'
 import type { ReplayCountJson } from '../../../admin/replays.ts'
-import { filterOf, formatFilter, parseFilter, toQuery } from '../events/filter.ts'
+import { parseFilter, toQuery } from '../events/filter.ts'
 
-export interface ReplayFormProps {
-  /** Parameters of the address with a filter of events. */
-  readonly initial: Readonly<Record<string, string>>
-  readonly onClose: () => void
-}
-
-/** Selects events like the filter line of Events, counts them, and replays the counted events. */
-export function ReplayForm({ initial, onClose }: ReplayFormProps) {
-  const { handler = '', ...filter } = filterOf(initial)
+/** Selects events like the filter line of Events, counts them, and replays the counted ones. */
+export function ReplayForm({ onStarted }: { readonly onStarted: () => void }) {
   const handlers = useGet<HandlerListJson>('/handlers').data?.data ?? []
-  const [entered, setEntered] = useState<ValueOf>(
-    () => (name: string) => ({ filter: formatFilter(filter), handler })[name] ?? '',
-  )
-  const [counted, setCounted] = useState<(ReplayCountJson & { readonly request: object }) | null>(null)
-  if (counted !== null)
-    return (
-      <>
-        <p role="status">{textOf(counted)}</p>
-        <Form
-          submit={`Replay ${formatCounted(counted.events, 'event')}`}
-          isBlocked={counted.events === 0}
-          run={async ({ api }) => void (await api.send('POST', '/replays', counted.request))}
-          onDone={onClose}
-          onCancel={() => setCounted(null)}
-        />
-      </>
-    )
   const names = handlers.map(({ name }) => ({ value: name, label: shortText(name) }))
   const fields: readonly Field[] = [
     { name: 'filter', label: 'Filter', placeholder: 'type: network: status: address: from:2d to:1h' },
@@ -57,16 +34,37 @@ export function ReplayForm({ initial, onClose }: ReplayFormProps) {
       <p className="ui-dim">Live events always go first.</p>
       <Form
         submit="Count"
-        fields={fields.map((field) => ({ ...field, initial: entered(field.name), isOptional: true }))}
+        fields={fields.map((field) => ({ ...field, isOptional: true }))}
         run={async ({ api, value }) => {
           const request = toRequest(value)
-          const count = await api.send<ReplayCountJson>('POST', '/replays', { ...request, dryRun: true })
-          setEntered(() => value)
-          setCounted({ ...count, request })
+          const counted = await api.send<ReplayCountJson>('POST', '/replays', { ...request, dryRun: true })
+          return <Counted counted={counted} request={request} onStarted={onStarted} />
         }}
-        onCancel={onClose}
       />
     </>
+  )
+}
+
+interface CountedProps {
+  readonly counted: ReplayCountJson
+  readonly request: object
+  readonly onStarted: () => void
+}
+
+function Counted({ counted, request, onStarted }: CountedProps) {
+  const start = useAction((api) => api.send('POST', '/replays', request))
+  return (
+    <span className="ui-row">
+      <span>{textOf(counted)}</span>
+      <Button
+        disabled={counted.events === 0}
+        loading={start.isPending}
+        onClick={() => start.mutate(undefined, { onSuccess: onStarted })}
+      >
+        Replay {formatCounted(counted.events, 'event')}
+      </Button>
+      <Failure error={start.error} />
+    </span>
   )
 }
 

@@ -31,13 +31,12 @@ const columns: readonly Column<ReplayJson>[] = [
   ageColumn('Started', 'created_at'),
 ]
 
-/** Stored events that run again. With `start=1` in the address the dialog is open, with the filter of its other parameters. */
+/** Stored events that run again. With `start=1` in the address the dialog is open. */
 export function ReplaysPage() {
   const location = usePageLocation()
   const isOperator = useIsOperator()
-  const { start, ...filter } = location.parameters
-  const close = () =>
-    location.go({ ...Object.fromEntries(Object.keys(filter).map((name) => [name, ''])), start: '' }, { replace: true })
+  const isOpen = isOperator && location.parameters['start'] === '1'
+  const close = () => location.go({ start: '' }, { replace: true })
   return (
     <Page
       title="Replays"
@@ -59,8 +58,8 @@ export function ReplaysPage() {
           </Empty>
         }
       />
-      <Dialog title="Start replay" isOpen={isOperator && start === '1'} onClose={close}>
-        {start === '1' && <ReplayForm initial={filter} onClose={close} />}
+      <Dialog title="Start replay" isOpen={isOpen} onClose={close}>
+        {isOpen && <ReplayForm onStarted={close} />}
       </Dialog>
     </Page>
   )
@@ -97,18 +96,18 @@ function Replay({ replay }: { readonly replay: ReplayJson }) {
         </div>
       )}
       <Facts
-        facts={[
-          ['Events', filterText(replay.filter)],
-          ['State', replay.state],
-          ['Matched', formatCount(replay.events)],
-          ['Runs', formatCount(replay.runs)],
-          ['Open runs', formatCount(replay.open_runs)],
-          ['Skipped', `${formatCount(replay.skipped)} without a body`],
-          ['Rate', replay.per_second === null ? 'unlimited' : `${formatNumber(replay.per_second)} per second`],
-          ['New keys', replay.new_keys ? 'yes' : 'no'],
-          ['Started', <Time key="started" at={replay.created_at} />],
-          ['Ended', <Time key="ended" at={replay.ended_at} />],
-        ]}
+        facts={{
+          Events: filterText(replay.filter),
+          State: replay.state,
+          Matched: formatCount(replay.events),
+          Runs: formatCount(replay.runs),
+          'Open runs': formatCount(replay.open_runs),
+          Skipped: `${formatCount(replay.skipped)} without a body`,
+          Rate: replay.per_second === null ? 'unlimited' : `${formatNumber(replay.per_second)} per second`,
+          'New keys': replay.new_keys ? 'yes' : 'no',
+          Started: <Time at={replay.created_at} />,
+          Ended: <Time at={replay.ended_at} />,
+        }}
       />
     </>
   )

@@ -125,15 +125,15 @@ function Database() {
       <Loaded query={query}>
         {(overview) => (
           <Facts
-            facts={[
-              ['Size', formatBytes(overview.store_bytes)],
-              ['Events stored', `${formatCount(overview.events)} since the first`],
-              ['Open runs', formatCount(overview.open_runs)],
-              ['Dead letters', formatCount(overview.dead_letters)],
-              ['Blocked keys', formatCount(overview.held)],
-              ['Quarantine', formatCount(overview.quarantined)],
-              ['Conflicts', formatCount(overview.conflicts)],
-            ]}
+            facts={{
+              Size: formatBytes(overview.store_bytes),
+              'Events stored': `${formatCount(overview.events)} since the first`,
+              'Open runs': formatCount(overview.open_runs),
+              'Dead letters': formatCount(overview.dead_letters),
+              'Blocked keys': formatCount(overview.held),
+              Quarantine: formatCount(overview.quarantined),
+              Conflicts: formatCount(overview.conflicts),
+            }}
           />
         )}
       </Loaded>
@@ -174,13 +174,13 @@ function AuditList() {
 function Entry({ entry: { at, action, detail, by, user_agent: userAgent } }: { readonly entry: AuditJson }) {
   return (
     <Facts
-      facts={[
-        ['Action', action],
-        ['Time (UTC)', <Time key="at" at={at} />],
-        ['By', by ?? 'the inbox'],
-        ['User agent', userAgent],
-        ...Object.entries(detail).map(([name, value]) => [shortText(name, 60), valueText(value)] as const),
-      ]}
+      facts={{
+        Action: action,
+        'Time (UTC)': <Time at={at} />,
+        By: by ?? 'the inbox',
+        'User agent': userAgent,
+        ...Object.fromEntries(Object.entries(detail).map(([name, value]) => [shortText(name, 60), valueText(value)])),
+      }}
     />
   )
 }

@@ -47,18 +47,18 @@ export function DeliveryDetails({ id }: { readonly id: string }) {
           </div>
           <Failure error={again.error} />
           <Facts
-            facts={[
-              ['Event', shortText(delivery.eventType)],
-              ['State', <DeliveryStatus key="state" {...delivery} />],
-              delivery.isReplay ? ['Replay', 'same bytes and id, one attempt'] : null,
-              ['Endpoint', <Text key="url" value={delivery.url} />],
-              ['Attempts', delivery.attempts],
-              ['Duplicates', delivery.log.filter(({ isExtra }) => isExtra).length],
-              ['Created', <Time key="created" at={delivery.createdAt} />],
-              ['Next attempt', <Time key="next" at={delivery.nextAttemptAt} />],
-              ['Event id', <Id key="event" value={delivery.eventId} />],
-              ['Delivery id', <Id key="delivery" value={delivery.deliveryId} />],
-            ]}
+            facts={{
+              Event: shortText(delivery.eventType),
+              State: <DeliveryStatus {...delivery} />,
+              Replay: delivery.isReplay ? 'same bytes and id, one attempt' : undefined,
+              Endpoint: <Text value={delivery.url} />,
+              Attempts: delivery.attempts,
+              Duplicates: delivery.log.filter(({ isExtra }) => isExtra).length,
+              Created: <Time at={delivery.createdAt} />,
+              'Next attempt': <Time at={delivery.nextAttemptAt} />,
+              'Event id': <Id value={delivery.eventId} />,
+              'Delivery id': <Id value={delivery.deliveryId} />,
+            }}
           />
           {delivery.log.length === 0 && (
             <Empty title="No attempt yet">The first one is queued or held by a fault.</Empty>
