@@ -322,3 +322,32 @@ describe('leasing runs', () => {
     expect(stage.seen.failures).toEqual([])
   })
 })
+
+test('the revision changes with what queries return, and not with upkeep', async () => {
+  const clock = createTestClock()
+  const inbox = createLocalSqliteInbox(await openMemoryStore({ clock }), { clock })
+  await inbox.startServing()
+  const lastRevision = { value: await inbox.revision() }
+  const hasChanged = async (work: () => Promise<unknown>) => {
+    await work()
+    const before = lastRevision.value
+    lastRevision.value = await inbox.revision()
+    return lastRevision.value !== before
+  }
+  const day = 24 * 3_600_000
+  const prune = () => inbox.prune({ receivedBefore: clock.now() - day, maxBytes: 1 })
+  expect(await hasChanged(prune)).toBe(false)
+  expect(await hasChanged(() => inbox.register([ordered]))).toBe(true)
+  expect(await hasChanged(() => inbox.accept([anEvent('a')]))).toBe(true)
+  const claim = { handlers: [ordered.name], max: 1, owner: 'me', suspects: false }
+  let leases: Awaited<ReturnType<typeof inbox.claim>> = []
+  expect(await hasChanged(async () => (leases = await inbox.claim(claim)))).toBe(true)
+  const [{ runId, token } = { runId: 0, token: 0 }] = leases
+  const done = { kind: 'done', runId, token, startedAt: 0, endedAt: 0 } as const
+  expect(await hasChanged(() => inbox.settle([done]))).toBe(true)
+  expect(await hasChanged(() => inbox.stats())).toBe(false)
+  expect(await hasChanged(() => inbox.setPaused(null, true))).toBe(true)
+  await clock.advance(2 * day)
+  expect(await hasChanged(prune)).toBe(true)
+  await inbox.close()
+})
