@@ -163,26 +163,24 @@ describe('an attempt that times out', () => {
   })
 })
 
-describe('an attempt that is stopped', () => {
-  it('is interrupted if its handler throws or returns', async () => {
-    for (const run of [untilAborted, (ctx: HandlerContext) => untilAborted(ctx).catch(() => {})]) {
-      const { attempt } = attemptOf((_event, ctx) => run(ctx))
-      attempt.stop('shutdown')
-      expect(await attempt.outcome).toBe('interrupted')
-    }
-  })
+it('an attempt that is stopped is interrupted if its handler throws or returns', async () => {
+  for (const run of [untilAborted, (ctx: HandlerContext) => untilAborted(ctx).catch(() => {})]) {
+    const { attempt } = attemptOf((_event, ctx) => run(ctx))
+    attempt.stop('shutdown')
+    expect(await attempt.outcome).toBe('interrupted')
+  }
+})
 
-  it('can be abandoned, and keeps the first reason', async () => {
-    const stopped = attemptOf(forever)
-    stopped.attempt.stop('shutdown')
-    stopped.attempt.abandon()
-    expect(await stopped.attempt.outcome).toBe('interrupted')
-    expect(stopped.attempt.hasOverrun).toBe(true)
+it('an attempt that is stopped can be abandoned, and keeps the first reason', async () => {
+  const stopped = attemptOf(forever)
+  stopped.attempt.stop('shutdown')
+  stopped.attempt.abandon()
+  expect(await stopped.attempt.outcome).toBe('interrupted')
+  expect(stopped.attempt.hasOverrun).toBe(true)
 
-    const late = attemptOf(forever)
-    await late.clock.advance(timeoutMs)
-    late.attempt.stop('shutdown')
-    late.attempt.abandon()
-    expect(await late.attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
-  })
+  const late = attemptOf(forever)
+  await late.clock.advance(timeoutMs)
+  late.attempt.stop('shutdown')
+  late.attempt.abandon()
+  expect(await late.attempt.outcome).toMatchObject({ kind: 'retry', error: { name: 'handler_timeout' } })
 })

@@ -38,28 +38,26 @@ async function file(name: string, content: string): Promise<string> {
   return join(cwd, name)
 }
 
-describe('defaults and values', () => {
-  // docs.test.ts compares the default of every setting with its documentation.
-  test('only a secret is required; the rest has defaults', async () => {
-    const config = await load()
-    expect(config).toMatchObject({
-      database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
-      handlersDir: join(cwd, 'handlers'),
-      webhookSecrets: { files: [], secrets: [{ label: 'secret-1' }] },
-      warnings: [],
-    })
-    expect(config.admin).toEqual({ host: '127.0.0.1', port: 8081, hosts: [] })
+// docs.test.ts compares the default of every setting with its documentation.
+test('only a secret is required; the rest has defaults', async () => {
+  const config = await load()
+  expect(config).toMatchObject({
+    database: { kind: 'sqlite', file: join(cwd, 'data/inbox.db') },
+    handlersDir: join(cwd, 'handlers'),
+    webhookSecrets: { files: [], secrets: [{ label: 'secret-1' }] },
+    warnings: [],
   })
+  expect(config.admin).toEqual({ host: '127.0.0.1', port: 8081, hosts: [] })
+})
 
-  test.each([
-    ['1048576', 1_048_576],
-    ['2MB', 2_097_152],
-    ['10 kb', 10_240],
-    ['64b', 64],
-  ])('a body limit of %s is %i bytes', async (text, bytes) => {
-    const config = await load({ INBOX_BODY_LIMIT: text })
-    expect(config.bodyLimitBytes).toBe(bytes)
-  })
+test.each([
+  ['1048576', 1_048_576],
+  ['2MB', 2_097_152],
+  ['10 kb', 10_240],
+  ['64b', 64],
+])('a body limit of %s is %i bytes', async (text, bytes) => {
+  const config = await load({ INBOX_BODY_LIMIT: text })
+  expect(config.bodyLimitBytes).toBe(bytes)
 })
 
 const token = 'a-token-that-is-long-enough'
@@ -404,16 +402,14 @@ describe('config file', () => {
   })
 })
 
-describe('INBOX_FORWARD_URL', () => {
-  test('makes the default handlers folder optional', async () => {
-    const url = 'http://127.0.0.1:3000/webhooks'
-    expect(await load({ INBOX_FORWARD_URL: url })).toMatchObject({
-      sinks: [{ name: 'forward', kind: 'forward', options: { url }, routes: [{ types: ['*'] }] }],
-      handlersDir: null,
-    })
-    const asked = await load({ INBOX_FORWARD_URL: url, INBOX_HANDLERS: './handlers' })
-    expect(asked.handlersDir).toBe(join(cwd, 'handlers'))
-    await mkdir(join(cwd, 'handlers'))
-    expect((await load({ INBOX_FORWARD_URL: url })).handlersDir).toBe(join(cwd, 'handlers'))
+test('INBOX_FORWARD_URL makes the default handlers folder optional', async () => {
+  const url = 'http://127.0.0.1:3000/webhooks'
+  expect(await load({ INBOX_FORWARD_URL: url })).toMatchObject({
+    sinks: [{ name: 'forward', kind: 'forward', options: { url }, routes: [{ types: ['*'] }] }],
+    handlersDir: null,
   })
+  const asked = await load({ INBOX_FORWARD_URL: url, INBOX_HANDLERS: './handlers' })
+  expect(asked.handlersDir).toBe(join(cwd, 'handlers'))
+  await mkdir(join(cwd, 'handlers'))
+  expect((await load({ INBOX_FORWARD_URL: url })).handlersDir).toBe(join(cwd, 'handlers'))
 })

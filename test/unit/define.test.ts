@@ -16,12 +16,10 @@ function problemsOf(value: unknown, fallbackName = 'x'): InboxError {
   throw new Error('the definition was accepted')
 }
 
-describe('defineHandler', () => {
-  it('returns its argument, frozen', () => {
-    const definition = { type: 'pump.graduation', run } as const
-    expect(defineHandler(definition)).toBe(definition)
-    expect(Object.isFrozen(definition)).toBe(true)
-  })
+it('defineHandler returns its argument, frozen', () => {
+  const definition = { type: 'pump.graduation', run } as const
+  expect(defineHandler(definition)).toBe(definition)
+  expect(Object.isFrozen(definition)).toBe(true)
 })
 
 describe('parseDefinition', () => {

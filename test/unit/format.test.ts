@@ -13,34 +13,32 @@ import {
 } from '../../src/dispatch/format.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 
-describe('formatUsd', () => {
-  it.each([
-    [12_345.67, '$12,345.67'],
-    [0, '$0.00'],
-    [-0, '$0.00'],
-    [0.5, '$0.50'],
-    [0.1234, '$0.1234'],
-    [0.999999, '$1.00'],
-    [1e-7, '$0.0000001'],
-    [-1.5e-7, '-$0.00000015'],
-    [1e-18, '$0.000000000000000001'],
-    [1e-19, '<$0.000000000000000001'],
-    [1.5e21, '$1.500e+21'],
-    ['12345.67', '$12,345.67'],
-    ['12,345', '$?'],
-    [undefined, '$?'],
-    [Number.NaN, '$?'],
-  ])('%j is %s', (value, expected) => {
-    expect(formatUsd(value)).toBe(expected)
-  })
+it.each([
+  [12_345.67, '$12,345.67'],
+  [0, '$0.00'],
+  [-0, '$0.00'],
+  [0.5, '$0.50'],
+  [0.1234, '$0.1234'],
+  [0.999999, '$1.00'],
+  [1e-7, '$0.0000001'],
+  [-1.5e-7, '-$0.00000015'],
+  [1e-18, '$0.000000000000000001'],
+  [1e-19, '<$0.000000000000000001'],
+  [1.5e21, '$1.500e+21'],
+  ['12345.67', '$12,345.67'],
+  ['12,345', '$?'],
+  [undefined, '$?'],
+  [Number.NaN, '$?'],
+])('formatUsd %j is %s', (value, expected) => {
+  expect(formatUsd(value)).toBe(expected)
+})
 
-  it('shows the sign of a gain on request', () => {
-    expect([
-      formatUsd(5, { sign: 'always' }),
-      formatUsd(-5, { sign: 'always' }),
-      formatUsd(0, { sign: 'always' }),
-    ]).toEqual(['+$5.00', '-$5.00', '$0.00'])
-  })
+it('formatUsd shows the sign of a gain on request', () => {
+  expect([
+    formatUsd(5, { sign: 'always' }),
+    formatUsd(-5, { sign: 'always' }),
+    formatUsd(0, { sign: 'always' }),
+  ]).toEqual(['+$5.00', '-$5.00', '$0.00'])
 })
 
 describe('other pieces', () => {

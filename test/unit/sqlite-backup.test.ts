@@ -119,25 +119,23 @@ describe('a database with commits in its -wal', () => {
   })
 })
 
-describe('a restore', () => {
-  test('restores a backup, keeps the old file, and the next start reports missing events', async () => {
-    await using it = await stage()
-    await it.accept(100)
-    await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
-    await it.accept(50)
-    await expect(restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).rejects.toMatchObject({
-      code: 'database_in_use',
-    })
-    await it.inbox.close()
-    const { report, kept } = await restoreDatabase(it.at('copy.db'), it.at('inbox.db'), Date.UTC(2026, 0, 1))
-    expect(report).toMatchObject({ events: 100, file: it.at('inbox.db') })
-    expect(kept).toBe(it.at('inbox.db.replaced-2026-01-01T00-00-00-000Z'))
-    expect(verifyBackup(kept!)).toMatchObject({ events: 150 })
-    const inbox = await createSqliteInbox({ file: it.at('inbox.db') })
-    expect(inbox.integrity).toMatchObject({ missingSeqs: 50, lastSeq: 100 })
-    // Missing events are accepted again with new numbers.
-    expect(await inbox.accept([anEvent('e1'), anEvent('e101')])).toEqual(['duplicate', 'accepted'])
-    expect((await inbox.event('e101'))?.seq).toBe(151)
-    await inbox.close()
+test('a restore replaces the database by a backup, keeps the old file, and the next start reports missing events', async () => {
+  await using it = await stage()
+  await it.accept(100)
+  await backupDatabase(it.at('inbox.db'), it.at('copy.db'))
+  await it.accept(50)
+  await expect(restoreDatabase(it.at('copy.db'), it.at('inbox.db'), 0)).rejects.toMatchObject({
+    code: 'database_in_use',
   })
+  await it.inbox.close()
+  const { report, kept } = await restoreDatabase(it.at('copy.db'), it.at('inbox.db'), Date.UTC(2026, 0, 1))
+  expect(report).toMatchObject({ events: 100, file: it.at('inbox.db') })
+  expect(kept).toBe(it.at('inbox.db.replaced-2026-01-01T00-00-00-000Z'))
+  expect(verifyBackup(kept!)).toMatchObject({ events: 150 })
+  const inbox = await createSqliteInbox({ file: it.at('inbox.db') })
+  expect(inbox.integrity).toMatchObject({ missingSeqs: 50, lastSeq: 100 })
+  // Missing events are accepted again with new numbers.
+  expect(await inbox.accept([anEvent('e1'), anEvent('e101')])).toEqual(['duplicate', 'accepted'])
+  expect((await inbox.event('e101'))?.seq).toBe(151)
+  await inbox.close()
 })

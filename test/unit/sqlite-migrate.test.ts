@@ -236,22 +236,20 @@ test('upgrades stored headers: unlisted ones are removed, also from the bytes of
   expect(readFileSync(file, 'latin1')).not.toContain('hunter2')
 })
 
-describe('a file of a newer version', () => {
-  test.each([
-    ['closed', aFile],
-    ['killed', aKilledFile],
-  ])('%s, is refused and stays unchanged byte for byte', async (_, make) => {
-    const file = await make([...migrations, later])
-    const before = bytesOf(file)
-    await expect(open(file)).rejects.toMatchObject({
-      code: 'database_newer',
-      exitCode: 1,
-      message: expect.stringContaining(
-        `has the migration ${later.name}, this version knows up to ${migrations.at(-1)?.name}. Run the newer`,
-      ),
-    })
-    expect(bytesOf(file)).toEqual(before)
-    using opened = await open(file, [...migrations, later])
-    expect(opened.integrity.missingSeqs).toBe(0)
+test.each([
+  ['closed', aFile],
+  ['killed', aKilledFile],
+])('a %s file of a newer version is refused and stays unchanged byte for byte', async (_, make) => {
+  const file = await make([...migrations, later])
+  const before = bytesOf(file)
+  await expect(open(file)).rejects.toMatchObject({
+    code: 'database_newer',
+    exitCode: 1,
+    message: expect.stringContaining(
+      `has the migration ${later.name}, this version knows up to ${migrations.at(-1)?.name}. Run the newer`,
+    ),
   })
+  expect(bytesOf(file)).toEqual(before)
+  using opened = await open(file, [...migrations, later])
+  expect(opened.integrity.missingSeqs).toBe(0)
 })

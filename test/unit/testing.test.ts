@@ -43,21 +43,19 @@ describe('createEvent', () => {
   })
 })
 
-describe('signedRequest', () => {
-  test('signs the bytes that fetch and supertest send', async () => {
-    const app = express().post('/', express.raw({ type: '*/*' }), (incoming, response) => {
-      const signature = incoming.get('X-Hook-Signature')
-      response.json(verify(incoming.body as Buffer, signature, parseSecrets(secret)).ok)
-    })
-    const signed = signedRequest(createEvent('wallet.new_position', { data: { token_symbol: '柴犬' } }), secret, {
-      signatureHeader: 'X-Hook-Signature',
-    })
-    expect((await request(app).post('/').set(signed.headers).send(signed.body)).body).toBe(true)
-    const server = app.listen(0)
-    const { port } = server.address() as { port: number }
-    expect(await (await fetch(`http://127.0.0.1:${port}/`, signed)).json()).toBe(true)
-    server.close()
+test('signedRequest signs the bytes that fetch and supertest send', async () => {
+  const app = express().post('/', express.raw({ type: '*/*' }), (incoming, response) => {
+    const signature = incoming.get('X-Hook-Signature')
+    response.json(verify(incoming.body as Buffer, signature, parseSecrets(secret)).ok)
   })
+  const signed = signedRequest(createEvent('wallet.new_position', { data: { token_symbol: '柴犬' } }), secret, {
+    signatureHeader: 'X-Hook-Signature',
+  })
+  expect((await request(app).post('/').set(signed.headers).send(signed.body)).body).toBe(true)
+  const server = app.listen(0)
+  const { port } = server.address() as { port: number }
+  expect(await (await fetch(`http://127.0.0.1:${port}/`, signed)).json()).toBe(true)
+  server.close()
 })
 
 describe('createTestInbox', () => {

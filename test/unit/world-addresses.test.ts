@@ -52,28 +52,26 @@ describe('addresses of EVM networks', () => {
   })
 })
 
-describe('addresses of Solana', () => {
-  it('A9 wallets and mints are base58 of a point on the curve', () => {
-    fc.assert(
-      fc.property(entropy, (bytes) => {
-        for (const address of [toAddress('solana', bytes), toPumpMint(bytes)]) {
-          expect(isSolanaAddress(address)).toBe(true)
-          expect(isOffCurveAddress(address as Address)).toBe(false)
-          expect(parseAddress('solana', address)).toEqual({ ok: true, address })
-        }
-      }),
-      { numRuns: 40 },
-    )
-  })
+it('A9 addresses of Solana wallets and mints are base58 of a point on the curve', () => {
+  fc.assert(
+    fc.property(entropy, (bytes) => {
+      for (const address of [toAddress('solana', bytes), toPumpMint(bytes)]) {
+        expect(isSolanaAddress(address)).toBe(true)
+        expect(isOffCurveAddress(address as Address)).toBe(false)
+        expect(parseAddress('solana', address)).toEqual({ ok: true, address })
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
 
-  it('A9 accepts the same texts as kit', () => {
-    const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
-    fc.assert(
-      fc.property(fc.oneof(base58, fc.string({ maxLength: 50 })), (text) => {
-        expect(parseAddress('solana', text).ok).toBe(isSolanaAddress(text))
-      }),
-    )
-  })
+it('A9 addresses of Solana accepts the same texts as kit', () => {
+  const base58 = fc.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{30,46}$/)
+  fc.assert(
+    fc.property(fc.oneof(base58, fc.string({ maxLength: 50 })), (text) => {
+      expect(parseAddress('solana', text).ok).toBe(isSolanaAddress(text))
+    }),
+  )
 })
 
 describe('every network', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { WorldCommand } from '../../src/emulator/world/port.ts'
 import { ledgerProblems } from '../support/world-ledger.ts'
 import { otherWallet, quietWorld, readLedger, refusalOf, newWallet } from '../support/world.ts'
@@ -78,12 +78,10 @@ const cases: readonly Case[] = [
   ],
 ]
 
-describe('a refused command changes nothing', () => {
-  it.each(cases)('%s', (_what, command, message, setUp) => {
-    const quiet = stage()
-    setUp?.(quiet)
-    expect(refusalOf(quiet.world, command(quiet))).toMatch(message)
-  })
+it.each(cases)('a refused command changes nothing %s', (_what, command, message, setUp) => {
+  const quiet = stage()
+  setUp?.(quiet)
+  expect(refusalOf(quiet.world, command(quiet))).toMatch(message)
 })
 
 it('R95 leaves the sell tax in the pool', () => {
