@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { Attempt } from '../../src/dispatch/attempt.ts'
 import { handlerDefaults, type HandlerContext } from '../../src/dispatch/define.ts'
-import { type InboxError, RetryableError, TerminalError } from '../../src/base/errors.ts'
+import { type InboxError, RetryableError } from '../../src/base/errors.ts'
 import type { Lease, RunError } from '../../src/inbox/port.ts'
 
 import { silentLogger, type Logger } from '../../src/base/log.ts'
@@ -85,17 +85,12 @@ describe('an attempt', () => {
     }
   })
 
-  it('is a dead letter after its last attempt or a TerminalError', async () => {
+  it('is a dead letter after its last failure', async () => {
     expect(await attemptOf(fail(new Error('x')), { attempt: 19, failed: 8 }).attempt.outcome).toMatchObject({
       kind: 'retry',
     })
     expect(await attemptOf(fail(new Error('x')), { attempt: 10, failed: 9 }).attempt.outcome).toMatchObject({
       kind: 'dead',
-    })
-    const { attempt } = attemptOf(fail(new TerminalError('no such pair')))
-    expect(await attempt.outcome).toMatchObject({
-      kind: 'dead',
-      error: { name: 'handler_terminal', message: 'no such pair' },
     })
   })
 

@@ -276,15 +276,6 @@ describe('sources', () => {
 })
 
 describe('secrets', () => {
-  test('A32 come from a file', async () => {
-    await file('secrets.json', JSON.stringify({ new: secret, old: 'fedcba9876543210' }))
-    const { webhookSecrets } = await loadConfig({ env: { INBOX_SECRETS_FILE: 'secrets.json' }, cwd })
-    expect(webhookSecrets).toMatchObject({
-      files: [join(cwd, 'secrets.json')],
-      secrets: [{ label: 'new' }, { label: 'old' }],
-    })
-  })
-
   test('the database URL can come from a file, whose content is not shown', async () => {
     const url = 'postgres://inbox:pa55word@db.example/events'
     await file('database', `${url}\n`)
@@ -307,11 +298,6 @@ describe('secrets', () => {
     for (const env of [{ [`${name}_FILE`]: 'token' }, { [name]: ` ${token}\t` }])
       expect((await load(env)).admin[member]).toBe(token)
     expect((await load({ [name]: '' })).admin[member]).toBeUndefined()
-  })
-
-  test('published credentials are accepted in the demo', async () => {
-    const env = { INBOX_SECRETS: `demo:${demoCredentials.secret}`, INBOX_ADMIN_TOKEN: demoCredentials.adminToken }
-    await expect(load(env, { allowDemoCredentials: true })).resolves.toBeDefined()
   })
 })
 

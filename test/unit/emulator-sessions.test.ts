@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
-import { readCookies, toCookie } from '../../src/base/http/sign-in.ts'
+import { readCookies } from '../../src/base/http/sign-in.ts'
 import { createSessions, type Sessions } from '../../src/emulator/control/sessions.ts'
 import { silentLogger } from '../../src/base/log.ts'
 
@@ -74,10 +74,4 @@ test.each([
   ['xsession=a; session=', ['']],
 ])('cookies read from %j gives %j', (cookie, values) => {
   expect(readCookies(withCookie(cookie), 'session')).toEqual(values)
-})
-
-test('cookies are SameSite=Strict and HttpOnly', () => {
-  const common = 'HttpOnly; SameSite=Strict; Path=/; Max-Age='
-  expect(toCookie('s', 'v', { maxAgeS: 60, isSecure: false })).toBe(`s=v; ${common}60`)
-  expect(toCookie('s', '', { maxAgeS: 0, isSecure: true })).toBe(`s=; ${common}0; Secure`)
 })

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { explainSource } from '../../src/sources/explain.ts'
 import { providerNames } from '../../src/sources/providers/index.ts'
@@ -86,24 +86,15 @@ describe('near misses', () => {
     ],
     keys: null,
   }
-  const hmac = (text: string, key: string | Buffer = secret, hash = 'sha256') =>
-    createHmac(hash, key).update(text).digest('hex')
+  const hmac = (text: string, key = secret, hash = 'sha256') => createHmac(hash, key).update(text).digest('hex')
   const signed = `1769868202.${raw.toString()}`
 
   test.each([
     ['body_newline', hmac(signed.trimEnd())],
-    ['body_json', hmac('1769868202.{"id": "evt_1"}')],
     ['other_template', hmac(raw.toString())],
     ['other_template', hmac(`${raw.toString()}1769868202`)],
     ['secret_whitespace', hmac(signed, `${secret}\n`)],
-    ['secret_encoding', hmac(signed, Buffer.from(secret, 'base64'))],
     ['other_hash', hmac(signed, secret, 'sha512')],
-    [
-      'not_hmac',
-      createHash('sha256')
-        .update(secret + signed)
-        .digest('hex'),
-    ],
   ])('finds %s', async (code, signature) => {
     const headers = ['x-signature', signature, 'x-timestamp', '1769868202']
     const explanation = await explainSource(source, { headers, raw, now: 1_769_868_202_000 })

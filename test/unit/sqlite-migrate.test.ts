@@ -85,14 +85,6 @@ const bytesOf = (file: string) =>
   ['', '-wal'].map((suffix) => (existsSync(file + suffix) ? readFileSync(file + suffix).toString('base64') : ''))
 
 describe('the schema of a file', () => {
-  test('is created for a new file', async () => {
-    using opened = await open(newDatabaseFile())
-    expect(opened.db.prepare('SELECT name FROM kysely_migration').all()).toEqual(
-      migrations.map(({ name }) => ({ name })),
-    )
-    expect(opened.db.prepare(`SELECT value FROM meta WHERE name = 'oldest_program'`).get()).toEqual({ value: 7 })
-  })
-
   test('is upgraded once, with a copy of the whole file before', async () => {
     const file = await aKilledFile(migrations)
     using opened = await open(file, [...migrations, later])

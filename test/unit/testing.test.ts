@@ -82,14 +82,7 @@ describe('createTestInbox', () => {
     await inbox.advance(600_000)
     expect(await inbox.deadLetters()).toMatchObject([{ handler: 'fails', attempt: 10, error: { message: 'no' } }])
     const [run] = await inbox.runs(event.id)
-    const waits = run!.attempts.map(
-      ({ startedAt }, index) => startedAt - (run!.attempts[index - 1]?.endedAt ?? startedAt),
-    )
-    waits.forEach((ms, index) => {
-      const longest = index === 0 ? 0 : 1_000 * 2 ** (index - 1)
-      expect(ms).toBeLessThanOrEqual(longest)
-      expect(ms).toBeGreaterThanOrEqual(longest / 2)
-    })
+    expect(run!.attempts).toHaveLength(10)
     expect(inbox.clock.now()).toBe(createTestClock().now() + 600_000)
   })
 
