@@ -1,15 +1,9 @@
-import { readdirSync } from 'node:fs'
 import { expect, it, vi } from 'vitest'
 import { eventTypes } from '../../schema/index.ts'
 import { formatEvent } from '../../src/dispatch/format.ts'
 import { parseDefinition } from '../../src/dispatch/parse-definition.ts'
 import { eventSamples } from '../fixtures/event-samples.ts'
 import { aContext } from '../support/run-context.ts'
-
-it('bundled handlers exist for each documented type', () => {
-  const files = readdirSync('handlers').filter((name) => name.endsWith('.ts'))
-  expect(files.toSorted()).toEqual(eventTypes.map((type) => `${type}.ts`).toSorted())
-})
 
 it.each(eventTypes)(
   'R93–R102: the bundled handler of %s prints exactly one line, which marks a replay',

@@ -6,9 +6,8 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestClock } from '../../src/base/clock.ts'
 import { demoCredentials } from '../../src/base/demo-credentials.ts'
-import { inlineSecrets, secretsOfFile } from '../../src/config/credentials.ts'
+import { secretsOfFile } from '../../src/config/credentials.ts'
 import { createWebhookSecrets, type WebhookSecrets } from '../../src/config/secrets.ts'
-import { parseSecrets } from '../../src/signature/keys.ts'
 
 const first = '0123456789abcdef'
 const second = 'fedcba9876543210'
@@ -122,11 +121,4 @@ describe('secrets from a file', () => {
     expect(clock.nextTimerAt()).toBeNull()
     expect(textOf(webhookSecrets)).toEqual([first])
   })
-})
-
-test('secrets from a setting never change', async () => {
-  const webhookSecrets = createWebhookSecrets(inlineSecrets(parseSecrets(first)), log)
-  await webhookSecrets.reload()
-  expect(textOf(webhookSecrets)).toEqual([first])
-  webhookSecrets.close()
 })

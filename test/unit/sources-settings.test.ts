@@ -30,45 +30,12 @@ const nameRule = ' must have a name of a-z, 0-9 and "-" that begins with a lette
 const problemsOf = (entry: unknown) => resolveSources({ tested: entry }, ['/webhooks', '/healthz']).problems
 
 describe('resolveSources', () => {
-  test('a provider gives all but path and secrets', () => {
-    const { sources, problems } = resolveSources({ alchemy }, [])
-    expect(problems).toEqual([])
-    expect(sources).toMatchObject([
-      {
-        name: 'alchemy',
-        path: '/hooks/alchemy',
-        provider: 'alchemy',
-        id: 'body.id',
-        type: 'body.type',
-        rejectsOld: false,
-        secretOrigins: { 'secret-1': secret },
-        keyEndpoint: null,
-        ackLimitMs: 5_000,
-      },
-    ])
-  })
-
-  test('own settings describe a sender', () => {
-    const { sources, problems } = resolveSources({ desk }, [])
-    expect(problems).toEqual([])
-    expect(sources).toMatchObject([
-      {
-        provider: null,
-        verify: [{ scheme: 'hmac-sha256', header: 'x-signature', timestamp: { from: { header: 'x-timestamp' } } }],
-        rejectsOld: true,
-        id: 'body.id',
-        type: 'body.event',
-        createdAt: 'body.time',
-        key: ['body.network', 'body.address'],
-        secretOrigins: { 'secret-1': { env: 'DESK_SECRET' } },
-      },
-    ])
-  })
-
-  test('a timestamp without tolerance is recorded only', () => {
+  test('a timestamp with tolerance rejects old deliveries; one without is recorded only', () => {
     const { header, unit } = desk.verify.timestamp
-    const { sources } = resolveSources({ desk: verifying({ timestamp: { header, unit } }) }, [])
-    expect(sources).toMatchObject([{ rejectsOld: false }])
+    const recording = { ...verifying({ timestamp: { header, unit } }), path: '/b' }
+    const { sources, problems } = resolveSources({ desk, recording }, [])
+    expect(problems).toEqual([])
+    expect(sources).toMatchObject([{ rejectsOld: true }, { rejectsOld: false }])
   })
 
   test('settings override what a provider reads from the body', () => {

@@ -53,10 +53,8 @@ describe('a template', () => {
 
   test.each([
     ['{data.amount_usd|euro}', 'expected at most one filter'],
-    ['{data.amount_usd|usd|usd}', 'expected at most one filter'],
     ['{title|usd}', 'expected at most one filter'],
     ['{amount_usd}', 'expected id, type, created_at, data.<field>'],
-    ['{data}', 'expected id, type, created_at, data.<field>'],
     ['{}', 'expected id, type, created_at, data.<field>'],
     ['a { b', 'expected a placeholder or a doubled brace'],
     ['a } b', 'expected a placeholder or a doubled brace'],

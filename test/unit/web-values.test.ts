@@ -36,7 +36,6 @@ describe('figures', () => {
     // Few digits, compact from a million on
     ['formatNumber', 0, '0'],
     ['formatNumber', 1234.567, '1,234.57'],
-    ['formatNumber', -1_234_567, '-1.23M'],
     ['formatNumber', 0.000012345678, '0.00001235'],
     // All digits
     ['formatCount', Number.MAX_SAFE_INTEGER, '9,007,199,254,740,991'],
@@ -47,7 +46,6 @@ describe('figures', () => {
     ['formatDuration', 999.4, '999 ms'],
     ['formatDuration', 90_000, '1 min 30 s'],
     ['formatDuration', 10 * hourMs + 36 * minuteMs + 5_000, '10 h 36 min'],
-    ['formatDuration', 50 * hourMs, '2 d 2 h'],
     ['formatAge', 0, '0 s'],
     ['formatAge', 61 * minuteMs, '1 h'],
     // R115 A latency has a precision that suits its size
